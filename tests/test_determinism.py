@@ -21,7 +21,18 @@ from similitude import SimilarityClassifier, SimilarityRegressor, save
 from similitude.compute import loops
 from similitude.datasets import molecules, promoters
 from similitude.engines import DaskEngine, LocalEngine, TorchEngine, use_engine
-from similitude.kernels import DTW, Edit, Gaussian, GlobalAlignment, Gower, Jaccard, Laplace, Spectrum, WeisfeilerLehman
+from similitude.kernels import (
+    DTW,
+    Edit,
+    Gaussian,
+    GlobalAlignment,
+    Gower,
+    Jaccard,
+    Laplace,
+    Polynomial,
+    Spectrum,
+    WeisfeilerLehman,
+)
 from similitude.learners import KernelRidge, KernelSVC
 from similitude.maps import FourierMap, LandmarkMap, ProjectionMap
 from similitude.sources import Source
@@ -239,3 +250,19 @@ def test_another_version_of_python_found_the_same(version, usual):
 if __name__ == "__main__":
     with threads(1):
         write(sys.argv[1])
+
+
+@pytest.mark.parametrize("k", [Gaussian(5.0), Polynomial(3, scale=0.02), Laplace(3.0, norm=1)], ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_matrices_are_the_same_however_they_are_cut(k, dtype):
+    """BLAS adds up a product in another order if rows stand elsewhere in a tile."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(1_511, 50)).astype(dtype), rng.normal(size=(1_277, 50)).astype(dtype)
+    whole, gram = k.block(X, Z), np.empty((1_511, 1_511), dtype)
+    k.blocks(X, None, LocalEngine(threads=1)).whole(gram)
+    for threads, memory in [(1, "2GiB"), (2, "2GiB"), (3, "2GiB"), (1, "24MiB"), (2, "36MiB")]:
+        engine = LocalEngine(threads=threads, memory=memory)
+        out, square = np.empty(whole.shape, dtype), np.empty(gram.shape, dtype)
+        k.blocks(X, Z, engine).whole(out)
+        k.blocks(X, None, engine).whole(square)
+        assert np.array_equal(out, whole) and np.array_equal(square, gram)

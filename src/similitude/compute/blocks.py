@@ -41,6 +41,9 @@ HEAVY_TILE_EDGE = 16
 PYTHON_TILE_EDGE = 128
 """The largest edge of a tile of a user's Python function: progress is shown and Ctrl-C is handled between tiles."""
 
+ALIGNED = 96
+"""Rows and columns of tiles begin at multiples of this, so that BLAS adds up each product in the same order."""
+
 TILES_PER_WORKER = 5
 """Tiles that one worker may hold in memory: two results in flight, and intermediate arrays."""
 
@@ -241,7 +244,9 @@ class Blocks:
             down = min(WIDE_TILE[0], max(down, math.ceil(n / (2 * workers))))
             right = WIDE_TILE[1]
             if n <= down:  # one strip: as many tiles for each worker
-                right = math.ceil(m / (workers * math.ceil(m / (workers * right))))
+                right = _shared(m, right, workers)
+            else:
+                down = _shared(n, down, workers)
         return list(itertools.product(pieces(n, down), pieces(m, right)))
 
     def _edge(self, size: int, cells: int, workers: int) -> int:
@@ -252,6 +257,11 @@ class Blocks:
         edge = min(self.engine.tile_edge, affordable)
         shared = workers > 1 and self.task.heavy
         return min(edge, max(HEAVY_TILE_EDGE, math.ceil(size / (2 * workers)))) if shared else edge
+
+
+def _shared(size: int, edge: int, workers: int) -> int:
+    """Return an edge of at most `edge` with which each worker gets as many pieces."""
+    return math.ceil(size / (workers * math.ceil(size / (workers * edge))))
 
 
 class _Matrix:
@@ -316,10 +326,14 @@ def check_fits(n: int, m: int, itemsize: int, engine: Engine) -> None:
 
 
 def pieces(size: int, edge: int) -> list[slice]:
-    """Return consecutive slices of nearly equal lengths, at most `edge` each."""
-    number = math.ceil(size / edge)
-    bounds = (np.arange(number + 1) * size // number).tolist()
-    return list(map(slice, bounds, bounds[1:]))
+    """Return consecutive slices of nearly equal lengths, at most `edge` each, which begin at multiples of `ALIGNED`.
+
+    If `edge` is smaller than that, they begin anywhere.
+    """
+    unit = ALIGNED if edge >= ALIGNED else 1
+    number = max(1, math.ceil(size / (edge // unit * unit)))
+    step = max(1, math.ceil(size / (number * unit))) * unit
+    return [slice(start, min(start + step, size)) for start in range(0, size, step)]
 
 
 # Tasks that need whole rows.
