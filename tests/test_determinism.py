@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_limits
 
 from similitude import SimilarityClassifier, SimilarityRegressor, save
 from similitude.compute import loops
@@ -266,3 +267,17 @@ def test_large_matrices_are_the_same_however_they_are_cut(k, dtype):
         k.blocks(X, Z, engine).whole(out)
         k.blocks(X, None, engine).whole(square)
         assert np.array_equal(out, whole) and np.array_equal(square, gram)
+
+
+def test_fits_and_features_of_many_rows_are_the_same_for_any_number_of_threads():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(4_300, 5))
+    y = (np.sin(3 * X[:, 0]) > X[:, 1]).astype(int)
+    found = []
+    for number in (1, 2, 3):
+        with threads(number), threadpool_limits(1):
+            svc = KernelSVC("gaussian").fit(X[:2_600], y[:2_600]).decision_function(X)
+            machine = SimilarityClassifier("gaussian", n_landmarks=60, random_state=0).fit(X, y).decision_function(X)
+            found.append([svc, machine, ProjectionMap("gaussian", n_components=50, random_state=0).fit_transform(X)])
+    for others in found[1:]:
+        assert all(np.array_equal(*pair) for pair in zip(found[0], others, strict=True))
