@@ -90,27 +90,38 @@ def of_workers(rng: np.random.Generator, kills: int) -> dict[str, Any]:
     from similitude.kernels import Gaussian
 
     settings = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}
-    with distributed.LocalCluster(n_workers=2, **settings) as cluster, distributed.Client(cluster) as client:
-        rows = da.from_array(work.X, chunks=(2000, 6)), da.from_array(work.Y, chunks=2000)
+    rows = da.from_array(work.X, chunks=(2000, 6)), da.from_array(work.Y, chunks=2000)
 
-        def fitted() -> str:
-            model = SimilarityRegressor(Gaussian(sigma=2.0), n_landmarks=60, engine=DaskEngine(client)).fit(*rows)
-            return work.digest_of(model.predict(work.NEW))
+    def fitted(client: Any) -> str:
+        model = SimilarityRegressor(Gaussian(sigma=2.0), n_landmarks=60, engine=DaskEngine(client)).fit(*rows)
+        return work.digest_of(model.predict(work.NEW))
 
-        began = time.monotonic()
-        expected = fitted()
-        seconds, same, refused = time.monotonic() - began, 0, 0
-        for _ in range(kills):
-            killer = threading.Timer(float(rng.uniform(0, seconds)), kill_a_worker, (cluster, rng))
-            killer.start()
-            try:
-                assert fitted() == expected, "another model after a worker was killed"
-                same += 1
-            except ClusterError:
-                refused += 1
-            killer.join()
-            client.wait_for_workers(2, timeout=120)
-        return {"killed": kills, "the same bits": same, "cluster errors": refused}
+    same, refused, clusters = 0, 0, 0
+    while same + refused < kills:  # a nanny may give a worker up that is killed while it starts: then a new cluster
+        clusters += 1
+        with distributed.LocalCluster(n_workers=2, **settings) as cluster, distributed.Client(cluster) as client:
+            began = time.monotonic()
+            expected = fitted(client)
+            seconds = time.monotonic() - began
+            while same + refused < kills and _has_workers(client, 2):
+                killer = threading.Timer(float(rng.uniform(0, seconds)), kill_a_worker, (cluster, rng))
+                killer.start()
+                try:
+                    assert fitted(client) == expected, "another model after a worker was killed"
+                    same += 1
+                except ClusterError:
+                    refused += 1
+                killer.join()
+    return {"killed": kills, "the same bits": same, "cluster errors": refused, "clusters": clusters}
+
+
+def _has_workers(client: Any, number: int) -> bool:
+    """Tell whether so many workers are there within half a minute."""
+    try:
+        client.wait_for_workers(number, timeout=30)
+    except TimeoutError:
+        return False
+    return True
 
 
 def kill_a_worker(cluster: Any, rng: np.random.Generator) -> None:
