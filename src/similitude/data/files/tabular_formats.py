@@ -74,6 +74,10 @@ def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
             before += batch.num_rows
     except FileError:
         raise
+    except KeyError as error:  # Arrow has types, such as intervals of months, that pyarrow has no class for
+        raise FileError(
+            f"a column has a type (Arrow's number {error}) that pyarrow cannot read: leave it out"
+        ) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise FileError(f"truncated, damaged or of another format: {reason}") from None
