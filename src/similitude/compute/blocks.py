@@ -261,7 +261,8 @@ class Blocks:
 
 def _shared(size: int, edge: int, workers: int) -> int:
     """Return an edge of at most `edge` with which each worker gets as many pieces."""
-    return math.ceil(size / (workers * math.ceil(size / (workers * edge))))
+    even = math.ceil(size / (workers * math.ceil(size / (workers * edge))))
+    return min(edge, math.ceil(even / ALIGNED) * ALIGNED)
 
 
 class _Matrix:
