@@ -21,6 +21,8 @@ QUICK = {
     "expression",
 }
 ABSTRACT = {
+    "Auto",
+    "Family",
     "DistanceSimilarity",
     "VectorSimilarity",
     "SetSimilarity",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -69,11 +70,24 @@ class LandmarkEstimator(LandmarkTrainer):
             if self.certify is not None:
                 self._fit_and_certify(X, Y, weights, sample_weight, labels)
                 return
-            judge = self._fitted(X, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))
+            sampling = Sampling(draw_seed(self.random_state))
+            judge = self._fitted_in_memory(X, Y, weights, sample_weight, labels, sampling)
             judged = judge() if judges() else None
         if judged is not None:
             self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
+
+    def _fitted_in_memory(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        labels: np.ndarray | None,
+        sampling: Sampling,
+    ) -> Callable[[], Judged]:
+        """Fit to rows in memory, and return a function that judges the fit; a classifier may try other weights."""
+        return self._fitted(X, Y, weights, sample_weight, labels, sampling)
 
     def _predicted_by_others(
         self, X: Any, weights: np.ndarray, train: np.ndarray, test: np.ndarray, y: np.ndarray
@@ -102,7 +116,7 @@ class LandmarkEstimator(LandmarkTrainer):
         some = None if sample_weight is None else np.asarray(sample_weight)[inside]
         known = None if labels is None else labels[inside]
         sampling = Sampling(draw_seed(self.random_state), inside, later=len(outside))
-        self._judge(self._fitted(take(X, inside), Y[inside], weights[inside], some, known, sampling)())
+        self._judge(self._fitted_in_memory(take(X, inside), Y[inside], weights[inside], some, known, sampling)())
         model, encodings = self._encoded(take(X, outside))
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
         self.certificate_ = self._certified(scores, Y[outside])

@@ -1,5 +1,10 @@
 """Kernels and similarities, one package per kind of object, and explicit feature maps."""
 
+from similitude.kernels.automatic import Auto as Auto
+from similitude.kernels.automatic import default_similarity as default_similarity
+from similitude.kernels.automatic import family_of as family_of
+from similitude.kernels.automatic import kind_of_objects as kind_of_objects
+from similitude.kernels.automatic import suggestion as suggestion
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.series import DTW, GlobalAlignment

@@ -2,6 +2,15 @@
 
 from similitude.kernels.graphs.encoding import as_graphs
 from similitude.kernels.graphs.kernels import Graphlet, ShortestPath, WeisfeilerLehman
-from similitude.kernels.graphs.parsing import ParsedGraph, parse_graph, parse_graphs
+from similitude.kernels.graphs.parsing import ParsedGraph, is_graph, parse_graph, parse_graphs
 
-__all__ = ["Graphlet", "ParsedGraph", "ShortestPath", "WeisfeilerLehman", "as_graphs", "parse_graph", "parse_graphs"]
+__all__ = [
+    "Graphlet",
+    "ParsedGraph",
+    "ShortestPath",
+    "WeisfeilerLehman",
+    "as_graphs",
+    "is_graph",
+    "parse_graph",
+    "parse_graphs",
+]

@@ -33,6 +33,19 @@ def is_one_graph(objects: Any) -> bool:
     return is_sparse(objects) or _is_networkx(objects) or _is_igraph(objects)
 
 
+def is_graph(one: Any) -> bool:
+    """Tell whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and labels."""
+    if not isinstance(one, tuple):
+        return is_one_graph(one)
+    return 1 <= len(one) <= 3 and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
+
+
+def _is_list_of_pairs(edges: Any) -> bool:
+    if isinstance(edges, np.ndarray):
+        return edges.ndim == 2 and edges.shape[1] == 2
+    return isinstance(edges, (list, tuple)) and all(isinstance(one, (list, tuple)) and len(one) == 2 for one in edges)
+
+
 def _is_networkx(graph: Any) -> bool:
     return hasattr(graph, "adj") and hasattr(graph, "nodes") and callable(getattr(graph, "is_directed", None))
 
