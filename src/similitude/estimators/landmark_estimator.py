@@ -29,10 +29,11 @@ from similitude.estimators.rows import (
     Sampling,
     draw_seed,
 )
+from similitude.estimators.scales import open_scales
 from similitude.estimators.targets import Targets
 from similitude.estimators.training import LandmarkTrainer
 from similitude.scikit import InputCheck, all_or_nothing
-from similitude.similarity import check_max_calls
+from similitude.similarity import Learnable, check_max_calls
 from similitude.support import Estimate
 
 
@@ -90,16 +91,37 @@ class LandmarkEstimator(LandmarkTrainer):
         return self._fitted(X, Y, weights, sample_weight, labels, sampling)
 
     def _predicted_by_others(
-        self, X: Any, weights: np.ndarray, train: np.ndarray, test: np.ndarray, y: np.ndarray
+        self,
+        X: Any,
+        weights: np.ndarray,
+        scaled: dict[int, Any],
+        fold: int,
+        train: np.ndarray,
+        test: np.ndarray,
+        y: np.ndarray,
     ) -> np.ndarray:
-        """Return predictions for some rows by a model of others, with the squared loss; it is not judged itself."""
-        model = clone(self).set_params(loss="squared", landmark_indices=None)
+        """Return predictions for the rows of a fold by a model of others, with the squared loss; it is not judged.
+
+        The scale of a similarity that was left at ``"median"`` is chosen once for each fold, and kept in `scaled`.
+        """
+        similarity = scaled.get(fold, self.similarity)
+        model = clone(self).set_params(loss="squared", landmark_indices=None, similarity=similarity)
         known, new = (X[train][:, train], X[test][:, train]) if self._precomputed else (take(X, train), take(X, test))
         with model._counting():
             known = model._checked(known, reset=True)
             Y, some, labels = model._read(known, y, weights[train])
             model._fitted(known, Y, some, weights[train], labels, Sampling(draw_seed(self.random_state)))
+        if self._leaves_scale_open:
+            scaled[fold] = model.similarity_
         return np.reshape(model.predict(new), (len(test), -1))
+
+    @property
+    def _leaves_scale_open(self) -> bool:
+        """Whether a similarity that is not learned has its scale chosen."""
+        if self._is_automatic or self._precomputed:
+            return False
+        given = self._similarities()
+        return any(map(open_scales, given)) and not any(isinstance(k, Learnable) for k in given)
 
     def _fit_and_certify(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
