@@ -43,6 +43,7 @@ from similitude.kernels import (
     Spectrum,
     Tabular,
     WeisfeilerLehman,
+    Words,
 )
 from similitude.kernels.series.alignment import WarpingDistance
 from similitude.selection import SideBySide
@@ -69,6 +70,7 @@ PERSONS = [
 ]
 BY_COLUMN = {"age": OrMissing(Gaussian()), "job": "equal", "tags": "jaccard"}
 WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
+SENTENCES = ["A kernel.", "the kernel, a KERNEL", "", "colonel of the corn", "?!", "The corn"]
 UNUSUAL = ["", "a", "aA", "naïve ", "日本語日本", "😀😁😀😁", "a\0b\0a\0b", "ab" * 40, "\ud800x", "a"]
 SERIES = [[0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 3.0], [2.0]]
 CHANNELS = [rng.standard_normal((n, 2)) for n in (3, 5, 4, 8)]
@@ -155,6 +157,9 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "mismatch": (Mismatch(2, 1), WORDS),
     "mismatch, alphabet": (Mismatch(2, 1, alphabet="kern"), WORDS),
     "mismatch, unusual strings": (Mismatch(3, 1), UNUSUAL),
+    "words": (Words(), SENTENCES),
+    "words, pieces": (Words(1, (2, 4), weights={"kernel": 2.5, "~el ": 0.0}), SENTENCES),
+    "words, unusual strings": (Words(2, (2, 3), weights=None), UNUSUAL),
     "edit": (Edit(), WORDS),
     "edit, unusual strings": (Edit(), UNUSUAL),
     "weisfeiler-lehman": (WeisfeilerLehman(), GRAPHS),

@@ -43,6 +43,7 @@ from similitude.kernels import (
     Spectrum,
     Tabular,
     WeisfeilerLehman,
+    Words,
 )
 from similitude.learners import KernelRidge, KernelSVC
 from similitude.similarity.expressions import DEFAULTS, NAMES, parse
@@ -160,6 +161,7 @@ STRINGS = st.one_of(
     st.just(Edit()),
     st.builds(Spectrum, st.integers(1, 9), st.booleans(), st.booleans()),
     st.builds(Gapped, st.integers(4, 8), st.integers(0, 3)),
+    st.builds(Words, st.integers(1, 3), st.none() | st.just((2, 4)), st.sampled_from(["idf", None])),
     st.builds(Mismatch, st.just(3), st.just(1), st.sampled_from([None, "acgt", b"ac\xff\0", "'\"\\"])),
 )
 GRAPHS = st.one_of(

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.nouns import OURS, Contender
 from similitude.engines import current_engine
-from similitude.kernels import Edit, Gapped, Spectrum
+from similitude.kernels import Edit, Gapped, Spectrum, Words
 
 
 class Ours(Contender):
@@ -14,6 +14,9 @@ class Ours(Contender):
 
     def spectrum(self, X, p):
         return Spectrum(p).gram(X)
+
+    def words(self, X):
+        return Words().gram(X)
 
     def levenshtein(self, X):
         return Edit().distances(X)
@@ -40,6 +43,12 @@ class ScikitLearn(Contender):
 
         counts = CountVectorizer(analyzer="char", ngram_range=(p, p), binary=True, lowercase=False).fit_transform(X)
         return (counts @ counts.T).toarray()
+
+    def words(self, X):
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        values = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+").fit_transform(X)
+        return (values @ values.T).toarray()
 
 
 class RapidFuzz(Contender):

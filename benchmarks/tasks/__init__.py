@@ -53,6 +53,7 @@ ALL: tuple[Task, ...] = (
     tables.ACCURACY,
     strings.SPECTRUM,
     strings.LEVENSHTEIN,
+    strings.WORDS,
     strings.STRING_LEARNING,
     strings.PROMOTERS,
     series.WARPING,

@@ -114,6 +114,43 @@ LEVENSHTEIN = Task(
 )
 
 
+def texts(n: int) -> Dataset:
+    """Return texts of 20 to 100 words, of which few are frequent."""
+
+    def make(rng: np.random.Generator) -> Data:
+        vocabulary = np.array(["".join(rng.choice(list("aeioklmnrst"), rng.integers(3, 9))) for _ in range(20_000)])
+        numbers = [np.minimum(rng.zipf(1.3, size), 20_000) - 1 for size in rng.integers(20, 100, n)]
+        return {"X": [" ".join(vocabulary[row]) for row in numbers]}
+
+    return Dataset(f"texts n={n}", make)
+
+
+def tfidf(data: Data) -> np.ndarray:
+    """Return the cosines of the first texts by scikit-learn, whose weights are those of all texts."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    model = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+").fit(data["X"])
+    rows = model.transform(data["X"][:CORNER])
+    return np.asarray((rows @ rows.T).toarray())
+
+
+def close_corner(data: Data, result: Any, truth: np.ndarray) -> Check:
+    """Compare the first strings with the truth, up to rounding."""
+    error = float(np.abs(np.asarray(result)[: len(truth), : len(truth)] - truth).max())
+    return Check(error, f"largest error {error:.0e}", error < 1e-9)
+
+
+WORDS = Task(
+    name="words",
+    computes="cosines of tf-idf of words and pairs of words, all pairs of texts",
+    operation="words",
+    datasets=lambda settings: [texts(settings.size(2_000, 500))],
+    truth=tfidf,
+    check=close_corner,
+    imports=("scipy.sparse",),
+)
+
+
 def enhancers(settings: Settings) -> Dataset:
     """Return DNA that the protein EP300 binds, and DNA that it does not, both strands of each, in a given split."""
     file = "string_dna_EP300.csv.gz"

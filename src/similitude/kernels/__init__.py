@@ -4,7 +4,7 @@ from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.series import DTW, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
-from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum
+from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum, Words
 from similitude.kernels.tables import Columns, Equal, Gower, Ordinal, OrMissing, Tabular
 from similitude.kernels.vectors import (
     Cosine,
@@ -48,6 +48,7 @@ __all__ = [
     "Spectrum",
     "Tabular",
     "WeisfeilerLehman",
+    "Words",
     "explicit_dimension",
     "explicit_map",
 ]

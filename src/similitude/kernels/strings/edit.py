@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
-from similitude.kernels.strings.letters import Letters, as_letters
+from similitude.kernels.strings.letters import Letters, as_letters, numbered
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Similarity
 
 
@@ -81,14 +81,6 @@ class _EditDistance(Similarity):
 
 def _edits(A: Letters, B: Letters, out: np.ndarray | None) -> np.ndarray:
     out = np.empty((len(A), len(B))) if out is None else out
-    a, b = _numbered(A.text, B.text)
+    a, b = numbered(A.text, B.text)
     loops.levenshtein(out, a, A.starts, b, B.starts, A is B)
     return out
-
-
-def _numbered(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return letters numbered from 0 on; those that occur in `a` only have the same number."""
-    numbers = np.zeros(int(max(a.max(initial=0), b.max(initial=0))) + 1, np.int32)
-    numbers[b] = 1
-    numbers = np.cumsum(numbers, dtype=np.int32) * numbers
-    return numbers[a], numbers[b]
