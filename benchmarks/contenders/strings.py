@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.nouns import OURS, Contender
 from similitude.engines import current_engine
-from similitude.kernels import Edit, Gapped, Spectrum, Words
+from similitude.kernels import Aligned, Edit, Gapped, Spectrum, Subsequence, Words
 
 
 class Ours(Contender):
@@ -17,6 +17,12 @@ class Ours(Contender):
 
     def words(self, X):
         return Words().gram(X)
+
+    def subsequences(self, X, p):
+        return Subsequence(p).normalized().gram(X)
+
+    def aligned(self, X):
+        return Aligned().gram(X)
 
     def levenshtein(self, X):
         return Edit().distances(X)
@@ -59,3 +65,28 @@ class RapidFuzz(Contender):
         from rapidfuzz.distance import Levenshtein
 
         return self.library.cdist(X, X, scorer=Levenshtein.distance, workers=current_engine().threads)
+
+
+class Strkernels(Contender):
+    """It sums over subsequences of 1 to p letters, so that its values are others: as much work, compared by time."""
+
+    name = "strkernels"
+    packages = ("strkernels",)
+
+    def subsequences(self, X, p):
+        return self.library.SubsequenceStringKernel(maxlen=p, ssk_lambda=0.5)(X, X)
+
+
+class Biopython(Contender):
+    name = "biopython"
+    packages = ("Bio.Align",)
+
+    def aligned(self, X):
+        aligner = self.library.PairwiseAligner(mode="local")
+        aligner.substitution_matrix = self.library.substitution_matrices.load("BLOSUM62")
+        aligner.open_gap_score, aligner.extend_gap_score = -11, -1
+        K = np.empty((len(X), len(X)))
+        for i, x in enumerate(X):
+            for j in range(i + 1):
+                K[i, j] = K[j, i] = aligner.score(x, X[j])
+        return K

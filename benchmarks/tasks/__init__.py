@@ -54,6 +54,8 @@ ALL: tuple[Task, ...] = (
     strings.SPECTRUM,
     strings.LEVENSHTEIN,
     strings.WORDS,
+    strings.SUBSEQUENCES,
+    strings.ALIGNED,
     strings.STRING_LEARNING,
     strings.PROMOTERS,
     series.WARPING,

@@ -4,7 +4,16 @@ from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.series import DTW, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
-from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum, Words
+from similitude.kernels.strings import (
+    Aligned,
+    Edit,
+    Gapped,
+    LocalAlignment,
+    Mismatch,
+    Spectrum,
+    Subsequence,
+    Words,
+)
 from similitude.kernels.tables import Columns, Equal, Gower, Ordinal, OrMissing, Tabular
 from similitude.kernels.vectors import (
     Cosine,
@@ -21,6 +30,7 @@ from similitude.kernels.vectors import (
 
 __all__ = [
     "DTW",
+    "Aligned",
     "Columns",
     "Cosine",
     "Edit",
@@ -35,6 +45,7 @@ __all__ = [
     "Jaccard",
     "Laplace",
     "Linear",
+    "LocalAlignment",
     "Matern",
     "Mismatch",
     "OrMissing",
@@ -46,6 +57,7 @@ __all__ = [
     "ShortestPath",
     "Sigmoid",
     "Spectrum",
+    "Subsequence",
     "Tabular",
     "WeisfeilerLehman",
     "Words",

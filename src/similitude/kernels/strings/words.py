@@ -80,7 +80,7 @@ class Words(WeightedFeatures):
            [0.  , 0.  , 0.  , 0.  ]])
     >>> k = Words(words=1, letters=(3, 4)).resolve(texts)
     >>> round(k("cats sitting", "the cat sits"), 2)
-    0.28
+    0.31
     """
 
     objects = "strings"
