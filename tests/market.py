@@ -172,6 +172,8 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "aligned": (Aligned(), PROTEINS),
     "aligned, whole strings": (Aligned((2, -1), 1.5, 0.5, local=False), UNUSUAL),
     "edit": (Edit(), WORDS),
+    "edit, costs": (Edit((1, 2, 2)), WORDS),
+    "edit, symmetric costs": (Edit((1.0, 1.0, 1.5)), UNUSUAL),
     "edit, unusual strings": (Edit(), UNUSUAL),
     "weisfeiler-lehman": (WeisfeilerLehman(), GRAPHS),
     "weisfeiler-lehman, idf": (WeisfeilerLehman(weights="idf"), GRAPHS),

@@ -161,7 +161,7 @@ VECTORS = st.one_of(
     st.builds(Sigmoid, positive, st.floats(-5, 5)),
 )
 STRINGS = st.one_of(
-    st.just(Edit()),
+    st.builds(Edit, st.none() | st.just((1, 2.5, 3))),
     st.builds(Spectrum, st.integers(1, 9), st.booleans(), st.booleans()),
     st.builds(Gapped, st.integers(4, 8), st.integers(0, 3)),
     st.builds(Subsequence, st.integers(1, 9), st.floats(0.1, 1)),

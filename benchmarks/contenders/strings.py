@@ -27,6 +27,9 @@ class Ours(Contender):
     def levenshtein(self, X):
         return Edit().distances(X)
 
+    def edit_costs(self, X):
+        return Edit((2, 2, 3)).distances(X)
+
     def string_learning(self, X, y, new, truth, kernel):
         from similitude.learners import KernelSVC
 
@@ -65,6 +68,14 @@ class RapidFuzz(Contender):
         from rapidfuzz.distance import Levenshtein
 
         return self.library.cdist(X, X, scorer=Levenshtein.distance, workers=current_engine().threads)
+
+    def edit_costs(self, X):
+        from rapidfuzz.distance import Levenshtein
+
+        options = {"weights": (2, 2, 3)}
+        return self.library.cdist(
+            X, X, scorer=Levenshtein.distance, scorer_kwargs=options, workers=current_engine().threads
+        )
 
 
 class Strkernels(Contender):

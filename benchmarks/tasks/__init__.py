@@ -53,6 +53,7 @@ ALL: tuple[Task, ...] = (
     tables.ACCURACY,
     strings.SPECTRUM,
     strings.LEVENSHTEIN,
+    strings.EDIT_COSTS,
     strings.WORDS,
     strings.SUBSEQUENCES,
     strings.ALIGNED,

@@ -114,6 +114,24 @@ LEVENSHTEIN = Task(
 )
 
 
+def costs_of_edits(data: Data) -> np.ndarray:
+    """Return the costs of edits of the first strings by the plain recurrence."""
+    from similitude.compute.loops.reference.strings import _best
+
+    codes = [np.frombuffer(s.encode(), np.uint8) for s in data["X"][:4]]
+    return np.array([[-_best(-3.0 * (a[:, None] != b), 2.0, 2.0, False) for b in codes] for a in codes])
+
+
+EDIT_COSTS = Task(
+    name="edit_costs",
+    computes="the smallest costs of edits, 2 for insertions and deletions and 3 for substitutions, all pairs",
+    operation="edit_costs",
+    datasets=lambda settings: [strings_of_length(settings.size(300, 100), 100)],
+    truth=costs_of_edits,
+    check=exact_corner,
+)
+
+
 def texts(n: int) -> Dataset:
     """Return texts of 20 to 100 words, of which few are frequent."""
 
