@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similitude import SimilarityClassifier, as_similarity, check_kernel, load, save, use_engine
+from similitude.compute import loops
 from similitude.engines import LocalEngine
 from similitude.kernels import Aligned, LocalAlignment
 from similitude.kernels.strings.substitution import as_substitution
 
+fast = pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.compute.loops._compiled")
 TABLES = [(1.0, -1.0), {"aa": 2.0, "ab": -1.0, "bb": 1.5}, ("ab", [[2.0, 0.5], [0.5, 1.0]])]
 strings = st.lists(st.text(alphabet="ab", max_size=6), min_size=1, max_size=4)
 
@@ -99,6 +101,7 @@ def test_agrees_with_biopython():
         np.testing.assert_array_equal(Aligned(local=mode == "local").gram(X), expected)
 
 
+@fast
 def test_long_strings_have_finite_values():
     rng = np.random.default_rng(0)
     x = "".join(rng.choice(list("ARNDCQEGHILKMFPSTWYV"), 3_000))
@@ -107,6 +110,7 @@ def test_long_strings_have_finite_values():
     assert 0.0 < K[0, 2] < 1e-5, "10 letters less of a score of about 50"
 
 
+@fast
 @pytest.mark.parametrize("k", [LocalAlignment(beta=0.3), Aligned((1.1, -0.7), 1.7, 0.3)], ids=repr)
 def test_the_same_bits_in_any_order_and_in_tiles(k):
     rng = np.random.default_rng(1)

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similitude import as_similarity, check_kernel, use_engine
+from similitude.compute import loops
 from similitude.engines import LocalEngine
 from similitude.kernels import Spectrum, Subsequence
 
+fast = pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.compute.loops._compiled")
 strings = st.lists(st.text(alphabet="ab\0日", max_size=8), min_size=1, max_size=5)
 
 
@@ -58,6 +60,7 @@ def test_limits():
     assert Subsequence(2)(b"\xe9t\xe9", "été") == Subsequence(2)("été", "été")
 
 
+@fast
 def test_long_strings_neither_underflow_nor_overflow():
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("acgt"), n)) for n in (2_000, 1_500)]
@@ -68,6 +71,7 @@ def test_long_strings_neither_underflow_nor_overflow():
     assert Subsequence(2)(far[0], far[2]) == 0.0, "0.5^2004 is below the smallest number"
 
 
+@fast
 def test_the_same_bits_in_any_order_and_in_tiles():
     rng = np.random.default_rng(1)
     X = ["".join(rng.choice(list("acgt"), n)) for n in rng.integers(0, 40, 90)]

@@ -56,7 +56,7 @@ class LocalAlignment(Similarity):
     -----
     Values of unrelated long strings are close to 0, since k(s, s) grows exponentially with the length of s; a smaller
     beta brings them nearer to each other. Every sum has a power of two of its own: none overflows or is lost at any
-    length. The values are symmetric bit for bit.
+    length. The values are symmetric bit for bit (by the readable loops, up to rounding).
 
     Examples
     --------
