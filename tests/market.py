@@ -16,6 +16,7 @@ from similitude.compute.blocks import BlockTask
 from similitude.compute.encodings import count
 from similitude.kernels import (
     DTW,
+    Aligned,
     Columns,
     Cosine,
     Edit,
@@ -30,6 +31,7 @@ from similitude.kernels import (
     Jaccard,
     Laplace,
     Linear,
+    LocalAlignment,
     Matern,
     Mismatch,
     Ordinal,
@@ -41,8 +43,10 @@ from similitude.kernels import (
     ShortestPath,
     Sigmoid,
     Spectrum,
+    Subsequence,
     Tabular,
     WeisfeilerLehman,
+    Words,
 )
 from similitude.kernels.series.alignment import WarpingDistance
 from similitude.selection import SideBySide
@@ -69,6 +73,8 @@ PERSONS = [
 ]
 BY_COLUMN = {"age": OrMissing(Gaussian()), "job": "equal", "tags": "jaccard"}
 WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
+SENTENCES = ["A kernel.", "the kernel, a KERNEL", "", "colonel of the corn", "?!", "The corn"]
+PROTEINS = ["HEAGAWGHEE", "PAWHEAE", "", "MKV", "HEAGAWGHEE", "WWX*"]
 UNUSUAL = ["", "a", "aA", "naïve ", "日本語日本", "😀😁😀😁", "a\0b\0a\0b", "ab" * 40, "\ud800x", "a"]
 SERIES = [[0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 3.0], [2.0]]
 CHANNELS = [rng.standard_normal((n, 2)) for n in (3, 5, 4, 8)]
@@ -155,7 +161,19 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "mismatch": (Mismatch(2, 1), WORDS),
     "mismatch, alphabet": (Mismatch(2, 1, alphabet="kern"), WORDS),
     "mismatch, unusual strings": (Mismatch(3, 1), UNUSUAL),
+    "words": (Words(), SENTENCES),
+    "words, pieces": (Words(1, (2, 4), weights={"kernel": 2.5, "~el ": 0.0}), SENTENCES),
+    "words, unusual strings": (Words(2, (2, 3), weights=None), UNUSUAL),
+    "subsequence": (Subsequence(2), WORDS),
+    "subsequence, unusual strings": (Subsequence(3, decay=0.9).normalized(), UNUSUAL),
+    "local alignment": (LocalAlignment(), PROTEINS),
+    "local alignment, unusual strings": (LocalAlignment((1, -1), 2.0, 1.0, beta=0.2), UNUSUAL),
+    "local alignment, no kernel of letters": (LocalAlignment({"aa": 0, "ab": 1, "bb": 0}), ["ab", "a", "", "bbab"]),
+    "aligned": (Aligned(), PROTEINS),
+    "aligned, whole strings": (Aligned((2, -1), 1.5, 0.5, local=False), UNUSUAL),
     "edit": (Edit(), WORDS),
+    "edit, costs": (Edit((1, 2, 2)), WORDS),
+    "edit, symmetric costs": (Edit((1.0, 1.0, 1.5)), UNUSUAL),
     "edit, unusual strings": (Edit(), UNUSUAL),
     "weisfeiler-lehman": (WeisfeilerLehman(), GRAPHS),
     "weisfeiler-lehman, idf": (WeisfeilerLehman(weights="idf"), GRAPHS),

@@ -16,6 +16,7 @@ from similitude import FromPairs, Similarity, SimilarityClassifier, as_similarit
 from similitude.errors import ExpressionError
 from similitude.kernels import (
     DTW,
+    Aligned,
     Columns,
     Cosine,
     Edit,
@@ -30,6 +31,7 @@ from similitude.kernels import (
     Jaccard,
     Laplace,
     Linear,
+    LocalAlignment,
     Matern,
     Mismatch,
     Ordinal,
@@ -41,8 +43,10 @@ from similitude.kernels import (
     ShortestPath,
     Sigmoid,
     Spectrum,
+    Subsequence,
     Tabular,
     WeisfeilerLehman,
+    Words,
 )
 from similitude.learners import KernelRidge, KernelSVC
 from similitude.similarity.expressions import DEFAULTS, NAMES, parse
@@ -157,9 +161,13 @@ VECTORS = st.one_of(
     st.builds(Sigmoid, positive, st.floats(-5, 5)),
 )
 STRINGS = st.one_of(
-    st.just(Edit()),
+    st.builds(Edit, st.none() | st.just((1, 2.5, 3))),
     st.builds(Spectrum, st.integers(1, 9), st.booleans(), st.booleans()),
     st.builds(Gapped, st.integers(4, 8), st.integers(0, 3)),
+    st.builds(Subsequence, st.integers(1, 9), st.floats(0.1, 1)),
+    st.builds(LocalAlignment, st.sampled_from(["blosum62", (1, -1), ("ab", [[1, 0], [0, 1]])]), st.floats(0, 9)),
+    st.builds(Aligned, st.sampled_from(["blosum62", {"aa": 1, "ab": -1, "bb": 2}]), st.floats(2, 9), st.just(1.5)),
+    st.builds(Words, st.integers(1, 3), st.none() | st.just((2, 4)), st.sampled_from(["idf", None])),
     st.builds(Mismatch, st.just(3), st.just(1), st.sampled_from([None, "acgt", b"ac\xff\0", "'\"\\"])),
 )
 GRAPHS = st.one_of(
@@ -249,7 +257,7 @@ def test_long_sums_and_products_can_be_read():
     [
         ("gaussan(sigma=2)", "no similarity called 'gaussan'; did you mean 'gaussian'", 0),
         ("2*Gaussan()", "no similarity called 'Gaussan'; did you mean 'Gaussian'", 2),
-        ("precomputed", "no similarity called 'precomputed'; known: columns, cosine, dtw", 0),
+        ("precomputed", "no similarity called 'precomputed'; known: aligned, columns, cosine, dtw", 0),
         ("gaussian(sgma=2)", "gaussian has no parameter 'sgma'; it has: sigma, metric; did you mean 'sigma'", 9),
         ("linear(x=2)", "linear has no parameter 'x'; it has: none", 7),
         ("gaussian(1, None, 2)", "too many arguments: gaussian takes 2 at most", 18),

@@ -40,6 +40,7 @@ PATH = np.array([0, 3, 5]), np.array([0, 1, 3, 4, 5, 6]), np.array([1, 0, 2, 1, 
 LABELS = np.arange(5, dtype=np.uint64)
 TYPES = graphlet_types(3)
 LETTERS = np.array([0, 1, 2, 1], np.int32), starts(3, 1)
+PAIR_SCORES = np.array([[2.0, -1.0, 0.0, 0.5], [-1.0, 1.0, 0.5, 0.0], [0.0, 0.5, 3.0, -2.0], [0.5, 0.0, -2.0, 1.0]])
 HISTOGRAMS = starts(2, 1), np.array([3, 5, 3], np.uint64), np.array([1.0, 2.0, 4.0])
 SERIES = numbers(5, 1), starts(3, 2)
 
@@ -63,6 +64,11 @@ INSIDE = {
     "shared_features": [BAGS, BAGS, PAIRS],
     "set_bits": [np.zeros((2, 2), np.uint64), np.array([0, -1, 127], np.int32), starts(2, 1)],
     "levenshtein": [np.zeros((2, 2)), *LETTERS, *LETTERS, True],
+    "subsequences": [np.zeros((2, 2)), *LETTERS, *LETTERS, 2, 0.5, True],
+    "self_subsequences": [*LETTERS, 2, 0.5],
+    "best_alignment": [np.zeros((2, 2)), *LETTERS, *LETTERS, PAIR_SCORES, 1.0, 0.5],
+    "sum_alignments": [np.zeros((2, 2)), *LETTERS, *LETTERS, np.exp(PAIR_SCORES), 0.5, 0.5],
+    "self_sum_alignments": [*LETTERS, np.exp(PAIR_SCORES), 0.5, 0.5],
     "weisfeiler_lehman": [PATH, LABELS, np.zeros(6, np.uint64), 2],
     "shortest_paths": [PATH, LABELS],
     "graphlets": [PATH, 3, TYPES.of_code, TYPES.contains],
@@ -183,6 +189,19 @@ OUTSIDE = [
     ("levenshtein", 3, np.array([0, 1, 2, -1], np.int32), "without large gaps"),
     ("levenshtein", 4, starts(2, 2), "to be the same"),
     ("levenshtein", 0, np.zeros((2, 3)), "one row and column"),
+    ("subsequences", 0, np.zeros((2, 3)), "one row and column"),
+    ("subsequences", 1, np.array([0, 1, 2, -1], np.int32), "numbered from 0"),
+    ("subsequences", 3, np.array([0, 1, 2, 0], np.int32), "to be the same"),
+    ("subsequences", 5, 0, "p must be from 1 to 1000"),
+    ("subsequences", 6, 1.5, "decay must be above 0 and at most 1"),
+    ("self_subsequences", 3, nan, "decay must be above 0 and at most 1"),
+    ("best_alignment", 1, np.array([0, 1, 2, 4], np.int32), "no row in the table"),
+    ("best_alignment", 5, PAIR_SCORES[:3].copy(), "a row and a column for each letter"),
+    ("best_alignment", 6, "1", "gap_open must be a number"),
+    ("sum_alignments", 5, 0 * PAIR_SCORES, "factors must be from 1e-100"),
+    ("sum_alignments", 6, 2.0, "gaps must be from 1e-100 to 1"),
+    ("self_sum_alignments", 0, np.array([0, 1, 2, 4], np.int32), "no row in the table"),
+    ("self_sum_alignments", 4, 0.0, "gaps must be from 1e-100 to 1"),
     ("weisfeiler_lehman", 0, (*PATH[:2], np.array([1, 0, 3, 1, 1, 0], np.int32)), "outside of its graph"),
     ("weisfeiler_lehman", 0, (*PATH[:2], np.array([1, 2, 0, 1, 1, 0], np.int32)), "must increase"),
     ("weisfeiler_lehman", 1, LABELS[:4], "one label per node"),

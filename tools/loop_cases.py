@@ -104,6 +104,31 @@ def solvers(rng: np.random.Generator) -> Iterator[Case]:
     yield "worst_triple", [K], [np.array(reference.worst_triple(K), float)], 0.0
 
 
+def alignments(rng: np.random.Generator, letters: np.ndarray, begins: np.ndarray) -> Iterator[Case]:
+    """Yield cases of the loops over subsequences and scored alignments of strings."""
+    size, long = int(letters.max()) + 1, starts([0, 1, 63, 64, 72])
+    half = rng.normal(size=(size, size))
+    scores = half + half.T
+    for same, (queries, a) in enumerate([(letters, long), (letters, begins)]):
+        strings = [np.zeros((len(a) - 1, len(begins) - 1)), queries, a, letters, begins]
+        for p in (1, 3, 8):
+            expected = after("subsequences", [*strings, p, 0.7, bool(same)], 0)
+            yield "subsequences", [*strings, by_length(begins), p, 0.7, same], expected, 1e-12
+        for local in (0, 1):
+            expected = after("best_alignment", [*strings, scores, 2.0, 0.5, bool(local), bool(same)], 0)
+            given = [*strings, by_length(begins), scores, 2.0, 0.5, local, same]
+            yield "best_alignment", given, expected, 1e-12
+        expected = after("sum_alignments", [*strings, np.exp(scores), 0.1, 0.6, bool(same)], 0)
+        given = [*strings, by_length(begins), np.exp(scores), 0.1, 0.6, same]
+        yield "sum_alignments", given, expected, 1e-12
+    out = np.zeros(len(begins) - 1)
+    expected = [reference.self_subsequences(letters, begins, 3, 0.7)]
+    yield "self_subsequences", [out, letters, begins, by_length(begins), 3, 0.7], expected, 1e-12
+    expected = [reference.self_sum_alignments(letters, begins, np.exp(scores), 0.1, 0.6)]
+    given = [out, letters, begins, by_length(begins), np.exp(scores), 0.1, 0.6]
+    yield "self_sum_alignments", given, expected, 1e-12
+
+
 def objects(rng: np.random.Generator) -> Iterator[Case]:
     """Yield cases of loops over strings and graphs."""
     text = rng.integers(0, 4, 200).astype(np.uint32) + np.uint32(300) * (rng.random(200) < 0.1).astype(np.uint32)
@@ -126,6 +151,7 @@ def objects(rng: np.random.Generator) -> Iterator[Case]:
     texts, out = starts([1500, 2500, 0, 4000]), np.zeros((4, 4))
     expected = after("levenshtein", [out, many, texts, many, texts, True], 0)
     yield "levenshtein", [out, many, texts, many, texts, by_length(texts), 8000, True], expected, 0.0
+    yield from alignments(rng, letters, begins)
     structure, labels, edges = random_graphs(rng)
     given = [structure, labels, edges, 3]
     yield "weisfeiler_lehman", [*structure, labels, edges, 3], after("weisfeiler_lehman", given), 0.0

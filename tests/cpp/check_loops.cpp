@@ -209,6 +209,24 @@ static Arrays run_others(const std::string &loop, Arrays a) {
     if (loop == "levenshtein")
         table.levenshtein(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
                           a[5].as<std::int64_t>(), static_cast<std::size_t>(a[6].whole()), a[7].whole() != 0);
+    else if (loop == "subsequences")
+        table.subsequences(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
+                           a[5].as<std::int64_t>(), static_cast<std::size_t>(a[6].whole()), a[7].number(),
+                           a[8].whole() != 0);
+    else if (loop == "self_subsequences")
+        table.self_subsequences(a[0].as<double>(), series<std::int32_t>(a, 1), a[3].as<std::int64_t>(),
+                                static_cast<std::size_t>(a[4].whole()), a[5].number());
+    else if (loop == "best_alignment")
+        table.best_alignment(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
+                             a[5].as<std::int64_t>(), in<double>(a[6]), a[7].number(), a[8].number(),
+                             a[9].whole() != 0, a[10].whole() != 0);
+    else if (loop == "sum_alignments")
+        table.sum_alignments(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
+                             a[5].as<std::int64_t>(), in<double>(a[6]), a[7].number(), a[8].number(),
+                             a[9].whole() != 0);
+    else if (loop == "self_sum_alignments")
+        table.self_sum_alignments(a[0].as<double>(), series<std::int32_t>(a, 1), a[3].as<std::int64_t>(),
+                                  in<double>(a[4]), a[5].number(), a[6].number());
     else if (loop == "weisfeiler_lehman")
         return histograms(weisfeiler_lehman(graphs(a), a[3].as<std::uint64_t>(), a[4].as<std::uint64_t>(),
                                             static_cast<std::size_t>(a[5].whole())));

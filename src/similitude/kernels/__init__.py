@@ -9,7 +9,16 @@ from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.series import DTW, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
-from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum
+from similitude.kernels.strings import (
+    Aligned,
+    Edit,
+    Gapped,
+    LocalAlignment,
+    Mismatch,
+    Spectrum,
+    Subsequence,
+    Words,
+)
 from similitude.kernels.tables import Columns, Equal, Gower, Ordinal, OrMissing, Tabular
 from similitude.kernels.vectors import (
     Cosine,
@@ -26,6 +35,7 @@ from similitude.kernels.vectors import (
 
 __all__ = [
     "DTW",
+    "Aligned",
     "Columns",
     "Cosine",
     "Edit",
@@ -40,6 +50,7 @@ __all__ = [
     "Jaccard",
     "Laplace",
     "Linear",
+    "LocalAlignment",
     "Matern",
     "Mismatch",
     "OrMissing",
@@ -51,8 +62,10 @@ __all__ = [
     "ShortestPath",
     "Sigmoid",
     "Spectrum",
+    "Subsequence",
     "Tabular",
     "WeisfeilerLehman",
+    "Words",
     "explicit_dimension",
     "explicit_map",
 ]

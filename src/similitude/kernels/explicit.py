@@ -21,7 +21,7 @@ from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.ragged import ragged_rows
 from similitude.kernels.sets import Intersection
-from similitude.kernels.strings import Gapped, Mismatch, Spectrum
+from similitude.kernels.strings import Gapped, Mismatch, Spectrum, Words
 from similitude.kernels.vectors import Cosine, Gaussian, Linear, Polynomial
 from similitude.kernels.vectors.pairwise import squared_norms
 from similitude.similarity import (
@@ -84,7 +84,7 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     ----------
     kernel : Similarity
         Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, integer powers, exp, factors and
-        constants >= 0, normalization and pullback. Also Spectrum, Gapped, Mismatch of strings, WeisfeilerLehman,
+        constants >= 0, normalization and pullback. Also Spectrum, Gapped, Mismatch, Words of strings, WeisfeilerLehman,
         ShortestPath, Graphlet of graphs and Intersection of sets.
     X : sequence of vectors, strings, graphs or sets
         Or the objects that a pulled-back kernel takes.
@@ -203,7 +203,8 @@ def _map_of(k: Similarity, leaves: Iterator[_Map], degree: int | None) -> _Map:
 
 _RULES: dict[type, Callable[..., _Map]] = {
     **dict.fromkeys(
-        (Linear, Spectrum, Gapped, Mismatch, WeisfeilerLehman, ShortestPath, Intersection), lambda k, degree, F: F
+        (Linear, Spectrum, Gapped, Mismatch, Words, WeisfeilerLehman, ShortestPath, Intersection),
+        lambda k, degree, F: F,
     ),
     Graphlet: lambda k, degree, F: F.then(lambda A: A, k.width),
     Cosine: lambda k, degree, F: F.then(_unit),

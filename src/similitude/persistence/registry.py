@@ -37,9 +37,9 @@ goodness.sample_sizes: Size
 goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
 kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round
-kernels: Columns Cosine DTW Edit Equal Gapped Gaussian GlobalAlignment Gower Graphlet HistogramIntersection
-    Intersection Jaccard Laplace Linear Matern Mismatch OrMissing Ordinal Partitioned Polynomial RationalQuadratic
-    SharesAny ShortestPath Sigmoid Spectrum Tabular WeisfeilerLehman
+kernels: Aligned Columns Cosine DTW Edit Equal Gapped Gaussian GlobalAlignment Gower Graphlet HistogramIntersection
+    Intersection Jaccard Laplace Linear LocalAlignment Matern Mismatch OrMissing Ordinal Partitioned Polynomial
+    RationalQuadratic SharesAny ShortestPath Sigmoid Spectrum Subsequence Tabular WeisfeilerLehman Words
 kernels.series.alignment: WarpingDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC

@@ -120,6 +120,75 @@ def levenshtein(
     _compiled.levenshtein(out, queries, query_starts, targets, target_starts, order, alphabet, same)
 
 
+@checked
+def subsequences(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    p: int,
+    decay: float,
+    same: bool = False,
+) -> None:
+    """See `reference.strings.subsequences`."""
+    order = _by_length(target_starts)
+    _compiled.subsequences(out, queries, query_starts, targets, target_starts, order, p, decay, same)
+
+
+@checked
+def self_subsequences(text: Any, starts: Any, p: int, decay: float) -> Array:
+    """See `reference.strings.self_subsequences`."""
+    out = np.empty(len(starts) - 1)
+    _compiled.self_subsequences(out, text, starts, _by_length(starts), p, decay)
+    return out
+
+
+@checked
+def best_alignment(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    scores: Any,
+    gap_open: float,
+    gap_extend: float,
+    local: bool = False,
+    same: bool = False,
+) -> None:
+    """See `reference.strings.best_alignment`."""
+    gaps = gap_open, gap_extend
+    order = _by_length(target_starts)
+    _compiled.best_alignment(out, queries, query_starts, targets, target_starts, order, scores, *gaps, local, same)
+
+
+@checked
+def sum_alignments(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    factors: Any,
+    gap_open: float,
+    gap_extend: float,
+    same: bool = False,
+) -> None:
+    """See `reference.strings.sum_alignments`."""
+    gaps = gap_open, gap_extend
+    order = _by_length(target_starts)
+    _compiled.sum_alignments(out, queries, query_starts, targets, target_starts, order, factors, *gaps, same)
+
+
+@checked
+def self_sum_alignments(text: Any, starts: Any, factors: Any, gap_open: float, gap_extend: float) -> Array:
+    """See `reference.strings.self_sum_alignments`."""
+    out = np.empty(len(starts) - 1)
+    _compiled.self_sum_alignments(out, text, starts, _by_length(starts), factors, gap_open, gap_extend)
+    return out
+
+
 def _by_length(starts: Any) -> Array:
     """Return the order of rows by length."""
     return np.argsort(np.diff(starts), kind="stable").astype(np.int64, copy=False)

@@ -6,9 +6,11 @@
 #include "levenshtein.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
+#include "scored.hpp"
 #include "sets.hpp"
 #include "smo.hpp"
 #include "sparse_sums.hpp"
+#include "subsequences.hpp"
 #include "sums.hpp"
 #include "waves.hpp"
 
@@ -100,6 +102,11 @@ const Table table{NAME(SIMD_NAMESPACE),
                   &shared_bits,
                   &of_shared,
                   &common_bits<double>,
-                  &levenshtein};
+                  &levenshtein,
+                  &subsequences,
+                  &self_subsequences,
+                  &best_alignment,
+                  &sum_alignments,
+                  &self_sum_alignments};
 
 } // namespace SIMD_NAMESPACE

@@ -121,6 +121,18 @@ struct Table {
     void (*common_bits_doubles)(Matrix<double> out, Words A, Words B);
     void (*levenshtein)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
                         const std::int64_t *order, std::size_t alphabet, bool same);
+    void (*subsequences)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                         const std::int64_t *order, std::size_t p, double decay, bool same);
+    void (*self_subsequences)(double *out, Series<std::int32_t> strings, const std::int64_t *order, std::size_t p,
+                              double decay);
+    void (*best_alignment)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                           const std::int64_t *order, Matrix<const double> scores, double gap_open, double gap_extend,
+                           bool local, bool same);
+    void (*sum_alignments)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                           const std::int64_t *order, Matrix<const double> scores, double gap_open, double gap_extend,
+                           bool same);
+    void (*self_sum_alignments)(double *out, Series<std::int32_t> strings, const std::int64_t *order,
+                                Matrix<const double> scores, double gap_open, double gap_extend);
 };
 
 #define DECLARE_TABLE(set)                                                                                             \

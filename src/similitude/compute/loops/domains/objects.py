@@ -33,6 +33,12 @@ MOST_REFINEMENTS = 10_000
 MOST_NEIGHBORS = 100_000
 """The largest number of words near a window; each is a feature."""
 
+LONGEST_SUBSEQUENCE = 1_000
+"""The largest number of letters of subsequences: the sums for all shorter ones are held at once."""
+
+SIZES_OF_FACTORS = 1e-100, 1e100
+"""The range of the factors of alignments that are summed."""
+
 DIGEST_BIT = np.uint64(63)
 
 
@@ -125,6 +131,101 @@ def _levenshtein(
     require(alike, "same needs queries and targets to be the same")
 
 
+def _pairs_of_strings(out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool) -> None:
+    out_matrix("out", out, FLOAT64)
+    _numbered(queries, query_starts)
+    _numbered(targets, target_starts)
+    require(out.shape == (len(query_starts) - 1, len(target_starts) - 1), "one row and column of out for each string")
+    alike = not same or (same_values(query_starts, target_starts) and same_values(queries, targets))
+    require(alike, "same needs queries and targets to be the same")
+
+
+def _numbered(text: Any, starts: Any) -> None:
+    array("letters", text, 1, INT32)
+    starts_to(starts, len(text))
+    require(text.min(initial=0) >= 0, "letters must be numbered from 0 on")
+
+
+def _decay(p: Any, decay: Any) -> None:
+    whole("p", p, 1, LONGEST_SUBSEQUENCE)
+    number("decay", decay)
+    require(0 < decay <= 1, f"decay must be above 0 and at most 1, got {decay}")
+
+
+def _subsequences(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    p: Any,
+    decay: Any,
+    same: bool = False,
+) -> None:
+    _pairs_of_strings(out, queries, query_starts, targets, target_starts, same)
+    _decay(p, decay)
+
+
+def _self_subsequences(text: Any, starts: Any, p: Any, decay: Any) -> None:
+    _numbered(text, starts)
+    _decay(p, decay)
+
+
+def _table_of_pairs(table: Any, *texts: Any) -> None:
+    array("scores", table, 2, FLOAT64)
+    require(is_square(table), "scores need a row and a column for each letter")
+    for text in texts:
+        inside(text, len(table), "a letter has no row in the table of scores")
+
+
+def _best_alignment(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    scores: Any,
+    gap_open: Any,
+    gap_extend: Any,
+    local: bool = False,
+    same: bool = False,
+) -> None:
+    _pairs_of_strings(out, queries, query_starts, targets, target_starts, same)
+    _table_of_pairs(scores, queries, targets)
+    number("gap_open", gap_open)
+    number("gap_extend", gap_extend)
+
+
+def _sum_alignments(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    factors: Any,
+    gap_open: Any,
+    gap_extend: Any,
+    same: bool = False,
+) -> None:
+    _pairs_of_strings(out, queries, query_starts, targets, target_starts, same)
+    _factors(factors, gap_open, gap_extend, queries, targets)
+
+
+def _self_sum_alignments(text: Any, starts: Any, factors: Any, gap_open: Any, gap_extend: Any) -> None:
+    _numbered(text, starts)
+    _factors(factors, gap_open, gap_extend, text)
+
+
+def _factors(factors: Any, gap_open: Any, gap_extend: Any, *texts: Any) -> None:
+    _table_of_pairs(factors, *texts)
+    number("gap_open", gap_open)
+    number("gap_extend", gap_extend)
+    low, high = SIZES_OF_FACTORS
+    held = (factors >= low) & (factors <= high)
+    require(held.all(), f"factors must be from {low:.0e} to {high:.0e}")
+    require(all(low <= gap <= 1 for gap in (gap_open, gap_extend)), f"gaps must be from {low:.0e} to 1")
+
+
 # Graphs and histograms.
 
 
@@ -214,6 +315,7 @@ def _self_alignment(A: Any, a: Any, scale: Any) -> None:
 
 
 OF_OBJECTS: dict[str, Callable[..., None]] = {
+    "best_alignment": _best_alignment,
     "dtw": _dtw,
     "global_alignment": _global_alignment,
     "graphlets": _graphlets,
@@ -221,9 +323,13 @@ OF_OBJECTS: dict[str, Callable[..., None]] = {
     "levenshtein": _levenshtein,
     "neighbor_bags": _neighbor_bags,
     "self_alignment": _self_alignment,
+    "self_subsequences": _self_subsequences,
+    "self_sum_alignments": _self_sum_alignments,
     "set_bits": _set_bits,
     "shared_features": _shared_features,
     "shortest_paths": _shortest_paths,
+    "subsequences": _subsequences,
+    "sum_alignments": _sum_alignments,
     "weisfeiler_lehman": _weisfeiler_lehman,
     "window_bags": _window_bags,
 }

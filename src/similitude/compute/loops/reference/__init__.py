@@ -6,10 +6,15 @@ from similitude.compute.loops.reference.series import dtw, global_alignment, sel
 from similitude.compute.loops.reference.sets import common_bits, count_bits, of_shared, shared_bits
 from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, pick, smo
 from similitude.compute.loops.reference.strings import (
+    best_alignment,
     levenshtein,
     neighbor_bags,
+    self_subsequences,
+    self_sum_alignments,
     set_bits,
     shared_features,
+    subsequences,
+    sum_alignments,
     window_bags,
 )
 from similitude.compute.loops.reference.tables import gower
@@ -25,6 +30,7 @@ from similitude.compute.loops.reference.vectors import (
 __all__ = [
     "add_rows",
     "apply",
+    "best_alignment",
     "common_bits",
     "cos_sin",
     "count_bits",
@@ -44,6 +50,8 @@ __all__ = [
     "perceptron_pass",
     "pick",
     "self_alignment",
+    "self_subsequences",
+    "self_sum_alignments",
     "set_bits",
     "shared_bits",
     "shared_features",
@@ -51,6 +59,8 @@ __all__ = [
     "smo",
     "sparse_dense_products",
     "sparse_products",
+    "subsequences",
+    "sum_alignments",
     "weisfeiler_lehman",
     "window_bags",
     "worst_triple",
