@@ -16,8 +16,13 @@ from similitude.compute.blocks import BlockTask
 from similitude.compute.encodings import count
 from similitude.kernels import (
     DTW,
+    ERP,
+    MSM,
+    TWE,
     Columns,
+    Convolutions,
     Cosine,
+    Derivative,
     Edit,
     Equal,
     Gapped,
@@ -40,11 +45,12 @@ from similitude.kernels import (
     SharesAny,
     ShortestPath,
     Sigmoid,
+    SoftDTW,
     Spectrum,
     Tabular,
     WeisfeilerLehman,
 )
-from similitude.kernels.series.alignment import WarpingDistance
+from similitude.kernels.series.elastic import ElasticDistance
 from similitude.selection import SideBySide
 
 nx = pd = pl = None
@@ -164,7 +170,19 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "graphlet, frequencies": (Graphlet(4, mode="frequency", connected=True), GRAPHS),
     "dtw": (DTW(), SERIES),
     "dtw, window": (DTW(sigma=2.0, window=0.5), CHANNELS),
-    "warping distance": (WarpingDistance(window=1), SERIES),
+    "warping distance": (ElasticDistance(DTW(1.0, window=1)), SERIES),
+    "soft dtw": (SoftDTW(gamma=0.5), SERIES),
+    "soft dtw, channels": (SoftDTW(gamma=2.0, sigma=3.0), CHANNELS),
+    "msm": (MSM(c=0.5), SERIES),
+    "msm, channels": (MSM(sigma=2.0, window=0.5), CHANNELS),
+    "erp": (ERP(), SERIES),
+    "erp, float32": (ERP(g=0.5, sigma=2.0), [one.astype(np.float32) for one in CHANNELS]),
+    "twe": (TWE(nu=0.1), SERIES),
+    "twe, channels": (TWE(lmbda=0.5, sigma=4.0), CHANNELS),
+    "derivative": (Derivative(DTW()), SERIES),
+    "derivative of a kernel": (Derivative(GlobalAlignment()) + GlobalAlignment(), CHANNELS),
+    "convolutions": (Convolutions(n_features=168), SERIES),
+    "convolutions, channels": (Convolutions(n_features=100), CHANNELS),
     "global alignment": (GlobalAlignment(), SERIES),
     "global alignment, float32": (GlobalAlignment(0.7), [one.astype(np.float32) for one in CHANNELS]),
     "series combined": (GlobalAlignment() * DTW(sigma=30.0) + 0.5, SERIES),

@@ -30,6 +30,7 @@ ABSTRACT = {
     "_EditDistance",
     "HistogramSimilarity",
     "SeriesSimilarity",
+    "ElasticSimilarity",
     "Node",
     "NaryNode",
     "Extreme",

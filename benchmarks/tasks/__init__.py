@@ -56,6 +56,8 @@ ALL: tuple[Task, ...] = (
     strings.STRING_LEARNING,
     strings.PROMOTERS,
     series.WARPING,
+    *series.ELASTIC,
+    series.CONVOLVED,
     series.ALIGNMENT,
     series.ACCURACY,
     series.FIT,

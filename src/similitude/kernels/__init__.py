@@ -2,7 +2,7 @@
 
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
-from similitude.kernels.series import DTW, GlobalAlignment
+from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, SoftDTW
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum
 from similitude.kernels.tables import Columns, Equal, Gower, Ordinal, OrMissing, Tabular
@@ -21,8 +21,13 @@ from similitude.kernels.vectors import (
 
 __all__ = [
     "DTW",
+    "ERP",
+    "MSM",
+    "TWE",
     "Columns",
+    "Convolutions",
     "Cosine",
+    "Derivative",
     "Edit",
     "Equal",
     "Gapped",
@@ -45,6 +50,7 @@ __all__ = [
     "SharesAny",
     "ShortestPath",
     "Sigmoid",
+    "SoftDTW",
     "Spectrum",
     "Tabular",
     "WeisfeilerLehman",
