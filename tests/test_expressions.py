@@ -36,6 +36,7 @@ from similitude.kernels import (
     Laplace,
     Linear,
     Matern,
+    MeanOf,
     Mismatch,
     Ordinal,
     OrMissing,
@@ -65,7 +66,7 @@ def test_every_public_kernel_has_a_name_and_its_class_name():
     assert set(NAMES.values()) == set(PUBLIC) and len(NAMES) == len(PUBLIC)
     for name, cls in NAMES.items():
         assert name.replace("_", "") == cls.__name__.lower()
-        if cls not in (Columns, Derivative, OrMissing, Partitioned, Tabular):
+        if cls not in (Columns, Derivative, MeanOf, OrMissing, Partitioned, Tabular):
             assert parse(name) == parse(f"{name}()") == parse(cls.__name__) == parse(f" {cls.__name__} ( ) \n") == cls()
 
 
@@ -188,6 +189,7 @@ VALUES = st.one_of(
     st.just(Equal()),
     st.builds(Ordinal, st.none() | st.lists(plain, min_size=1, max_size=3, unique=True)),
     st.builds(OrMissing, VECTORS | STRINGS, st.floats(-1, 1)),
+    st.builds(MeanOf, VECTORS),
 )
 
 

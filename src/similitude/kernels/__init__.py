@@ -2,6 +2,7 @@
 
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
+from similitude.kernels.samples import MeanOf
 from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, SoftDTW
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum
@@ -41,6 +42,7 @@ __all__ = [
     "Laplace",
     "Linear",
     "Matern",
+    "MeanOf",
     "Mismatch",
     "OrMissing",
     "Ordinal",

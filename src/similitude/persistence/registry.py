@@ -38,7 +38,7 @@ goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
 kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round
 kernels: Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gapped Gaussian GlobalAlignment Gower Graphlet
-    HistogramIntersection Intersection Jaccard Laplace Linear MSM Matern Mismatch OrMissing Ordinal Partitioned
+    HistogramIntersection Intersection Jaccard Laplace Linear MSM Matern MeanOf Mismatch OrMissing Ordinal Partitioned
     Polynomial RationalQuadratic SharesAny ShortestPath Sigmoid SoftDTW Spectrum TWE Tabular WeisfeilerLehman
 kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
