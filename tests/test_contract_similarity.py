@@ -32,6 +32,7 @@ ABSTRACT = {
     "_EditDistance",
     "HistogramSimilarity",
     "SeriesSimilarity",
+    "ElasticSimilarity",
     "Node",
     "NaryNode",
     "Extreme",

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.loops import Patterns, reference
+from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
 from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
 from similitude.kernels.graphs.graphlet_types import graphlet_types
 
@@ -188,6 +189,15 @@ def series_and_sets(rng: np.random.Generator) -> Iterator[Case]:
                 for half in (False, True):
                     expected = after("dtw", [out, B, b, B, b, window, half], 0)
                     yield "dtw", [out, B, b, B, b, order, radius, fraction, half], expected, 1e-5
+            for half in (False, True):
+                yield from elastic_distances(out, B, b, half)
+            shapes, mix = (
+                np.array([[0, 1, 1], [40, 1, 0], [83, 3, 1]]),
+                (np.arange(3 * channels) % 2 == 0).astype(dtype),
+            )
+            filters = [shapes, mix.reshape(3, channels), rng.normal(size=9).astype(dtype), starts([5, 0, 4])]
+            given = [np.zeros((len(b) - 1, 9), dtype), B, b, *filters]
+            yield "convolutions", given, after("convolutions", given, 0), 1e-5
             logs = np.zeros(out.shape)
             expected = after("global_alignment", [logs, B, b, B, b, 0.3], 0)
             yield "global_alignment", [logs, B, b, B, b, order, 0.3, False], expected, 1e-4
@@ -208,6 +218,20 @@ def series_and_sets(rng: np.random.Generator) -> Iterator[Case]:
             pairs.append((np.where(table < 0.2, np.nan, table), rng.integers(0, 3, (rows, 2))))
         out = np.zeros((n, m))
         yield "gower", [out, *pairs[0], *pairs[1]], after("gower", [out, *pairs], 0), 1e-12
+
+
+def elastic_distances(out: np.ndarray, B: np.ndarray, b: np.ndarray, half: bool) -> Iterator[Case]:
+    """Yield cases of the elastic distances of series with each other, within two steps of the diagonal."""
+    order, channels, c = by_length(b), B.shape[1], B[:, :1]
+    for name, of, X, kind, p, q, given in (
+        ("msm", c, msm_channels(c[:, 0], b), MSM, 0.3, 0.0, [0.3]),
+        ("erp", B, erp_channels(B, b, 0.2), ERP, channels, 0.0, [0.2]),
+        ("twe", B, twe_channels(B, b, 0.5, 1.0), TWE, channels, 1.0, [0.5, 1.0]),
+        ("soft_dtw", B, B, SOFT_DTW, 0.7, 0.0, [0.7]),
+    ):
+        expected = after(name, [out, of, b, of, b, *given, 2, half], 0)
+        expected[0][np.isinf(expected[0]) & (name == "soft_dtw")] = np.finfo(out.dtype).max / 4
+        yield name, [out, X, b, X, b, order, kind, float(p), q, 2, -1.0, half], expected, 1e-4
 
 
 def packed(value: Any) -> bytes:

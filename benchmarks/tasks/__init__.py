@@ -60,6 +60,8 @@ ALL: tuple[Task, ...] = (
     strings.STRING_LEARNING,
     strings.PROMOTERS,
     series.WARPING,
+    *series.ELASTIC,
+    series.CONVOLVED,
     series.ALIGNMENT,
     series.ACCURACY,
     series.FIT,

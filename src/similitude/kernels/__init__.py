@@ -7,7 +7,8 @@ from similitude.kernels.automatic import kind_of_objects as kind_of_objects
 from similitude.kernels.automatic import suggestion as suggestion
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
-from similitude.kernels.series import DTW, GlobalAlignment
+from similitude.kernels.samples import MeanOf
+from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, SoftDTW
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.strings import (
     Aligned,
@@ -35,9 +36,14 @@ from similitude.kernels.vectors import (
 
 __all__ = [
     "DTW",
+    "ERP",
+    "MSM",
+    "TWE",
     "Aligned",
     "Columns",
+    "Convolutions",
     "Cosine",
+    "Derivative",
     "Edit",
     "Equal",
     "Gapped",
@@ -52,6 +58,7 @@ __all__ = [
     "Linear",
     "LocalAlignment",
     "Matern",
+    "MeanOf",
     "Mismatch",
     "OrMissing",
     "Ordinal",
@@ -61,6 +68,7 @@ __all__ = [
     "SharesAny",
     "ShortestPath",
     "Sigmoid",
+    "SoftDTW",
     "Spectrum",
     "Subsequence",
     "Tabular",

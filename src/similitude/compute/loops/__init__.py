@@ -12,6 +12,7 @@ from similitude.compute.loops.domains import LONGEST_SUBSEQUENCE, MOST_NEIGHBORS
 from similitude.compute.loops.named_functions import formula
 from similitude.compute.loops.reference import *  # noqa: F403
 from similitude.compute.loops.reference.graphs import refined_labels
+from similitude.compute.loops.reference.series import convolved
 
 WHY_REFERENCE = "SIMILITUDE_LOOPS=reference" if os.environ.get("SIMILITUDE_LOOPS") == "reference" else ""
 if not WHY_REFERENCE:
@@ -42,5 +43,5 @@ __all__ = [
     "BagArrays",
     "Patterns",
 ]
-__all__ += ["formula", "refined_labels", "words_near"]
+__all__ += ["convolved", "formula", "refined_labels", "words_near"]
 __all__ += reference.__all__

@@ -7,6 +7,7 @@ import numpy as np
 import similitude.compute.loops._compiled as _compiled
 from similitude.compute.loops.argument_types import CSR, Array, BagArrays, Keyed, Patterns, Structure
 from similitude.compute.loops.domains import checked
+from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
 from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
 from similitude.compute.loops.reference import __all__ as __all__
 
@@ -229,12 +230,60 @@ def keyed_products(out: Any, A: Keyed, B: Keyed) -> None:
 @checked
 def dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: float | None = None, half: bool = False) -> None:
     """See `reference.series.dtw`."""
-    radius, fraction = -1, -1.0
+    _compiled.dtw(out, A, a, B, b, _by_length(b), *_band(A, B, window), half)
+
+
+def _band(A: Array, B: Array, window: float | None) -> tuple[int, float]:
+    """Return the radius and the fraction of a window; negative numbers stand for no limit."""
     if isinstance(window, (int, np.integer)):
-        radius = min(int(window), len(A) + len(B))  # no path is longer
-    elif window is not None:
-        fraction = float(window)
-    _compiled.dtw(out, A, a, B, b, _by_length(b), radius, fraction, half)
+        return min(int(window), len(A) + len(B)), -1.0  # no path is longer
+    return -1, -1.0 if window is None else float(window)
+
+
+@checked
+def msm(out: Any, A: Any, a: Any, B: Any, b: Any, cost: float, window: float | None = None, half: bool = False) -> None:
+    """See `reference.elastic.msm`."""
+    order, band = _by_length(b), _band(A, B, window)
+    total = np.zeros(out.shape, out.dtype)
+    for c in range(A.shape[1]):
+        one, other = (msm_channels(x[:, c], starts) for x, starts in ((A, a), (B, b)))
+        _compiled.elastic(out, one, a, other, b, order, MSM, cost, 0.0, *band, half)
+        total += out
+    out[...] = total
+
+
+@checked
+def erp(out: Any, A: Any, a: Any, B: Any, b: Any, gap: float, window: float | None = None, half: bool = False) -> None:
+    """See `reference.elastic.erp`."""
+    one, other, band = erp_channels(A, a, gap), erp_channels(B, b, gap), _band(A, B, window)
+    _compiled.elastic(out, one, a, other, b, _by_length(b), ERP, A.shape[1], 0.0, *band, half)
+
+
+@checked
+def twe(
+    out: Any,
+    A: Any,
+    a: Any,
+    B: Any,
+    b: Any,
+    stiffness: float,
+    penalty: float,
+    window: float | None = None,
+    half: bool = False,
+) -> None:
+    """See `reference.elastic.twe`."""
+    one, other = (twe_channels(X, starts, stiffness, penalty) for X, starts in ((A, a), (B, b)))
+    band = _band(A, B, window)
+    _compiled.elastic(out, one, a, other, b, _by_length(b), TWE, A.shape[1], 2.0 * stiffness, *band, half)
+
+
+@checked
+def soft_dtw(
+    out: Any, A: Any, a: Any, B: Any, b: Any, gamma: float, window: float | None = None, half: bool = False
+) -> None:
+    """See `reference.elastic.soft_dtw`."""
+    _compiled.elastic(out, A, a, B, b, _by_length(b), SOFT_DTW, gamma, 0.0, *_band(A, B, window), half)
+    out[out > np.finfo(out.dtype).max / 8] = np.inf  # of an empty series
 
 
 @checked
@@ -250,6 +299,8 @@ def self_alignment(A: Any, a: Any, scale: float) -> Array:
     _compiled.self_alignment(out, A, a, _by_length(a), scale)
     return out
 
+
+convolutions = checked(_compiled.convolutions)
 
 # Sets and tables.
 

@@ -1,6 +1,8 @@
 // Compiled once per instruction set, each time into a namespace of its own (SIMD_NAMESPACE).
 #include "alignment.hpp"
 #include "bits.hpp"
+#include "convolutions.hpp"
+#include "elastic.hpp"
 #include "hadamard.hpp"
 #include "mixed.hpp"
 #include "levenshtein.hpp"
@@ -85,6 +87,8 @@ template <class T> constexpr Functions<T> functions() {
             &dtw<T>,
             &global_alignment<T>,
             &self_alignment<T>,
+            &elastic<T>,
+            &convolutions<T>,
             &hadamard<T>,
             &cos_sin<T>,
             &smo<T>,

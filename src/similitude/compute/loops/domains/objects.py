@@ -291,6 +291,23 @@ def _pairs_of_series(out: Array, A: Any, a: Any, B: Any, b: Any, half: bool) -> 
     require(not half or (same_values(a, b) and same_values(A, B)), "half needs A and B to be the same")
 
 
+def _elastic(*parameters: str, positive: bool = False) -> Callable[..., None]:
+    """Return the domain of an elastic distance with these parameters, which are numbers >= 0, or > 0 if `positive`."""
+
+    def domain(out: Any, A: Any, a: Any, B: Any, b: Any, *given: Any, window: Any = None, half: bool = False) -> None:
+        require(len(given) >= len(parameters), f"expected {' and '.join(parameters)}")
+        limits = {"window": window, "half": half} | dict(
+            zip(("window", "half"), given[len(parameters) :], strict=False)
+        )
+        for name, value in zip(parameters, given, strict=False):
+            number(name, value)
+            require(np.isfinite(value), f"{name} must be finite, got {value}")
+            require(name == "gap" or (value > 0 if positive else value >= 0), f"{name} is too small: {value}")
+        _dtw(out, A, a, B, b, **limits)
+
+    return domain
+
+
 def _dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: Any = None, half: bool = False) -> None:
     out_matrix("out", out, *FLOAT32_OR_64)
     _pairs_of_series(out, A, a, B, b, half)
@@ -314,13 +331,31 @@ def _self_alignment(A: Any, a: Any, scale: Any) -> None:
     require(scale >= 0, f"scale must be at least 0, got {scale}")
 
 
+def _convolutions(out: Any, A: Any, a: Any, shapes: Any, mix: Any, biases: Any, starts: Any) -> None:
+    out_matrix("out", out, *FLOAT32_OR_64)
+    _series(A, a, out.dtype)
+    array("shapes", shapes, 2, INT64)
+    array("mix", mix, 2, A.dtype)
+    array("biases", biases, 1, A.dtype)
+    starts_to(starts, len(biases))
+    require(out.shape == (len(a) - 1, len(biases)), "one row of out for each series, one column for each bias")
+    require(shapes.shape[1] == 3, "a shape is a kernel, a dilation, and whether it is padded")
+    require(mix.shape == (len(shapes), A.shape[1]), "one row of mix for each shape, one column for each channel")
+    require(len(starts) == len(shapes) + 1, "the biases of each shape")
+    inside(shapes[:, 0], 84, "kernels are numbered from 0 to 83")
+    require((shapes[:, 1] >= 1).all(), "a dilation is at least 1")
+
+
 OF_OBJECTS: dict[str, Callable[..., None]] = {
     "best_alignment": _best_alignment,
+    "convolutions": _convolutions,
     "dtw": _dtw,
+    "erp": _elastic("gap"),
     "global_alignment": _global_alignment,
     "graphlets": _graphlets,
     "keyed_products": _keyed_products,
     "levenshtein": _levenshtein,
+    "msm": _elastic("cost"),
     "neighbor_bags": _neighbor_bags,
     "self_alignment": _self_alignment,
     "self_subsequences": _self_subsequences,
@@ -330,6 +365,8 @@ OF_OBJECTS: dict[str, Callable[..., None]] = {
     "shortest_paths": _shortest_paths,
     "subsequences": _subsequences,
     "sum_alignments": _sum_alignments,
+    "soft_dtw": _elastic("gamma", positive=True),
+    "twe": _elastic("stiffness", "penalty"),
     "weisfeiler_lehman": _weisfeiler_lehman,
     "window_bags": _window_bags,
 }

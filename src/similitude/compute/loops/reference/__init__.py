@@ -1,8 +1,9 @@
 """The readable loops: the specification and test oracle of the compiled ones, used if those were not built."""
 
+from similitude.compute.loops.reference.elastic import erp, msm, soft_dtw, twe
 from similitude.compute.loops.reference.graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
 from similitude.compute.loops.reference.matrices import cos_sin, hadamard, mirror, worst_triple
-from similitude.compute.loops.reference.series import dtw, global_alignment, self_alignment
+from similitude.compute.loops.reference.series import convolutions, dtw, global_alignment, self_alignment
 from similitude.compute.loops.reference.sets import common_bits, count_bits, of_shared, shared_bits
 from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, pick, smo
 from similitude.compute.loops.reference.strings import (
@@ -32,9 +33,11 @@ __all__ = [
     "apply",
     "best_alignment",
     "common_bits",
+    "convolutions",
     "cos_sin",
     "count_bits",
     "dtw",
+    "erp",
     "global_alignment",
     "gower",
     "graphlets",
@@ -42,6 +45,7 @@ __all__ = [
     "keyed_products",
     "levenshtein",
     "mirror",
+    "msm",
     "neighbor_bags",
     "of_products",
     "of_shared",
@@ -57,10 +61,12 @@ __all__ = [
     "shared_features",
     "shortest_paths",
     "smo",
+    "soft_dtw",
     "sparse_dense_products",
     "sparse_products",
     "subsequences",
     "sum_alignments",
+    "twe",
     "weisfeiler_lehman",
     "window_bags",
     "worst_triple",
