@@ -43,6 +43,7 @@ from similitude.kernels import (
     Spectrum,
     Tabular,
     WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
 )
 from similitude.kernels.series.alignment import WarpingDistance
 from similitude.selection import SideBySide
@@ -159,6 +160,8 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "edit, unusual strings": (Edit(), UNUSUAL),
     "weisfeiler-lehman": (WeisfeilerLehman(), GRAPHS),
     "weisfeiler-lehman, idf": (WeisfeilerLehman(weights="idf"), GRAPHS),
+    "optimal assignment": (WeisfeilerLehmanAssignment(), GRAPHS),
+    "optimal assignment, depths": (WeisfeilerLehmanAssignment(2, [0.0, 1.0, 0.5]), GRAPHS),
     "shortest path": (ShortestPath(), GRAPHS),
     "graphlet": (Graphlet(), GRAPHS),
     "graphlet, frequencies": (Graphlet(4, mode="frequency", connected=True), GRAPHS),

@@ -43,6 +43,7 @@ from similitude.kernels import (
     Spectrum,
     Tabular,
     WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
 )
 from similitude.learners import KernelRidge, KernelSVC
 from similitude.similarity.expressions import DEFAULTS, NAMES, parse
@@ -164,6 +165,7 @@ STRINGS = st.one_of(
 )
 GRAPHS = st.one_of(
     st.builds(WeisfeilerLehman, st.integers(0, 5)),
+    st.builds(WeisfeilerLehmanAssignment, st.just(2), st.sampled_from([None, [1.0, 0.5, 0.25], (0, 1, 0)])),
     st.just(ShortestPath()),
     st.builds(Graphlet, st.integers(2, 5), st.sampled_from(["counts", "presence", "frequency"]), st.booleans()),
 )

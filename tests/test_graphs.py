@@ -15,13 +15,21 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from test_loops_graphs import batches, graphs, needs_compiled
 
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
 from similitude.engines import LocalEngine
-from similitude.kernels import Graphlet, ShortestPath, WeisfeilerLehman, explicit_dimension, explicit_map
+from similitude.kernels import (
+    Graphlet,
+    ShortestPath,
+    WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
+    explicit_dimension,
+    explicit_map,
+)
 from similitude.kernels.graphs import as_graphs, parse_graphs
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
@@ -31,6 +39,8 @@ CLIQUE, STAR = nx.complete_graph(4), nx.star_graph(3)
 KERNELS = [
     WeisfeilerLehman(),
     WeisfeilerLehman(0),
+    WeisfeilerLehmanAssignment(2),
+    WeisfeilerLehmanAssignment(2, depth_weights=[0.5, 0.0, 2.0]),
     ShortestPath(),
     Graphlet(),
     Graphlet(4, "presence"),
@@ -128,6 +138,43 @@ def test_weisfeiler_lehman_by_hand(labeled):
     assert WeisfeilerLehman(3).gram(some).tolist() == [[dot(a, b) for b in by_hand] for a in by_hand]
 
 
+def best_assignment(graph, other, weights):
+    """Assign nodes to nodes so that the weights of equal labels add up to as much as possible."""
+    labels, others = (nested_labels(one, len(weights) - 1) for one in (graph, other))
+    values = np.array(
+        [
+            [
+                sum(w for w, a, b in zip(weights, *pair, strict=True) if a == b)
+                for pair in itertools.product([u], others)
+            ]
+            for u in labels
+        ]
+    )
+    rows, columns = linear_sum_assignment(values.reshape(len(labels), len(others)), maximize=True)
+    return values[rows, columns].sum()
+
+
+def nested_labels(graph, iterations):
+    """Return the labels of each node before and after each refinement, as nested tuples."""
+    levels = [{v: repr(graph.nodes[v].get("label")) for v in graph}]
+    for _ in range(iterations):
+        old = levels[-1]
+        around = {v: sorted((repr(graph[v][w].get("label")), old[w]) for w in graph[v]) for v in graph}
+        levels.append({v: repr((old[v], around[v])) for v in graph})
+    return [[level[v] for level in levels] for v in graph]
+
+
+@pytest.mark.parametrize("labeled", [True, False])
+@pytest.mark.parametrize("weights", [[1.0, 1.0, 1.0], [0.5, 0.0, 2.0], [0.25, 1.0]])
+def test_assignments_are_the_best_ones(labeled, weights):
+    some = molecules(8, labeled=labeled)
+    k = WeisfeilerLehmanAssignment(len(weights) - 1, depth_weights=weights)
+    expected = [[best_assignment(graph, other, weights) for other in some] for graph in some]
+    np.testing.assert_allclose(k.gram(some), expected, rtol=1e-14)
+    if set(weights) == {1.0}:
+        assert WeisfeilerLehmanAssignment(2).gram(some).tolist() == expected
+
+
 @pytest.mark.parametrize("labeled", [True, False])
 def test_shortest_paths_by_hand(labeled):
     some = [*molecules(12, labeled=labeled)]
@@ -193,6 +240,16 @@ def test_grakel_has_the_same_weisfeiler_lehman_values():
     given = [[list(graph.to_directed().edges), dict(graph.nodes(data="label"))] for graph in some]
     theirs = Theirs(n_iter=3, base_graph_kernel=VertexHistogram).fit_transform(given)
     np.testing.assert_array_equal(WeisfeilerLehman(3).gram(some), theirs)
+
+
+@needs("grakel")
+def test_grakel_has_the_same_optimal_assignments():
+    from grakel import WeisfeilerLehmanOptimalAssignment as Theirs
+
+    some = [(list(graph.edges), [label for _, label in graph.nodes(data="label")]) for graph in molecules(10)]
+    given = [[edges + [(v, u) for u, v in edges], dict(enumerate(labels))] for edges, labels in some]
+    theirs = Theirs(n_iter=3).fit_transform(given)
+    np.testing.assert_array_equal(WeisfeilerLehmanAssignment(3).gram(some), theirs)
 
 
 @pytest.mark.parametrize("p", [3, 4, 5])
@@ -375,7 +432,7 @@ def test_a_single_graph_is_no_list_of_graphs(graph):
         WeisfeilerLehman().gram(graph)
 
 
-@pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath()], ids=repr)
+@pytest.mark.parametrize("k", [WeisfeilerLehman(2), WeisfeilerLehmanAssignment(2), ShortestPath()], ids=repr)
 def test_graphs_with_labels_do_not_meet_graphs_without(k):
     """They came in two batches, such as those to learn from and those to predict: all values would be 0."""
     with pytest.raises(ValueError, match="the nodes of some graphs have labels, those of others none"):
@@ -384,7 +441,7 @@ def test_graphs_with_labels_do_not_meet_graphs_without(k):
         explicit_map(k, [(EDGES,)], like=[(EDGES, LABELS)])
     assert k.cross([(EDGES, LABELS)], [([],), ([], 0)]).tolist() == [[0, 0]], "without nodes there are no labels"
     assert k.cross([(EDGES, LABELS)], [([], ["N"])]).tolist() == [[0]], "without edges none of edges"
-    if isinstance(k, WeisfeilerLehman):
+    if not isinstance(k, ShortestPath):
         with pytest.raises(ValueError, match="the edges of some graphs"):
             k.cross([(EDGES, LABELS)], [(EDGES, LABELS, ["-", "="])])
 
@@ -404,6 +461,12 @@ def test_bad_edge_labels_are_named():
         (WeisfeilerLehman(-1), "iterations must be an integer from 0 to 100"),
         (WeisfeilerLehman(1.5), "iterations"),
         (WeisfeilerLehman(True), "iterations"),
+        (WeisfeilerLehmanAssignment(101), "iterations must be an integer from 0 to 100"),
+        (WeisfeilerLehmanAssignment(2, depth_weights=[1, 1]), "depth_weights must be 3 numbers >= 0"),
+        (WeisfeilerLehmanAssignment(1, depth_weights="ab"), "depth_weights must be 2 numbers"),
+        (WeisfeilerLehmanAssignment(1, depth_weights=1.0), "depth_weights must be 2 numbers"),
+        (WeisfeilerLehmanAssignment(1, depth_weights=[1, -1]), r"depth_weights\[1\] must be a number >= 0"),
+        (WeisfeilerLehmanAssignment(1, depth_weights=[0, 0]), "every depth has weight 0"),
         (Graphlet(1), "p must be an integer from 2 to 5"),
         (Graphlet(6), "p must be"),
         (Graphlet(3, "count"), "mode must be one of 'counts', 'presence', 'frequency'"),
@@ -469,7 +532,9 @@ def test_explicit_features(k):
     np.testing.assert_allclose(products, k.gram(some), rtol=1e-12)
 
 
-@pytest.mark.parametrize("k", [WeisfeilerLehman(), ShortestPath(), WeisfeilerLehman().normalized()], ids=repr)
+@pytest.mark.parametrize(
+    "k", [WeisfeilerLehman(), WeisfeilerLehmanAssignment(), ShortestPath(), WeisfeilerLehman().normalized()], ids=repr
+)
 def test_features_of_new_graphs_meet_those_known(k):
     some, new = molecules(10), [*molecules(16)[10:], ([], 0)]
     known, others = explicit_map(k, some), explicit_map(k, new, like=some)

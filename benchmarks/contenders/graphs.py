@@ -19,6 +19,11 @@ class Ours(Contender):
 
         return WeisfeilerLehman(iterations).gram(graphs)
 
+    def optimal_assignment(self, graphs, iterations):
+        from similitude.kernels import WeisfeilerLehmanAssignment
+
+        return WeisfeilerLehmanAssignment(iterations).gram([graph[:2] for graph in graphs])
+
     def shortest_path(self, graphs):
         from similitude.kernels import ShortestPath
 
@@ -138,6 +143,9 @@ class GraKeL(Contender):
     def weisfeiler_lehman(self, graphs, iterations):
         kernel = self.library.WeisfeilerLehman(n_iter=iterations, base_graph_kernel=self.library.VertexHistogram)
         return self._timed(kernel, graphs)
+
+    def optimal_assignment(self, graphs, iterations):
+        return self._timed(self.library.WeisfeilerLehmanOptimalAssignment(n_iter=iterations), graphs)
 
     def shortest_path(self, graphs):
         return self._timed(self.library.ShortestPath(), graphs)

@@ -60,6 +60,7 @@ ALL: tuple[Task, ...] = (
     series.ACCURACY,
     series.FIT,
     graphs.WEISFEILER_LEHMAN,
+    graphs.ASSIGNMENT,
     graphs.SHORTEST_PATH,
     graphs.GRAPHLETS,
     graphs.ACCURACY,

@@ -128,6 +128,34 @@ WEISFEILER_LEHMAN = Task(
     in_child=False,
 )
 
+
+def _shared(histograms: list[Counter[Any]]) -> np.ndarray:
+    return np.array([[float((a & b).total()) for b in histograms] for a in histograms])
+
+
+def _joined(graph: Graph) -> Graph:
+    """Return a graph without the nodes that have no edge."""
+    kept, ends = np.unique(graph[0], return_inverse=True)
+    return ends.reshape(-1, 2), graph[1][kept]
+
+
+ASSIGNMENT = Task(
+    name="optimal_assignment",
+    computes="the Gram matrix of graphs by optimal assignments of nodes with refined labels",
+    operation="optimal_assignment",
+    datasets=lambda settings: [
+        like_molecules(settings.size(300, 100), iterations=3),
+        stored("NCI1", settings, settings.size(500, 100), iterations=3),
+    ],
+    truth=lambda data: [  # GraKeL leaves out nodes without edges
+        _shared([_refined(form(graph), data["iterations"]) for graph in data["graphs"][:CORNER]])
+        for form in (lambda graph: graph, _joined)
+    ],
+    check=same_corner,
+    gates=(faster(100.0, "GraKeL", where="NCI1 n=500"),),
+    in_child=False,
+)
+
 SHORTEST_PATH = Task(
     name="shortest_path",
     computes="the Gram matrix of graphs by shortest paths, from edges and labels",

@@ -1,7 +1,17 @@
 """Graph kernels."""
 
+from similitude.kernels.graphs.assignments import WeisfeilerLehmanAssignment
 from similitude.kernels.graphs.encoding import as_graphs
 from similitude.kernels.graphs.kernels import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.graphs.parsing import ParsedGraph, parse_graph, parse_graphs
 
-__all__ = ["Graphlet", "ParsedGraph", "ShortestPath", "WeisfeilerLehman", "as_graphs", "parse_graph", "parse_graphs"]
+__all__ = [
+    "Graphlet",
+    "ParsedGraph",
+    "ShortestPath",
+    "WeisfeilerLehman",
+    "WeisfeilerLehmanAssignment",
+    "as_graphs",
+    "parse_graph",
+    "parse_graphs",
+]
