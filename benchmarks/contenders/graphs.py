@@ -29,6 +29,11 @@ class Ours(Contender):
 
         return ShortestPath().gram(graphs)
 
+    def random_walk(self, graphs, decay):
+        from similitude.kernels import RandomWalk
+
+        return RandomWalk(decay).gram([graph[:2] for graph in graphs])
+
     def graphlets(self, graphs):
         from similitude.compute import loops
         from similitude.kernels import Graphlet
@@ -126,10 +131,10 @@ class GraKeL(Contender):
     uses_threads = False
 
     def _read(self, graphs: Any) -> list[Any]:
-        pairs = (edges.tolist() + edges[:, ::-1].tolist() for edges, _ in graphs)
+        pairs = (edges.tolist() + edges[:, ::-1].tolist() for edges, *_ in graphs)
         return [
             [[(u, v) for u, v in both], dict(enumerate(labels.tolist()))]
-            for both, (_, labels) in zip(pairs, graphs, strict=True)
+            for both, (_, labels, *_) in zip(pairs, graphs, strict=True)
         ]
 
     def _timed(self, kernel: Any, graphs: Any) -> SelfTimed:
@@ -146,6 +151,9 @@ class GraKeL(Contender):
 
     def optimal_assignment(self, graphs, iterations):
         return self._timed(self.library.WeisfeilerLehmanOptimalAssignment(n_iter=iterations), graphs)
+
+    def random_walk(self, graphs, decay):
+        return self._timed(self.library.RandomWalkLabeled(lamda=decay), graphs)
 
     def shortest_path(self, graphs):
         return self._timed(self.library.ShortestPath(), graphs)

@@ -1,7 +1,7 @@
 """Kernels and similarities, one package per kind of object, and explicit feature maps."""
 
 from similitude.kernels.explicit import explicit_dimension, explicit_map
-from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
+from similitude.kernels.graphs import Graphlet, RandomWalk, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
 from similitude.kernels.series import DTW, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum
@@ -41,6 +41,7 @@ __all__ = [
     "Ordinal",
     "Partitioned",
     "Polynomial",
+    "RandomWalk",
     "RationalQuadratic",
     "SharesAny",
     "ShortestPath",

@@ -38,8 +38,8 @@ goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
 kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round
 kernels: Columns Cosine DTW Edit Equal Gapped Gaussian GlobalAlignment Gower Graphlet HistogramIntersection
-    Intersection Jaccard Laplace Linear Matern Mismatch OrMissing Ordinal Partitioned Polynomial RationalQuadratic
-    SharesAny ShortestPath Sigmoid Spectrum Tabular WeisfeilerLehman WeisfeilerLehmanAssignment
+    Intersection Jaccard Laplace Linear Matern Mismatch OrMissing Ordinal Partitioned Polynomial RandomWalk
+    RationalQuadratic SharesAny ShortestPath Sigmoid Spectrum Tabular WeisfeilerLehman WeisfeilerLehmanAssignment
 kernels.series.alignment: WarpingDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC

@@ -51,21 +51,21 @@ class GraphHistograms(Histograms):
 
     def products(self, other: Histograms, out: Any = None) -> np.ndarray:
         """Return the dot products; refuse graphs of which only some have labels."""
-        self._check_comparable(other)
+        check_comparable(self.kinds, other.kinds)  # type: ignore[attr-defined]
         return super().products(other, out)
 
     def features(self, known: Histograms) -> Any:
         """Return the sparse features; refuse graphs of which only some have labels."""
-        self._check_comparable(known)
+        check_comparable(self.kinds, known.kinds)  # type: ignore[attr-defined]
         return super().features(known)
 
-    def _check_comparable(self, other: Any) -> None:
-        kinds = np.bitwise_or.reduce(self.kinds) | np.bitwise_or.reduce(other.kinds)
-        for bits, what in ((3, "nodes"), (12, "edges")):
-            if kinds & bits == bits:
-                raise ValueError(
-                    f"the {what} of some graphs have labels, those of others none: label all graphs or none"
-                )
+
+def check_comparable(some: np.ndarray, others: np.ndarray) -> None:
+    """Refuse graphs, given by their kinds, of which only some have labels."""
+    kinds = np.bitwise_or.reduce(some) | np.bitwise_or.reduce(others)
+    for bits, what in ((3, "nodes"), (12, "edges")):
+        if kinds & bits == bits:
+            raise ValueError(f"the {what} of some graphs have labels, those of others none: label all graphs or none")
 
 
 class HistogramSimilarity(Similarity):
