@@ -44,6 +44,7 @@ from similitude.kernels import (
     OrMissing,
     Partitioned,
     Polynomial,
+    RandomWalk,
     RationalQuadratic,
     SharesAny,
     ShortestPath,
@@ -53,6 +54,7 @@ from similitude.kernels import (
     Subsequence,
     Tabular,
     WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
     Words,
 )
 from similitude.learners import KernelRidge, KernelSVC
@@ -179,6 +181,8 @@ STRINGS = st.one_of(
 )
 GRAPHS = st.one_of(
     st.builds(WeisfeilerLehman, st.integers(0, 5)),
+    st.builds(WeisfeilerLehmanAssignment, st.just(2), st.sampled_from([None, [1.0, 0.5, 0.25], (0, 1, 0)])),
+    st.builds(RandomWalk, st.sampled_from(["auto", 0.05])),
     st.just(ShortestPath()),
     st.builds(Graphlet, st.integers(2, 5), st.sampled_from(["counts", "presence", "frequency"]), st.booleans()),
 )

@@ -6,7 +6,7 @@ from similitude.kernels.automatic import family_of as family_of
 from similitude.kernels.automatic import kind_of_objects as kind_of_objects
 from similitude.kernels.automatic import suggestion as suggestion
 from similitude.kernels.explicit import explicit_dimension, explicit_map
-from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
+from similitude.kernels.graphs import Graphlet, RandomWalk, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
 from similitude.kernels.samples import MeanOf
 from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, SoftDTW
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
@@ -64,6 +64,7 @@ __all__ = [
     "Ordinal",
     "Partitioned",
     "Polynomial",
+    "RandomWalk",
     "RationalQuadratic",
     "SharesAny",
     "ShortestPath",
@@ -73,6 +74,7 @@ __all__ = [
     "Subsequence",
     "Tabular",
     "WeisfeilerLehman",
+    "WeisfeilerLehmanAssignment",
     "Words",
     "explicit_dimension",
     "explicit_map",
