@@ -8,7 +8,7 @@ from typing import Any
 
 from similitude.compute import as_objects
 from similitude.kernels.automatic.kinds import LOOKED_AT, kind_of_objects
-from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
+from similitude.kernels.graphs import ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
 from similitude.kernels.series import DTW, Convolutions, Derivative, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard
 from similitude.kernels.strings import Edit, Gapped, Spectrum, Words
@@ -39,8 +39,9 @@ def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
     if kind == "series":
         return _of_series(list(islice(as_objects(X), LOOKED_AT)))
     if kind == "graphs":
-        subtrees, paths = WeisfeilerLehman(3).normalized(), ShortestPath().normalized()
-        return subtrees, paths, 0.5 * subtrees + 0.5 * paths, Graphlet(4, mode="frequency").normalized()
+        deep, deeper = (WeisfeilerLehmanAssignment(depth).normalized() for depth in (3, 5))
+        paths = ShortestPath().normalized()
+        return deep, deeper, 0.5 * deep + 0.5 * paths, paths, WeisfeilerLehman(3).normalized()
     if kind == "sets":
         return Jaccard(), Intersection(weights="idf").normalized()
     return (Tabular(Gaussian()) if kind == "table" else Gaussian(),)
