@@ -24,6 +24,7 @@ ABSTRACT = {
     "DistanceSimilarity",
     "VectorSimilarity",
     "SetSimilarity",
+    "AttributeSimilarity",
     "BagSimilarity",
     "WeightedFeatures",
     "WeightedSets",
