@@ -31,6 +31,9 @@ CORPUS = Path(__file__).parent / "corpus"
 SECTION = b"\n## "
 """Begins a file inside a folder or an archive: its name follows, up to the end of the line, then its content."""
 
+LONGEST_NAME = 100
+"""Letters of the name of such a file; those that a disk refuses are not what is tested."""
+
 MANIFEST = parts_of(model_bytes([]))["manifest"]
 
 
@@ -54,9 +57,8 @@ def sections(data):
     found = {}
     for piece in (b"\n" + data).split(SECTION)[1:]:
         name, _, content = piece.partition(b"\n")
-        found["".join(letter for letter in name.decode("ascii", "ignore") if letter.isalnum() or letter in "_.")] = (
-            content
-        )
+        letters = [letter for letter in name.decode("ascii", "ignore") if letter.isalnum() or letter in "_."]
+        found["".join(letters[:LONGEST_NAME])] = content
     return found
 
 

@@ -16,8 +16,14 @@ from similitude.compute.blocks import BlockTask
 from similitude.compute.encodings import count
 from similitude.kernels import (
     DTW,
+    ERP,
+    MSM,
+    TWE,
+    Aligned,
     Columns,
+    Convolutions,
     Cosine,
+    Derivative,
     Edit,
     Equal,
     Gapped,
@@ -30,7 +36,9 @@ from similitude.kernels import (
     Jaccard,
     Laplace,
     Linear,
+    LocalAlignment,
     Matern,
+    MeanOf,
     Mismatch,
     Ordinal,
     OrMissing,
@@ -41,12 +49,15 @@ from similitude.kernels import (
     SharesAny,
     ShortestPath,
     Sigmoid,
+    SoftDTW,
     Spectrum,
+    Subsequence,
     Tabular,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
+    Words,
 )
-from similitude.kernels.series.alignment import WarpingDistance
+from similitude.kernels.series.elastic import ElasticDistance
 from similitude.selection import SideBySide
 
 nx = pd = pl = None
@@ -71,6 +82,8 @@ PERSONS = [
 ]
 BY_COLUMN = {"age": OrMissing(Gaussian()), "job": "equal", "tags": "jaccard"}
 WORDS = ["kernel", "colonel", "", "kern", "lek", "kernel"]
+SENTENCES = ["A kernel.", "the kernel, a KERNEL", "", "colonel of the corn", "?!", "The corn"]
+PROTEINS = ["HEAGAWGHEE", "PAWHEAE", "", "MKV", "HEAGAWGHEE", "WWX*"]
 UNUSUAL = ["", "a", "aA", "naïve ", "日本語日本", "😀😁😀😁", "a\0b\0a\0b", "ab" * 40, "\ud800x", "a"]
 SERIES = [[0.0, 1.0, 2.0], [0.0, 0.0, 1.0, 3.0], [2.0]]
 CHANNELS = [rng.standard_normal((n, 2)) for n in (3, 5, 4, 8)]
@@ -161,7 +174,19 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "mismatch": (Mismatch(2, 1), WORDS),
     "mismatch, alphabet": (Mismatch(2, 1, alphabet="kern"), WORDS),
     "mismatch, unusual strings": (Mismatch(3, 1), UNUSUAL),
+    "words": (Words(), SENTENCES),
+    "words, pieces": (Words(1, (2, 4), weights={"kernel": 2.5, "~el ": 0.0}), SENTENCES),
+    "words, unusual strings": (Words(2, (2, 3), weights=None), UNUSUAL),
+    "subsequence": (Subsequence(2), WORDS),
+    "subsequence, unusual strings": (Subsequence(3, decay=0.9).normalized(), UNUSUAL),
+    "local alignment": (LocalAlignment(), PROTEINS),
+    "local alignment, unusual strings": (LocalAlignment((1, -1), 2.0, 1.0, beta=0.2), UNUSUAL),
+    "local alignment, no kernel of letters": (LocalAlignment({"aa": 0, "ab": 1, "bb": 0}), ["ab", "a", "", "bbab"]),
+    "aligned": (Aligned(), PROTEINS),
+    "aligned, whole strings": (Aligned((2, -1), 1.5, 0.5, local=False), UNUSUAL),
     "edit": (Edit(), WORDS),
+    "edit, costs": (Edit((1, 2, 2)), WORDS),
+    "edit, symmetric costs": (Edit((1.0, 1.0, 1.5)), UNUSUAL),
     "edit, unusual strings": (Edit(), UNUSUAL),
     "weisfeiler-lehman": (WeisfeilerLehman(), GRAPHS),
     "weisfeiler-lehman, idf": (WeisfeilerLehman(weights="idf"), GRAPHS),
@@ -176,11 +201,25 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "graphlet, frequencies": (Graphlet(4, mode="frequency", connected=True), GRAPHS),
     "dtw": (DTW(), SERIES),
     "dtw, window": (DTW(sigma=2.0, window=0.5), CHANNELS),
-    "warping distance": (WarpingDistance(window=1), SERIES),
+    "warping distance": (ElasticDistance(DTW(1.0, window=1)), SERIES),
+    "soft dtw": (SoftDTW(gamma=0.5), SERIES),
+    "soft dtw, channels": (SoftDTW(gamma=2.0, sigma=3.0), CHANNELS),
+    "msm": (MSM(c=0.5), SERIES),
+    "msm, channels": (MSM(sigma=2.0, window=0.5), CHANNELS),
+    "erp": (ERP(), SERIES),
+    "erp, float32": (ERP(g=0.5, sigma=2.0), [one.astype(np.float32) for one in CHANNELS]),
+    "twe": (TWE(nu=0.1), SERIES),
+    "twe, channels": (TWE(lmbda=0.5, sigma=4.0), CHANNELS),
+    "derivative": (Derivative(DTW()), SERIES),
+    "derivative of a kernel": (Derivative(GlobalAlignment()) + GlobalAlignment(), CHANNELS),
+    "convolutions": (Convolutions(n_features=168), SERIES),
+    "convolutions, channels": (Convolutions(n_features=100), CHANNELS),
     "global alignment": (GlobalAlignment(), SERIES),
     "global alignment, float32": (GlobalAlignment(0.7), [one.astype(np.float32) for one in CHANNELS]),
     "series combined": (GlobalAlignment() * DTW(sigma=30.0) + 0.5, SERIES),
     "series normalized": (DTW().normalized(), CHANNELS),
+    "mean of": (MeanOf(Gaussian()), CHANNELS),
+    "mean of strings": (MeanOf(Edit()), [["ab", "abc"], ["b"], ["abba", "cab", "ab"]]),
     "pairs": (FromPairs(shared_letters), WORDS),
     "pairs, not symmetric": (FromPairs(precedes), WORDS),
     "pairs, declared a kernel": (FromPairs(shared_letters, claims=["SYMMETRIC", "PSD"]), WORDS),

@@ -33,6 +33,7 @@ HELD = """
 
 LEFT_OUT = {
     "AssessedSimilarity",
+    "Auto",
     "BagSimilarity",
     "WeightedFeatures",
     "WeightedSets",
@@ -41,6 +42,7 @@ LEFT_OUT = {
     "DistanceSimilarity",
     "Envelope",
     "Extreme",
+    "Family",
     "HistogramSimilarity",
     "LandmarkParameters",
     "MultinomialLogistic",

@@ -21,6 +21,8 @@ QUICK = {
     "expression",
 }
 ABSTRACT = {
+    "Auto",
+    "Family",
     "DistanceSimilarity",
     "VectorSimilarity",
     "SetSimilarity",
@@ -31,6 +33,7 @@ ABSTRACT = {
     "_EditDistance",
     "HistogramSimilarity",
     "SeriesSimilarity",
+    "ElasticSimilarity",
     "Node",
     "NaryNode",
     "Extreme",

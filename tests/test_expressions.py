@@ -16,8 +16,14 @@ from similitude import FromPairs, Similarity, SimilarityClassifier, as_similarit
 from similitude.errors import ExpressionError
 from similitude.kernels import (
     DTW,
+    ERP,
+    MSM,
+    TWE,
+    Aligned,
     Columns,
+    Convolutions,
     Cosine,
+    Derivative,
     Edit,
     Equal,
     Gapped,
@@ -30,7 +36,9 @@ from similitude.kernels import (
     Jaccard,
     Laplace,
     Linear,
+    LocalAlignment,
     Matern,
+    MeanOf,
     Mismatch,
     Ordinal,
     OrMissing,
@@ -41,10 +49,13 @@ from similitude.kernels import (
     SharesAny,
     ShortestPath,
     Sigmoid,
+    SoftDTW,
     Spectrum,
+    Subsequence,
     Tabular,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
+    Words,
 )
 from similitude.learners import KernelRidge, KernelSVC
 from similitude.similarity.expressions import DEFAULTS, NAMES, parse
@@ -61,7 +72,7 @@ def test_every_public_kernel_has_a_name_and_its_class_name():
     assert set(NAMES.values()) == set(PUBLIC) and len(NAMES) == len(PUBLIC)
     for name, cls in NAMES.items():
         assert name.replace("_", "") == cls.__name__.lower()
-        if cls not in (Columns, OrMissing, Partitioned, Tabular):
+        if cls not in (Columns, Derivative, MeanOf, OrMissing, Partitioned, Tabular):
             assert parse(name) == parse(f"{name}()") == parse(cls.__name__) == parse(f" {cls.__name__} ( ) \n") == cls()
 
 
@@ -159,9 +170,13 @@ VECTORS = st.one_of(
     st.builds(Sigmoid, positive, st.floats(-5, 5)),
 )
 STRINGS = st.one_of(
-    st.just(Edit()),
+    st.builds(Edit, st.none() | st.just((1, 2.5, 3))),
     st.builds(Spectrum, st.integers(1, 9), st.booleans(), st.booleans()),
     st.builds(Gapped, st.integers(4, 8), st.integers(0, 3)),
+    st.builds(Subsequence, st.integers(1, 9), st.floats(0.1, 1)),
+    st.builds(LocalAlignment, st.sampled_from(["blosum62", (1, -1), ("ab", [[1, 0], [0, 1]])]), st.floats(0, 9)),
+    st.builds(Aligned, st.sampled_from(["blosum62", {"aa": 1, "ab": -1, "bb": 2}]), st.floats(2, 9), st.just(1.5)),
+    st.builds(Words, st.integers(1, 3), st.none() | st.just((2, 4)), st.sampled_from(["idf", None])),
     st.builds(Mismatch, st.just(3), st.just(1), st.sampled_from([None, "acgt", b"ac\xff\0", "'\"\\"])),
 )
 GRAPHS = st.one_of(
@@ -176,12 +191,19 @@ GRAPHS = st.one_of(
 SERIES = st.one_of(
     st.builds(GlobalAlignment, positive | st.just("median")),
     st.builds(DTW, positive | st.just("median"), st.sampled_from([None, 0.1, 3])),
+    st.builds(SoftDTW, positive, positive | st.just("median")),
+    st.builds(MSM, positive, window=st.sampled_from([None, 0.1, 3])),
+    st.builds(ERP, st.floats(-9, 9)),
+    st.builds(TWE, positive, positive),
+    st.builds(Derivative, st.just(DTW())),
+    st.builds(Convolutions, st.integers(84, 10_000)),
 )
 SETS = st.one_of(st.just(Jaccard()), st.just(Intersection()), st.just(SharesAny()))
 VALUES = st.one_of(
     st.just(Equal()),
     st.builds(Ordinal, st.none() | st.lists(plain, min_size=1, max_size=3, unique=True)),
     st.builds(OrMissing, VECTORS | STRINGS, st.floats(-1, 1)),
+    st.builds(MeanOf, VECTORS),
 )
 
 
@@ -255,7 +277,7 @@ def test_long_sums_and_products_can_be_read():
     [
         ("gaussan(sigma=2)", "no similarity called 'gaussan'; did you mean 'gaussian'", 0),
         ("2*Gaussan()", "no similarity called 'Gaussan'; did you mean 'Gaussian'", 2),
-        ("precomputed", "no similarity called 'precomputed'; known: columns, cosine, dtw", 0),
+        ("precomputed", "no similarity called 'precomputed'; known: aligned, columns, convolutions, cosine", 0),
         ("gaussian(sgma=2)", "gaussian has no parameter 'sgma'; it has: sigma, metric; did you mean 'sigma'", 9),
         ("linear(x=2)", "linear has no parameter 'x'; it has: none", 7),
         ("gaussian(1, None, 2)", "too many arguments: gaussian takes 2 at most", 18),

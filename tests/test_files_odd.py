@@ -126,3 +126,24 @@ def test_parts_of_another_type_are_named(put, row, problem):
 def test_json_over_several_lines_is_refused_with_what_to_do(put, text):
     with pytest.raises(FileError, match="JSON Lines has one object per line: jq -c"):
         files.read(put("x.jsonl", text))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["a", "b", "a"], ["a", "b", "a", "a"]),
+        (["a", None, "b"], ["a", None, "b", "a"]),
+        ([1, 2, 1], [1, 2, 1, 1]),
+        ([1.5, float("nan"), 2.5], [1.5, None, 2.5, 1.5]),
+        ([[1], [2], [1]], [[1], [2], [1], [1]]),
+    ],
+)
+def test_dictionaries_may_hold_what_pandas_does_not_allow_in_them(tmp_path, values, expected):
+    pa = pytest.importorskip("pyarrow")
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0]), pa.array(values))
+    table = pa.table({"coded": coded, "text": list("wxyz")})
+    path = tmp_path / "coded.arrow"
+    with pa.ipc.new_file(path, table.schema) as out:
+        out.write_table(table)
+    found = files.read(path, kind="table").objects["coded"]
+    assert [None if one is None or one != one else one for one in found] == expected

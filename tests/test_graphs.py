@@ -658,7 +658,9 @@ def test_graphs_of_networkx_are_read_as_their_nodes_and_edges_say():
     part = nx.path_graph(6).subgraph([1, 2, 3, 5])
     several = nx.MultiGraph([(0, 1), (0, 1), (1, 2)])
     graphs = [nx.Graph(), named, nx.empty_graph(3), numbered, ([(0, 1)],), shuffled, part, several]
-    for graph, found in zip(graphs, parse_graphs(graphs), strict=True):
+    numbers = [nx.Graph(), numbered, shuffled, nx.empty_graph(3), several]
+    read = [*parse_graphs(graphs), *parse_graphs(numbers), *parse_graphs([numbered, part])]
+    for graph, found in zip([*graphs, *numbers, numbered, part], read, strict=True):
         if isinstance(graph, tuple):
             assert (found.nodes, found.ends.tolist()) == (2, [[0, 1]])
             continue

@@ -177,3 +177,83 @@ def test_edit_distances_of_nothing(name):
         these.levenshtein(out[:, :0], *nothing, np.zeros(0, np.int32), np.array([0]))
         with pytest.raises(ValueError, match="starts"):
             these.levenshtein(out, np.zeros(0, np.int32), np.array([0, 0, 1]), *nothing)
+
+
+STRINGS = [0, 1, 2, 3, 7, 8, 9, 30, 30, 31, 5, 4]
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("p", "decay"), [(1, 0.5), (2, 1.0), (3, 0.7), (5, 0.1), (7, 0.9)])
+def test_subsequences(name, p, decay):
+    rng = np.random.default_rng(p)
+    A, B = (joined([rng.integers(0, 3, n) for n in lengths], np.int32) for lengths in (STRINGS[2:9], STRINGS))
+    expected, out = np.empty((7, 12)), np.full((7, 12), -1.0)
+    reference_strings.subsequences(expected, *A, *B, p, decay)
+    full, half, turned = np.full((12, 12), -1.0), np.full((12, 12), -1.0), np.full((12, 7), -1.0)
+    with chosen(name) as these:
+        these.subsequences(out, *A, *B, p, decay)
+        these.subsequences(turned, *B, *A, p, decay)
+        these.subsequences(full, *B, *B, p, decay)
+        these.subsequences(half, *B, *B, p, decay, same=True)
+        own = these.self_subsequences(*B, p, decay)
+    np.testing.assert_allclose(out, expected, rtol=1e-12)
+    np.testing.assert_array_equal(turned, out.T)
+    np.testing.assert_array_equal(half, full)
+    np.testing.assert_array_equal(full, full.T)
+    np.testing.assert_array_equal(own, np.diag(full))
+
+
+def scores_of(letters):
+    half = np.random.default_rng(letters).normal(size=(letters, letters))
+    return half + half.T
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("local", [False, True])
+def test_best_alignments(name, local):
+    rng, scores = np.random.default_rng(0), scores_of(4)
+    A, B = (joined([rng.integers(0, 4, n) for n in lengths], np.int32) for lengths in (STRINGS[:9], STRINGS))
+    expected, out, turned = np.empty((9, 12)), np.full((9, 12), -1.0), np.full((12, 9), -1.0)
+    reference_strings.best_alignment(expected, *A, *B, scores, 1.5, 0.25, local)
+    full, half = np.full((2, 12, 12), -1.0)
+    with chosen(name) as these:
+        these.best_alignment(out, *A, *B, scores, 1.5, 0.25, local)
+        these.best_alignment(turned, *B, *A, scores, 1.5, 0.25, local)
+        these.best_alignment(full, *B, *B, scores, 1.5, 0.25, local)
+        these.best_alignment(half, *B, *B, scores, 1.5, 0.25, local, same=True)
+    np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(turned, out.T)
+    np.testing.assert_array_equal(half, full)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_sums_of_alignments(name):
+    rng, factors = np.random.default_rng(1), np.exp(scores_of(4))
+    A, B = (joined([rng.integers(0, 4, n) for n in lengths], np.int32) for lengths in (STRINGS[:9], STRINGS))
+    expected, out, turned = np.empty((9, 12)), np.full((9, 12), -1.0), np.full((12, 9), -1.0)
+    reference_strings.sum_alignments(expected, *A, *B, factors, 0.2, 0.6)
+    full, half = np.full((2, 12, 12), -1.0)
+    with chosen(name) as these:
+        these.sum_alignments(out, *A, *B, factors, 0.2, 0.6)
+        these.sum_alignments(turned, *B, *A, factors, 0.2, 0.6)
+        these.sum_alignments(full, *B, *B, factors, 0.2, 0.6)
+        these.sum_alignments(half, *B, *B, factors, 0.2, 0.6, same=True)
+        own = these.self_sum_alignments(*B, factors, 0.2, 0.6)
+    np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(turned, out.T)
+    np.testing.assert_array_equal(half, full)
+    np.testing.assert_array_equal(own, np.diag(full))
+
+
+@compiled_only
+def test_sums_of_alignments_of_long_strings_lose_nothing():
+    """Two domains in the other order: the sum holds both, though each alone is larger than the largest float64."""
+    x, z = np.zeros(600, np.int32), np.ones(600, np.int32)
+    factors, starts = np.array([[9.0, 1e-90], [1e-90, 9.0]]), np.array([0, 1200])
+    one, both = np.empty((1, 1)), np.empty((1, 1))
+    apart = np.array([0, 600])
+    loops.sum_alignments(one, x, apart, x, apart, factors, 1e-9, 1e-9)
+    there, back = np.concatenate([x, z]), np.concatenate([z, x])
+    loops.sum_alignments(both, there, starts, back, starts, factors, 1e-9, 1e-9)
+    assert one[0, 0] > 1300
+    np.testing.assert_allclose(both, one + np.log(2), rtol=1e-9)

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from similitude import FromBlocks, FromPairs, Precomputed, bounds
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
+from similitude.estimators import SimilarityRegressor
 from similitude.kernels import Edit, Gaussian, Linear, Polynomial, Sigmoid, explicit_map
 from similitude.landmarks.projection import PANEL, factorize, solve_rows, solver
 from similitude.landmarks.reservoir import Reservoir
@@ -157,6 +158,23 @@ def test_fewer_landmarks_than_the_theorem_asks_promise_nothing():
     with pytest.warns(UserWarning, match="n_components = 560 exceeds the 60 objects of X: 60 used"):
         m = LandmarkMap(epsilon=0.1, margin=0.5).fit(X)
     assert m.guarantee_.grade == NONE and "560" in m.guarantee_.statement
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda: LandmarkMap(n_components=100).fit(X),
+        lambda: LandmarkMap(n_components=100).fit_transform(X),
+        lambda: make_pipeline(LandmarkMap(n_components=100)).fit(X),
+        lambda: CompactMap(Gaussian(1.0), n_components=100).fit(X),
+        lambda: SimilarityRegressor(n_landmarks=100).fit(X, X[:, 0]),
+    ],
+)
+def test_a_warning_of_too_many_landmarks_names_the_line_of_the_user(fit):
+    with pytest.warns(UserWarning, match="= 100 exceeds") as caught:
+        fit()
+    lines = {(one.filename, one.lineno) for one in caught if "exceeds" in str(one.message)}
+    assert lines == {(__file__, fit.__code__.co_firstlineno)}
 
 
 def test_without_a_margin_the_smallest_covered_one_is_named():

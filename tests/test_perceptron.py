@@ -630,7 +630,7 @@ def test_a_stream_refuses_what_it_does_not_know():
     with pytest.raises(ValueError, match="column 1 is nan"):
         model.learn_one([1.0, np.nan, 2.0], "yes")
     assert model.n_seen_ == 60
-    with pytest.raises(UnresolvedError, match="sigma of 'gaussian' cannot be resolved from one object"):
+    with pytest.raises(UnresolvedError, match="similarity of 'auto' cannot be resolved from one object"):
         KernelPerceptron().learn_one(X[0], True)
     with pytest.raises(ValueError, match="classes must be passed"):
         KernelPerceptron("linear").learn_one(X[0], "yes")

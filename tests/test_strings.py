@@ -223,6 +223,49 @@ def test_edit_known_values():
     np.testing.assert_array_equal(Edit().distances(["saturday", ""], ["sunday"]), [[3], [6]])
 
 
+def cost_of_edits(s, t, insertion, deletion, substitution):
+    """The smallest cost by its recurrence."""
+    row = [j * insertion for j in range(len(t) + 1)]
+    for i, x in enumerate(s, 1):
+        before, row[0] = row[0], i * deletion
+        for j, z in enumerate(t, 1):
+            replaced = before + substitution * (x != z)
+            before, row[j] = row[j], min(row[j] + deletion, row[j - 1] + insertion, replaced)
+    return row[-1]
+
+
+@given(strings, strings, st.sampled_from([(1, 1, 2), (2, 2, 1), (1, 3, 2), (0.5, 2, 1.5), (2, 2, 2), (3, 1, 9)]))
+def test_edit_costs_brute_force(X, Z, costs):
+    k = Edit(costs)
+    expected = np.array([[cost_of_edits(x, z, *costs) for z in Z] for x in X])
+    np.testing.assert_allclose(k.distances(X, Z), expected, atol=1e-12)
+    insertion, deletion, substitution = costs
+    a, b = (np.array([len(s) for s in strings]) for strings in (X, Z))
+    shorter, more = np.minimum.outer(a, b), np.subtract.outer(a, b)
+    largest = min(substitution, insertion + deletion) * shorter + np.where(more > 0, deletion * more, -insertion * more)
+    K = k.cross(X, Z)
+    np.testing.assert_allclose(K, 1 - expected / np.maximum(largest, 1e-9), atol=1e-12)
+    assert K.min() >= -1e-12 and K.max() <= 1 and (k.diag(X) == 1).all()
+
+
+def test_edit_costs():
+    assert Edit((1, 1, 1)).gram(UNUSUAL).tolist() == Edit().gram(UNUSUAL).tolist()
+    assert Edit((1, 1, 9))("ab", "cd") == 0.0, (
+        "two deletions and two insertions are cheaper, and the most that it can be"
+    )
+    assert repr(Edit()) == "Edit()" and as_similarity("edit(costs=(1, 2, 1.5))") == Edit((1, 2, 1.5))
+    assert "SYMMETRIC" in Edit((2, 2, 1)).claims and "SYMMETRIC" not in Edit((1, 2, 1)).claims
+    for costs in ((2, 2, 3), (1, 2, 1), (1, 2, 1.5)):
+        assert check_kernel(Edit(costs)).verdict == "INVALID"
+
+
+@pytest.mark.parametrize("costs", [(1, 1), 3, (1, 1, 0), (1, -1, 1), (1, 1, float("inf")), ("1", 1, 1)])
+def test_bad_edit_costs(costs):
+    for call in (Edit(costs).gram, Edit(costs).distances):
+        with pytest.raises((TypeError, ValueError), match=r"costs? (must be|of)"):
+            call(["ab", "a"])
+
+
 def test_edit_agrees_with_rapidfuzz():
     process = pytest.importorskip("rapidfuzz.process", reason="missing: rapidfuzz")
     from rapidfuzz.distance import Levenshtein

@@ -137,7 +137,7 @@ def test_subtrees_are_named():
 @pytest.mark.parametrize(
     ("k", "error", "message"),
     [
-        (Spectrum(2, weights={}), TypeError, "weights must be a dict"),
+        (Spectrum(2, weights=[]), TypeError, "weights must be a dict"),
         (Spectrum(2, weights=[1.0, 2.0]), TypeError, "weights must be a dict"),
         (Spectrum(2, weights="tfidf"), TypeError, "or 'idf'"),
         (Spectrum(2, weights={"ab": -1.0}), ValueError, "the weight of 'ab' must be a number >= 0"),
@@ -361,3 +361,11 @@ def test_labels_without_meaning_are_not_flattered(times, least):
         else:
             errors.append(SimilarityClassifier(k.learned(), random_state=seed).fit(X, y).held_out_error_.value)
     assert least < np.mean(errors) < 1.05 - least
+
+
+@pytest.mark.parametrize("k", [Spectrum(3, weights="idf"), Intersection(weights="idf")], ids=repr)
+def test_weights_of_objects_without_features_are_those_of_new_features(k):
+    nothing, one = (["", "a"], ["abc"]) if k.objects == "strings" else ([set(), set()], [{"a"}])
+    resolved = k.resolve(nothing)
+    assert resolved.weights == {} and resolved.default_weight == pytest.approx((np.log(3) + 1) ** 2)
+    assert resolved(one[0], one[0]) == pytest.approx(resolved.default_weight)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.loops import Patterns, reference
+from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
 from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
 from similitude.kernels.graphs.graphlet_types import graphlet_types
 
@@ -104,6 +105,31 @@ def solvers(rng: np.random.Generator) -> Iterator[Case]:
     yield "worst_triple", [K], [np.array(reference.worst_triple(K), float)], 0.0
 
 
+def alignments(rng: np.random.Generator, letters: np.ndarray, begins: np.ndarray) -> Iterator[Case]:
+    """Yield cases of the loops over subsequences and scored alignments of strings."""
+    size, long = int(letters.max()) + 1, starts([0, 1, 63, 64, 72])
+    half = rng.normal(size=(size, size))
+    scores = half + half.T
+    for same, (queries, a) in enumerate([(letters, long), (letters, begins)]):
+        strings = [np.zeros((len(a) - 1, len(begins) - 1)), queries, a, letters, begins]
+        for p in (1, 3, 8):
+            expected = after("subsequences", [*strings, p, 0.7, bool(same)], 0)
+            yield "subsequences", [*strings, by_length(begins), p, 0.7, same], expected, 1e-12
+        for local in (0, 1):
+            expected = after("best_alignment", [*strings, scores, 2.0, 0.5, bool(local), bool(same)], 0)
+            given = [*strings, by_length(begins), scores, 2.0, 0.5, local, same]
+            yield "best_alignment", given, expected, 1e-12
+        expected = after("sum_alignments", [*strings, np.exp(scores), 0.1, 0.6, bool(same)], 0)
+        given = [*strings, by_length(begins), np.exp(scores), 0.1, 0.6, same]
+        yield "sum_alignments", given, expected, 1e-12
+    out = np.zeros(len(begins) - 1)
+    expected = [reference.self_subsequences(letters, begins, 3, 0.7)]
+    yield "self_subsequences", [out, letters, begins, by_length(begins), 3, 0.7], expected, 1e-12
+    expected = [reference.self_sum_alignments(letters, begins, np.exp(scores), 0.1, 0.6)]
+    given = [out, letters, begins, by_length(begins), np.exp(scores), 0.1, 0.6]
+    yield "self_sum_alignments", given, expected, 1e-12
+
+
 def objects(rng: np.random.Generator) -> Iterator[Case]:
     """Yield cases of loops over strings and graphs."""
     text = rng.integers(0, 4, 200).astype(np.uint32) + np.uint32(300) * (rng.random(200) < 0.1).astype(np.uint32)
@@ -126,6 +152,7 @@ def objects(rng: np.random.Generator) -> Iterator[Case]:
     texts, out = starts([1500, 2500, 0, 4000]), np.zeros((4, 4))
     expected = after("levenshtein", [out, many, texts, many, texts, True], 0)
     yield "levenshtein", [out, many, texts, many, texts, by_length(texts), 8000, True], expected, 0.0
+    yield from alignments(rng, letters, begins)
     structure, labels, edges = random_graphs(rng)
     given = [structure, labels, edges, 3]
     yield "weisfeiler_lehman", [*structure, labels, edges, 3], after("weisfeiler_lehman", given), 0.0
@@ -165,6 +192,15 @@ def series_and_sets(rng: np.random.Generator) -> Iterator[Case]:
                 for half in (False, True):
                     expected = after("dtw", [out, B, b, B, b, window, half], 0)
                     yield "dtw", [out, B, b, B, b, order, radius, fraction, half], expected, 1e-5
+            for half in (False, True):
+                yield from elastic_distances(out, B, b, half)
+            shapes, mix = (
+                np.array([[0, 1, 1], [40, 1, 0], [83, 3, 1]]),
+                (np.arange(3 * channels) % 2 == 0).astype(dtype),
+            )
+            filters = [shapes, mix.reshape(3, channels), rng.normal(size=9).astype(dtype), starts([5, 0, 4])]
+            given = [np.zeros((len(b) - 1, 9), dtype), B, b, *filters]
+            yield "convolutions", given, after("convolutions", given, 0), 1e-5
             logs = np.zeros(out.shape)
             expected = after("global_alignment", [logs, B, b, B, b, 0.3], 0)
             yield "global_alignment", [logs, B, b, B, b, order, 0.3, False], expected, 1e-4
@@ -185,6 +221,20 @@ def series_and_sets(rng: np.random.Generator) -> Iterator[Case]:
             pairs.append((np.where(table < 0.2, np.nan, table), rng.integers(0, 3, (rows, 2))))
         out = np.zeros((n, m))
         yield "gower", [out, *pairs[0], *pairs[1]], after("gower", [out, *pairs], 0), 1e-12
+
+
+def elastic_distances(out: np.ndarray, B: np.ndarray, b: np.ndarray, half: bool) -> Iterator[Case]:
+    """Yield cases of the elastic distances of series with each other, within two steps of the diagonal."""
+    order, channels, c = by_length(b), B.shape[1], B[:, :1]
+    for name, of, X, kind, p, q, given in (
+        ("msm", c, msm_channels(c[:, 0], b), MSM, 0.3, 0.0, [0.3]),
+        ("erp", B, erp_channels(B, b, 0.2), ERP, channels, 0.0, [0.2]),
+        ("twe", B, twe_channels(B, b, 0.5, 1.0), TWE, channels, 1.0, [0.5, 1.0]),
+        ("soft_dtw", B, B, SOFT_DTW, 0.7, 0.0, [0.7]),
+    ):
+        expected = after(name, [out, of, b, of, b, *given, 2, half], 0)
+        expected[0][np.isinf(expected[0]) & (name == "soft_dtw")] = np.finfo(out.dtype).max / 4
+        yield name, [out, X, b, X, b, order, kind, float(p), q, 2, -1.0, half], expected, 1e-4
 
 
 def packed(value: Any) -> bytes:

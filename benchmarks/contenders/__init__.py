@@ -81,6 +81,8 @@ ALL: tuple[Contender, ...] = (
     machine.Neighbors(),
     Gemm(),
     strings.RapidFuzz(),
+    strings.Strkernels(),
+    strings.Biopython(),
     TsLearn(),
     series.Aeon(),
     series.OneGram(),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.nouns import OURS, Contender, SelfTimed
-from benchmarks.tasks.series import GRAM, SIGMA
+from benchmarks.tasks.series import GRAM, SIGMA, SOFTNESS
 from similitude.engines import current_engine
 
 
@@ -24,6 +24,27 @@ class Ours(Contender):
         from similitude.kernels import GlobalAlignment
 
         return GlobalAlignment(SIGMA).gram(X)
+
+    def msm(self, X):
+        from similitude.kernels import MSM
+
+        return MSM().distances(X)
+
+    def twe(self, X):
+        from similitude.kernels import TWE
+
+        return TWE().distances(X)
+
+    def soft_dtw(self, X):
+        from similitude.kernels import SoftDTW
+
+        return SoftDTW(SOFTNESS).distances(X)
+
+    def series_convolutions(self, X, y, new, truth):
+        from similitude.kernels import Convolutions, explicit_map
+
+        k = Convolutions().resolve(X)
+        return ridge(explicit_map(k, X), y).predict(explicit_map(k, new))
 
     def series_fit(self, X, y):
         from similitude import SimilarityClassifier
@@ -83,6 +104,13 @@ def chosen(X: Any, y: np.ndarray) -> tuple[float, float]:
     return width, C
 
 
+def ridge(X: np.ndarray, y: np.ndarray) -> Any:
+    """Return a ridge classifier with its penalty by leave-one-out, as the authors of MiniRocket advise."""
+    from sklearn.linear_model import RidgeClassifierCV
+
+    return RidgeClassifierCV(alphas=np.logspace(-3, 3, 10)).fit(X, y)
+
+
 class Aeon(Contender):
     name = "aeon"
     packages = ("aeon.distances",)
@@ -90,6 +118,21 @@ class Aeon(Contender):
 
     def dtw(self, X):
         return self.library.dtw_pairwise_distance(X[:, None, :], n_jobs=_threads())
+
+    def msm(self, X):
+        return self.library.msm_pairwise_distance(X[:, None, :], n_jobs=_threads())
+
+    def twe(self, X):
+        return self.library.twe_pairwise_distance(X[:, None, :], n_jobs=_threads())
+
+    def series_convolutions(self, X, y, new, truth):
+        from aeon.transformations.collection.convolution_based import MiniRocket
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        map_of = make_pipeline(MiniRocket(n_jobs=_threads(), random_state=0), StandardScaler(with_mean=False))
+        features = map_of.fit_transform(np.swapaxes(X, 1, 2))
+        return ridge(features, y).predict(map_of.transform(np.swapaxes(new, 1, 2)))
 
 
 class TsLearn(Contender):
@@ -99,6 +142,11 @@ class TsLearn(Contender):
         from tslearn.metrics import cdist_gak
 
         return cdist_gak(X, sigma=SIGMA, n_jobs=_threads())
+
+    def soft_dtw(self, X):
+        from tslearn.metrics import cdist_soft_dtw
+
+        return cdist_soft_dtw(X[:, :, None], gamma=SOFTNESS)
 
 
 def _threads() -> int:

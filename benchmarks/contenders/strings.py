@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.nouns import OURS, Contender
 from similitude.engines import current_engine
-from similitude.kernels import Edit, Gapped, Spectrum
+from similitude.kernels import Aligned, Edit, Gapped, Spectrum, Subsequence, Words
 
 
 class Ours(Contender):
@@ -15,8 +15,20 @@ class Ours(Contender):
     def spectrum(self, X, p):
         return Spectrum(p).gram(X)
 
+    def words(self, X):
+        return Words().gram(X)
+
+    def subsequences(self, X, p):
+        return Subsequence(p).normalized().gram(X)
+
+    def aligned(self, X):
+        return Aligned().gram(X)
+
     def levenshtein(self, X):
         return Edit().distances(X)
+
+    def edit_costs(self, X):
+        return Edit((2, 2, 3)).distances(X)
 
     def string_learning(self, X, y, new, truth, kernel):
         from similitude.learners import KernelSVC
@@ -41,6 +53,12 @@ class ScikitLearn(Contender):
         counts = CountVectorizer(analyzer="char", ngram_range=(p, p), binary=True, lowercase=False).fit_transform(X)
         return (counts @ counts.T).toarray()
 
+    def words(self, X):
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        values = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+").fit_transform(X)
+        return (values @ values.T).toarray()
+
 
 class RapidFuzz(Contender):
     name = "rapidfuzz"
@@ -50,3 +68,36 @@ class RapidFuzz(Contender):
         from rapidfuzz.distance import Levenshtein
 
         return self.library.cdist(X, X, scorer=Levenshtein.distance, workers=current_engine().threads)
+
+    def edit_costs(self, X):
+        from rapidfuzz.distance import Levenshtein
+
+        options = {"weights": (2, 2, 3)}
+        return self.library.cdist(
+            X, X, scorer=Levenshtein.distance, scorer_kwargs=options, workers=current_engine().threads
+        )
+
+
+class Strkernels(Contender):
+    """It sums over subsequences of 1 to p letters, so that its values are others: as much work, compared by time."""
+
+    name = "strkernels"
+    packages = ("strkernels",)
+
+    def subsequences(self, X, p):
+        return self.library.SubsequenceStringKernel(maxlen=p, ssk_lambda=0.5)(X, X)
+
+
+class Biopython(Contender):
+    name = "biopython"
+    packages = ("Bio.Align",)
+
+    def aligned(self, X):
+        aligner = self.library.PairwiseAligner(mode="local")
+        aligner.substitution_matrix = self.library.substitution_matrices.load("BLOSUM62")
+        aligner.open_gap_score, aligner.extend_gap_score = -11, -1
+        K = np.empty((len(X), len(X)))
+        for i, x in enumerate(X):
+            for j in range(i + 1):
+                K[i, j] = K[j, i] = aligner.score(x, X[j])
+        return K

@@ -15,6 +15,8 @@ from benchmarks.nouns import OURS, Check, Data, Dataset, Gate, Settings, Task
 SIGMA = 12.0
 """About the median distance of entries times the root of the length, for standardized series of length 150."""
 GRAM = "one Gram matrix"
+SOFTNESS = 0.1
+"""The gamma of soft time warping."""
 CHECKED = 4
 """Rows of a matrix that are compared with the truth."""
 
@@ -131,6 +133,66 @@ WARPING = Task(
     in_child=False,
 )
 
+
+def elastic(name: str, computes: str, peer: str, bound: float, step: Callable[..., np.ndarray]) -> Task:
+    """Return the task of an elastic distance, whose table has infinite borders."""
+
+    def truth(data: Data) -> np.ndarray:
+        X = np.asarray(data["X"], float)
+        pairs = np.repeat(X[:CHECKED], len(X), axis=0), np.tile(X, (CHECKED, 1))
+        return filled_from_entries(*pairs, step).reshape(CHECKED, len(X))
+
+    return Task(
+        name=name,
+        computes=computes,
+        operation=name,
+        datasets=lambda settings: [walks(settings.size(60, 20), dtype) for dtype in ("float64", "float32")],
+        check=near,
+        truth=truth,
+        gates=(faster(bound, peer),),
+        threads=(1,),
+        in_child=False,
+    )
+
+
+def filled_from_entries(X: np.ndarray, Z: np.ndarray, step: Callable[..., np.ndarray]) -> np.ndarray:
+    """Return the last cell of the table of every pair of rows; a cell follows from its neighbors and the entries."""
+    D = np.full((X.shape[1] + 1, Z.shape[1] + 1, len(X)), np.inf)
+    D[0, 0] = 0.0
+    X, Z = (np.column_stack([np.zeros(len(one)), one]) for one in (X, Z))
+    for i in range(1, X.shape[1]):
+        for j in range(1, Z.shape[1]):
+            entries = X[:, i], X[:, i - 1], Z[:, j], Z[:, j - 1]
+            D[i, j] = step(D[i - 1, j - 1], D[i - 1, j], D[i, j - 1], *entries, abs(i - j))
+    return D[-1, -1]
+
+
+def _msm_step(both: Any, by_x: Any, by_z: Any, x: Any, before_x: Any, z: Any, before_z: Any, apart: int) -> np.ndarray:
+    def split(value: Any, before: Any, other: Any) -> Any:
+        outside = np.maximum(np.minimum(before, other) - value, value - np.maximum(before, other))
+        return 1.0 + np.maximum(outside, 0.0)
+
+    moved = both + np.abs(x - z)
+    return np.minimum(np.minimum(moved, by_x + split(x, before_x, z)), by_z + split(z, before_z, x))
+
+
+def _twe_step(both: Any, by_x: Any, by_z: Any, x: Any, before_x: Any, z: Any, before_z: Any, apart: int) -> np.ndarray:
+    matched = both + np.abs(x - z) + np.abs(before_x - before_z) + 0.002 * apart
+    return np.minimum(np.minimum(matched, by_x + np.abs(x - before_x) + 1.001), by_z + np.abs(z - before_z) + 1.001)
+
+
+def _soft_step(both: Any, by_x: Any, by_z: Any, x: Any, _x: Any, z: Any, _z: Any, apart: int) -> np.ndarray:
+    least = np.minimum(np.minimum(both, by_x), by_z)
+    sums = sum(np.exp((least - cost) / SOFTNESS) for cost in (both, by_x, by_z))
+    return (x - z) ** 2 + least - SOFTNESS * np.log(sums)
+
+
+ELASTIC = (
+    elastic("msm", "the move-split-merge distances of series with each other", "aeon", 3.0, _msm_step),
+    elastic("twe", "the time warp edit distances of series with each other", "aeon", 50.0, _twe_step),
+    elastic("soft_dtw", "the soft time warping values of series with each other", "tslearn", 3.0, _soft_step),
+)
+
 ALIGNMENT = Task(
     name="global_alignment",
     computes="the normalized global alignment kernel of series with each other",
@@ -168,6 +230,17 @@ def right(bound: float, where: str) -> Gate:
 
     return Gate(f"{OURS}: at least {bound:.1%} right", measure, bound, at_least=True, where=where)
 
+
+CONVOLVED = Task(
+    name="series_convolutions",
+    computes="a ridge classifier on random convolutions, from series to predictions",
+    operation="series_convolutions",
+    datasets=lambda settings: [split(name, settings) for name in (NAMES[1:3] if settings.quick else NAMES)],
+    check=accuracy,
+    gates=(right(0.98, "GunPoint"), right(0.84, "ArrowHead"), right(0.95, "ItalyPowerDemand")),
+    threads=(1,),
+    in_child=False,
+)
 
 NAMES = ("GunPoint", "ArrowHead", "ItalyPowerDemand", "BasicMotions")
 

@@ -114,6 +114,115 @@ LEVENSHTEIN = Task(
 )
 
 
+def costs_of_edits(data: Data) -> np.ndarray:
+    """Return the costs of edits of the first strings by the plain recurrence."""
+    from similitude.compute.loops.reference.strings import _best
+
+    codes = [np.frombuffer(s.encode(), np.uint8) for s in data["X"][:4]]
+    return np.array([[-_best(-3.0 * (a[:, None] != b), 2.0, 2.0, False) for b in codes] for a in codes])
+
+
+EDIT_COSTS = Task(
+    name="edit_costs",
+    computes="the smallest costs of edits, 2 for insertions and deletions and 3 for substitutions, all pairs",
+    operation="edit_costs",
+    datasets=lambda settings: [strings_of_length(settings.size(300, 100), 100)],
+    truth=costs_of_edits,
+    check=exact_corner,
+)
+
+
+def texts(n: int) -> Dataset:
+    """Return texts of 20 to 100 words, of which few are frequent."""
+
+    def make(rng: np.random.Generator) -> Data:
+        vocabulary = np.array(["".join(rng.choice(list("aeioklmnrst"), rng.integers(3, 9))) for _ in range(20_000)])
+        numbers = [np.minimum(rng.zipf(1.3, size), 20_000) - 1 for size in rng.integers(20, 100, n)]
+        return {"X": [" ".join(vocabulary[row]) for row in numbers]}
+
+    return Dataset(f"texts n={n}", make)
+
+
+def tfidf(data: Data) -> np.ndarray:
+    """Return the cosines of the first texts by scikit-learn, whose weights are those of all texts."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    model = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+").fit(data["X"])
+    rows = model.transform(data["X"][:CORNER])
+    return np.asarray((rows @ rows.T).toarray())
+
+
+def close_corner(data: Data, result: Any, truth: np.ndarray) -> Check:
+    """Compare the first strings with the truth, up to rounding."""
+    error = float(np.abs(np.asarray(result)[: len(truth), : len(truth)] - truth).max())
+    return Check(error, f"largest error {error:.0e}", error < 1e-9)
+
+
+WORDS = Task(
+    name="words",
+    computes="cosines of tf-idf of words and pairs of words, all pairs of texts",
+    operation="words",
+    datasets=lambda settings: [texts(settings.size(2_000, 500))],
+    truth=tfidf,
+    check=close_corner,
+    imports=("scipy.sparse",),
+)
+
+
+def subsequences_of(n: int, p: int) -> Dataset:
+    """Return random DNA for subsequences of p letters."""
+    return Dataset(f"dna n={n} L=100 p={p}", lambda rng: {"X": random_strings(n, 100, rng), "p": p})
+
+
+def common_subsequences(data: Data) -> np.ndarray:
+    """Return the normalized kernel of the first strings by the plain recurrence."""
+    from similitude.compute.loops.reference.strings import _common_subsequences
+
+    codes = [np.frombuffer(s.encode(), np.uint8) for s in data["X"][:4]]
+    K = np.array([[_common_subsequences(a, b, data["p"], 0.5) for b in codes] for a in codes])
+    return np.asarray(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))
+
+
+SUBSEQUENCES = Task(
+    name="subsequences",
+    computes="the subsequence kernel with decay 1/2, normalized, all pairs",
+    operation="subsequences",
+    datasets=lambda settings: [subsequences_of(settings.size(100, 40), p) for p in (3, 5)],
+    truth=common_subsequences,
+    check=close_corner,
+    gates=(faster(4.0, "strkernels", goal=8.0),),
+)
+
+
+def proteins_of(n: int, length: int) -> Dataset:
+    """Return random proteins."""
+
+    def make(rng: np.random.Generator) -> Data:
+        return {"X": ["".join(letters) for letters in rng.choice(list("ARNDCQEGHILKMFPSTWYV"), (n, length))]}
+
+    return Dataset(f"proteins n={n} L={length}", make)
+
+
+def best_scores(data: Data) -> np.ndarray:
+    """Return the scores of the first strings by the plain recurrence."""
+    from similitude.compute.loops.reference.strings import _best
+    from similitude.kernels.strings.substitution import as_substitution
+
+    table = as_substitution("blosum62")
+    codes = [[table.letters.tolist().index(ord(letter)) for letter in s] for s in data["X"][:4]]
+    return np.array([[_best(table.scores[np.ix_(a, b)], 11.0, 1.0, True) for b in codes] for a in codes])
+
+
+ALIGNED = Task(
+    name="aligned",
+    computes="scores of the best local alignments under BLOSUM62, all pairs",
+    operation="aligned",
+    datasets=lambda settings: [proteins_of(settings.size(200, 40), 100)],
+    truth=best_scores,
+    check=exact_corner,
+)
+
+
 def enhancers(settings: Settings) -> Dataset:
     """Return DNA that the protein EP300 binds, and DNA that it does not, both strands of each, in a given split."""
     file = "string_dna_EP300.csv.gz"

@@ -180,6 +180,14 @@ template <class T> static Arrays run_numbers(const std::string &loop, Arrays a) 
                            a[6].number(), a[7].whole() != 0);
     else if (loop == "self_alignment")
         f.self_alignment(a[0].as<double>(), series<T>(a, 1), a[3].as<std::int64_t>(), a[4].number());
+    else if (loop == "msm" || loop == "erp" || loop == "twe" || loop == "soft_dtw")
+        f.elastic(out<T>(a[0]), series<T>(a, 1), series<T>(a, 3), a[5].as<std::int64_t>(),
+                  static_cast<Elastic>(a[6].whole()), a[7].number(), a[8].number(), {a[9].whole(), a[10].number()},
+                  a[11].whole() != 0);
+    else if (loop == "convolutions")
+        f.convolutions(out<T>(a[0]), series<T>(a, 1),
+                       {a[3].as<std::int64_t>(), a[4].as<T>(), a[5].as<T>(), a[6].as<std::int64_t>(),
+                        a[6].size() - 1});
     else if (loop == "smo") {
         f.smo(in<T>(a[0]), a[1].as<double>(), a[2].as<double>(), a[3].as<double>(),
               a[4].as<double>(), a[5].number(), static_cast<std::size_t>(a[6].whole()), a[7].whole() != 0);
@@ -216,6 +224,24 @@ static Arrays run_others(const std::string &loop, Arrays a) {
     if (loop == "levenshtein")
         table.levenshtein(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
                           a[5].as<std::int64_t>(), static_cast<std::size_t>(a[6].whole()), a[7].whole() != 0);
+    else if (loop == "subsequences")
+        table.subsequences(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
+                           a[5].as<std::int64_t>(), static_cast<std::size_t>(a[6].whole()), a[7].number(),
+                           a[8].whole() != 0);
+    else if (loop == "self_subsequences")
+        table.self_subsequences(a[0].as<double>(), series<std::int32_t>(a, 1), a[3].as<std::int64_t>(),
+                                static_cast<std::size_t>(a[4].whole()), a[5].number());
+    else if (loop == "best_alignment")
+        table.best_alignment(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
+                             a[5].as<std::int64_t>(), in<double>(a[6]), a[7].number(), a[8].number(),
+                             a[9].whole() != 0, a[10].whole() != 0);
+    else if (loop == "sum_alignments")
+        table.sum_alignments(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
+                             a[5].as<std::int64_t>(), in<double>(a[6]), a[7].number(), a[8].number(),
+                             a[9].whole() != 0);
+    else if (loop == "self_sum_alignments")
+        table.self_sum_alignments(a[0].as<double>(), series<std::int32_t>(a, 1), a[3].as<std::int64_t>(),
+                                  in<double>(a[4]), a[5].number(), a[6].number());
     else if (loop == "weisfeiler_lehman")
         return histograms(weisfeiler_lehman(graphs(a), a[3].as<std::uint64_t>(), a[4].as<std::uint64_t>(),
                                             static_cast<std::size_t>(a[5].whole())));

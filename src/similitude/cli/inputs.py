@@ -89,7 +89,7 @@ class SimilarityOptions(FileOptions):
     def read_both(self, out: Output, may_stream: bool = False, may_learn: bool = False) -> tuple[Data, str, Any]:
         """Return the data, and the similarity that was given or the default for its kind, as text and parsed.
 
-        If it may be learned, ``auto`` is the default for vectors and tables, and stands for itself.
+        If it may be learned, ``auto`` is the default, and stands for itself.
         """
         text = None if may_learn and self.similarity == AUTO_TEXT else self.similarity
         given = None if text is None else parsed(text, self.trust)
@@ -97,9 +97,9 @@ class SimilarityOptions(FileOptions):
         if text is None or given is None:
             from similitude.similarity.expressions import DEFAULTS
 
-            if may_learn and data.schema.kind in ("vectors", "table"):
+            if may_learn:
                 if self.similarity is None:
-                    out.note("no --similarity was given: it is learned from the labels")
+                    out.note("no --similarity was given: it is chosen by the labels")
                 return data, AUTO_TEXT, AUTO_TEXT
             text = DEFAULTS[data.schema.kind]
             given = parsed(text)

@@ -1,9 +1,6 @@
 """The estimators most people will use: SimilarityClassifier and SimilarityRegressor."""
 
-from similitude.estimators.automatic import AUTO as AUTO
 from similitude.estimators.automatic import EVERY_ROW as EVERY_ROW
-from similitude.estimators.automatic import default_similarity as default_similarity
-from similitude.estimators.automatic import kind_of_objects as kind_of_objects
 from similitude.estimators.budget_curve import CostCurve, cost_curve
 from similitude.estimators.classifier import SimilarityClassifier
 from similitude.estimators.early_stops import EarlyStops

@@ -1,27 +1,27 @@
-"""similarity="auto" for vectors and tables: kernels learned on pilot rows, and exact ridge regression on all rows."""
+"""similarity="auto": learned kernels and exact fits for vectors and tables, a member of a family for other objects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.compute import as_objects, is_sparse, is_table, is_tensor, take
+from similitude.compute import is_sparse, is_tensor, take
+from similitude.compute.engines import Engine
 from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
+from similitude.estimators.members import Family
 from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, assign_folds
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Trial
-from similitude.similarity import Similarity, as_similarity
+from similitude.similarity import Similarity
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice, ExactRidge, LearnedSummary
-
-AUTO = "auto"
 
 EVERY_ROW = "every row is a landmark"
 """Why an exact fit has no more landmarks."""
@@ -42,36 +42,34 @@ FEWEST_WITH_ROWS_APART, SHARE_APART = 1200, 0.2
 """Number of rows from which on some are kept out of the pilot, and their share: nested folds would learn twice more."""
 
 
-def kind_of_objects(X: Any) -> str:
-    """Return the kind of objects, for which there is a similarity to try first: vectors, table, strings or sets.
+LEARNED_KINDS = ("vectors", "table")
+"""Kinds of objects for which a kernel is learned; for others, one of a family of similarities is chosen."""
 
-    >>> kind_of_objects(np.eye(2)), kind_of_objects([{"age": 3}]), kind_of_objects(["a", "b"])
-    ('vectors', 'table', 'strings')
+
+def similarity_without_labels(kind: str) -> Similarity:
+    """Return the similarity for a kind of objects where nothing is learned from labels."""
+    from similitude.kernels import Auto, Gaussian, Tabular
+
+    return {"vectors": Gaussian(), "table": Tabular(Gaussian())}.get(kind, Auto())
+
+
+def try_family(
+    X: Any, order: np.ndarray, kind: str, judged_together: bool, random_state: Any, engine: Engine
+) -> Family:
+    """Try the similarities for a kind of objects on the first of some rows in random order, no two of which are equal.
+
+    For `judged_together` see `learn_on_pilot`.
     """
-    if is_table(X):
-        plain = all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns)
-        return "vectors" if plain and not _has_missing(X) else "table"
-    if hasattr(X, "shape") or hasattr(X, "__array__"):
-        return "vectors"
-    first = next(iter(as_objects(X)), None)
-    if isinstance(first, str):
-        return "strings"
-    if isinstance(first, (set, frozenset)):
-        return "sets"
-    return "table" if isinstance(first, Mapping) else "vectors"
+    from similitude.kernels import family_of
 
-
-def _has_missing(X: Any) -> bool:
-    missing = X.isna() if hasattr(X, "isna") else X.select([X[name].is_null() for name in X.columns])
-    return bool(missing.to_numpy().any())
-
-
-def default_similarity(kind: str) -> Similarity:
-    """Return the similarity for a kind of objects where nothing is learned."""
-    from similitude.kernels import Gaussian, Tabular
-    from similitude.similarity.expressions import DEFAULTS
-
-    return Tabular(Gaussian()) if kind == "table" else as_similarity(DEFAULTS[kind])
+    members = family_of(kind, X)
+    _, encoding = members[0].prepare(X, random_state)
+    groups = groups_of_equals(encoding, order)
+    if judged_together:
+        order = equals_judged_together(order, groups)
+        groups = groups_of_equals(encoding, order)
+    _, first = np.unique(groups, return_index=True)
+    return Family.of(members, X, order[np.sort(first)], random_state, engine)
 
 
 def can_learn(X: Any, n: int, memory: int) -> bool:
@@ -106,7 +104,7 @@ def learn_on_pilot(
     from similitude.kernel_learning import choose_automatically, pilot_size
 
     if judged_together:
-        _, encoding = default_similarity(kind).prepare(X)
+        _, encoding = similarity_without_labels(kind).prepare(X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = order[: pilot_size(len(order))]
     choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
@@ -328,4 +326,4 @@ def _judged(
         part = _Blend.fit(take(X, train), Y[train], weights[train], inside, kind)
         scores[test] = part.scores(take(X, test))
     trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-    return Judged(trial, Y, weights, blend.groups, positions=at, left_out=left_out)
+    return Judged(trial, Y, weights, blend.groups, positions=at, left_out=left_out, folds=folds)

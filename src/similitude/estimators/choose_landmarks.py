@@ -9,6 +9,7 @@ import numpy as np
 
 from similitude.compute import check_objects, join, rows, take
 from similitude.estimators.distributed import DistributedRows
+from similitude.estimators.members import Family
 from similitude.estimators.options import FitOptions
 from similitude.estimators.rows import PILOT, TrainingRows
 from similitude.landmarks import (
@@ -39,6 +40,10 @@ LARGEST_BY_RULE = 1_600
 
 JUDGED_ROWS = 5_000
 """Rows on which a number of landmarks may be judged; with more landmarks, three times as many rows."""
+
+FIRST_OF_FAMILY = 1_200
+"""Landmarks to begin with under a similarity that was chosen from a family, which is cheap: with every row for one, the
+rows of rare classes are among them."""
 
 FEATURE_ARRAYS = 4
 """Arrays of the size of the features that are in memory at once while the number of landmarks is chosen."""
@@ -103,6 +108,8 @@ def _sizes(options: FitOptions, data: TrainingRows, n_classes: int) -> tuple[lis
     cheap = options.rule in ("auto", "uniform", "stratified")
     most = min(available, max(MAX_WITH_ALL_ROWS, available // 2), MAX_AUTO_LANDMARKS if cheap else LARGEST_BY_RULE)
     first, fits = max(FIRST, PER_CLASS * n_classes), _affordable(most, options, data)
+    if isinstance(options.similarities[0], Family) and not data.similarities[0].hints.heavy:
+        first = max(first, FIRST_OF_FAMILY)
     rows_end = "there are no more objects to choose them from" if most == available else f"{most:,} are the most tried"
     limit = rows_end if fits == most else "more do not fit into the memory budget"
     return _doubled(first, max(fits, min(first, most))), limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,32 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from similitude.compute import as_numpy, is_tensor, namespace
 from similitude.compute.engines import Engine
+from similitude.estimators.cascade import Cascade
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.estimators.influence import class_numbers
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.nested_folds import Judged, error_of_classes
 from similitude.estimators.options import FitOptions
+from similitude.estimators.rows import Sampling
 from similitude.estimators.targets import ClassTargets
-from similitude.linear import LinearModel, Trial, fit_classes, probabilities, temperature
-from similitude.scikit import all_or_nothing, check_labels, check_weights, class_codes, class_weights
+from similitude.linear import LinearModel, Trial, fit_classes, probabilities, scale_and_shift, temperature
+from similitude.scikit import (
+    all_or_nothing,
+    check_labels,
+    check_weights,
+    class_codes,
+    class_weights,
+    has_rare_class,
+)
+from similitude.similarity import is_counted
 from similitude.support import Estimate, number_of
 
 SUSPECT_BELOW, NAMED_SUSPECTS = 0.1, 6
 """A label looks wrong if a model of other rows gives it a smaller probability; and how many are named in a sentence."""
+
+CALIBRATION_PARTS = 5
+"""Parts of the rows that judge a model of a rare class: the scores of each are shifted by what suits the others."""
 
 
 class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
@@ -72,8 +86,12 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         Which similarities: K(x, l), K(l, x) or both. ``"auto"``: both if they differ; K(x, l) with ``penalty="l1"``.
     unlabeled : sequence of objects, optional
         Draw landmarks from these objects instead of X: landmarks need no labels.
-    class_weight : dict or "balanced", optional
+    class_weight : dict, "balanced", "auto" or None
         Multiplies the weights of the rows of each class; ``"balanced"`` gives all classes the same total weight.
+        ``"auto"``: all rows alike; but if a class is rare (less than 5 % of the rows, and less than half of an even
+        share), a balanced fit is tried too, and the better one for rows left out is kept. Scores are then shifted such
+        that probabilities agree with the frequencies of the classes; ``notes_`` says so. Rows that do not fit into
+        memory, streams and functions that may be costly are never fitted twice.
     certify : float, optional
         The share of rows, 0.25 for instance, that is kept out of everything, choices included, for ``certificate_``.
         The model is fitted to the other rows.
@@ -124,6 +142,11 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     intercept_ : array
     temperature_ : float
         Scores are multiplied by it before they are turned into probabilities; 1 for the logistic loss.
+    class_weight_ : array of shape (classes,)
+        What the weights of the rows of each class were multiplied by.
+    shift_ : array of shape (outputs,)
+        The part of ``intercept_`` that makes probabilities agree with the frequencies of the classes if one is rare;
+        0 otherwise.
     n_similarity_calls_ : int
         The number of landmarks with a weight: the most similarity evaluations per prediction.
     calls_ : Calls
@@ -159,7 +182,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         penalty: str = "l2",
         side: str = "auto",
         unlabeled: Any = None,
-        class_weight: Any = None,
+        class_weight: Any = "auto",
         certify: float | None = None,
         max_calls: int | None = None,
         random_state: Any = None,
@@ -198,7 +221,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         sample_weight : sequence of float, optional
         """
         self._check_params()
-        if isinstance(self.class_weight, str):
+        if isinstance(self.class_weight, str) and self.class_weight != "auto":
             raise ValueError("class_weight='balanced' needs all labels at once: give a dict of weights to partial_fit")
         first = not hasattr(self, "_stream")
         X = self._checked(X, reset=first)
@@ -210,6 +233,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             raise ValueError(f"classes were {self.classes_.tolist()} in the first batch: leave them out, or start anew")
         numbers = self._known_numbers(X, y)
         codes, weights = class_codes(numbers, len(self.classes_)), self._weights(numbers, sample_weight)
+        self._has_rare_class = False
         self._judge(self._partial_train(X, codes, weights, sample_weight, numbers))
         return self
 
@@ -227,7 +251,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Return the weight of each row, multiplied by that of its class."""
         weights = check_weights(sample_weight, len(numbers))
         totals = np.bincount(numbers, weights, minlength=len(self.classes_))
-        weights = weights * class_weights(self.class_weight, self.classes_, totals)[numbers]
+        self.class_weight_ = class_weights(self._given_class_weight, self.classes_, totals)
+        self._has_rare_class = has_rare_class(totals)
+        weights = weights * self.class_weight_[numbers]
         missing = np.bincount(numbers, weights > 0, minlength=len(self.classes_)) == 0
         if missing.any() and not hasattr(self, "_stream") and len(np.unique(numbers)) == len(self.classes_):
             name = self.classes_[missing].tolist()[0]
@@ -236,15 +262,62 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         self.classes_, numbers = check_labels(self, X, y)
-        return class_codes(numbers, len(self.classes_)), self._weights(numbers, sample_weight), numbers
+        weights = self._weights(numbers, sample_weight)
+        return class_codes(numbers, len(self.classes_)), weights, numbers
 
     def _targets(self) -> ClassTargets:
-        given = self.class_weight
+        given = self._given_class_weight
         excluded = [label for label, weight in given.items() if weight == 0] if isinstance(given, dict) else []
         return ClassTargets(type(self).__name__, functools.partial(class_weights, given), excluded)
 
     def _learn_targets(self, targets: Any) -> None:
-        self.classes_ = targets.classes
+        self.classes_, self.class_weight_ = targets.classes, targets.multipliers
+        self._has_rare_class = has_rare_class(targets.totals)
+
+    @property
+    def _given_class_weight(self) -> Any:
+        """The weights of classes that were asked for."""
+        return None if isinstance(self.class_weight, str) and self.class_weight == "auto" else self.class_weight
+
+    @property
+    def _shifts_scores(self) -> bool:
+        """Whether scores are shifted so that probabilities agree with frequencies; stops of a cascade forbid it."""
+        automatic = isinstance(self.class_weight, str) and self.class_weight == "auto"
+        return automatic and self._has_rare_class and not isinstance(self._model, Cascade)
+
+    def _fitted_in_memory(
+        self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: Any, sampling: Sampling
+    ) -> Callable[[], Judged]:
+        """Fit to rows in memory; if a class is rare, also with balanced classes, and keep the better fit."""
+        judge = self._fitted(X, Y, weights, sample_weight, labels, sampling)
+        counted = not self._precomputed and any(is_counted(k) for k in self._similarities())
+        if not self._shifts_scores or counted:
+            return judge
+        first = self.__dict__.copy()
+        totals = np.bincount(labels, weights, minlength=len(self.classes_))
+        self.class_weight_ = class_weights("balanced", self.classes_, totals)
+        balanced = self._fitted(X, Y, weights * self.class_weight_[labels], sample_weight, labels, sampling)
+        losses, share = (first["_left_out_loss"], self._left_out_loss), totals.min() / totals.sum()
+        better, which = (balanced, 1) if losses[1] < losses[0] else (judge, 0)
+        if not which:
+            self.__dict__ = first
+        rarest = self.classes_.tolist()[int(totals.argmin())]
+        self.notes_.append(
+            f"class {rarest!r} has {100 * share:.2g} % of the rows: {('all rows', 'all classes')[which]} have the "
+            f"same weight in the fit (log loss {losses[which]:.3g} on rows left out, {losses[1 - which]:.3g} "
+            f"otherwise), and scores are shifted so that probabilities agree with the frequencies of the classes"
+        )
+        return better
+
+    def _without_class_weights(self, numbers: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the weights of rows before they were multiplied by those of the classes."""
+        each = self.class_weight_[numbers]
+        return np.divide(weights, each, out=np.zeros(len(weights)), where=each > 0)
+
+    @property
+    def _is_weighted_automatically(self) -> bool:
+        automatic = isinstance(self.class_weight, str) and self.class_weight == "auto"
+        return automatic and bool((self.class_weight_ != 1.0).any())
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
@@ -253,24 +326,55 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         return fit_classes(options.loss, options.penalty, F, numbers, k, weights, self.random_state)
 
     def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
-        """Keep the scale of probabilities."""
-        logistic = self.loss_ == "logistic"
-        self.temperature_ = 1.0 if logistic else temperature(_decision(trial.scores), class_numbers(Y), weights)
+        """Keep the scale of probabilities, and a shift of scores where rare classes had larger weights."""
+        scores, numbers = _decision(trial.scores), class_numbers(Y)
+        self.shift_ = np.zeros(trial.scores.shape[1])
+        if not self._shifts_scores:
+            self.temperature_ = 1.0 if self.loss_ == "logistic" else temperature(scores, numbers, weights)
+            return
+        plain = self._without_class_weights(numbers, weights)
+        self.temperature_, self.shift_ = scale_and_shift(scores, numbers, plain)
+        self.intercept_ = self.intercept_ + self.shift_
+        chances = probabilities(_decision(trial.scores + self.shift_), self.temperature_)
+        own = np.maximum(chances[np.arange(len(numbers)), numbers], 1e-300)
+        self._left_out_loss = -float(np.average(np.log(own), weights=plain))
 
     def _judge(self, judged: Judged) -> None:
         """Keep the error on new rows."""
-        counted = judged.weights > 0
-        wrong = (class_numbers(judged.trial.scores) != class_numbers(judged.Y))[counted]
+        counted, scores = judged.weights > 0, self._shifted_by_others(judged)
+        wrong = (class_numbers(scores) != class_numbers(judged.Y))[counted]
         groups = None if judged.groups is None else judged.groups[counted]
         self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
         numbers = class_numbers(judged.Y)
-        shares = np.bincount(numbers, judged.weights, minlength=len(self.classes_)) / judged.weights.sum()
+        plain = self._without_class_weights(numbers, judged.weights)
+        shares = np.bincount(numbers, plain, minlength=len(self.classes_)) / plain.sum()
         self.constant_error_ = 1.0 - float(shares.max())
         self.suspects_ = np.empty(0, dtype=np.intp)
         if judged.positions is not None:
-            own = probabilities(_decision(judged.trial.scores), self.temperature_)[np.arange(len(numbers)), numbers]
+            own = probabilities(_decision(scores), self.temperature_)[np.arange(len(numbers)), numbers]
             suspect = np.flatnonzero(counted & (own < SUSPECT_BELOW))
             self.suspects_ = judged.positions[suspect[np.argsort(own[suspect], kind="stable")]]
+
+    def _shifted_by_others(self, judged: Judged) -> np.ndarray:
+        """Return the scores of judged rows; if a class is rare, shifted as other judged rows ask for.
+
+        Every model that scored some of the rows is shifted on its own, five times: each fifth of its rows, with its
+        share of each class, by the shift that is best for the others.
+        """
+        scores: np.ndarray = judged.trial.scores
+        if not self._shifts_scores:
+            return scores
+        numbers = class_numbers(judged.Y)
+        plain, shifted = self._without_class_weights(numbers, judged.weights), scores.copy()
+        folds = np.zeros(len(scores), dtype=np.intp) if judged.folds is None else judged.folds
+        for fold in np.unique(folds):
+            rows = np.flatnonzero(folds == fold)
+            rows = rows[np.argsort(numbers[rows], kind="stable")]
+            for part in range(CALIBRATION_PARTS):
+                apart = np.arange(len(rows)) % CALIBRATION_PARTS == part
+                mine, others = rows[apart], rows[~apart]
+                shifted[mine] += scale_and_shift(_decision(scores[others]), numbers[others], plain[others])[1]
+        return shifted
 
     def verdict(self) -> str:
         """Say in one sentence whether similar objects share labels, as far as new rows show, and which look wrong.
@@ -385,7 +489,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
                     others = np.where(decided == self._number(against), others, self._number(against))
                 directions[np.arange(n), others] = -1.0
         compared = [None] * n if scores.shape[1] > 1 and against is None else list(self.classes_[others])
-        return self._explain(X, by, Asked(self.classes_[decided], scores, directions, compared))
+        return self._explain(X, by, Asked(self.classes_[decided], scores, directions, compared, self.shift_))
 
     def _number(self, label: Any) -> int:
         """Return the number of a class."""

@@ -50,12 +50,15 @@ class Asked:
         The explained score is that of the outputs times these: 1 for the predicted class, -1 for the other one.
     against : list
         The class that each prediction is compared with, or None.
+    shift : array of shape (outputs,) or float
+        The part of every score that no example accounts for: what classes with larger weights are corrected by.
     """
 
     predictions: Any
     scores: np.ndarray
     directions: np.ndarray
     against: list[Any]
+    shift: Any = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +245,7 @@ def explain_by_examples(
         terms, similarities = influence.terms(model, rows(encodings, cut))
         for i, added, near in zip(range(start, start + step), terms, similarities, strict=False):
             u = asked.directions[i]
-            score, base = float(asked.scores[i] @ u), float(influence.base @ u)
+            score, base = float(asked.scores[i] @ u), float((influence.base + asked.shift) @ u)
             items = _items(influence, labels, added @ u, near, u)
             influences, rest = _settled(items.influences, score - base)
             middle = float(influence.base[np.flatnonzero(u)[0]]) if classes is None else None

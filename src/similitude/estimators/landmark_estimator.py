@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -28,10 +29,11 @@ from similitude.estimators.rows import (
     Sampling,
     draw_seed,
 )
+from similitude.estimators.scales import open_scales
 from similitude.estimators.targets import Targets
 from similitude.estimators.training import LandmarkTrainer
 from similitude.scikit import InputCheck, all_or_nothing
-from similitude.similarity import check_max_calls
+from similitude.similarity import Learnable, check_max_calls
 from similitude.support import Estimate
 
 
@@ -69,23 +71,57 @@ class LandmarkEstimator(LandmarkTrainer):
             if self.certify is not None:
                 self._fit_and_certify(X, Y, weights, sample_weight, labels)
                 return
-            judge = self._fitted(X, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))
+            sampling = Sampling(draw_seed(self.random_state))
+            judge = self._fitted_in_memory(X, Y, weights, sample_weight, labels, sampling)
             judged = judge() if judges() else None
         if judged is not None:
             self._judge(judged)
         self.certificate_ = NOT_CERTIFIED
 
+    def _fitted_in_memory(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        labels: np.ndarray | None,
+        sampling: Sampling,
+    ) -> Callable[[], Judged]:
+        """Fit to rows in memory, and return a function that judges the fit; a classifier may try other weights."""
+        return self._fitted(X, Y, weights, sample_weight, labels, sampling)
+
     def _predicted_by_others(
-        self, X: Any, weights: np.ndarray, train: np.ndarray, test: np.ndarray, y: np.ndarray
+        self,
+        X: Any,
+        weights: np.ndarray,
+        scaled: dict[int, Any],
+        fold: int,
+        train: np.ndarray,
+        test: np.ndarray,
+        y: np.ndarray,
     ) -> np.ndarray:
-        """Return predictions for some rows by a model of others, with the squared loss; it is not judged itself."""
-        model = clone(self).set_params(loss="squared", landmark_indices=None)
+        """Return predictions for the rows of a fold by a model of others, with the squared loss; it is not judged.
+
+        The scale of a similarity that was left at ``"median"`` is chosen once for each fold, and kept in `scaled`.
+        """
+        similarity = scaled.get(fold, self.similarity)
+        model = clone(self).set_params(loss="squared", landmark_indices=None, similarity=similarity)
         known, new = (X[train][:, train], X[test][:, train]) if self._precomputed else (take(X, train), take(X, test))
         with model._counting():
             known = model._checked(known, reset=True)
             Y, some, labels = model._read(known, y, weights[train])
             model._fitted(known, Y, some, weights[train], labels, Sampling(draw_seed(self.random_state)))
+        if self._leaves_scale_open:
+            scaled[fold] = model.similarity_
         return np.reshape(model.predict(new), (len(test), -1))
+
+    @property
+    def _leaves_scale_open(self) -> bool:
+        """Whether a similarity that is not learned has its scale chosen."""
+        if self._is_automatic or self._precomputed:
+            return False
+        given = self._similarities()
+        return any(map(open_scales, given)) and not any(isinstance(k, Learnable) for k in given)
 
     def _fit_and_certify(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
@@ -102,7 +138,7 @@ class LandmarkEstimator(LandmarkTrainer):
         some = None if sample_weight is None else np.asarray(sample_weight)[inside]
         known = None if labels is None else labels[inside]
         sampling = Sampling(draw_seed(self.random_state), inside, later=len(outside))
-        self._judge(self._fitted(take(X, inside), Y[inside], weights[inside], some, known, sampling)())
+        self._judge(self._fitted_in_memory(take(X, inside), Y[inside], weights[inside], some, known, sampling)())
         model, encodings = self._encoded(take(X, outside))
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
         self.certificate_ = self._certified(scores, Y[outside])

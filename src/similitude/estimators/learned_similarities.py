@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from similitude.compute import Encoding, take
+from similitude.estimators.members import Family
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
 from similitude.similarity import Learnable, Similarity
 
@@ -59,8 +60,28 @@ def _learned(k: Similarity, X: Any, Y: np.ndarray, rows: np.ndarray, random_stat
     return learn_from_targets(k, take(X, rows), Y[rows], random_state=random_state)
 
 
-def prepared_by_labels(k: Similarity, X: Any, Y: np.ndarray, random_state: Any) -> tuple[Similarity, Encoding]:
-    """Return a similarity learned from or resolved on training rows, and these rows encoded."""
+def prepared_by_labels(
+    k: Similarity, X: Any, Y: np.ndarray, weights: np.ndarray, known: np.ndarray, random_state: Any
+) -> tuple[Similarity, Encoding]:
+    """Return a similarity learned from, chosen by or resolved on some training rows, and these rows encoded.
+
+    Parameters
+    ----------
+    k : Similarity
+    X, Y, weights
+        All objects, targets and weights.
+    known : array of int
+        The rows that may be used.
+    random_state : int or None
+    """
+    some = take(X, known)
     if isinstance(k, Learnable):
-        k = _learned(k, X, Y, np.arange(len(Y)), random_state).similarity
-    return k.prepare(X, random_state)
+        k = _learned(k, some, Y[known], np.arange(len(known)), random_state).similarity
+    elif isinstance(k, Family):
+        k = k.chosen(Y, weights, known).similarity
+    return k.prepare(some, random_state)
+
+
+def keeps_member(k: Similarity, Y: np.ndarray, weights: np.ndarray, known: np.ndarray) -> bool:
+    """Tell whether some rows choose the same member of a family as all rows did."""
+    return isinstance(k, Family) and k.chosen(Y, weights, known).similarity is k.taken

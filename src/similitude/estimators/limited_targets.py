@@ -26,7 +26,7 @@ LIMITING_ROUNDS, LIMITING_FOLDS = 2, 3
 QUARTILE = 0.6745
 """The upper quartile of the standard normal distribution."""
 
-FitAndPredict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+FitAndPredict = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 class LimitedTargets(NamedTuple):
@@ -56,7 +56,8 @@ def limit_targets(fit: FitAndPredict, Y: np.ndarray, weights: np.ndarray, random
     Parameters
     ----------
     fit : callable
-        ``fit(train, test, targets)`` returns predictions for some rows by a model of others, of shape (n, outputs).
+        ``fit(fold, train, test, targets)`` returns predictions for the rows of a fold by a model of others, of shape
+        (n, outputs). It is called once for each fold, then once more with targets that differ little.
     Y : array of shape (n, outputs)
     weights : array of shape (n,)
         Rows of weight zero do not count.
@@ -104,5 +105,5 @@ def _by_folds(fit: FitAndPredict, Y: np.ndarray, counted: np.ndarray, random_sta
     predicted = np.empty_like(Y)
     for fold in range(LIMITING_FOLDS):
         train, test = np.flatnonzero((folds != fold) & counted), np.flatnonzero(folds == fold)
-        predicted[test] = fit(train, test, Y[train])
+        predicted[test] = fit(fold, train, test, Y[train])
     return predicted

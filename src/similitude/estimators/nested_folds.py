@@ -19,7 +19,7 @@ from similitude.compute import take
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.fit import Fitted, best_of
 from similitude.estimators.landmark_count import SampleFeatures, Validation, doubled
-from similitude.estimators.learned_similarities import prepared_by_labels
+from similitude.estimators.learned_similarities import keeps_member, prepared_by_labels
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.rows import TrainingRows, groups_of_equals
 from similitude.estimators.scales import choose_scales, keeps_median
@@ -53,7 +53,7 @@ class Judged:
     `groups` numbers equal rows, which were in the same fold; it is None if the rows were held out from one model.
     `positions` are those of the rows in X, if all rows were scored.
     `left_out` are the same rows left out one by one, by models that see nearly all rows; but these had their choices
-    made on the same rows.
+    made on the same rows. `folds` numbers the models that scored the rows; None if it was one.
     """
 
     trial: Trial
@@ -62,6 +62,7 @@ class Judged:
     groups: np.ndarray | None = None
     positions: np.ndarray | None = None
     left_out: Trial | None = None
+    folds: np.ndarray | None = None
 
 
 _judges: ContextVar[bool] = ContextVar("judges", default=True)
@@ -125,7 +126,7 @@ def judged_by_folds(
             scores[test] = _scores(samples, sizes, data, options, places[train], fit_linear)
     Y, weights = data.Y[places], data.weights[places]
     return Judged(
-        Trial.of(fitted.trial.lam, scores, Y, weights), Y, weights, groups, data.located_at(places), fitted.trial
+        Trial.of(fitted.trial.lam, scores, Y, weights), Y, weights, groups, data.located_at(places), fitted.trial, folds
     )
 
 
@@ -165,17 +166,18 @@ def _samples_of_fold(
     if not len(mine):
         return []
     pairs = zip(options.similarities, data.similarities, strict=True)
-    if all([k is resolved or keeps_median(k, resolved) for k, resolved in pairs]):
+    known = data.Y, data.weights, places[train]
+    if all([k is resolved or keeps_median(k, resolved) or keeps_member(k, *known) for k, resolved in pairs]):
         return [sample.restricted(order, mine) for sample in samples]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
     rows_in, everything = take(X, places[train]), take(X, places[order])
     Y, weights = data.Y[places[train]], data.weights[places[train]]
-    prepared = [prepared_by_labels(k, rows_in, Y, options.random_state) for k in options.similarities]
+    prepared = [prepared_by_labels(k, X, *known, options.random_state) for k in options.similarities]
     similarities, encodings = zip(*prepared, strict=True)
     fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
     scaled, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
-    known = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
-    return [SampleFeatures(k, A, places[order], encoded, options) for k, A, encoded in known]
+    encoded = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
+    return [SampleFeatures(k, A, places[order], landmarks, options) for k, A, landmarks in encoded]
 
 
 def _scores(

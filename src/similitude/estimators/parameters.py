@@ -8,15 +8,10 @@ import numpy as np
 
 from similitude.compute import (
     check_objects,
-    is_distributed,
     take,
 )
 from similitude.compute.engines import Engine
-from similitude.estimators.automatic import (
-    AUTO,
-    default_similarity,
-    kind_of_objects,
-)
+from similitude.estimators.automatic import similarity_without_labels
 from similitude.estimators.options import FitOptions
 from similitude.landmarks import (
     RULES,
@@ -79,7 +74,7 @@ class LandmarkParameters(SimilarityEstimator):
     def _similarities(self) -> list[Similarity]:
         """Return what was given, as similarities."""
         if self._is_automatic:
-            return [default_similarity(self._kind())]
+            return [similarity_without_labels(self._kind())]
         if not isinstance(self.similarity, (list, tuple)):
             return [as_similarity(self.similarity)]
         if not self.similarity:
@@ -92,25 +87,7 @@ class LandmarkParameters(SimilarityEstimator):
             raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
         return parts
 
-    def set_params(self, **params: Any) -> Any:
-        """Set parameters by name; a parameter inside of an automatic similarity is that of a Gaussian kernel."""
-        inside = any(path.startswith("similarity__") for path in params)
-        if inside and self._is_automatic and "similarity" not in params:
-            self.similarity = default_similarity("vectors")
-        return super().set_params(**params)
-
-    @property
-    def _is_automatic(self) -> bool:
-        return isinstance(self.similarity, str) and self.similarity == AUTO
-
-    def _checked(self, X: Any, *, reset: bool) -> Any:
-        if reset and self._is_automatic and not is_distributed(X):
-            self._objects = kind_of_objects(X)
-        return super()._checked(X, reset=reset)
-
     def _kind(self) -> str:
-        if self._is_automatic:
-            return str(self.__dict__.get("_objects", "vectors"))
         if not isinstance(self.similarity, (list, tuple)):
             return super()._kind()
         try:

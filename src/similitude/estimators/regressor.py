@@ -146,7 +146,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             if self.loss == HUBER:
                 self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
             return judge
-        limited = limit_targets(partial(self._predicted_by_others, X, weights), Y, weights, self.random_state)
+        limited = limit_targets(partial(self._predicted_by_others, X, weights, {}), Y, weights, self.random_state)
         super()._fitted(X, limited.Y, weights, sample_weight, labels, sampling)
         self.loss_ = HUBER
         self.notes_.append(

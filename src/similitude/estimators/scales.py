@@ -39,7 +39,7 @@ def open_scales(k: Similarity) -> list[str]:
     """
     unresolved = k.unresolved()
     given = k.get_params() if unresolved else {}
-    return [name for name in unresolved if given[name] == "median"]
+    return [name for name in unresolved if isinstance(given.get(name), str) and given[name] == "median"]
 
 
 def keeps_median(k: Similarity, resolved: Similarity) -> bool:

@@ -52,8 +52,8 @@ class ClassTargets:
     ) -> None:
         self.name, self.class_weights, self.excluded = name, class_weights, excluded
         self.classes: np.ndarray | None = None
-        self._totals = np.empty(0)
-        self._multipliers = np.empty(0)
+        self.totals = np.empty(0)
+        self.multipliers = np.empty(0)
 
     def see(self, X: Any, y: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Count the labels of a batch; return them, and which rows have a weight."""
@@ -67,14 +67,14 @@ class ClassTargets:
         known = found if self.classes is None else np.union1d(self.classes, found)
         totals = np.zeros(len(known))
         if self.classes is not None:
-            totals[np.searchsorted(known, self.classes)] += self._totals
+            totals[np.searchsorted(known, self.classes)] += self.totals
         totals[np.searchsorted(known, found)] += weights
-        self.classes, self._totals = known, totals
+        self.classes, self.totals = known, totals
 
     def absorb(self, other: ClassTargets) -> None:
         """Add what another saw of further batches."""
         if other.classes is not None:
-            self._add(other.classes, other._totals)
+            self._add(other.classes, other.totals)
 
     def copy(self) -> ClassTargets:
         """Return a copy, for a worker."""
@@ -85,8 +85,8 @@ class ClassTargets:
         assert self.classes is not None
         if len(self.classes) < 2:
             raise ValueError(f"{self.name} needs two classes at least, y holds one class only: {self.classes[0]!r}")
-        self._multipliers = self.class_weights(self.classes, self._totals)
-        for label, weight in zip(self.classes.tolist(), self._multipliers * self._totals, strict=True):
+        self.multipliers = self.class_weights(self.classes, self.totals)
+        for label, weight in zip(self.classes.tolist(), self.multipliers * self.totals, strict=True):
             if weight == 0:
                 raise ValueError(f"class {label!r} has examples of weight zero only: leave it out")
 
@@ -103,7 +103,7 @@ class ClassTargets:
         """Return codes, and weights multiplied by those of the classes."""
         numbers = self.numbers(y)
         assert self.classes is not None
-        return class_codes(numbers, len(self.classes)), weights * self._multipliers[numbers]
+        return class_codes(numbers, len(self.classes)), weights * self.multipliers[numbers]
 
 
 class NumberTargets:

@@ -16,6 +16,7 @@ from similitude.compute import (
 )
 from similitude.compute.engines import LocalEngine
 from similitude.estimators.automatic import (
+    LEARNED_KINDS,
     ExactFit,
     best_alone,
     can_learn,
@@ -23,6 +24,7 @@ from similitude.estimators.automatic import (
     fits_exactly,
     in_words,
     learn_on_pilot,
+    try_family,
 )
 from similitude.estimators.choose_landmarks import choose_landmarks
 from similitude.estimators.fit import Fitted, all_features, fit_ridge
@@ -115,7 +117,7 @@ class LandmarkTrainer(FrugalTrainer):
 
     def _learns(self, X: Any, Y: np.ndarray, weighted: np.ndarray) -> bool:
         """Tell whether a kernel is to be learned: an automatic similarity of enough vectors or rows of a table."""
-        vectors = self._is_automatic and self._kind() in ("vectors", "table")
+        vectors = self._is_automatic and self._kind() in LEARNED_KINDS
         if not vectors or not can_learn(X, len(weighted), self._engine.budget):
             return False
         plain = self._objective() == RIDGE and self.side in ("auto", "left") and self.unlabeled is None
@@ -153,8 +155,8 @@ class LandmarkTrainer(FrugalTrainer):
         sampling: Sampling,
         chosen: tuple[AutoChoice, np.ndarray] | None,
         why: str | None,
-    ) -> tuple[tuple[Similarity, ...], str | None]:
-        """Return kernels learned from the rows, and a note on them; nothing if none is learned.
+    ) -> tuple[tuple[Similarity, ...], str | None, tuple[Similarity, ...]]:
+        """Return kernels learned from the rows, a note on them, and what folds learn anew; nothing if none is learned.
 
         `chosen` was chosen on pilot rows, if that is done; `why` says why there are landmarks instead of cells.
         """
@@ -163,14 +165,22 @@ class LandmarkTrainer(FrugalTrainer):
         given = [] if self._precomputed else self._similarities()
         if any(isinstance(k, Learnable) for k in given):
             together = LEAVE_ONE_OUT < len(weighted) <= PILOT and sampling.all_rows is None
-            return learn_similarities(given, X, Y, sampling.order(weighted), together, self.random_state)
+            found, note = learn_similarities(given, X, Y, sampling.order(weighted), together, self.random_state)
+            return found, note, tuple(given)
+        if self._is_automatic and self._kind() not in LEARNED_KINDS:
+            together = LEAVE_ONE_OUT < len(weighted) <= PILOT and sampling.all_rows is None
+            order, kind = sampling.order(weighted), self._kind()
+            family = try_family(X, order, kind, together, self.random_state, self._engine)
+            choice = family.chosen(Y, weights)
+            note = f"similarity='auto' chose for {kind} {choice.reason}"
+            return (choice.similarity,), note, (family.with_params(taken=choice.similarity),)
         if chosen is None:
-            return (), None
+            return (), None, ()
         from similitude.kernel_learning import summarize
 
         self.learned_ = summarize(chosen[0])
         note = f"{in_words(self.learned_)}; landmarks use the kernel that is best alone"
-        return (best_alone(chosen[0]),), note if why is None else f"{note}: {why}"
+        return (best_alone(chosen[0]),), note if why is None else f"{note}: {why}", tuple(given)
 
     def _train(
         self,
@@ -191,12 +201,12 @@ class LandmarkTrainer(FrugalTrainer):
         """
         sampling = sampling or Sampling(draw_seed(self.random_state))
         precomputed = self._precomputed
-        learned, note = self._learned(X, Y, weights, sampling, chosen, why)
+        learned, note, anew = self._learned(X, Y, weights, sampling, chosen, why)
         similarities = (Precomputed(X),) if precomputed else learned or tuple(self._similarities())
         X = np.arange(len(X)) if precomputed else X
         data = self._rows(X, Y, weights, sample_weight, similarities, sampling)
         again = learned and len(data.order) <= LEAVE_ONE_OUT  # in the folds that judge the fit
-        options = self._options(X, tuple(self._similarities()) if again else similarities, labels)
+        options = self._options(X, anew if again else similarities, labels)
         piloted = fit_by_pilot(X, data, labels, options) if by_pilot and not learned else None
         if piloted is not None:
             self._complete(piloted.fitted, options, labels, piloted.n_choices)

@@ -1,10 +1,25 @@
 """Kernels and similarities, one package per kind of object, and explicit feature maps."""
 
+from similitude.kernels.automatic import Auto as Auto
+from similitude.kernels.automatic import default_similarity as default_similarity
+from similitude.kernels.automatic import family_of as family_of
+from similitude.kernels.automatic import kind_of_objects as kind_of_objects
+from similitude.kernels.automatic import suggestion as suggestion
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, RandomWalk, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
-from similitude.kernels.series import DTW, GlobalAlignment
+from similitude.kernels.samples import MeanOf
+from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, SoftDTW
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
-from similitude.kernels.strings import Edit, Gapped, Mismatch, Spectrum
+from similitude.kernels.strings import (
+    Aligned,
+    Edit,
+    Gapped,
+    LocalAlignment,
+    Mismatch,
+    Spectrum,
+    Subsequence,
+    Words,
+)
 from similitude.kernels.tables import Columns, Equal, Gower, Ordinal, OrMissing, Tabular
 from similitude.kernels.vectors import (
     Cosine,
@@ -21,8 +36,14 @@ from similitude.kernels.vectors import (
 
 __all__ = [
     "DTW",
+    "ERP",
+    "MSM",
+    "TWE",
+    "Aligned",
     "Columns",
+    "Convolutions",
     "Cosine",
+    "Derivative",
     "Edit",
     "Equal",
     "Gapped",
@@ -35,7 +56,9 @@ __all__ = [
     "Jaccard",
     "Laplace",
     "Linear",
+    "LocalAlignment",
     "Matern",
+    "MeanOf",
     "Mismatch",
     "OrMissing",
     "Ordinal",
@@ -46,10 +69,13 @@ __all__ = [
     "SharesAny",
     "ShortestPath",
     "Sigmoid",
+    "SoftDTW",
     "Spectrum",
+    "Subsequence",
     "Tabular",
     "WeisfeilerLehman",
     "WeisfeilerLehmanAssignment",
+    "Words",
     "explicit_dimension",
     "explicit_map",
 ]

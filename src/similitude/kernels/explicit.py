@@ -20,8 +20,9 @@ from similitude.compute import check_objects, is_sparse, itemsize, rows
 from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
 from similitude.kernels.ragged import ragged_rows
+from similitude.kernels.series import Convolutions
 from similitude.kernels.sets import Intersection
-from similitude.kernels.strings import Gapped, Mismatch, Spectrum
+from similitude.kernels.strings import Gapped, Mismatch, Spectrum, Words
 from similitude.kernels.vectors import Cosine, Gaussian, Linear, Polynomial
 from similitude.kernels.vectors.pairwise import squared_norms
 from similitude.similarity import (
@@ -84,16 +85,16 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     ----------
     kernel : Similarity
         Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, integer powers, exp, factors and
-        constants >= 0, normalization and pullback. Also Spectrum, Gapped, Mismatch of strings, WeisfeilerLehman,
-        WeisfeilerLehmanAssignment, ShortestPath, Graphlet of graphs and Intersection of sets.
-    X : sequence of vectors, strings, graphs or sets
+        constants >= 0, normalization and pullback. Also Spectrum, Gapped, Mismatch, Words of strings, WeisfeilerLehman,
+        WeisfeilerLehmanAssignment, ShortestPath, Graphlet of graphs, Convolutions of series and Intersection of sets.
+    X : sequence of vectors, strings, graphs, series or sets
         Or the objects that a pulled-back kernel takes.
     degree : int, optional
         The highest degree of the series of Gaussian and exponential parts; only these need it.
     like : sequence of strings, graphs or sets, optional
         The objects whose features have columns; by default X. For new objects give those that a learner was trained
         on: the columns are then the same, and :math:`\langle\phi(x), \phi(z)\rangle` is exact for z in `like`. The norm
-        of all other features of an object is in a last column. Not needed for vectors and graphlets.
+        of all other features of an object is in a last column. Not needed for vectors, series and graphlets.
 
     Returns
     -------
@@ -202,9 +203,9 @@ def _map_of(k: Similarity, leaves: Iterator[_Map], degree: int | None) -> _Map:
 
 
 _RULES: dict[type, Callable[..., _Map]] = {
-    **dict.fromkeys((Linear, Spectrum, Gapped, Mismatch, Intersection), lambda k, degree, F: F),
+    **dict.fromkeys((Linear, Spectrum, Gapped, Mismatch, Words, Intersection), lambda k, degree, F: F),
     **dict.fromkeys((WeisfeilerLehman, WeisfeilerLehmanAssignment, ShortestPath), lambda k, degree, F: F),
-    Graphlet: lambda k, degree, F: F.then(lambda A: A, k.width),
+    **dict.fromkeys((Graphlet, Convolutions), lambda k, degree, F: F.then(lambda A: A, k.width)),
     Cosine: lambda k, degree, F: F.then(_unit),
     Polynomial: lambda k, degree, F: F.then(lambda A: A * sqrt(k.scale)).plus(k.coef0).power(int(k.degree)),
     Gaussian: lambda k, degree, F: F.then(lambda A: A * (1 / float(k.sigma))).power(degree, True, True),

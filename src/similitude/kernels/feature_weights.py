@@ -60,7 +60,7 @@ class WeightedFeatures(Similarity):
             if self.default_weight != 1.0 and given is None:
                 raise ValueError(f"default_weight={self.default_weight!r} needs weights of some features")
             return
-        if not isinstance(given, Mapping) or not given:
+        if not isinstance(given, Mapping):
             raise TypeError(f"weights must be a dict from features to numbers >= 0, or 'idf', got {brief(given)}")
         remembered(self, self._checked_weights, "checked", type(self), self._key_params())
         if self.default_weight == 0 and not any(given.values()):

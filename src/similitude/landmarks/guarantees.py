@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.landmarks.premises import good, separable
-from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, rounded_down, rounded_up
+from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, rounded_down, rounded_up, user_stacklevel
 from similitude.theory import DELTA, bounds
 
 DEFAULT = 100
@@ -46,7 +46,8 @@ class Ask:
 def at_most(name: str, wanted: int, available: int, of: str) -> int:
     """Return the number wanted, or the number available with a warning if that is smaller."""
     if wanted > available:
-        warnings.warn(f"{name} = {wanted:,} exceeds {of}: {available:,} used", UserWarning, stacklevel=4)
+        message = f"{name} = {wanted:,} exceeds {of}: {available:,} used"
+        warnings.warn(message, UserWarning, stacklevel=user_stacklevel())
     return min(wanted, available)
 
 

@@ -91,7 +91,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         n_clusters: int = 8,
         n_init: int = 4,

@@ -26,7 +26,7 @@ class BaseNeighbors(KernelLearner):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         n_neighbors: int = 5,
         weights: str | Callable[[np.ndarray], np.ndarray] = "uniform",

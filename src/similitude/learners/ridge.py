@@ -124,7 +124,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         lam: Any = 1.0,
         fit_intercept: bool = True,
@@ -188,7 +188,7 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         lam: Any = 1.0,
         fit_intercept: bool = True,

@@ -1,6 +1,6 @@
 """Linear models of features: losses, weighted sums over a pass, ridge, logistic and squared hinge, sparse models."""
 
-from similitude.linear.calibration import probabilities, temperature, winner_first
+from similitude.linear.calibration import probabilities, scale_and_shift, temperature, winner_first
 from similitude.linear.cholesky import factorize
 from similitude.linear.dual_ridge import fit_dual_ridge, unit_of
 from similitude.linear.held_out import (

@@ -126,9 +126,8 @@ class ADMM:
             self.scores = self.loss.loss.proximal(self.loss.targets, mixed, self.rho.scores)
             self.score_dual = mixed - self.scores
         mixed = RELAXED * V[:-1] + (1 - RELAXED) * self.sparse + self.dual
-        sparse = _shrink(mixed, self.objective.penalty / (self.rho.weights * self.scale))
-        self.dual = mixed - sparse
-        before, self.sparse = self.sparse, sparse
+        self.dual = _limited(mixed, self.longest)
+        before, self.sparse = self.sparse, mixed - self.dual
         return V, before
 
     def _fit(self) -> np.ndarray:
@@ -141,11 +140,11 @@ class ADMM:
 
     def _sums_of_scores(self) -> np.ndarray:
         """Return the right-hand side that the split scores contribute; roughly, by the change since the last step."""
+        if self.quadratic and self._sums is not None:
+            return self._sums[1]
         target = self.scores - self.score_dual
         if self._sums is None:
             right = self.features.combine(self.features.weights[:, None] * target)
-        elif self.quadratic:
-            right = self._sums[1]
         else:
             change = self.features.weights[:, None] * (target - self._sums[0])
             right = self._sums[1] + self.features.combine(change, rough=True)
@@ -163,6 +162,7 @@ class ADMM:
 
     def _factorize(self) -> None:
         self.ratio = self.rho.weights / self.rho.scores * self.scale
+        self.longest = self.objective.penalty / (self.rho.weights * self.scale)  # of the multipliers of a feature
         factor = factorize(self.features.gram, self.ratio)
         if len(factor) <= INVERTED:
             self._divide = inverse(factor).__matmul__
@@ -188,10 +188,9 @@ class ADMM:
         self._factorize()
 
 
-def _shrink(W: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Return each row shortened by a length, zero if it was not longer."""
-    size = row_norms(W)
-    return W * (np.maximum(size - by, 0.0) / np.maximum(size, TINY))[:, None]
+def _limited(W: np.ndarray, longest: np.ndarray) -> np.ndarray:
+    """Return each row shortened to a length, unchanged if it is not longer."""
+    return W * (longest / np.maximum(row_norms(W), longest))[:, None]
 
 
 def _residual_ratio(fitted: np.ndarray, new: np.ndarray, old: np.ndarray, dual: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""Temperature scaling: probabilities that agree with the scores, by one factor fitted to held-out scores."""
+"""Probabilities from scores: a scale, and after a fit with weights of classes a shift, fitted to held-out scores."""
 
 from __future__ import annotations
 
@@ -60,3 +60,42 @@ def temperature(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray) ->
         return float(-weights @ (target * own + (1 - target) / others * (logs.sum(axis=1) - own)))
 
     return float(np.exp(minimize_scalar(cross_entropy, bounds=(-7.0, 7.0), method="bounded").x) / size)
+
+
+def scale_and_shift(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return a scale, and what to add to the score of each output before, with the largest likelihood together.
+
+    Scores of a model in which rare classes had larger weights are too large for these: the shift, fitted with the
+    weights of the rows alone, makes probabilities agree with the frequencies of the classes. Target probabilities are
+    those of `temperature`.
+
+    >>> rng = np.random.default_rng(0)
+    >>> classes = (rng.random(20_000) < 0.02).astype(int)
+    >>> scale, shift = scale_and_shift(2.0 * classes - 1.0 + rng.normal(size=20_000), classes, np.ones(20_000))
+    >>> round(scale), round(scale * float(shift[0]), 1), round(np.log(0.02 / 0.98), 1)
+    (2, -3.9, -3.9)
+    """
+    from scipy.optimize import minimize
+
+    n_outputs = 1 if scores.ndim == 1 else scores.shape[1]
+    columns = np.stack([np.zeros(len(scores)), scores], axis=1) if n_outputs == 1 else scores
+    counts = np.bincount(classes, weights, minlength=columns.shape[1])
+    own = ((counts + 1) / (counts + 2))[classes]
+    targets = np.repeat((1 - own)[:, None] / (columns.shape[1] - 1), columns.shape[1], axis=1)
+    targets[np.arange(len(targets)), classes] = own
+    start = np.log(temperature(scores, classes, weights))
+
+    def cross_entropy(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        shift = np.r_[0.0, parameters[1:]] if n_outputs == 1 else parameters[1:]
+        logits = np.exp(parameters[0]) * columns + shift
+        logits -= logits.max(axis=1, keepdims=True)
+        logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        slopes = weights[:, None] * (np.exp(logs) - targets)
+        of_shift = slopes.sum(axis=0)[-n_outputs:]
+        of_scale = float((slopes * columns).sum() * np.exp(parameters[0]))
+        total = weights.sum()
+        return float(-(weights[:, None] * targets * logs).sum() / total), np.r_[of_scale, of_shift] / total
+
+    found = minimize(cross_entropy, np.r_[start, np.zeros(n_outputs)], jac=True, method="L-BFGS-B").x
+    scale = float(np.exp(found[0]))
+    return scale, found[1:] / scale

@@ -101,6 +101,7 @@ def inverse(factor: np.ndarray) -> np.ndarray:
     array([[0.25, 0.  ],
            [0.  , 1.  ]])
     """
-    upper = np.triu(dpotri(factor)[0])
-    whole: np.ndarray = upper + np.triu(upper, 1).T
+    upper = dpotri(factor)[0]  # zero below the diagonal, as the factor is
+    whole: np.ndarray = upper + upper.T
+    np.fill_diagonal(whole, upper.diagonal())
     return whole

@@ -63,7 +63,7 @@ class CompactMap(ProjectionMap):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         n_components: int | None = None,
         n_landmarks: int | None = None,

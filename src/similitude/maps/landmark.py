@@ -258,7 +258,7 @@ class LandmarkMap(LandmarkedMap):
 
     def __init__(
         self,
-        similarity: Any = "gaussian",
+        similarity: Any = "auto",
         *,
         n_components: int | None = None,
         epsilon: float | None = None,

@@ -77,7 +77,7 @@ class ProjectionMap(LandmarkedMap):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         n_components: int | None = None,
         epsilon: float | None = None,

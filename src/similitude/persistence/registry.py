@@ -37,10 +37,11 @@ goodness.sample_sizes: Size
 goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
 kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round
-kernels: Columns Cosine DTW Edit Equal Gapped Gaussian GlobalAlignment Gower Graphlet HistogramIntersection
-    Intersection Jaccard Laplace Linear Matern Mismatch OrMissing Ordinal Partitioned Polynomial RandomWalk
-    RationalQuadratic SharesAny ShortestPath Sigmoid Spectrum Tabular WeisfeilerLehman WeisfeilerLehmanAssignment
-kernels.series.alignment: WarpingDistance
+kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gapped Gaussian GlobalAlignment Gower
+    Graphlet HistogramIntersection Intersection Jaccard Laplace Linear LocalAlignment MSM Matern MeanOf Mismatch
+    OrMissing Ordinal Partitioned Polynomial RandomWalk RationalQuadratic SharesAny ShortestPath Sigmoid SoftDTW
+    Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment Words
+kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC
     KernelSVR KreinSVC MarginPerceptron MistakeBound RepresenterClassifier RepresenterRegressor SeparatorLP

@@ -1,6 +1,7 @@
 """What scikit-learn expects of an estimator: the base class, and validation of input, labels, targets and weights."""
 
 from similitude.scikit.estimator import (
+    AUTO,
     FLOAT_DTYPES,
     InputCheck,
     ScoreClassifier,
@@ -25,6 +26,7 @@ from similitude.scikit.validation import (
     class_codes,
     class_weights,
     encode_labels,
+    has_rare_class,
     read_labels,
     two_classes,
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ from similitude.support import generator
 from similitude.validity import Validity
 
 FLOAT_DTYPES = (np.float64, np.float32)
+
+AUTO = "auto"
 
 
 def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,6 +67,20 @@ def tensors_for_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
         return moved(values, lambda array: xp.asarray(as_numpy(array), device=X.device))
 
     return wrapped
+
+
+@contextmanager
+def _suggesting(X: Any, taken: str) -> Iterator[None]:
+    """Add to an error what suits the objects, if they are of another kind than the one that is taken."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        from similitude.kernels import suggestion  # loads all kernels
+
+        better = suggestion(X, taken) if type(error) in (TypeError, ValueError) else ""
+        if better:
+            error.args = (f"{error}. {better}",)
+        raise
 
 
 def _warn_if_rounded(given: Any, X: Any) -> None:
@@ -106,8 +123,9 @@ def on_host(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
 class SimilarityEstimator(BaseEstimator):
     """An estimator whose first parameter is a ``kernel`` (which must be PSD) or a ``similarity`` (any function).
 
-    It is a Similarity, a name, a function of pairs, or ``"precomputed"``: X is then K(train, train) in ``fit`` and
-    K(new, train) afterwards. After ``fit``, ``kernel_`` or ``similarity_`` is the Similarity with data-dependent
+    It is a Similarity, a name, a function of pairs, ``"auto"``, which is decided by the objects that it is fitted to
+    (for vectors a Gaussian kernel), or ``"precomputed"``: X is then K(train, train) in ``fit`` and K(new, train)
+    afterwards. After ``fit``, ``kernel_`` or ``similarity_`` is the Similarity with data-dependent
     parameters resolved.
     """
 
@@ -127,6 +145,11 @@ class SimilarityEstimator(BaseEstimator):
         return isinstance(given, str) and given == "precomputed"
 
     @property
+    def _is_automatic(self) -> bool:
+        given = getattr(self, self._role)
+        return isinstance(given, str) and given == AUTO
+
+    @property
     def _engine(self) -> Engine:
         if self.engine is not None and not isinstance(self.engine, Engine):
             raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {self.engine!r}")
@@ -140,10 +163,13 @@ class SimilarityEstimator(BaseEstimator):
         return on_host({name: value for name, value in state.items() if name != "_engine_of_tensors"}, {})
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters by name; a kernel given by name becomes a Similarity if a parameter inside it is set."""
+        """Set parameters by name; a kernel given by name becomes a Similarity if a parameter inside it is set.
+
+        A parameter inside of an automatic one is that of a Gaussian kernel.
+        """
         role = self._role
         if any(path.startswith(f"{role}__") for path in params) and role not in params and not self._precomputed:
-            setattr(self, role, as_similarity(getattr(self, role)))
+            setattr(self, role, as_similarity("gaussian" if self._is_automatic else getattr(self, role)))
         return super().set_params(**params)
 
     def __sklearn_tags__(self) -> Any:
@@ -159,6 +185,8 @@ class SimilarityEstimator(BaseEstimator):
     def _kind(self) -> str:
         """Return the kind of objects that the similarity takes; ``"matrix"`` for a precomputed one."""
         given = getattr(self, self._role)
+        if self._is_automatic:
+            return str(self.__dict__.get("_objects", "vectors"))
         if isinstance(given, Similarity):
             return given.objects
         if isinstance(given, str) and given == "precomputed":
@@ -181,9 +209,11 @@ class SimilarityEstimator(BaseEstimator):
                 f"{type(self).__name__} fits to objects in memory: X.compute() them, or fit a map, a "
                 f"SimilarityClassifier or a SimilarityRegressor, which leave a dask collection on its workers"
             )
-        kind = self._kind()
         if reset:
             self.__dict__.pop("_engine_of_tensors", None)
+            if self._is_automatic:
+                self._objects = self._recognized(X)
+        kind = self._kind()
         if is_tensor(X):
             if self.engine is None:
                 self._engine_of_tensors = engine_for(X)
@@ -193,16 +223,23 @@ class SimilarityEstimator(BaseEstimator):
         if kind not in ("vectors", "matrix"):
             check_objects(X)
             return X
-        if is_table(X):
-            as_matrix(X)  # its errors name the column
         given, sparse = X, "csr" if kind == "vectors" else False
-        X = validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=FLOAT_DTYPES)
+        with _suggesting(X, kind):
+            if is_table(X):
+                as_matrix(X)  # its errors name the column
+            X = validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=FLOAT_DTYPES)
         _warn_if_rounded(given, X)
         if kind == "matrix" and reset and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"{self._role}='precomputed' needs a square matrix of the training objects in fit, got shape {X.shape}"
             )
         return X
+
+    def _recognized(self, X: Any) -> str:
+        """Return the kind of objects that an automatic similarity is to compare."""
+        from similitude.kernels import kind_of_objects  # loads all kernels
+
+        return kind_of_objects(X)
 
     def _checked_tensor(self, X: Any, reset: bool) -> Any:
         """Validate a tensor as scikit-learn validates arrays, without moving it."""
@@ -221,7 +258,8 @@ class SimilarityEstimator(BaseEstimator):
         precomputed = self._precomputed
         k: Similarity = Precomputed(X) if precomputed else as_similarity(getattr(self, self._role))
         X = np.arange(len(X)) if precomputed else X
-        resolved, A = k.prepare(X, random_state, sample_weight)
+        with _suggesting(X, k.objects):
+            resolved, A = k.prepare(X, random_state, sample_weight)
         self._note_engine([resolved])
         setattr(self, f"{self._role}_", "precomputed" if precomputed else resolved)
         return resolved, X, A
@@ -291,9 +329,9 @@ class InputCheck:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What validation found: ``n_features_in_`` and ``feature_names_in_``."""
+        """What validation found: ``n_features_in_``, ``feature_names_in_`` and the kind of objects."""
         known = vars(self._estimator)
-        return {name: known[name] for name in ("n_features_in_", "feature_names_in_") if name in known}
+        return {name: known[name] for name in ("n_features_in_", "feature_names_in_", "_objects") if name in known}
 
     def copy(self) -> InputCheck:
         """Return a copy that remembers its own first batch."""

@@ -116,6 +116,20 @@ def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.nda
     return np.asarray(each)
 
 
+RARE = 0.05
+"""Share of all rows below which a class is rare, if it also has less than half of an even share."""
+
+
+def has_rare_class(totals: np.ndarray) -> bool:
+    """Tell whether one of the classes is rare, given the sum of the weights of each.
+
+    >>> has_rare_class(np.array([96.0, 4.0])), has_rare_class(np.full(30, 10.0))
+    (True, False)
+    """
+    shares = totals[totals > 0] / totals.sum()
+    return bool((shares < min(RARE, 0.5 / len(totals))).any())
+
+
 def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Read the labels of `n` examples from exactly two classes: return both in sorted order, and a sign per example.
 

@@ -25,7 +25,8 @@ def as_similarity(similarity: Any) -> Similarity:
     similarity : Similarity, str, callable or array
         A `Similarity` is returned unchanged. A name such as ``"gaussian"`` gives that similarity with its defaults, a
         text such as ``"spectrum(p=3).normalized() + 0.5*edit"`` the same as in Python (see
-        `similarity.expressions.parse`; nothing in it is executed). A function ``f(x, z) -> number`` gives
+        `similarity.expressions.parse`; nothing in it is executed). ``"auto"`` gives the similarity that suits the
+        objects that it is resolved on. A function ``f(x, z) -> number`` gives
         ``FromPairs(f)``, a matrix ``Precomputed(M)``. A function of two collections must be wrapped explicitly:
         ``FromBlocks(f)``.
 
@@ -42,6 +43,10 @@ def as_similarity(similarity: Any) -> Similarity:
     """
     if isinstance(similarity, Similarity):
         return similarity
+    if isinstance(similarity, str) and similarity == "auto":
+        from similitude.kernels import Auto  # loads all kernels
+
+        return Auto()
     if isinstance(similarity, str):
         from similitude.similarity.expressions import parse  # which knows all kernels by name
 

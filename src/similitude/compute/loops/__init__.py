@@ -8,10 +8,11 @@ import os
 
 from similitude.compute.loops import reference
 from similitude.compute.loops.argument_types import CSR, BagArrays, Patterns
-from similitude.compute.loops.domains import MOST_NEIGHBORS, words_near
+from similitude.compute.loops.domains import LONGEST_SUBSEQUENCE, MOST_NEIGHBORS, SIZES_OF_FACTORS, words_near
 from similitude.compute.loops.named_functions import formula
 from similitude.compute.loops.reference import *  # noqa: F403
 from similitude.compute.loops.reference.graphs import refined_labels
+from similitude.compute.loops.reference.series import convolved
 
 WHY_REFERENCE = "SIMILITUDE_LOOPS=reference" if os.environ.get("SIMILITUDE_LOOPS") == "reference" else ""
 if not WHY_REFERENCE:
@@ -32,6 +33,15 @@ if COMPILED:
             raise ValueError(f"SIMILITUDE_SIMD: {error}") from None
     IN_USE = f"compiled ({_compiled.in_use()})"
 
-__all__ = ["COMPILED", "CSR", "IN_USE", "MOST_NEIGHBORS", "BagArrays", "Patterns"]
-__all__ += ["formula", "refined_labels", "words_near"]
+__all__ = [
+    "COMPILED",
+    "CSR",
+    "IN_USE",
+    "LONGEST_SUBSEQUENCE",
+    "MOST_NEIGHBORS",
+    "SIZES_OF_FACTORS",
+    "BagArrays",
+    "Patterns",
+]
+__all__ += ["convolved", "formula", "refined_labels", "words_near"]
 __all__ += reference.__all__

@@ -7,6 +7,7 @@ import numpy as np
 import similitude.compute.loops._compiled as _compiled
 from similitude.compute.loops.argument_types import CSR, Array, BagArrays, Keyed, LabeledGraphs, Patterns, Structure
 from similitude.compute.loops.domains import checked
+from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
 from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
 from similitude.compute.loops.reference import __all__ as __all__
 
@@ -120,6 +121,75 @@ def levenshtein(
     _compiled.levenshtein(out, queries, query_starts, targets, target_starts, order, alphabet, same)
 
 
+@checked
+def subsequences(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    p: int,
+    decay: float,
+    same: bool = False,
+) -> None:
+    """See `reference.strings.subsequences`."""
+    order = _by_length(target_starts)
+    _compiled.subsequences(out, queries, query_starts, targets, target_starts, order, p, decay, same)
+
+
+@checked
+def self_subsequences(text: Any, starts: Any, p: int, decay: float) -> Array:
+    """See `reference.strings.self_subsequences`."""
+    out = np.empty(len(starts) - 1)
+    _compiled.self_subsequences(out, text, starts, _by_length(starts), p, decay)
+    return out
+
+
+@checked
+def best_alignment(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    scores: Any,
+    gap_open: float,
+    gap_extend: float,
+    local: bool = False,
+    same: bool = False,
+) -> None:
+    """See `reference.strings.best_alignment`."""
+    gaps = gap_open, gap_extend
+    order = _by_length(target_starts)
+    _compiled.best_alignment(out, queries, query_starts, targets, target_starts, order, scores, *gaps, local, same)
+
+
+@checked
+def sum_alignments(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    factors: Any,
+    gap_open: float,
+    gap_extend: float,
+    same: bool = False,
+) -> None:
+    """See `reference.strings.sum_alignments`."""
+    gaps = gap_open, gap_extend
+    order = _by_length(target_starts)
+    _compiled.sum_alignments(out, queries, query_starts, targets, target_starts, order, factors, *gaps, same)
+
+
+@checked
+def self_sum_alignments(text: Any, starts: Any, factors: Any, gap_open: float, gap_extend: float) -> Array:
+    """See `reference.strings.self_sum_alignments`."""
+    out = np.empty(len(starts) - 1)
+    _compiled.self_sum_alignments(out, text, starts, _by_length(starts), factors, gap_open, gap_extend)
+    return out
+
+
 def _by_length(starts: Any) -> Array:
     """Return the order of rows by length."""
     return np.argsort(np.diff(starts), kind="stable").astype(np.int64, copy=False)
@@ -166,12 +236,60 @@ def labeled_walks(out: Any, A: LabeledGraphs, B: LabeledGraphs, decay: float) ->
 @checked
 def dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: float | None = None, half: bool = False) -> None:
     """See `reference.series.dtw`."""
-    radius, fraction = -1, -1.0
+    _compiled.dtw(out, A, a, B, b, _by_length(b), *_band(A, B, window), half)
+
+
+def _band(A: Array, B: Array, window: float | None) -> tuple[int, float]:
+    """Return the radius and the fraction of a window; negative numbers stand for no limit."""
     if isinstance(window, (int, np.integer)):
-        radius = min(int(window), len(A) + len(B))  # no path is longer
-    elif window is not None:
-        fraction = float(window)
-    _compiled.dtw(out, A, a, B, b, _by_length(b), radius, fraction, half)
+        return min(int(window), len(A) + len(B)), -1.0  # no path is longer
+    return -1, -1.0 if window is None else float(window)
+
+
+@checked
+def msm(out: Any, A: Any, a: Any, B: Any, b: Any, cost: float, window: float | None = None, half: bool = False) -> None:
+    """See `reference.elastic.msm`."""
+    order, band = _by_length(b), _band(A, B, window)
+    total = np.zeros(out.shape, out.dtype)
+    for c in range(A.shape[1]):
+        one, other = (msm_channels(x[:, c], starts) for x, starts in ((A, a), (B, b)))
+        _compiled.elastic(out, one, a, other, b, order, MSM, cost, 0.0, *band, half)
+        total += out
+    out[...] = total
+
+
+@checked
+def erp(out: Any, A: Any, a: Any, B: Any, b: Any, gap: float, window: float | None = None, half: bool = False) -> None:
+    """See `reference.elastic.erp`."""
+    one, other, band = erp_channels(A, a, gap), erp_channels(B, b, gap), _band(A, B, window)
+    _compiled.elastic(out, one, a, other, b, _by_length(b), ERP, A.shape[1], 0.0, *band, half)
+
+
+@checked
+def twe(
+    out: Any,
+    A: Any,
+    a: Any,
+    B: Any,
+    b: Any,
+    stiffness: float,
+    penalty: float,
+    window: float | None = None,
+    half: bool = False,
+) -> None:
+    """See `reference.elastic.twe`."""
+    one, other = (twe_channels(X, starts, stiffness, penalty) for X, starts in ((A, a), (B, b)))
+    band = _band(A, B, window)
+    _compiled.elastic(out, one, a, other, b, _by_length(b), TWE, A.shape[1], 2.0 * stiffness, *band, half)
+
+
+@checked
+def soft_dtw(
+    out: Any, A: Any, a: Any, B: Any, b: Any, gamma: float, window: float | None = None, half: bool = False
+) -> None:
+    """See `reference.elastic.soft_dtw`."""
+    _compiled.elastic(out, A, a, B, b, _by_length(b), SOFT_DTW, gamma, 0.0, *_band(A, B, window), half)
+    out[out > np.finfo(out.dtype).max / 8] = np.inf  # of an empty series
 
 
 @checked
@@ -187,6 +305,8 @@ def self_alignment(A: Any, a: Any, scale: float) -> Array:
     _compiled.self_alignment(out, A, a, _by_length(a), scale)
     return out
 
+
+convolutions = checked(_compiled.convolutions)
 
 # Sets and tables.
 

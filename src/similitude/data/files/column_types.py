@@ -128,11 +128,23 @@ def typed(cells: Any) -> Column:
     pa = import_optional("pyarrow", "a table")
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
+    if pa.types.is_dictionary(cells.type):
+        cells = _valid_for_pandas(cells, pa.types)
     if cells.null_count == len(cells):
         return Column("missing", cells)
     if pa.types.is_decimal(cells.type):
         cells = cells.cast(pa.float64())
     return Column(_type_of_arrow(cells.type, pa.types), cells)
+
+
+def _valid_for_pandas(cells: Any, types: Any) -> Any:
+    """Return a dictionary array with distinct and known values, or what it stands for: Arrow allows others."""
+    values = cells.dictionary
+    if types.is_nested(values.type) or types.is_floating(values.type):
+        return cells.dictionary_decode()
+    if values.null_count or len(values.unique()) < len(values):
+        return cells.dictionary_decode().dictionary_encode()
+    return cells
 
 
 def _type_of_arrow(stored: Any, types: Any) -> str:

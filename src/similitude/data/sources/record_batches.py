@@ -8,6 +8,7 @@ from importlib import import_module
 from io import UnsupportedOperation
 from typing import Any
 
+from similitude.data.sources.parquet_pages import check_pages
 from similitude.support import missing_extra
 
 COLUMN_BUFFER = 1 << 16
@@ -35,6 +36,7 @@ def parquet_batches(
     A scan of a dataset would hold whole row groups, and read further ones ahead.
     """
     reader = pyarrow("parquet").ParquetFile(file, buffer_size=COLUMN_BUFFER, pre_buffer=False)
+    check_pages(file, row_groups, columns)
     rows = DEFAULT_ROWS if rows is None else min(rows, DEFAULT_ROWS)
     yield from reader.iter_batches(rows, row_groups=row_groups, columns=columns)
 

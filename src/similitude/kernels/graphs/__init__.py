@@ -3,7 +3,7 @@
 from similitude.kernels.graphs.assignments import WeisfeilerLehmanAssignment
 from similitude.kernels.graphs.encoding import as_graphs
 from similitude.kernels.graphs.kernels import Graphlet, ShortestPath, WeisfeilerLehman
-from similitude.kernels.graphs.parsing import ParsedGraph, parse_graph, parse_graphs
+from similitude.kernels.graphs.parsing import ParsedGraph, is_graph, parse_graph, parse_graphs
 from similitude.kernels.graphs.walks import RandomWalk
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "WeisfeilerLehman",
     "WeisfeilerLehmanAssignment",
     "as_graphs",
+    "is_graph",
     "parse_graph",
     "parse_graphs",
 ]

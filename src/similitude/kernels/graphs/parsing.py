@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, compress
 from operator import methodcaller
 from typing import Any, NamedTuple
@@ -35,6 +35,19 @@ class ParsedGraph(NamedTuple):
 def is_one_graph(objects: Any) -> bool:
     """Tell whether this is a single graph rather than a sequence of graphs."""
     return is_sparse(objects) or _is_networkx(objects) or _is_igraph(objects)
+
+
+def is_graph(one: Any) -> bool:
+    """Tell whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and more."""
+    if not isinstance(one, tuple):
+        return is_one_graph(one)
+    return 1 <= len(one) <= 4 and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
+
+
+def _is_list_of_pairs(edges: Any) -> bool:
+    if isinstance(edges, np.ndarray):
+        return edges.ndim == 2 and edges.shape[1] == 2
+    return isinstance(edges, (list, tuple)) and all(isinstance(one, (list, tuple)) and len(one) == 2 for one in edges)
 
 
 def _is_networkx(graph: Any) -> bool:
@@ -76,32 +89,48 @@ def _from_networkx(
     for i, graph in graphs.items():
         _refuse_directed(i, graph.is_directed(), "graph.to_undirected()")
     names = [list(graph) for graph in graphs.values()]
-    neighbors = [[of_one for _, of_one in graph.adjacency()] for graph in graphs.values()]
-    degrees = np.fromiter(map(len, chain.from_iterable(neighbors)), np.int64)
-    nodes = starts_of([len(own) for own in names])
-    number = np.arange(nodes[-1]) - np.repeat(nodes[:-1], np.diff(nodes))
-    u = np.repeat(number, degrees)
-    v = np.fromiter(chain.from_iterable(map(_neighbor_numbers, names, neighbors)), np.int64)
+    neighbors = [of_one for graph in graphs.values() for _, of_one in graph.adjacency()]
+    of_nodes = [of_one for graph in graphs.values() for _, of_one in graph.nodes(data=True)]
+    labels = [of_one.get("label") for of_one in of_nodes]
+    vectors = [of_one.get(ATTRIBUTES) for of_one in of_nodes] if with_attributes else []
+    degrees = np.fromiter(map(len, neighbors), np.int64, len(neighbors))
+    sizes = np.array([len(own) for own in names], np.int64)
+    nodes = starts_of(sizes)
+    u = np.repeat(np.arange(nodes[-1]) - np.repeat(nodes[:-1], sizes), degrees)
+    v = _neighbor_numbers(names, neighbors, nodes, degrees)
     once = u <= v  # each edge stands with both of its nodes
     ends = np.stack([u[once], v[once]], axis=1)
     entries = starts_of(degrees)[nodes]
-    edges = starts_of(once)[entries].tolist()
+    edges, cuts = starts_of(once)[entries].tolist(), nodes.tolist()
     parts = []
-    for k, graph in enumerate(graphs.values()):
-        labels = [of_one.get("label") for _, of_one in graph.nodes(data=True)]
-        vectors = [of_one.get(ATTRIBUTES) for _, of_one in graph.nodes(data=True)] if with_attributes else []
-        edge_labels = _edge_labels(neighbors[k], once[entries[k] : entries[k + 1]]) if with_edge_labels else None
-        own = ends[edges[k] : edges[k + 1]]
-        parts.append(ParsedGraph(len(names[k]), own, _if_any(labels), edge_labels, names[k], _if_any(vectors)))
+    for k in range(len(names)):
+        own = slice(cuts[k], cuts[k + 1])
+        edge_labels = _edge_labels(neighbors[own], once[entries[k] : entries[k + 1]]) if with_edge_labels else None
+        here = ends[edges[k] : edges[k + 1]]
+        attributes = _if_any(vectors[own])
+        parts.append(ParsedGraph(len(names[k]), here, _if_any(labels[own]), edge_labels, names[k], attributes))
     return parts
 
 
-def _neighbor_numbers(names: list[Any], neighbors: list[Any]) -> Iterable[int]:
-    """Return the numbers of the neighbors of each node in turn."""
-    flat = chain.from_iterable(neighbors)
-    if names == list(range(len(names))):
-        return flat
-    return map({node: position for position, node in enumerate(names)}.__getitem__, flat)
+def _neighbor_numbers(
+    names: list[list[Any]], neighbors: list[Any], nodes: np.ndarray, degrees: np.ndarray
+) -> np.ndarray:
+    """Return the numbers of the neighbors of each node in turn, within their graph, given where its nodes start.
+
+    Names that are integers below the size of their graph, in any order, need no dictionary.
+    """
+    every, sizes = list(chain.from_iterable(names)), np.diff(nodes)
+    if set(map(type, every)) == {int} and 0 <= min(every) <= max(every) < len(every):
+        given, first = np.array(every), np.repeat(nodes[:-1], sizes)
+        if (given < np.repeat(sizes, sizes)).all():
+            number = np.empty(len(every), np.int64)
+            number[first + given] = np.arange(len(every)) - first
+            named = np.fromiter(chain.from_iterable(neighbors), np.int64, degrees.sum())
+            return number[np.repeat(first, degrees) + named]
+    numbers = [{node: position for position, node in enumerate(own)} for own in names]
+    owner = np.repeat(np.arange(len(names)), sizes).tolist()
+    found = (map(numbers[g].__getitem__, of_one) for g, of_one in zip(owner, neighbors, strict=True))
+    return np.fromiter(chain.from_iterable(found), np.int64, degrees.sum())
 
 
 def _edge_labels(neighbors: list[Any], kept: np.ndarray) -> Any:

@@ -1,5 +1,8 @@
 """Similarities of time series."""
 
 from similitude.kernels.series.alignment import DTW, GlobalAlignment
+from similitude.kernels.series.convolutions import Convolutions
+from similitude.kernels.series.derivative import Derivative
+from similitude.kernels.series.elastic_distances import ERP, MSM, TWE, SoftDTW
 
-__all__ = ["DTW", "GlobalAlignment"]
+__all__ = ["DTW", "ERP", "MSM", "TWE", "Convolutions", "Derivative", "GlobalAlignment", "SoftDTW"]

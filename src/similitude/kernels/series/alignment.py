@@ -3,66 +3,25 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.series.elastic import ElasticSimilarity, SeriesSimilarity
 from similitude.kernels.series.encoding import Series, as_series, in_common_precision
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
-from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
-from similitude.support import check_integer
-
-MEDIAN_CELLS = 10**9
-"""The approximate number of table cells that a median distance may cost."""
+from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL
 
 LONGEST_SINGLE = 512
 """The longest series whose paths are summed in float32, whose range is too small for longer ones."""
-
 
 LONGEST_COUNTEREXAMPLE = 10_000
 """The largest number of zeros that the series of a counterexample begin with."""
 
 
-class SeriesSimilarity(Similarity):
-    """A similarity of time series.
-
-    Series are given as a matrix (one per row), an array of shape (series, time, channel), a table (one per row), or a
-    list of series of any length, each a list of numbers or an array of shape (time, channel). Values are float64, or
-    float32 if all series are.
-    """
-
-    objects = "series"
-
-    def encode(self, objects: Any) -> Encoding:
-        """Return the values of all series in one array, and their starts."""
-        return as_series(objects)
-
-
-class WarpingDistance(SeriesSimilarity):
-    """The dynamic time warping distance, for `DTW.distances`: large for dissimilar series."""
-
-    claims = frozenset({SYMMETRIC})
-    hints = Hints(heavy=True)
-
-    def __init__(self, window: float | None = None) -> None:
-        self.window = window
-
-    def check_params(self) -> None:
-        """Validate the window."""
-        check_window(self.window)
-
-    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return the distances."""
-        same = A is B
-        A, B = in_common_precision(A, B)
-        out = np.empty((len(A), len(B)), A.dtype) if out is None else out
-        loops.dtw(out, A.values, A.starts, B.values, B.starts, self.window, half=same)
-        return out
-
-
-class DTW(SeriesSimilarity):
+class DTW(ElasticSimilarity):
     r"""Dynamic time warping, :math:`K(x, z) = \exp(-\mathrm{dtw}(x, z) / \sigma)`.
 
     dtw(x, z) is the smallest sum of squared differences (of several channels: squared Euclidean distances, "dependent"
@@ -100,26 +59,10 @@ class DTW(SeriesSimilarity):
         "to 0, 2 differ; GlobalAlignment() is a kernel"
     )
     hints = Hints(finite=True, heavy=True)
-    resolves = ("sigma",)
 
     def __init__(self, sigma: float | str = "median", window: float | None = None) -> None:
         self.sigma = sigma
         self.window = window
-
-    def check_params(self) -> None:
-        """Validate the scale and the window."""
-        check_scale("sigma", self.sigma)
-        check_window(self.window)
-
-    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> DTW:
-        """Replace "median" by the median distance of X, or of a sample."""
-        if not self.unresolved():
-            return self
-        A = as_series(X)
-        sample = math.isqrt(2 * MEDIAN_CELLS) // int(A.lengths.max())
-        distances = WarpingDistance(self.window).block
-        sigma = median_distance(A, distances, random_state, sample_weight, sample=min(100, max(10, sample)))
-        return self.with_params(sigma=sigma)
 
     def counterexamples(self) -> list[Any]:
         """Return three series of equal length at distances 0, 1 and 2 sigma; none for a window of 0.
@@ -133,31 +76,9 @@ class DTW(SeriesSimilarity):
         unit = 1.0 if isinstance(self.sigma, str) else math.sqrt(self.sigma)
         return [[zeros + [unit * step for step in steps] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]]
 
-    def distances(self, X: Any, Z: Any = None) -> Any:
-        """Return the distances dtw(x_i, z_j), by default between the series of X; they do not depend on sigma."""
-        warping = WarpingDistance(self.window)
-        return warping.gram(X) if Z is None else warping.cross(X, Z)
-
-    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return exp of the scaled distances."""
-        values = WarpingDistance(self.window).block(A, B, out)
-        factor = min(1.0 / float(self.sigma), float(np.finfo(values.dtype).max))  # infinity times 0 would be nan
-        loops.apply(values, "gaussian", -factor)
-        return values
-
-    def diagonal(self, A: Encoding) -> Any:
-        """Return ones."""
-        return np.ones(len(A), A.dtype)
-
-
-def check_window(window: Any) -> None:
-    """Validate a window: None, a number of steps, or a fraction."""
-    if window is None:
-        return
-    fraction = isinstance(window, Real) and not isinstance(window, Integral) and 0.0 <= float(window) <= 1.0
-    if not fraction:
-        otherwise = "None or a float from 0.0 to 1.0 (a fraction of the shorter length)"
-        check_integer("window", window, 0, otherwise=otherwise)
+    def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
+        """Write the squares along the best path."""
+        loops.dtw(out, A.values, A.starts, B.values, B.starts, self.window, half=half)
 
 
 class GlobalAlignment(SeriesSimilarity):

@@ -1,6 +1,9 @@
-"""Similarities of strings: shared substrings, and edits."""
+"""Similarities of strings: shared substrings, subsequences and words, alignments, and edits."""
 
+from similitude.kernels.strings.alignment import Aligned, LocalAlignment
 from similitude.kernels.strings.edit import Edit
+from similitude.kernels.strings.subsequence import Subsequence
 from similitude.kernels.strings.substrings import Gapped, Mismatch, Spectrum
+from similitude.kernels.strings.words import Words
 
-__all__ = ["Edit", "Gapped", "Mismatch", "Spectrum"]
+__all__ = ["Aligned", "Edit", "Gapped", "LocalAlignment", "Mismatch", "Spectrum", "Subsequence", "Words"]

@@ -1,4 +1,4 @@
-"""Similarity of strings by the number of edits that turn one into the other."""
+"""Similarity of strings by the edits that turn one into the other."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
-from similitude.kernels.strings.letters import Letters, as_letters
+from similitude.kernels.strings.letters import Letters, as_letters, numbered
+from similitude.kernels.strings.substitution import Substitution
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Similarity
+from similitude.support import brief, check_positive
+
+Costs = tuple[float, float, float]
+
+UNIT: Costs = (1.0, 1.0, 1.0)
+"""The costs of an insertion, a deletion and a substitution that count edits."""
 
 
 class Edit(Similarity):
-    r"""One minus the number of edits relative to the length of the longer string.
+    r"""One minus the number of edits relative to the length of the longer string, or their costs.
 
     .. math:: K(s, t) = 1 - \frac{d(s, t)}{\max(|s|, |t|)},
 
@@ -20,10 +27,21 @@ class Edit(Similarity):
     two empty strings. Between 0 and 1, and 1 only for equal strings. It is not a kernel: learners that need one refuse
     it, or take ``repair(Edit(), X)``. Letters are unicode code points or bytes; case matters.
 
+    Parameters
+    ----------
+    costs : (float, float, float) or None
+        What an insertion, a deletion and a substitution cost, each above 0; None for 1. Then d(s, t) is the smallest
+        cost of turning s into t, and is divided by the largest that it can be for strings of these lengths,
+
+        .. math:: \min(c_s, c_i + c_d) \min(|s|, |t|) + c_d \max(|s| - |t|, 0) + c_i \max(|t| - |s|, 0),
+
+        which is max(\|s\|, \|t\|) if all costs are 1. It is symmetric if insertions and deletions cost the same.
+
     Notes
     -----
     64 letters of a column of the table are computed in one machine word (Myers 1999; Hyyrö 2003), for several strings
-    at once; strings may have any length.
+    at once; strings may have any length. So they are if a substitution costs half as much as an insertion and a
+    deletion together; other costs take a step for every pair of letters, and strings of up to 2,000 different letters.
 
     Examples
     --------
@@ -32,26 +50,52 @@ class Edit(Similarity):
     0.57142857
     >>> Edit().distances(["kitten"], ["sitting", "kit", ""])
     array([[3., 3., 6.]])
+    >>> Edit(costs=(1, 1, 0.5)).distances(["kitten"], ["sitting", "kit", ""])
+    array([[2., 3., 6.]])
     """
 
     objects = "strings"
-    claims = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
-    reason = "edit distances do not embed into a Euclidean space: 'ab', 'ba', 'aba', 'bab' have a negative eigenvalue"
     hints = Hints(finite=True, heavy=True)
+    costs: Any = None
+
+    def __init__(self, costs: tuple[float, float, float] | None = None) -> None:
+        self.costs = costs
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """Symmetric if insertions and deletions cost the same; in [0, 1], and 1 for equal strings."""
+        insertion, deletion, _ = _as_costs(self.costs)
+        return frozenset({UNIT_DIAGONAL, BOUNDED}) | (frozenset({SYMMETRIC}) if insertion == deletion else frozenset())
+
+    @property
+    def reason(self) -> str:
+        """Why it is not a kernel."""
+        if SYMMETRIC not in self.claims:
+            return "insertions and deletions have different costs, so it is not symmetric"
+        return "edit distances do not embed into a Euclidean space: 'ab', 'ba', 'aba', 'bab' have a negative eigenvalue"
+
+    def check_params(self) -> None:
+        """Validate the costs."""
+        _as_costs(self.costs)
+
+    def written_params(self) -> dict[str, str]:
+        """Return the parameters as `repr` shows them: nothing for costs of 1."""
+        return {} if self.costs is None else super().written_params()
 
     def counterexamples(self) -> list[Any]:
-        """Return the four strings of the reason."""
-        return [["ab", "ba", "aba", "bab"]]
+        """Return the four strings of the reason, and two that differ by a deletion."""
+        symmetric = SYMMETRIC in self.claims
+        return [["ab", "ba", "aba", "bab"]] if symmetric else [["ab", "b"]]
 
     def encode(self, objects: Any) -> Encoding:
         """Return the letters of each string."""
         return as_letters(objects)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return one minus the distances over the lengths of the longer strings."""
-        out = _edits(A, B, out)
-        longer = np.maximum(np.maximum(A.lengths[:, None], B.lengths), 1)
-        np.divide(out, longer, out=out)
+        """Return one minus the distances over the largest ones of strings of these lengths."""
+        costs = _as_costs(self.costs)
+        out = _edits(A, B, costs, out)
+        np.divide(out, _largest(A.lengths[:, None], B.lengths, costs), out=out)
         return np.subtract(1.0, out, out=out)
 
     def diagonal(self, A: Encoding) -> Any:
@@ -59,16 +103,25 @@ class Edit(Similarity):
         return np.ones(len(A))
 
     def distances(self, X: Any, Z: Any = None) -> np.ndarray:
-        """Return the numbers of edits d(x_i, z_j), by default between the objects of X."""
-        return _EditDistance().gram(X) if Z is None else _EditDistance().cross(X, Z)
+        """Return the numbers or costs of edits d(x_i, z_j), by default between the objects of X."""
+        self.check_params()
+        distance = _EditDistance(self.costs)
+        return distance.gram(X) if Z is None else distance.cross(X, Z)
 
 
 class _EditDistance(Similarity):
-    """The number of edits, for `Edit.distances`."""
+    """The number or cost of edits, for `Edit.distances`."""
 
     objects = "strings"
-    claims = frozenset({SYMMETRIC})
     hints = Hints(finite=True, heavy=True)
+
+    def __init__(self, costs: Any) -> None:
+        self.costs = costs
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """Symmetric if insertions and deletions cost the same."""
+        return Edit(self.costs).claims & {SYMMETRIC}
 
     def encode(self, objects: Any) -> Encoding:
         """Return the letters of each string."""
@@ -76,19 +129,55 @@ class _EditDistance(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the distances."""
-        return _edits(A, B, out)
+        return _edits(A, B, _as_costs(self.costs), out)
 
 
-def _edits(A: Letters, B: Letters, out: np.ndarray | None) -> np.ndarray:
+def _as_costs(given: Any) -> Costs:
+    """Validate the costs of an insertion, a deletion and a substitution."""
+    if given is None:
+        return UNIT
+    if not isinstance(given, (tuple, list)) or len(given) != 3:
+        raise ValueError(f"costs must be three numbers, of insertions, deletions and substitutions, got {brief(given)}")
+    names = "insertions", "deletions", "substitutions"
+    insertion, deletion, substitution = (
+        float(check_positive(f"the cost of {name}", cost)) for name, cost in zip(names, given, strict=True)
+    )
+    return insertion, deletion, substitution
+
+
+def _largest(a: Any, b: Any, costs: Costs) -> Any:
+    """Return the largest distance of strings of two lengths; 1 for two empty ones.
+
+    >>> _largest(np.array([3, 0]), np.array([5, 0]), (1.0, 1.0, 1.0))
+    array([5, 1])
+    """
+    if costs == UNIT:
+        return np.maximum(np.maximum(a, b), 1)
+    insertion, deletion, substitution = costs
+    replaced = min(substitution, insertion + deletion) * np.minimum(a, b)
+    largest = replaced + deletion * np.maximum(a - b, 0) + insertion * np.maximum(b - a, 0)
+    return np.where(largest > 0, largest, 1.0)
+
+
+def _edits(A: Letters, B: Letters, costs: Costs, out: np.ndarray | None) -> np.ndarray:
+    """Return the smallest costs of turning each string of A into each of B.
+
+    There are |s| - |t| more deletions than insertions, whatever the edits: both may have their mean cost, if half
+    their difference is added that many times.
+    """
     out = np.empty((len(A), len(B))) if out is None else out
-    a, b = _numbered(A.text, B.text)
-    loops.levenshtein(out, a, A.starts, b, B.starts, A is B)
+    insertion, deletion, substitution = costs
+    gap = (insertion + deletion) / 2
+    if substitution == gap:
+        a, b = numbered(A.text, B.text)
+        loops.levenshtein(out, a, A.starts, b, B.starts, A is B)
+        if gap != 1.0:
+            out *= gap
+    else:
+        a, b, scores = Substitution(None, np.array([[0.0, -substitution]])).of_block(A.text, B.text)
+        loops.best_alignment(out, a, A.starts, b, B.starts, scores, gap, gap, same=A is B)
+        np.subtract(0.0, out, out=out)
+    if insertion != deletion:
+        out += (deletion - insertion) / 2 * (A.lengths[:, None] - B.lengths)
+        np.maximum(out, 0.0, out=out)  # negative only by rounding
     return out
-
-
-def _numbered(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return letters numbered from 0 on; those that occur in `a` only have the same number."""
-    numbers = np.zeros(int(max(a.max(initial=0), b.max(initial=0))) + 1, np.int32)
-    numbers[b] = 1
-    numbers = np.cumsum(numbers, dtype=np.int32) * numbers
-    return numbers[a], numbers[b]

@@ -33,12 +33,12 @@ def as_letters(objects: Any) -> Letters:
     try:
         text = "".join(strings)
     except TypeError:
-        text = "".join(map(_as_str, range(len(strings)), strings))
+        text = "".join(map(as_text, range(len(strings)), strings))
     code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
     return Letters(code_points, starts_of(np.fromiter(map(len, strings), np.int64, len(strings))))
 
 
-def _as_str(i: int, string: Any) -> str:
+def as_text(i: int, string: Any) -> str:
     """Return a string or bytes as a string; refuse anything else."""
     if isinstance(string, str):
         return string
@@ -48,3 +48,11 @@ def _as_str(i: int, string: Any) -> str:
         f"object {i} is {brief(string)}: string kernels need str or bytes; turn other objects into strings first, for "
         f"instance with k.pullback(str)"
     )
+
+
+def numbered(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return letters numbered from 0 on; those that occur in `a` only have the same number."""
+    numbers = np.zeros(int(max(a.max(initial=0), b.max(initial=0))) + 1, np.int32)
+    numbers[b] = 1
+    numbers = np.cumsum(numbers, dtype=np.int32) * numbers
+    return numbers[a], numbers[b]

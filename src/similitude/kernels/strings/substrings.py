@@ -174,10 +174,10 @@ class Spectrum(WeightedFeatures, BagSimilarity):
     def _known_substrings(self) -> tuple[BagArrays, np.ndarray]:
         """Return the substrings that have a weight as bags of one feature each, and the roots of the weights."""
         given: Any = self.weights
-        letters, patterns = as_letters(list(given)), self.patterns()
+        letters, patterns = as_letters(list(given) or [""]), self.patterns()
         bags = loops.window_bags(letters.text, letters.starts, patterns)
         at, which = np.divmod(bags.places, len(patterns.spans))
-        owners = np.repeat(np.arange(len(given)), np.diff(bags.starts))
+        owners = np.repeat(np.arange(len(letters)), np.diff(bags.starts))
         whole = (at == 0) & (patterns.spans[which] == letters.lengths[owners])
         return _only(bags, whole), np.sqrt(np.fromiter(given.values(), float, len(given)))
 

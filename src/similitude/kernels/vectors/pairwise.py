@@ -279,7 +279,7 @@ def median_distance(
     zero, 1.
     """
     n = count(A)
-    weight = np.ones(n) if sample_weight is None else _checked_weights(sample_weight, n)
+    weight = np.ones(n) if sample_weight is None else checked_weights(sample_weight, n)
     if np.count_nonzero(weight) > sample:
         logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", sample, n)
         chosen = generator(random_state).choice(n, sample, replace=False, p=weight / weight.sum())
@@ -292,7 +292,8 @@ def median_distance(
     return _weighted_median(np.append(values, 0.0), np.append(weight[upper[0]] * weight[upper[1]], copies.sum()))
 
 
-def _checked_weights(sample_weight: Any, n: int) -> np.ndarray:
+def checked_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """Return the weights of n objects as an array; refuse others than numbers >= 0, not all zero."""
     try:
         weight = np.asarray(sample_weight, dtype=float)
     except (TypeError, ValueError):

@@ -114,7 +114,7 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         epochs: int = 1,
         tie: str = "le0",

@@ -81,7 +81,7 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
     (6, 0.31622777)
     """
 
-    def __init__(self, kernel: Any = "gaussian", *, epochs: int | None = 1, engine: Engine | None = None) -> None:
+    def __init__(self, kernel: Any = "auto", *, epochs: int | None = 1, engine: Engine | None = None) -> None:
         self.kernel = kernel
         self.epochs = epochs
         self.engine = engine

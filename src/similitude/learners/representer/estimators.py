@@ -43,7 +43,7 @@ class Representer(KernelLearner):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         loss: Any = "squared",
         lam: float = 1e-3,
@@ -169,7 +169,7 @@ class RepresenterClassifier(ScoreClassifier, Representer):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         loss: Any = "logistic",
         lam: float = 1e-3,

@@ -25,7 +25,7 @@ class LargestMargin(KernelLearner):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         bias: bool = False,
         normalized: bool = True,

@@ -99,7 +99,7 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         lam: float = 0.01,
         n_iter: int | None = None,

@@ -250,7 +250,7 @@ class KernelSVC(BaseSVC):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         C: float = 1.0,
         lam: float | None = None,
@@ -322,7 +322,7 @@ class KreinSVC(BaseSVC):
 
     def __init__(
         self,
-        similarity: Any = "gaussian",
+        similarity: Any = "auto",
         *,
         C: float = 1.0,
         lam: float | None = None,

@@ -47,7 +47,7 @@ class KernelSVR(RegressorMixin, BaseSVM):
 
     def __init__(
         self,
-        kernel: Any = "gaussian",
+        kernel: Any = "auto",
         *,
         C: float = 1.0,
         lam: float | None = None,

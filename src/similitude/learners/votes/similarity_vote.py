@@ -103,7 +103,7 @@ class SimilarityVote(ScoreClassifier, BaseVote):
 
     def __init__(
         self,
-        similarity: Any = "gaussian",
+        similarity: Any = "auto",
         *,
         weights: Any = None,
         engine: Engine | None = None,
@@ -175,7 +175,7 @@ class AlignmentVote(ScoreClassifier, BaseVote):
     array([6.])
     """
 
-    def __init__(self, similarity: Any = "gaussian", *, engine: Engine | None = None) -> None:
+    def __init__(self, similarity: Any = "auto", *, engine: Engine | None = None) -> None:
         self.similarity = similarity
         self.engine = engine
 

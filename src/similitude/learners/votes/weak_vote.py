@@ -85,7 +85,7 @@ class WeakSimilarityVote(BaseVote):
 
     def __init__(
         self,
-        similarity: Any = "gaussian",
+        similarity: Any = "auto",
         *,
         balanced: bool = True,
         random_state: Any = None,

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.estimators import AUTO, SimilarityClassifier, SimilarityRegressor
+from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.report.findings.gram_matrix import GramSample
 from similitude.report.findings.held_out import HeldOutPredictions, Split, predict_held_out, similarity_of
 from similitude.report.findings.inputs import Inputs
 from similitude.report.findings.scores import Scores, ahead_of, scores
+from similitude.scikit import AUTO
 from similitude.similarity import Similarity, as_similarity
 from similitude.support import Result, brief, pairs_at
 from similitude.validity import check_kernel

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, check_objects, take
-from similitude.estimators import AUTO, default_similarity, kind_of_objects
 from similitude.goodness import stratified
-from similitude.scikit import encode_labels, read_labels
+from similitude.kernels import default_similarity
+from similitude.scikit import AUTO, encode_labels, read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
 from similitude.similarity import Cached, Precomputed, Similarity, as_similarity, calls_per_pair, is_counted
 from similitude.support import BudgetError, Result, brief, check_choice, generator
@@ -110,7 +110,7 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
             raise ValueError("similarity='precomputed' needs X to be the square matrix of all pairs")
         similarity, X = Precomputed(X), np.arange(X.shape[0])
     n, automatic = check_objects(X), isinstance(similarity, str) and similarity == AUTO
-    k = default_similarity(kind_of_objects(X)) if automatic else as_similarity(similarity)
+    k = default_similarity(X) if automatic else as_similarity(similarity)
     k.check_params()
     labels, label = read_labels(y, n), str(getattr(y, "name", None) or "")
     task, notes = _task(labels, task)

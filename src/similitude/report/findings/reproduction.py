@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from similitude import kernels
 from similitude.compute.loops import IN_USE
-from similitude.estimators import AUTO
 from similitude.report.findings.inputs import Inputs
+from similitude.scikit import AUTO
 from similitude.similarity import Similarity
 from similitude.similarity.expressions import parse
 from similitude.support import ExpressionError, Result, core_versions

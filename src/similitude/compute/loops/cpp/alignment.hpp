@@ -14,6 +14,7 @@ template <class T> struct TimeWarping {
     static constexpr T corner = 0;
     static constexpr T border = std::numeric_limits<T>::infinity();
     static constexpr std::size_t registers = 4, rescaled_every = 0;
+    static constexpr bool of_entries = false;
 
     // `before` cells were known a column ago, `above` only one step ago: it comes last, to keep the chain short.
     SIMD_INLINE Vector<T> cell(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> squares) const {
@@ -24,6 +25,7 @@ template <class T> struct TimeWarping {
     SIMD_INLINE Vector<T> cell_of_gap(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> gap) const {
         return multiply_add<T>(gap, gap, smaller<T>(smaller<T>(diagonal, before), above));
     }
+    template <class Entry> SIMD_INLINE Vector<T> border_of(Entry) const { return all<T>(border); }
     template <std::size_t r> void rescale(Group<T, r> *, std::size_t, Group<T, r> &) const {}
 };
 
@@ -45,6 +47,7 @@ constexpr double ways = 2.41421356237309504880;
 template <class T> struct SumOfPaths {
     static constexpr T corner = 1, border = 0;
     static constexpr std::size_t registers = 2, rescaled_every = 8;
+    static constexpr bool of_entries = false;
     T scale;
 
     SIMD_INLINE Vector<T> cell(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> squares) const {
@@ -57,6 +60,7 @@ template <class T> struct SumOfPaths {
     SIMD_INLINE Vector<T> cell_of_gap(Vector<T> diagonal, Vector<T> before, Vector<T> above, Vector<T> gap) const {
         return cell(diagonal, before, above, gap * gap);
     }
+    template <class Entry> SIMD_INLINE Vector<T> border_of(Entry) const { return all<T>(border); }
 
     // Multiplies each lane by the power of two that brings its largest cell into [1, 2).
     template <std::size_t r> void rescale(Group<T, r> *column, std::size_t n, Group<T, r> &powers) const {

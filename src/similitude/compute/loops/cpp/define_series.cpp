@@ -31,6 +31,27 @@ static void self_alignment(const OutRow<double> &result, const In<T> &A, const S
     functions<T>().self_alignment(result.data(), rows, order.data(), scale);
 }
 
+template <class T>
+static void elastic(const Out<T> &result, const In<T> &A, const Starts &a, const In<T> &B, const Starts &b,
+                    const Starts &order, int kind, double p, double q, std::int64_t radius, double fraction,
+                    bool half) {
+    const Series<T> rows = series<T>(A, a), columns = series<T>(B, b);
+    const Matrix<T> to = out<T>(result);
+    nb::gil_scoped_release release;
+    functions<T>().elastic(to, rows, columns, order.data(), static_cast<Elastic>(kind), p, q, {radius, fraction},
+                           half);
+}
+
+template <class T>
+static void convolutions(const Out<T> &result, const In<T> &A, const Starts &a, const In<std::int64_t> &shapes,
+                         const In<T> &mix, const InRow<T> &biases, const Starts &starts) {
+    const Series<T> rows = series<T>(A, a);
+    const Matrix<T> to = out<T>(result);
+    const Filters<T> filters{shapes.data(), mix.data(), biases.data(), starts.data(), shapes.shape(0)};
+    nb::gil_scoped_release release;
+    functions<T>().convolutions(to, rows, filters);
+}
+
 template <class T> static void define(nb::module_ &m) {
     using nb::arg;
     m.def("dtw", &dtw<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(), arg("B").noconvert(),
@@ -40,6 +61,11 @@ template <class T> static void define(nb::module_ &m) {
           arg("half"));
     m.def("self_alignment", &self_alignment<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(),
           arg("order").noconvert(), arg("scale"));
+    m.def("elastic", &elastic<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(),
+          arg("B").noconvert(), arg("b").noconvert(), arg("order").noconvert(), arg("kind"), arg("p"), arg("q"),
+          arg("radius"), arg("fraction"), arg("half"));
+    m.def("convolutions", &convolutions<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(),
+          arg("shapes").noconvert(), arg("mix").noconvert(), arg("biases").noconvert(), arg("starts").noconvert());
 }
 
 void define_series(nb::module_ &m) {

@@ -88,6 +88,50 @@ static void levenshtein(const Out<double> &result, const InRow<std::int32_t> &qu
     table().levenshtein(to, A, B, order.data(), alphabet, same);
 }
 
+static void subsequences(const Out<double> &result, const InRow<std::int32_t> &queries, const Integers &query_starts,
+                         const InRow<std::int32_t> &targets, const Integers &target_starts, const Integers &order,
+                         std::size_t p, double decay, bool same) {
+    const Matrix<double> to = out<double>(result);
+    const Series<std::int32_t> A = letters_of(queries, query_starts), B = letters_of(targets, target_starts);
+    nb::gil_scoped_release release;
+    table().subsequences(to, A, B, order.data(), p, decay, same);
+}
+
+static void self_subsequences(const OutRow<double> &result, const InRow<std::int32_t> &text, const Integers &starts,
+                              const Integers &order, std::size_t p, double decay) {
+    const Series<std::int32_t> strings = letters_of(text, starts);
+    nb::gil_scoped_release release;
+    table().self_subsequences(result.data(), strings, order.data(), p, decay);
+}
+
+static void best_alignment(const Out<double> &result, const InRow<std::int32_t> &queries, const Integers &query_starts,
+                           const InRow<std::int32_t> &targets, const Integers &target_starts, const Integers &order,
+                           const In<double> &scores, double gap_open, double gap_extend, bool local, bool same) {
+    const Matrix<double> to = out<double>(result);
+    const Matrix<const double> of_pairs = in<double>(scores);
+    const Series<std::int32_t> A = letters_of(queries, query_starts), B = letters_of(targets, target_starts);
+    nb::gil_scoped_release release;
+    table().best_alignment(to, A, B, order.data(), of_pairs, gap_open, gap_extend, local, same);
+}
+
+static void sum_alignments(const Out<double> &result, const InRow<std::int32_t> &queries, const Integers &query_starts,
+                           const InRow<std::int32_t> &targets, const Integers &target_starts, const Integers &order,
+                           const In<double> &factors, double gap_open, double gap_extend, bool same) {
+    const Matrix<double> to = out<double>(result);
+    const Matrix<const double> of_pairs = in<double>(factors);
+    const Series<std::int32_t> A = letters_of(queries, query_starts), B = letters_of(targets, target_starts);
+    nb::gil_scoped_release release;
+    table().sum_alignments(to, A, B, order.data(), of_pairs, gap_open, gap_extend, same);
+}
+
+static void self_sum_alignments(const OutRow<double> &result, const InRow<std::int32_t> &text, const Integers &starts,
+                                const Integers &order, const In<double> &factors, double gap_open, double gap_extend) {
+    const Matrix<const double> of_pairs = in<double>(factors);
+    const Series<std::int32_t> strings = letters_of(text, starts);
+    nb::gil_scoped_release release;
+    table().self_sum_alignments(result.data(), strings, order.data(), of_pairs, gap_open, gap_extend);
+}
+
 void define_strings(nb::module_ &m) {
     m.def("windows", &windows, arg("text").noconvert(), arg("starts").noconvert(), arg("positions").noconvert(),
           arg("pattern_starts").noconvert(), arg("spans").noconvert());
@@ -98,4 +142,19 @@ void define_strings(nb::module_ &m) {
     m.def("levenshtein", &levenshtein, arg("out").noconvert(), arg("queries").noconvert(), arg("query_starts").noconvert(),
           arg("targets").noconvert(), arg("target_starts").noconvert(), arg("order").noconvert(), arg("alphabet"),
           arg("same"));
+    m.def("subsequences", &subsequences, arg("out").noconvert(), arg("queries").noconvert(),
+          arg("query_starts").noconvert(), arg("targets").noconvert(), arg("target_starts").noconvert(),
+          arg("order").noconvert(), arg("p"), arg("decay"), arg("same"));
+    m.def("self_subsequences", &self_subsequences, arg("out").noconvert(), arg("text").noconvert(),
+          arg("starts").noconvert(), arg("order").noconvert(), arg("p"), arg("decay"));
+    m.def("best_alignment", &best_alignment, arg("out").noconvert(), arg("queries").noconvert(),
+          arg("query_starts").noconvert(), arg("targets").noconvert(), arg("target_starts").noconvert(),
+          arg("order").noconvert(), arg("scores").noconvert(), arg("gap_open"), arg("gap_extend"), arg("local"),
+          arg("same"));
+    m.def("sum_alignments", &sum_alignments, arg("out").noconvert(), arg("queries").noconvert(),
+          arg("query_starts").noconvert(), arg("targets").noconvert(), arg("target_starts").noconvert(),
+          arg("order").noconvert(), arg("factors").noconvert(), arg("gap_open"), arg("gap_extend"), arg("same"));
+    m.def("self_sum_alignments", &self_sum_alignments, arg("out").noconvert(), arg("text").noconvert(),
+          arg("starts").noconvert(), arg("order").noconvert(), arg("factors").noconvert(), arg("gap_open"),
+          arg("gap_extend"));
 }

@@ -1,7 +1,7 @@
 // Dynamic programming of series against series, one target per lane.
 //
-// A recurrence gives the borders of the table and the value of a cell from its three neighbors and the squared
-// difference of the two entries. The table is filled target position by target position, and only the current column
+// A recurrence gives the borders of the table and the value of a cell from its three neighbors, and the squared
+// difference of the two entries or, if it is `of_entries`, the entries. The table is filled target position by target position, and only the current column
 // is kept. Lanes whose target has ended go on with zeros; their results were taken when they ended.
 #pragma once
 
@@ -23,38 +23,64 @@ inline void next_column(const Recurrence step, Group<T, registers> *column, cons
                         std::size_t low, std::size_t high, const T *targets) {
     constexpr std::size_t width = registers * lanes<T>, entry = paired ? width : 1;
     Group<T, registers> target, diagonal = column[low - 1];
+    auto of_target = [&](std::size_t r) {
+        return [=](std::size_t c) { return load<T>(targets + c * width + r * lanes<T>); };
+    };
+    auto of_query = [&](std::size_t i, std::size_t r) {
+        const T *x = query + (i - 1) * channels * entry;
+        return [=](std::size_t c) { return paired ? load<T>(x + c * width + r * lanes<T>) : all<T>(x[c]); };
+    };
     for (std::size_t r = 0; r < registers; ++r) {
         target.at[r] = load<T>(targets + r * lanes<T>);
-        column[low - 1].at[r] = all<T>(Recurrence::border);
+        column[low - 1].at[r] = low == 1 ? step.border_of(of_target(r)) : all<T>(Recurrence::border);
     }
     Group<T, registers> above = column[low - 1];
-    auto gap = [&](std::size_t i, std::size_t c, std::size_t r, Vector<T> z) {
-        const T *x = query + ((i - 1) * channels + c) * entry;
-        return Recurrence::gap(paired ? load<T>(x + r * lanes<T>) : all<T>(*x), z);
-    };
     auto write = [&](std::size_t i, std::size_t r, Vector<T> cell) {
         diagonal.at[r] = column[i].at[r];
         column[i].at[r] = above.at[r] = cell;
     };
-    if (channels == 1) {
+    if constexpr (Recurrence::of_entries) {
+        for (std::size_t i = low; i <= high; ++i)
+#pragma GCC unroll 4
+            for (std::size_t r = 0; r < registers; ++r)
+                write(i, r,
+                      step.cell(diagonal.at[r], column[i].at[r], above.at[r], of_query(i, r), of_target(r)));
+    } else if (channels == 1) {
 #pragma GCC unroll 2
         for (std::size_t i = low; i <= high; ++i)
 #pragma GCC unroll 4
             for (std::size_t r = 0; r < registers; ++r)
-                write(i, r, step.cell_of_gap(diagonal.at[r], column[i].at[r], above.at[r], gap(i, 0, r, target.at[r])));
-        return;
+                write(i, r,
+                      step.cell_of_gap(diagonal.at[r], column[i].at[r], above.at[r],
+                                       Recurrence::gap(of_query(i, r)(0), target.at[r])));
+    } else {
+        for (std::size_t i = low; i <= high; ++i) {
+            Vector<T> squares[registers]{};
+            for (std::size_t c = 0; c < channels; ++c)
+#pragma GCC unroll 4
+                for (std::size_t r = 0; r < registers; ++r) {
+                    const Vector<T> g = Recurrence::gap(of_query(i, r)(c), of_target(r)(c));
+                    squares[r] += g * g;
+                }
+#pragma GCC unroll 4
+            for (std::size_t r = 0; r < registers; ++r)
+                write(i, r, step.cell(diagonal.at[r], column[i].at[r], above.at[r], squares[r]));
+        }
     }
-    for (std::size_t i = low; i <= high; ++i) {
-        Vector<T> squares[registers]{};
-        for (std::size_t c = 0; c < channels; ++c)
-#pragma GCC unroll 4
-            for (std::size_t r = 0; r < registers; ++r) {
-                const Vector<T> g = gap(i, c, r, load<T>(targets + c * width + r * lanes<T>));
-                squares[r] += g * g;
-            }
-#pragma GCC unroll 4
-        for (std::size_t r = 0; r < registers; ++r)
-            write(i, r, step.cell(diagonal.at[r], column[i].at[r], above.at[r], squares[r]));
+}
+
+// The first column, of no entry of the targets: what it costs to leave out the query up to each of its entries.
+template <class T, std::size_t registers, bool paired, class Recurrence>
+inline void first_column(const Recurrence step, Group<T, registers> *column, const T *query, std::size_t n,
+                         std::size_t channels) {
+    constexpr std::size_t width = registers * lanes<T>, entry = paired ? width : 1;
+    for (std::size_t r = 0; r < registers; ++r) {
+        column[0].at[r] = all<T>(Recurrence::corner);
+        for (std::size_t i = 1; i <= n; ++i) {
+            const T *x = query + (i - 1) * channels * entry;
+            column[i].at[r] = step.border_of(
+                [=](std::size_t c) { return paired ? load<T>(x + c * width + r * lanes<T>) : all<T>(x[c]); });
+        }
     }
 }
 
@@ -78,9 +104,7 @@ template <class T, std::size_t registers, bool paired, class Recurrence, class T
 void fill_table(Recurrence step, Group<T, registers> *column, const T *query, std::size_t n, const T *packed,
                 Series<T> targets, const std::int64_t *order, std::size_t count, Band band, Take take) {
     constexpr std::size_t width = registers * lanes<T>;
-    for (std::size_t i = 0; i <= n; ++i)
-        for (auto &v : column[i].at)
-            v = all<T>(i == 0 ? Recurrence::corner : Recurrence::border);
+    first_column<T, registers, paired>(step, column, query, n, targets.channels);
     Group<T, registers> powers{};
     const std::size_t longest = targets.length(order[count - 1]);
     std::size_t lane = 0;
@@ -97,6 +121,9 @@ void fill_table(Recurrence step, Group<T, registers> *column, const T *query, st
             }
             next_column<T, registers, paired>(step, column, query, targets.channels, low, high,
                                               packed + (j - 1) * targets.channels * width);
+            if (high < n) // no path leads through the cells below the band
+                for (auto &v : column[high + 1].at)
+                    v = all<T>(Recurrence::border);
             if (Recurrence::rescaled_every != 0 && j % Recurrence::rescaled_every == 0)
                 step.template rescale<registers>(column, n, powers);
         }

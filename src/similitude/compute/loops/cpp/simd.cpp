@@ -1,14 +1,18 @@
 // Compiled once per instruction set, each time into a namespace of its own (SIMD_NAMESPACE).
 #include "alignment.hpp"
 #include "bits.hpp"
+#include "convolutions.hpp"
+#include "elastic.hpp"
 #include "hadamard.hpp"
 #include "mixed.hpp"
 #include "levenshtein.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
+#include "scored.hpp"
 #include "sets.hpp"
 #include "smo.hpp"
 #include "sparse_sums.hpp"
+#include "subsequences.hpp"
 #include "sums.hpp"
 #include "waves.hpp"
 
@@ -83,6 +87,8 @@ template <class T> constexpr Functions<T> functions() {
             &dtw<T>,
             &global_alignment<T>,
             &self_alignment<T>,
+            &elastic<T>,
+            &convolutions<T>,
             &hadamard<T>,
             &cos_sin<T>,
             &smo<T>,
@@ -100,6 +106,11 @@ const Table table{NAME(SIMD_NAMESPACE),
                   &shared_bits,
                   &of_shared,
                   &common_bits<double>,
-                  &levenshtein};
+                  &levenshtein,
+                  &subsequences,
+                  &self_subsequences,
+                  &best_alignment,
+                  &sum_alignments,
+                  &self_sum_alignments};
 
 } // namespace SIMD_NAMESPACE

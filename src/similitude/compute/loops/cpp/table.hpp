@@ -53,6 +53,29 @@ struct Band {
     }
 };
 
+// Groups of features of a convolution, one group for each row (kernel, dilation, padded) of `shapes`: the channels are
+// added up with the weights in that row of `mix`, and group g has the biases starts[g] to starts[g + 1].
+template <class T> struct Filters {
+    const std::int64_t *shapes;
+    const T *mix, *biases;
+    const std::int64_t *starts;
+    std::size_t count;
+
+    INLINED std::int64_t kernel(std::size_t g) const { return shapes[3 * g]; }
+    INLINED std::int64_t dilation(std::size_t g) const { return shapes[3 * g + 1]; }
+    INLINED bool padded(std::size_t g) const { return shapes[3 * g + 2] != 0; }
+    INLINED std::size_t begin(std::size_t g) const { return static_cast<std::size_t>(starts[g]); }
+    INLINED bool same_mix(std::size_t g, std::size_t h, std::size_t channels) const {
+        for (std::size_t c = 0; c < channels; ++c)
+            if (mix[g * channels + c] != mix[h * channels + c])
+                return false;
+        return true;
+    }
+};
+
+// Distances of series by the best alignment; their formulas are in reference/series.py.
+enum class Elastic : int { move_split_merge, real_penalty, time_warp_edit, soft_warping };
+
 // A function of a distance or of a dot product; what p and q mean is said in reference.py.
 enum class Shape : int {
     identity,
@@ -89,6 +112,9 @@ template <class T> struct Functions {
     void (*global_alignment)(Matrix<double> out, Series<T> A, Series<T> B, const std::int64_t *order, double scale,
                              bool half);
     void (*self_alignment)(double *out, Series<T> A, const std::int64_t *order, double scale);
+    void (*elastic)(Matrix<T> out, Series<T> A, Series<T> B, const std::int64_t *order, Elastic kind, double p,
+                    double q, Band band, bool half);
+    void (*convolutions)(Matrix<T> out, Series<T> A, Filters<T> filters);
     void (*hadamard)(Matrix<T> values, Matrix<const T> signs, std::size_t size);
     void (*cos_sin)(Matrix<T> turns, Matrix<T> sines, double scale);
     std::size_t (*smo)(Matrix<const T> K, double *u, double *beta, const double *low, const double *high,
@@ -121,6 +147,18 @@ struct Table {
     void (*common_bits_doubles)(Matrix<double> out, Words A, Words B);
     void (*levenshtein)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
                         const std::int64_t *order, std::size_t alphabet, bool same);
+    void (*subsequences)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                         const std::int64_t *order, std::size_t p, double decay, bool same);
+    void (*self_subsequences)(double *out, Series<std::int32_t> strings, const std::int64_t *order, std::size_t p,
+                              double decay);
+    void (*best_alignment)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                           const std::int64_t *order, Matrix<const double> scores, double gap_open, double gap_extend,
+                           bool local, bool same);
+    void (*sum_alignments)(Matrix<double> out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                           const std::int64_t *order, Matrix<const double> scores, double gap_open, double gap_extend,
+                           bool same);
+    void (*self_sum_alignments)(double *out, Series<std::int32_t> strings, const std::int64_t *order,
+                                Matrix<const double> scores, double gap_open, double gap_extend);
 };
 
 #define DECLARE_TABLE(set)                                                                                             \

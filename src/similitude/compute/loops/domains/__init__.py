@@ -13,10 +13,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from similitude.compute.loops.domains.numbers import OF_NUMBERS
-from similitude.compute.loops.domains.objects import MOST_NEIGHBORS, OF_OBJECTS, words_near
+from similitude.compute.loops.domains.objects import (
+    LONGEST_SUBSEQUENCE,
+    MOST_NEIGHBORS,
+    OF_OBJECTS,
+    SIZES_OF_FACTORS,
+    words_near,
+)
 from similitude.compute.loops.domains.requirements import UnalignedError
 
-__all__ = ["DOMAINS", "MOST_NEIGHBORS", "checked", "words_near"]
+__all__ = ["DOMAINS", "LONGEST_SUBSEQUENCE", "MOST_NEIGHBORS", "SIZES_OF_FACTORS", "checked", "words_near"]
 
 DOMAINS = OF_NUMBERS | OF_OBJECTS
 

@@ -33,6 +33,12 @@ MOST_REFINEMENTS = 10_000
 MOST_NEIGHBORS = 100_000
 """The largest number of words near a window; each is a feature."""
 
+LONGEST_SUBSEQUENCE = 1_000
+"""The largest number of letters of subsequences: the sums for all shorter ones are held at once."""
+
+SIZES_OF_FACTORS = 1e-100, 1e100
+"""The range of the factors of alignments that are summed."""
+
 DIGEST_BIT = np.uint64(63)
 
 
@@ -125,6 +131,101 @@ def _levenshtein(
     require(alike, "same needs queries and targets to be the same")
 
 
+def _pairs_of_strings(out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool) -> None:
+    out_matrix("out", out, FLOAT64)
+    _numbered(queries, query_starts)
+    _numbered(targets, target_starts)
+    require(out.shape == (len(query_starts) - 1, len(target_starts) - 1), "one row and column of out for each string")
+    alike = not same or (same_values(query_starts, target_starts) and same_values(queries, targets))
+    require(alike, "same needs queries and targets to be the same")
+
+
+def _numbered(text: Any, starts: Any) -> None:
+    array("letters", text, 1, INT32)
+    starts_to(starts, len(text))
+    require(text.min(initial=0) >= 0, "letters must be numbered from 0 on")
+
+
+def _decay(p: Any, decay: Any) -> None:
+    whole("p", p, 1, LONGEST_SUBSEQUENCE)
+    number("decay", decay)
+    require(0 < decay <= 1, f"decay must be above 0 and at most 1, got {decay}")
+
+
+def _subsequences(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    p: Any,
+    decay: Any,
+    same: bool = False,
+) -> None:
+    _pairs_of_strings(out, queries, query_starts, targets, target_starts, same)
+    _decay(p, decay)
+
+
+def _self_subsequences(text: Any, starts: Any, p: Any, decay: Any) -> None:
+    _numbered(text, starts)
+    _decay(p, decay)
+
+
+def _table_of_pairs(table: Any, *texts: Any) -> None:
+    array("scores", table, 2, FLOAT64)
+    require(is_square(table), "scores need a row and a column for each letter")
+    for text in texts:
+        inside(text, len(table), "a letter has no row in the table of scores")
+
+
+def _best_alignment(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    scores: Any,
+    gap_open: Any,
+    gap_extend: Any,
+    local: bool = False,
+    same: bool = False,
+) -> None:
+    _pairs_of_strings(out, queries, query_starts, targets, target_starts, same)
+    _table_of_pairs(scores, queries, targets)
+    number("gap_open", gap_open)
+    number("gap_extend", gap_extend)
+
+
+def _sum_alignments(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    factors: Any,
+    gap_open: Any,
+    gap_extend: Any,
+    same: bool = False,
+) -> None:
+    _pairs_of_strings(out, queries, query_starts, targets, target_starts, same)
+    _factors(factors, gap_open, gap_extend, queries, targets)
+
+
+def _self_sum_alignments(text: Any, starts: Any, factors: Any, gap_open: Any, gap_extend: Any) -> None:
+    _numbered(text, starts)
+    _factors(factors, gap_open, gap_extend, text)
+
+
+def _factors(factors: Any, gap_open: Any, gap_extend: Any, *texts: Any) -> None:
+    _table_of_pairs(factors, *texts)
+    number("gap_open", gap_open)
+    number("gap_extend", gap_extend)
+    low, high = SIZES_OF_FACTORS
+    held = (factors >= low) & (factors <= high)
+    require(held.all(), f"factors must be from {low:.0e} to {high:.0e}")
+    require(all(low <= gap <= 1 for gap in (gap_open, gap_extend)), f"gaps must be from {low:.0e} to 1")
+
+
 # Graphs and histograms.
 
 
@@ -207,6 +308,23 @@ def _pairs_of_series(out: Array, A: Any, a: Any, B: Any, b: Any, half: bool) -> 
     require(not half or (same_values(a, b) and same_values(A, B)), "half needs A and B to be the same")
 
 
+def _elastic(*parameters: str, positive: bool = False) -> Callable[..., None]:
+    """Return the domain of an elastic distance with these parameters, which are numbers >= 0, or > 0 if `positive`."""
+
+    def domain(out: Any, A: Any, a: Any, B: Any, b: Any, *given: Any, window: Any = None, half: bool = False) -> None:
+        require(len(given) >= len(parameters), f"expected {' and '.join(parameters)}")
+        limits = {"window": window, "half": half} | dict(
+            zip(("window", "half"), given[len(parameters) :], strict=False)
+        )
+        for name, value in zip(parameters, given, strict=False):
+            number(name, value)
+            require(np.isfinite(value), f"{name} must be finite, got {value}")
+            require(name == "gap" or (value > 0 if positive else value >= 0), f"{name} is too small: {value}")
+        _dtw(out, A, a, B, b, **limits)
+
+    return domain
+
+
 def _dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: Any = None, half: bool = False) -> None:
     out_matrix("out", out, *FLOAT32_OR_64)
     _pairs_of_series(out, A, a, B, b, half)
@@ -230,18 +348,43 @@ def _self_alignment(A: Any, a: Any, scale: Any) -> None:
     require(scale >= 0, f"scale must be at least 0, got {scale}")
 
 
+def _convolutions(out: Any, A: Any, a: Any, shapes: Any, mix: Any, biases: Any, starts: Any) -> None:
+    out_matrix("out", out, *FLOAT32_OR_64)
+    _series(A, a, out.dtype)
+    array("shapes", shapes, 2, INT64)
+    array("mix", mix, 2, A.dtype)
+    array("biases", biases, 1, A.dtype)
+    starts_to(starts, len(biases))
+    require(out.shape == (len(a) - 1, len(biases)), "one row of out for each series, one column for each bias")
+    require(shapes.shape[1] == 3, "a shape is a kernel, a dilation, and whether it is padded")
+    require(mix.shape == (len(shapes), A.shape[1]), "one row of mix for each shape, one column for each channel")
+    require(len(starts) == len(shapes) + 1, "the biases of each shape")
+    inside(shapes[:, 0], 84, "kernels are numbered from 0 to 83")
+    require((shapes[:, 1] >= 1).all(), "a dilation is at least 1")
+
+
 OF_OBJECTS: dict[str, Callable[..., None]] = {
+    "best_alignment": _best_alignment,
+    "convolutions": _convolutions,
     "dtw": _dtw,
+    "erp": _elastic("gap"),
     "global_alignment": _global_alignment,
     "graphlets": _graphlets,
     "keyed_products": _keyed_products,
     "labeled_walks": _labeled_walks,
     "levenshtein": _levenshtein,
+    "msm": _elastic("cost"),
     "neighbor_bags": _neighbor_bags,
     "self_alignment": _self_alignment,
+    "self_subsequences": _self_subsequences,
+    "self_sum_alignments": _self_sum_alignments,
     "set_bits": _set_bits,
     "shared_features": _shared_features,
     "shortest_paths": _shortest_paths,
+    "subsequences": _subsequences,
+    "sum_alignments": _sum_alignments,
+    "soft_dtw": _elastic("gamma", positive=True),
+    "twe": _elastic("stiffness", "penalty"),
     "weisfeiler_lehman": _weisfeiler_lehman,
     "window_bags": _window_bags,
 }

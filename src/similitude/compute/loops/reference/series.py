@@ -30,7 +30,7 @@ def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None
     >>> out
     array([[ 0., 29.]])
     """
-    for i, j, x, z in _pairs(A, a, B, b):
+    for i, j, x, z in pairs_of_series(A, a, B, b):
         D = np.full((len(x) + 1, len(z) + 1), np.inf, out.dtype)
         D[0, 0] = 0
         low, high = band(len(x), len(z), window)
@@ -65,7 +65,7 @@ def global_alignment(out: Array, A: Array, a: Array, B: Array, b: Array, scale: 
     >>> np.exp(out)
     array([[3.]])
     """
-    for i, j, x, z in _pairs(A, a, B, b):
+    for i, j, x, z in pairs_of_series(A, a, B, b):
         out[i, j] = _log_sum_of_paths(x, z, scale)
 
 
@@ -90,7 +90,60 @@ def _log_sum_of_paths(x: Array, z: Array, scale: float) -> float:
     return float(M[-1, -1])
 
 
-def _pairs(A: Array, a: Array, B: Array, b: Array) -> Iterator[tuple[int, int, Array, Array]]:
+@checked
+def convolutions(out: Array, A: Array, a: Array, shapes: Array, mix: Array, biases: Array, starts: Array) -> None:
+    """Write the shares of values above biases of dilated convolutions, as in MiniRocket.
+
+    A row of `shapes` is the number of a kernel, its dilation, and whether the series is padded with zeros. The kernels
+    have nine taps, three of weight 2, which `kernel_taps` gives, and six of weight -1. The channels are added up with
+    the weights in a row of `mix`, and biases ``starts[g]`` to ``starts[g + 1]`` belong to row g. Without padding only
+    times at which all taps lie in the series count; if there is none, the series is padded.
+
+    >>> out = np.empty((1, 2))
+    >>> one = np.array([[0.0], [0.0], [1.0], [0.0]])
+    >>> shapes, biases = np.array([[83, 1, 1]]), np.array([-0.5, 0.5])
+    >>> convolutions(out, one, np.array([0, 4]), shapes, np.ones((1, 1)), biases, np.array([0, 2]))
+    >>> out
+    array([[0.25, 0.25]])
+    """
+    for i, (begin, end) in enumerate(itertools.pairwise(a)):
+        for g, (kernel, dilation, padded) in enumerate(shapes.tolist()):
+            of_group = slice(int(starts[g]), int(starts[g + 1]))
+            values = convolved(A[begin:end], kernel, dilation, bool(padded), mix[g])
+            out[i, of_group] = (values[:, None] > biases[of_group]).mean(0) if len(values) else 0
+
+
+def kernel_taps() -> list[tuple[int, int, int]]:
+    """Return the positions of weight 2 in each of the 84 kernels; the other six of nine have weight -1.
+
+    >>> kernel_taps()[0], kernel_taps()[83]
+    ((0, 1, 2), (6, 7, 8))
+    """
+    return list(itertools.combinations(range(9), 3))
+
+
+def convolved(x: Array, kernel: int, dilation: int, padded: bool, mix: Array) -> Array:
+    """Return a dilated convolution of one series, its channels added up with the weights `mix`.
+
+    >>> convolved(np.array([[1.0], [2.0]]), kernel=83, dilation=1, padded=True, mix=np.ones(1))
+    array([-3., -3.])
+    """
+    n, step = len(x), min(dilation, len(x))  # a longer step leads out of the series as well
+    padding = np.zeros(4 * step, x.dtype)
+    mixed = np.zeros(n, x.dtype)
+    for c in np.flatnonzero(mix):
+        mixed += mix[c] * x[:, c]
+    series = np.concatenate([padding, mixed, padding])
+    shifted = [series[k * step : k * step + n] for k in range(9)]
+    first, second, third = kernel_taps()[kernel]
+    three = shifted[first] + shifted[second] + shifted[third]
+    values: Array = ((three + three) + three) - sum(shifted[1:], start=shifted[0])
+    edge = 4 * step
+    return values if padded or 2 * edge >= n else values[edge : n - edge]
+
+
+def pairs_of_series(A: Array, a: Array, B: Array, b: Array) -> Iterator[tuple[int, int, Array, Array]]:
+    """Yield the positions and the series of every pair."""
     for i in range(len(a) - 1):
         for j in range(len(b) - 1):
             yield i, j, A[a[i] : a[i + 1]], B[b[j] : b[j + 1]]

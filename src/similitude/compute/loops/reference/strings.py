@@ -1,5 +1,6 @@
-"""Loops over strings: bags of windows, features that bags share, edit distances."""
+"""Loops over strings: bags of windows, features that bags share, edit distances, subsequences, alignments."""
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import combinations, product
 from typing import Any
@@ -173,3 +174,167 @@ def _edits(query: Array, target: Array) -> int:
         replaced = np.minimum(row[1:] + 1, row[:-1] + (target != letter))
         row = np.minimum.accumulate(np.concatenate([[row[0] + 1], replaced]) - places) + places
     return int(row[-1])
+
+
+@checked
+def subsequences(
+    out: Array,
+    queries: Array,
+    query_starts: Array,
+    targets: Array,
+    target_starts: Array,
+    p: int,
+    decay: float,
+    same: bool = False,
+) -> None:
+    """Write the sums over pairs of equal subsequences of p letters, each times decay to the letters that both span.
+
+    Letters of both sides with the same number are equal. If queries and targets are the `same` strings, half of the
+    sums suffice.
+
+    >>> out = np.empty((1, 1))
+    >>> text, starts = np.array([0, 1, 2], np.int32), np.array([0, 3])
+    >>> subsequences(out, text, starts, text, starts, 2, 0.5)  # ab and bc span two letters, ac spans three
+    >>> out
+    array([[0.140625]])
+    """
+    for i, query in enumerate(_split(queries, query_starts)):
+        for j, target in enumerate(_split(targets, target_starts)):
+            out[i, j] = out[j, i] if same and j < i else _common_subsequences(query, target, p, decay)
+
+
+@checked
+def self_subsequences(text: Array, starts: Array, p: int, decay: float) -> Array:
+    """Return the sums of `subsequences` for each string with itself.
+
+    >>> self_subsequences(np.array([0, 1, 2], np.int32), np.array([0, 3]), 2, 0.5)
+    array([0.140625])
+    """
+    return np.array([_common_subsequences(one, one, p, decay) for one in _split(text, starts)])
+
+
+def _common_subsequences(x: Array, z: Array, p: int, decay: float) -> float:
+    """Return the sum by one table per length; cell (i, j) of a table is for the first i and j letters."""
+    equal = x[:, None] == z
+    sums = np.ones((len(x) + 1, len(z) + 1))
+    last = np.zeros(equal.shape)
+    for _ in range(p):
+        last = np.where(equal, sums[:-1, :-1], 0.0)
+        sums = np.zeros_like(sums)
+        for i, j in np.ndindex(*equal.shape):
+            around = decay * (sums[i, j + 1] + sums[i + 1, j]) - decay * decay * sums[i, j]
+            sums[i + 1, j + 1] = last[i, j] + around
+    return decay ** (2 * p) * _sum_of_diagonals(last)
+
+
+def _sum_of_diagonals(values: Array) -> float:
+    """Return the sum of a matrix, in an order that gives the same bits for its transpose."""
+    n, m = values.shape
+    if not n or not m:
+        return 0.0
+    ends = {k: float(np.add.accumulate(np.diagonal(values, m - n + k))[-1]) for k in range(1 - m, n)}
+    total = ends[0]
+    for k in range(1, max(n, m)):
+        total += ends.get(k, 0.0) + ends.get(-k, 0.0)
+    return total
+
+
+@checked
+def best_alignment(
+    out: Array,
+    queries: Array,
+    query_starts: Array,
+    targets: Array,
+    target_starts: Array,
+    scores: Array,
+    gap_open: float,
+    gap_extend: float,
+    local: bool = False,
+    same: bool = False,
+) -> None:
+    """Write the scores of the best alignments: of whole strings, or of any parts of both (at least 0) if `local`.
+
+    An alignment pairs letters of both strings in order, each pair with its score; k letters without partner in a row of
+    one string cost gap_open + (k - 1) gap_extend. Letters are numbers of rows of `scores`.
+
+    >>> out, scores = np.empty((1, 1)), np.array([[2.0, -1.0], [-1.0, 2.0]])
+    >>> query, target = np.array([0, 1, 1], np.int32), np.array([0, 1], np.int32)
+    >>> best_alignment(out, query, np.array([0, 3]), target, np.array([0, 2]), scores, 1.5, 1.0)
+    >>> out
+    array([[2.5]])
+    """
+    for i, query in enumerate(_split(queries, query_starts)):
+        for j, target in enumerate(_split(targets, target_starts)):
+            of_pairs = scores[np.ix_(query, target)]
+            out[i, j] = out[j, i] if same and j < i else _best(of_pairs, gap_open, gap_extend, local)
+
+
+def _best(scores: Array, gap_open: float, gap_extend: float, local: bool) -> float:
+    """Return the score of the best alignment by the tables of Gotoh: any, and those that end with a gap."""
+    n, m = scores.shape
+    best, down, across = np.zeros((n + 1, m + 1)), *np.full((2, n + 1, m + 1), -np.inf)
+    for k in range(1, n + 1 if not local else 1):
+        best[k, 0] = down[k, 0] = -gap_open - (k - 1) * gap_extend
+    for k in range(1, m + 1 if not local else 1):
+        best[0, k] = across[0, k] = -gap_open - (k - 1) * gap_extend
+    for i, j in np.ndindex(n, m):
+        down[i + 1, j + 1] = max(best[i, j + 1] - gap_open, down[i, j + 1] - gap_extend)
+        across[i + 1, j + 1] = max(best[i + 1, j] - gap_open, across[i + 1, j] - gap_extend)
+        ended = max(best[i, j] + scores[i, j], down[i + 1, j + 1], across[i + 1, j + 1])
+        best[i + 1, j + 1] = max(ended, 0.0) if local else ended
+    return float(best.max() if local else best[-1, -1])
+
+
+@checked
+def sum_alignments(
+    out: Array,
+    queries: Array,
+    query_starts: Array,
+    targets: Array,
+    target_starts: Array,
+    factors: Array,
+    gap_open: float,
+    gap_extend: float,
+    same: bool = False,
+) -> None:
+    """Write the logarithms of one plus the sum over all local alignments of the product of their factors.
+
+    A local alignment pairs letters of both strings in order, one pair at least, each with its factor; k letters without
+    partner in a row between two pairs, of either string, have the factor gap_open * gap_extend^(k - 1).
+
+    >>> out, factors = np.empty((1, 1)), np.array([[3.0]])
+    >>> text, starts = np.array([0, 0], np.int32), np.array([0, 2])
+    >>> sum_alignments(out, text, starts, text, starts, factors, 0.5, 0.5)  # four single pairs and two of them
+    >>> np.exp(out).round(6)
+    array([[22.]])
+    """
+    for i, query in enumerate(_split(queries, query_starts)):
+        for j, target in enumerate(_split(targets, target_starts)):
+            of_pairs = factors[np.ix_(query, target)]
+            out[i, j] = out[j, i] if same and j < i else _log_sum(of_pairs, gap_open, gap_extend)
+
+
+@checked
+def self_sum_alignments(text: Array, starts: Array, factors: Array, gap_open: float, gap_extend: float) -> Array:
+    """Return the logarithms of `sum_alignments` for each string with itself.
+
+    >>> text, starts = np.array([0, 0], np.int32), np.array([0, 1, 2])
+    >>> np.exp(self_sum_alignments(text, starts, np.array([[3.0]]), 0.5, 0.5)).round(6)
+    array([4., 4.])
+    """
+    sums = [_log_sum(factors[np.ix_(one, one)], gap_open, gap_extend) for one in _split(text, starts)]
+    return np.array(sums)
+
+
+def _log_sum(factors: Array, gap_open: float, gap_extend: float) -> float:
+    """Return the logarithm by tables of logarithms: of sums that end with a pair, and with gaps after it."""
+    n, m = factors.shape
+    opened, extended, logs = math.log(gap_open), math.log(gap_extend), np.log(factors)
+    pair, down, across, both = np.full((4, n + 1, m + 1), -np.inf)
+    for i, j in np.ndindex(n, m):
+        before = [0.0, pair[i, j], down[i, j], across[i, j], both[i, j]]
+        pair[i + 1, j + 1] = logs[i, j] + np.logaddexp.reduce(before)
+        down[i + 1, j + 1] = np.logaddexp(opened + pair[i, j + 1], extended + down[i, j + 1])
+        across[i + 1, j + 1] = np.logaddexp(opened + pair[i + 1, j], extended + across[i + 1, j])
+        both[i + 1, j + 1] = np.logaddexp(opened + down[i + 1, j], extended + both[i + 1, j])
+    return float(np.logaddexp.reduce(np.append(pair, 0.0)))

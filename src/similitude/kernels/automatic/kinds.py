@@ -1,0 +1,119 @@
+"""The kind of objects that a user brings: vectors, table, strings, sets, series or graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_objects, is_sparse, is_table
+from similitude.kernels.graphs import is_graph
+
+SUITABLE = {
+    "strings": "Spectrum(6, blended=True).normalized()",
+    "sets": "Jaccard()",
+    "series": "GlobalAlignment()",
+    "graphs": "WeisfeilerLehman(3).normalized()",
+    "table": "Gower() or Tabular(Gaussian())",
+}
+"""What to name to a user whose objects are of another kind than the similarity takes."""
+
+FEWEST_TIMES, ALIKE = 20, 0.8
+"""Least number of values, and autocorrelation at the next time, from which on arrays in a list are taken for series."""
+
+LOOKED_AT = 1000
+"""Most objects that are looked at to tell their kind."""
+
+
+def kind_of_objects(X: Any) -> str:
+    """Return the kind of objects, which decides what ``similarity="auto"`` compares them by.
+
+    Arrays and sparse matrices of two dimensions, data frames of numbers and lists of lists of equal length are vectors;
+    arrays of three dimensions and sequences of unequal length, or of arrays of two dimensions, are series. Other data
+    frames and lists of dicts are tables. Lists of arrays of one dimension and equal length are series if neighboring
+    values are alike.
+
+    >>> kind_of_objects(np.eye(2)), kind_of_objects([{"age": 3}]), kind_of_objects(["a", "b"])
+    ('vectors', 'table', 'strings')
+    >>> kind_of_objects([[1.0, 2.0, 3.0], [1.0]]), kind_of_objects([([(0, 1)],), ([(0, 1), (1, 2)],)])
+    ('series', 'graphs')
+    """
+    if is_table(X):
+        plain = all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns)
+        return "vectors" if plain and not _has_missing(X) else "table"
+    if hasattr(X, "shape") or hasattr(X, "__array__"):
+        kind = _kind_of_array(X)
+        if kind is not None:
+            return kind
+    if is_graph(X):
+        return "vectors"  # one graph alone: the error of vectors says what is expected
+    some = [one for one in islice(as_objects(X), LOOKED_AT) if one is not None]
+    return _kind_of_list(some) if some else "vectors"
+
+
+def _kind_of_array(X: Any) -> str | None:
+    """Return the kind of the objects in an array; None if it is an array of any objects."""
+    shape, letter = getattr(X, "shape", (0, 0)), getattr(getattr(X, "dtype", None), "kind", "f")
+    if len(shape) == 1 and letter in "OUST":
+        return None
+    return "series" if len(shape) == 3 else "vectors"
+
+
+def _kind_of_list(some: list[Any]) -> str:
+    first = some[0]
+    if isinstance(first, (str, bytes)):
+        return "strings"
+    if isinstance(first, (set, frozenset)):
+        return "sets"
+    if isinstance(first, Mapping):
+        return "table"
+    if all(map(is_graph, some)):
+        return "graphs"
+    return "series" if _are_series(some) else "vectors"
+
+
+def _are_series(some: Sequence[Any]) -> bool:
+    """Tell whether these are arrays of two dimensions, or sequences of numbers of unequal length."""
+    if all(np.ndim(one) == 2 and not is_sparse(one) for one in some if hasattr(one, "shape")) and all(
+        hasattr(one, "shape") for one in some
+    ):
+        return True
+    if not all(isinstance(one, (Sequence, np.ndarray)) or is_table(one) for one in some):
+        return False
+    if all(isinstance(one, np.ndarray) and one.ndim == 1 for one in some) and len(some[0]) >= FEWEST_TIMES:
+        return len({len(one) for one in some}) > 1 or neighbors_are_alike(some)
+    deep = [len(one) > 0 and not isinstance(one[0], (Real, np.generic, str)) for one in some]
+    return any(deep) or len({len(one) for one in some}) > 1
+
+
+def neighbors_are_alike(rows: Any) -> bool:
+    """Tell whether neighboring values in rows of equal length are as alike as in most series, unlike columns.
+
+    >>> neighbors_are_alike(np.sin(np.arange(60.0) / 5).reshape(2, 30)), neighbors_are_alike(np.eye(30))
+    (True, False)
+    """
+    values = np.asarray(rows, dtype=np.float64)
+    apart = values - values.mean(axis=1, keepdims=True)
+    squares = (apart**2).sum()
+    return bool(squares > 0 and (apart[:, 1:] * apart[:, :-1]).sum() >= ALIKE * squares)
+
+
+def suggestion(X: Any, taken: str) -> str:
+    """Return what suits these objects better than a similarity of another kind; nothing if there is nothing to say.
+
+    >>> suggestion(["a", "b"], "vectors")
+    "X holds strings, for which there is Spectrum(6, blended=True).normalized(), or 'auto', which looks at the objects"
+    """
+    kind = kind_of_objects(X)
+    if kind == taken or kind not in SUITABLE or taken in ("any", "indices", "matrix"):
+        return ""
+    what = "is a table with categories or missing values" if kind == "table" else f"holds {kind}"
+    return f"X {what}, for which there is {SUITABLE[kind]}, or 'auto', which looks at the objects"
+
+
+def _has_missing(X: Any) -> bool:
+    missing = X.isna() if hasattr(X, "isna") else X.select([X[name].is_null() for name in X.columns])
+    return bool(missing.to_numpy().any())

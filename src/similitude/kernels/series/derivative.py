@@ -1,0 +1,92 @@
+"""Series compared by their derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding
+from similitude.kernels.series.elastic import SeriesSimilarity
+from similitude.kernels.series.encoding import as_series
+from similitude.similarity import Similarity, hints_of_parts
+from similitude.support import brief
+
+
+class Derivative(SeriesSimilarity):
+    r"""A similarity of the derivatives of two series, :math:`K(x, z) = k(x', z')`: of their shapes, not their levels.
+
+    The derivative at a time is the mean of the slope from the time before and of half the slope from the time before to
+    the time after, :math:`x'_i = \frac12 \left(x_i - x_{i-1} + \frac12 (x_{i+1} - x_{i-1})\right)`; at both ends it is
+    that of the neighbor. ``Derivative(DTW())`` is derivative dynamic time warping. (Keogh and Pazzani, 2001.) A series
+    of two times has their difference twice, a series of one time has 0. A constant that is added to a series changes
+    nothing; add ``k`` itself if levels should count too: ``Derivative(k) + k``.
+
+    Parameters
+    ----------
+    k : Similarity
+        A similarity of series; its data-dependent parameters are fixed on derivatives.
+
+    Examples
+    --------
+    >>> from similitude.kernels import DTW, Derivative
+    >>> Derivative(DTW(sigma=1.0))([0., 1., 2., 2.], [7., 8., 9., 9.])
+    1.0
+    """
+
+    reason = "a kernel of the derivatives is a kernel of the series: its features are those of the derivatives"
+    hints = hints_of_parts()
+
+    def __init__(self, k: Similarity) -> None:
+        self.k = k
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """The claims of the part."""
+        return self.k.claims
+
+    def check_params(self) -> None:
+        """Validate the part."""
+        if not isinstance(self.k, Similarity) or self.k.objects != "series":
+            raise TypeError(f"Derivative takes a similarity of series such as DTW(), got {brief(self.k)}")
+        self.k.check_params()
+
+    def counterexamples(self) -> list[Any]:
+        """Return none: those of the part are derivatives."""
+        return []
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
+        """Resolve the part on derivatives."""
+        if not self.k.unresolved():
+            return self
+        return self.with_params(k=self.k.resolve(derivatives(X), random_state, sample_weight))
+
+    def encode(self, objects: Any) -> Encoding:
+        """Encode the derivatives."""
+        return self.k.encode(derivatives(objects))
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the block of the part."""
+        return self.k.block(A, B)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the diagonal of the part."""
+        return self.k.diagonal(A)
+
+
+def derivatives(X: Any) -> list[np.ndarray]:
+    """Return the derivative of every series, of the same length.
+
+    >>> derivatives([[0.0, 1.0, 4.0], [1.0, 3.0], [5.0]])[0].ravel()
+    array([1.5, 1.5, 1.5])
+    """
+    A = as_series(X)
+    slopes = np.zeros_like(A.values)
+    before, here, after = A.values[:-2], A.values[1:-1], A.values[2:]
+    slopes[1:-1] = ((here - before) + (after - before) / 2) / 2
+    first, last = A.starts[:-1], A.starts[1:] - 1
+    long, two = A.lengths > 2, A.lengths == 2
+    slopes[first[long]], slopes[last[long]] = slopes[first[long] + 1], slopes[last[long] - 1]
+    slopes[first[two]] = slopes[last[two]] = A.values[last[two]] - A.values[first[two]]
+    slopes[first[A.lengths == 1]] = 0
+    return np.split(slopes, A.starts[1:-1])

@@ -1,0 +1,113 @@
+"""What similarities of time series by an elastic distance share: the scale, the window and the distances."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.series.encoding import as_series, in_common_precision
+from similitude.kernels.vectors.pairwise import check_scale, median_distance
+from similitude.similarity import SYMMETRIC, Similarity
+from similitude.support import check_integer
+
+MEDIAN_CELLS = 10**9
+"""The approximate number of table cells that a median distance may cost."""
+
+
+class SeriesSimilarity(Similarity):
+    """A similarity of time series.
+
+    Series are given as a matrix (one per row), an array of shape (series, time, channel), a table (one per row), or a
+    list of series of any length, each a list of numbers or an array of shape (time, channel). Values are float64, or
+    float32 if all series are.
+    """
+
+    objects = "series"
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the values of all series in one array, and their starts."""
+        return as_series(objects)
+
+
+class ElasticSimilarity(SeriesSimilarity):
+    r"""A similarity :math:`K(x, z) = \exp(-d(x, z) / \sigma)` of series by a distance that a table of costs gives."""
+
+    sigma: float | str
+    window: float | None
+    resolves = ("sigma",)
+    stated_for = (*SeriesSimilarity.stated_for, "write_distances", "compared")
+
+    @abstractmethod
+    def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
+        """Write the distances of two encodings of one precision; if `half`, both are the same."""
+
+    def compared(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return what is divided by sigma, by default the distances."""
+        return self.distance_block(A, B, out)
+
+    def distance_block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the distances of two encodings."""
+        same = A is B
+        A, B = in_common_precision(A, B)
+        out = np.empty((len(A), len(B)), A.dtype) if out is None else out
+        self.write_distances(out, A, B, same)
+        return out
+
+    def check_params(self) -> None:
+        """Validate the scale and the window."""
+        check_scale("sigma", self.sigma)
+        check_window(self.window)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> ElasticSimilarity:
+        """Replace "median" by the median distance of X, or of a sample."""
+        if not self.unresolved():
+            return self
+        A = self.encode(X)
+        sample = min(100, max(10, math.isqrt(2 * MEDIAN_CELLS) // int(A.lengths.max())))
+        sigma = median_distance(A, self.compared, random_state, sample_weight, sample=sample)
+        return self.with_params(sigma=sigma)
+
+    def distances(self, X: Any, Z: Any = None) -> Any:
+        """Return the distances of the series of X to those of Z, by default of X; they do not depend on sigma."""
+        distance = ElasticDistance(self.with_params(sigma=1.0))
+        return distance.gram(X) if Z is None else distance.cross(X, Z)
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return exp of the scaled distances."""
+        values = self.compared(A, B, out)
+        factor = min(1.0 / float(self.sigma), float(np.finfo(values.dtype).max))  # infinity times 0 would be nan
+        loops.apply(values, "gaussian", -factor)
+        return values
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return ones."""
+        return np.ones(len(A), A.dtype)
+
+
+class ElasticDistance(SeriesSimilarity):
+    """The distance of an elastic similarity, for its `distances`: large for dissimilar series."""
+
+    claims = frozenset({SYMMETRIC})
+    hints = Hints(heavy=True)
+
+    def __init__(self, k: ElasticSimilarity) -> None:
+        self.k = k
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the distances."""
+        return self.k.distance_block(A, B, out)
+
+
+def check_window(window: Any) -> None:
+    """Validate a window: None, a number of steps, or a fraction."""
+    if window is None:
+        return
+    fraction = isinstance(window, Real) and not isinstance(window, Integral) and 0.0 <= float(window) <= 1.0
+    if not fraction:
+        otherwise = "None or a float from 0.0 to 1.0 (a fraction of the shorter length)"
+        check_integer("window", window, 0, otherwise=otherwise)

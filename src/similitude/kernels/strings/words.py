@@ -1,0 +1,221 @@
+"""Similarity of texts by their words and by pieces of words, weighted by how rare they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, Hints, as_objects
+from similitude.kernels.feature_weights import (
+    FeatureTable,
+    WeightedFeatures,
+    proof_with_weights,
+    remembered,
+    scales_of_keys,
+    sorted_roots,
+)
+from similitude.kernels.histograms import Histograms
+from similitude.kernels.item_keys import item_keys
+from similitude.kernels.ragged import starts_of
+from similitude.kernels.strings.letters import as_text
+from similitude.similarity import BOUNDED, KERNEL
+from similitude.support import brief, check_integer
+
+WORD = re.compile(r"\w+")
+"""A word: letters, digits and underscores without anything between."""
+
+PIECE = "~"
+"""What the key of a piece of a word begins with; no word contains it."""
+
+
+class Words(WeightedFeatures):
+    r"""The cosine of tf-idf: texts are similar if they share words, and rare words count for more.
+
+    .. math:: K(s, t) = \frac{\langle\phi(s), \phi(t)\rangle}{|\phi(s)|\,|\phi(t)|}, \qquad
+        \phi_u(s) = \sqrt{w_u}\,(1 + \ln n_u(s)),
+
+    where :math:`n_u(s) \ge 1` is the number of times that the term u occurs in s, :math:`\phi_u(s) = 0` if it does not,
+    and :math:`\sqrt{w_u}` is its inverse document frequency (Salton and Buckley 1988). Terms are runs of words, and
+    pieces of words if `letters` is given, which are robust to endings and misspellings.
+
+    Texts are lower-cased first (``str.lower``). A word is a run of letters, digits and underscores; what is between
+    words only separates them. A text without any term, such as an empty one, has K = 0 with every text, itself
+    included. Bytes are read as the code points of the same value (latin-1).
+
+    Parameters
+    ----------
+    words : int
+        The largest number of consecutive words that make a term: 1 for words alone, 2 also for pairs such as "new
+        york"; 0 for none.
+    letters : pair of int, or None
+        The smallest and the largest number of letters of pieces of words, where each word has a space before and after
+        it: (3, 5) gives " ke", "ker", …, "nel ". A word that is shorter with its spaces is a piece by itself. None: no
+        pieces.
+    weights : dict, "idf" or None
+        A number :math:`w_u \ge 0` for some terms, given as text: ``"new york"``, and ``"~ke"`` for the piece "ke".
+        ``"idf"``: on the texts it is resolved on, the square of :math:`\ln\frac{1 + n}{1 + n_u} + 1`, where :math:`n_u`
+        of n texts have the term. None: all terms count equally.
+    default_weight : float
+        The weight of all other terms; ``"idf"`` sets it to that of a term that no text has.
+
+    Notes
+    -----
+    With words alone the values between texts that it is resolved on are those of scikit-learn's ``TfidfVectorizer(
+    ngram_range=(1, words), sublinear_tf=True, token_pattern=r"\w+")``. That drops terms of new texts which it has not
+    seen; here they count in the norm of the new text. Terms are represented by 64-bit digests: two of a million
+    different terms collide with probability 3e-8, and the kernel remains a kernel.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Words
+    >>> texts = ["The cat sat.", "A cat sat down", "stock prices fell", ""]
+    >>> Words().gram(texts).round(2)
+    array([[1.  , 0.39, 0.  , 0.  ],
+           [0.39, 1.  , 0.  , 0.  ],
+           [0.  , 0.  , 1.  , 0.  ],
+           [0.  , 0.  , 0.  , 0.  ]])
+    >>> k = Words(words=1, letters=(3, 4)).resolve(texts)
+    >>> round(k("cats sitting", "the cat sits"), 2)
+    0.31
+    """
+
+    objects = "strings"
+    claims = KERNEL | {BOUNDED}
+    hints = Hints(finite=True)
+    reason = proof_with_weights(
+        "a dot product of explicit features, one for each term: a function of how often it occurs, scaled to length 1"
+    )
+
+    def __init__(
+        self,
+        words: int = 2,
+        letters: tuple[int, int] | None = None,
+        weights: Mapping[str, float] | str | None = "idf",
+        default_weight: float = 1.0,
+    ) -> None:
+        self.words = words
+        self.letters = letters
+        self.weights = weights
+        self.default_weight = default_weight
+
+    def check_params(self) -> None:
+        """Validate the lengths of terms and the weights."""
+        longest = check_integer("words", self.words, 0)
+        if self.letters is not None:
+            if not isinstance(self.letters, (tuple, list)) or len(self.letters) != 2:
+                raise ValueError(f"letters must be None or a pair such as (3, 5), got {brief(self.letters)}")
+            low, high = (check_integer("letters", n, 1) for n in self.letters)
+            if low > high:
+                raise ValueError(f"letters must be a smallest and a largest length, got {brief(self.letters)}")
+        elif longest == 0:
+            raise ValueError("words=0 and letters=None leave no terms: give one of them")
+        super().check_params()
+
+    def check_key(self, key: Any) -> None:
+        """Refuse a key that is no term."""
+        if not isinstance(key, str):
+            raise TypeError(f"weights name terms, which are texts, got {brief(key)}")
+        if key.startswith(PIECE):
+            if self.letters is None or not 1 <= len(key) - 1 <= self.letters[1]:
+                raise ValueError(f"weights name the piece {key!r}, and letters={self.letters!r}")
+        elif not 1 <= len(_words(key)) <= self.words or " ".join(_words(key)) != key:
+            raise ValueError(
+                f"weights name {key!r}: a term is 1 to {self.words} words in lower case with one space between them, "
+                f"or a piece of a word after {PIECE!r}"
+            )
+
+    def written_params(self) -> dict[str, str]:
+        """Return the parameters as `repr` shows them; no weights are not the default here."""
+        return super().written_params() | ({"weights": "None"} if self.weights is None else {})
+
+    def _key_params(self) -> tuple[Any, ...]:
+        return int(self.words), self.letters if self.letters is None else tuple(self.letters)
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the terms of each text with their values, as vectors of length 1, or 0 for a text without terms."""
+        found, _ = self._counted(objects)
+        if isinstance(self.weights, Mapping):
+            known, roots = remembered(self, self._known_terms, "terms", self._key_params())
+            found = found.scaled(scales_of_keys(found.keys, known, roots, float(self.default_weight) ** 0.5))
+        norms = np.sqrt(found.squared_norms())
+        return found.scaled(1.0 / norms[found.owners])
+
+    def _known_terms(self) -> tuple[np.ndarray, np.ndarray]:
+        given: Any = self.weights
+        return sorted_roots(item_keys(given), given)
+
+    def _counted(self, objects: Any) -> tuple[Histograms, dict[int, str]]:
+        """Return one plus the logarithms of the counts of terms, and the terms by their keys."""
+        texts = [as_text(i, one) for i, one in enumerate(as_objects(objects))]
+        terms = [list(self._terms(text)) for text in texts]
+        numbers: dict[str, int] = {term: i for i, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
+        keys = item_keys(numbers)
+        order, lengths = np.argsort(keys), [len(row) for row in terms]
+        rank = np.empty(len(keys), np.int64)
+        rank[order] = np.arange(len(keys))
+        columns = rank[np.fromiter(map(numbers.__getitem__, chain.from_iterable(terms)), np.int64, sum(lengths))]
+        owners = np.repeat(np.arange(len(terms)), lengths)
+        codes, counts = np.unique(owners * max(1, len(keys)) + columns, return_counts=True)
+        rows, columns = np.divmod(codes, max(1, len(keys)))
+        starts = starts_of(np.bincount(rows, minlength=len(terms)))
+        names = dict(zip(keys.tolist(), numbers, strict=True))
+        return Histograms(starts, keys[order][columns], 1.0 + np.log(counts)), names
+
+    def _terms(self, text: str) -> Iterator[str]:
+        """Yield the terms of a text, each as often as it occurs."""
+        words = _words(text)
+        for n in range(1, int(self.words) + 1):
+            yield from words if n == 1 else map(" ".join, zip(*(words[i:] for i in range(n)), strict=False))
+        if self.letters is not None:
+            low, high = self.letters
+            for word in words:
+                yield from _pieces(f" {word} ", int(low), int(high))
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the cosines."""
+        values = A.products(B, out)
+        return np.minimum(values, 1.0, out=values)  # above 1 only by rounding
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return 1, or 0 for a text without terms."""
+        return np.minimum(A.lengths, 1).astype(float)
+
+    def features(self, objects: Any, like: Any = None) -> Any:
+        """Return a sparse matrix with a column per term that occurs in `like`, and one for the norm of all others."""
+        A = self.encode(objects)
+        return A.features(A if like is None else self.encode(like))
+
+    def feature_table(self, objects: Any) -> FeatureTable:
+        """Return the values of terms without weights and norms, and the terms."""
+        found, names = self._counted(objects)
+        rows, keys = found.table()
+        return FeatureTable(rows, [names[key] for key in keys.tolist()])
+
+    def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
+        """Return the terms; pieces of words in quotes."""
+        return [repr(key[1:]) if key.startswith(PIECE) else key for key in keys]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text in lower case.
+
+    >>> _words("The cat's 2 kittens!")
+    ['the', 'cat', 's', '2', 'kittens']
+    """
+    return WORD.findall(text.lower())
+
+
+def _pieces(word: str, low: int, high: int) -> Iterator[str]:
+    """Yield the keys of the substrings of `low` to `high` letters of a word; of a shorter one, that of itself.
+
+    >>> list(_pieces(" at ", 3, 6))
+    ['~ at', '~at ', '~ at ']
+    """
+    if len(word) < low:
+        yield PIECE + word
+    for n in range(low, min(high, len(word)) + 1):
+        yield from (PIECE + word[i : i + n] for i in range(len(word) - n + 1))

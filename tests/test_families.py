@@ -1,0 +1,190 @@
+"""similarity="auto" for objects of every kind: what is recognized, what is tried, and what labels choose."""
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from similitude import SimilarityClassifier, SimilarityRegressor, as_similarity, assess, check_kernel, load, save
+from similitude.estimators.members import Family, left_out_loss, products_of_features
+from similitude.kernels import DTW, Edit, Gaussian, Jaccard, Spectrum, default_similarity, family_of, kind_of_objects
+from similitude.learners import KernelRidge, KernelSVC, SimilarityKNeighborsClassifier
+from similitude.maps import LandmarkMap, ProjectionMap
+
+rng = np.random.default_rng(0)
+
+GRAPHS = [([(0, 1)], ["a", "b"]), ([(0, 1), (1, 2)], ["a", "a", "b"])]
+OBJECTS = {
+    "vectors": np.eye(3),
+    "rows of equal length": [[1.0, 2.0], [3.0, 4.0]],
+    "a frame of numbers": pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4]}),
+    "strings": ["ab", "cd"],
+    "an array of strings": np.array(["ab", "cd"]),
+    "a column of strings": pd.Series(["ab", "cd"]),
+    "bytes": [b"ab", b"cd"],
+    "sets": [{1, 2}, frozenset({2})],
+    "rows of unequal length": [[1.0, 2.0, 3.0], [1.0]],
+    "an array of three dimensions": np.zeros((3, 4, 2)) + np.arange(3)[:, None, None],
+    "tables of time and channel": [np.zeros((3, 2)), np.ones((4, 2))],
+    "tuples of edges": GRAPHS,
+    "networkx": [networkx.path_graph(3), networkx.cycle_graph(4)],
+    "a frame with a missing value": pd.DataFrame({"a": [1.0, None], "b": [3, 4]}),
+    "a frame with categories": pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}),
+    "dicts": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}],
+}
+KINDS = dict(
+    zip(
+        OBJECTS,
+        ["vectors"] * 3 + ["strings"] * 4 + ["sets"] + ["series"] * 3 + ["graphs"] * 2 + ["table"] * 3,
+        strict=True,
+    )
+)
+
+
+@pytest.mark.parametrize("what", OBJECTS)
+def test_objects_are_recognized_and_have_a_kernel(what):
+    X = OBJECTS[what]
+    assert kind_of_objects(X) == KINDS[what]
+    assert default_similarity(X).proven
+    K = as_similarity("auto").gram(X)
+    assert K.shape == (len(X), len(X))
+    assert np.linalg.eigvalsh(K).min() > -1e-9
+    assert check_kernel("auto", X).verdict == "VALID"
+
+
+def test_all_members_of_a_family_take_the_objects():
+    for what, X in OBJECTS.items():
+        for k in family_of(KINDS[what], X):
+            assert k.gram(X).shape == (len(X), len(X)), (what, k)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_left_out_loss_is_that_of_models_without_each_row(weighted):
+    n = 12
+    X = rng.normal(size=(n, 3))
+    Y = np.column_stack([X[:, 0] + 0.3 * rng.normal(size=n), X[:, 1] ** 2])
+    weights = rng.uniform(0.2, 3.0, n) if weighted else np.ones(n)
+    K = X @ X.T
+    w = weights / weights.sum()
+    mean_square = float(np.sum(w[:, None] * (Y - w @ Y) ** 2))
+    means = K @ w
+    centered = np.sqrt(w)[:, None] * (K - means[:, None] - means + w @ means) * np.sqrt(w)
+    losses = []
+    for multiple in 10.0 ** np.arange(-5.0, 2.1, 0.5):
+        penalty, total = multiple * np.trace(centered) / n, 0.0
+        for i in range(n):
+            others = np.arange(n) != i
+            F = np.column_stack([X[others], np.ones(n - 1)])
+            root = np.sqrt(w[others])[:, None]
+            A = (root * F).T @ (root * F) + penalty * np.diag([1.0, 1.0, 1.0, 0.0])
+            coefficients = np.linalg.solve(A, (root * F).T @ (root * Y[others]))
+            total += w[i] * float(np.sum((Y[i] - np.r_[X[i], 1.0] @ coefficients) ** 2))
+        losses.append(total)
+    np.testing.assert_allclose(left_out_loss(K, Y, weights), min(losses) / mean_square, rtol=1e-8)
+
+
+def test_similarities_that_are_no_kernels_are_features():
+    K = Edit().gram(["kernel", "colonel", "kern"])
+    np.testing.assert_allclose(products_of_features(Edit(), K), K @ K / 3)
+    assert products_of_features(Spectrum(2), K) is K
+
+
+def words_with_gaps(n):
+    """Return strings in which one class has a motif with two letters in its middle that vary."""
+    y = np.arange(n) % 2
+    X = ["".join(rng.choice(list("ACGT"), 40)) for _ in range(n)]
+    motif = [f"GAT{''.join(rng.choice(list('ACGT'), 2))}CA" for _ in range(n)]
+    return [one[:10] + word + one[17:] if of else one for one, word, of in zip(X, motif, y, strict=True)], y
+
+
+def test_labels_choose_the_member_that_tells(unjudged):
+    X, y = words_with_gaps(150)
+    model = SimilarityClassifier(random_state=0).fit(X, y)
+    assert "Gapped" in repr(model.similarity_)
+    assert model.notes_[0].startswith("similarity='auto' chose for strings")
+    assert "with each of 150 rows left out" in model.notes_[0]
+
+
+def test_narrow_time_warping_is_a_power():
+    X = list(rng.normal(size=(25, 8)).cumsum(axis=1))
+    from similitude.compute.engines import LocalEngine
+
+    family = Family.of((DTW(),), X, np.arange(25), 0, LocalEngine(threads=1))
+    assert not family.tried  # one member alone is not compared
+    wide, narrow, _ = Family.of((DTW(), Gaussian(1.0)), X, np.arange(25), 0, LocalEngine(threads=1)).tried
+    resolved = DTW().resolve(X, 0)
+    assert wide.similarity == DTW()
+    assert narrow.similarity.sigma == 0.25 * resolved.sigma
+    np.testing.assert_allclose(narrow.products, (K := narrow.similarity.gram(X)) @ K / 25, rtol=1e-9)
+
+
+def test_an_error_by_folds_does_not_trust_the_choice():
+    """On labels that mean nothing, the best of a family looks good on the rows that chose it, and only there."""
+    errors = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(60)]
+        errors.append(SimilarityClassifier(random_state=seed).fit(X, np.arange(60) % 2).held_out_error_.value)
+    assert 0.45 < np.mean(errors) < 0.56
+
+
+def test_few_rows_have_the_first_member():
+    X = ["kernel", "kerning", "kernels", "margin", "margins", "marginal"]
+    model = SimilarityClassifier().fit(X, list("kkkmmm"))
+    assert model.similarity_ == default_similarity(X)
+    assert "too few to compare" in model.notes_[0]
+    assert model.predict(["kern", "margin."]).tolist() == ["k", "m"]
+
+
+@pytest.mark.parametrize("kind", ["strings", "sets", "series", "graphs"])
+def test_every_estimator_takes_every_kind(kind, tmp_path):
+    y = np.arange(24) % 2
+    X = {
+        "strings": [("ab" if of else "cd") * 3 + "".join(rng.choice(list("abcd"), 4)) for of in y],
+        "sets": [set(rng.choice(20, 5).tolist()) | {100 + int(of)} for of in y],
+        "series": [np.sin((1 + of) * np.arange(rng.integers(8, 14))) + 0.1 * rng.normal() for of in y],
+        "graphs": [networkx.cycle_graph(4 + i % 5) if of else networkx.star_graph(4 + i % 5) for i, of in enumerate(y)],
+    }[kind]
+    model = SimilarityClassifier(random_state=0).fit(X, y)
+    assert (model.predict(X) == y).all()
+    save(model, tmp_path / "model.sim")
+    again = load(tmp_path / "model.sim")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert SimilarityRegressor(random_state=0).fit(X, y.astype(float)).score(X, y) > 0.8
+    for learner in (KernelSVC(), SimilarityKNeighborsClassifier()):
+        assert clone(learner).fit(X, y).score(X, y) > 0.9
+    assert KernelRidge().fit(X, y.astype(float)).score(X, y) > 0.5
+    assert LandmarkMap(n_components=5, random_state=0).fit_transform(X).shape == (24, 5)
+    assert ProjectionMap(n_components=3, random_state=0).fit(X).transform(X[:2]).shape[0] == 2
+    assert assess("auto", X, y, random_state=0).p_value.value < 0.05
+
+
+def test_vectors_keep_the_gaussian_kernel():
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    assert KernelSVC().fit(X, y).kernel_ == Gaussian().resolve(X)
+    assert KernelSVC().set_params(kernel__sigma=2.0).kernel == Gaussian(2.0)
+
+
+@pytest.mark.parametrize(
+    ("X", "named"),
+    [
+        (["a", "b", "c", "d"], "Spectrum"),
+        ([{1}, {2}, {1, 2}, {3}], "Jaccard"),
+        (pd.DataFrame({"a": [1.0, None, 2.0, 3.0]}), "Gower"),
+        (pd.DataFrame({"a": list("xyxy")}), "Gower"),
+        (GRAPHS * 2, "WeisfeilerLehman"),
+        ([[1.0], [1.0, 2.0], [3.0], [1.0, 4.0]], "GlobalAlignment"),
+    ],
+)
+def test_an_error_names_what_suits_the_objects(X, named):
+    for estimator in (KernelSVC("gaussian"), SimilarityClassifier("gaussian")):
+        with pytest.raises((TypeError, ValueError), match=f"for which there is {named}.*or 'auto'"):
+            estimator.fit(X, [0, 1, 0, 1])
+
+
+def test_an_error_of_the_right_kind_is_left_alone():
+    with pytest.raises(ValueError, match="NaN") as caught:
+        KernelSVC("gaussian").fit([[1.0], [np.nan]], [0, 1])
+    assert "auto" not in str(caught.value)
+    assert Jaccard().objects == "sets"
