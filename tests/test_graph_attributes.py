@@ -26,7 +26,7 @@ from similitude.kernels import (
     WeisfeilerLehman,
     explicit_map,
 )
-from similitude.kernels.graphs import as_graphs, node_pairs
+from similitude.kernels.graphs import as_graphs, is_graph, node_pairs
 from similitude.kernels.graphs.path_positions import path_positions
 from similitude.learners import KernelSVC
 
@@ -136,12 +136,23 @@ def test_sources_in_several_groups(monkeypatch):
     assert path_positions(some).toarray().tolist() == whole.tolist()
 
 
+def test_positions_that_take_too_much_memory_are_refused():
+    graphs = [([(0, 1)], None, None, [1.0, 2.0]), nx.path_graph(80)]
+    nx.set_node_attributes(graphs[1], 1.0, "attributes")
+    with (
+        use_engine(LocalEngine(memory="1MiB")),
+        pytest.raises(MemoryError, match="graph 1 has shortest paths of 79 edges"),
+    ):
+        ShortestPath(Linear()).encode(graphs)
+
+
 @every_kernel
 @pytest.mark.parametrize("most", [1, 5, 17])
 def test_nodes_in_several_groups(k, most, monkeypatch):
     some = [*attributed(labeled=True), nx.empty_graph(0)]
     whole = k.gram(some)
     monkeypatch.setattr(node_pairs, "MOST_NODES", most)
+    monkeypatch.setattr(node_pairs, "COLUMNS_AT_ONCE", most)
     np.testing.assert_allclose(k.gram(some), whole, rtol=1e-12)
 
 
@@ -264,6 +275,7 @@ def spellings():
 
 @every_kernel
 def test_every_spelling_is_the_same_graph(k):
+    assert all(map(is_graph, spellings()))
     first, *others = spellings()
     value = k(first, first)
     assert all(k(first, other) == value for other in others)

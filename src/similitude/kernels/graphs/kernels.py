@@ -335,8 +335,9 @@ class ShortestPath(AttributeSimilarity):
     read in both directions, and all shortest paths between two nodes count. :math:`\ell` is the label of a node (equal
     for all if there are none) and :math:`x` its attributes. (Feragen, Kasenburg, Petersen, de Bruijne and Borgwardt
     2013, Scalable kernels for graphs with continuous attributes.) It is computed from how often each node is at each
-    position of paths of each length, in time that grows with the product of the numbers of nodes and with the square of
-    the longest distance.
+    position of paths of each length, in time that grows with the product of the numbers of nodes, and in memory that
+    grows with the number of nodes, both times the square of the longest distance: graphs for which the memory budget is
+    too small are refused.
 
     Parameters
     ----------

@@ -19,6 +19,9 @@ from similitude.support import brief, error_prefix
 MOST_NODES = 1024
 """Nodes of each side that are compared at once: the matrix of their pairs fits into the cache."""
 
+COLUMNS_AT_ONCE = 2048
+"""Columns of counts that are multiplied at once."""
+
 
 @dataclass(eq=False)
 class NodeVectors:
@@ -74,7 +77,7 @@ class NodeVectors:
         for first, last in pairwise(_cuts(starts)):
             own = slice(np.searchsorted(starts, first, "right") - 1, np.searchsorted(starts, last))
             chosen = nodes[first:last]
-            counts = None if self.counts is None else self.counts[chosen].toarray()[:, : columns[order[own]].max()]
+            counts = None if self.counts is None else self.counts[chosen][:, : columns[order[own]].max()]
             inside = np.maximum(starts[:-1][own] - first, 0)
             yield NodeGroup(order[own], inside, self.labels[chosen], rows(self.vectors, chosen), counts)
 
@@ -102,7 +105,7 @@ class NodeGroup(NamedTuple):
     starts: np.ndarray
     labels: np.ndarray
     vectors: Encoding
-    counts: np.ndarray | None
+    counts: Any
 
 
 def sums_over_nodes(k: Similarity, A: NodeVectors, B: NodeVectors) -> np.ndarray:
@@ -121,12 +124,18 @@ def sums_over_nodes(k: Similarity, A: NodeVectors, B: NodeVectors) -> np.ndarray
 def _sums_of_groups(k: Similarity, a: NodeGroup, b: NodeGroup) -> np.ndarray:
     pairs = np.asarray(k.block(a.vectors, b.vectors), np.float64)
     if a.counts is not None and b.counts is not None:
-        shared = min(a.counts.shape[1], b.counts.shape[1])
-        weighted = a.counts[:, :shared] * column_weights(shared)
-        pairs = pairs * (weighted @ b.counts[:, :shared].T)  # exact: sums of whole numbers
+        pairs = pairs * _products(a.counts, b.counts)
     if a.labels[0] != NO_LABEL:
         pairs = pairs * np.equal.outer(a.labels, b.labels)
     return np.add.reduceat(np.add.reduceat(pairs, b.starts, axis=1), a.starts, axis=0)
+
+
+def _products(a: Any, b: Any) -> np.ndarray:
+    """Return the dot products of sparse rows of counts, which are exact: sums of whole numbers in any order."""
+    shared = min(a.shape[1], b.shape[1])
+    weights = column_weights(shared)
+    cuts = [slice(first, min(first + COLUMNS_AT_ONCE, shared)) for first in range(0, shared, COLUMNS_AT_ONCE)]
+    return sum((a[:, cut].toarray() * weights[cut]) @ b[:, cut].toarray().T for cut in cuts)
 
 
 def neighborhood_vectors(graphs: EncodedGraphs, rounds: int) -> np.ndarray:

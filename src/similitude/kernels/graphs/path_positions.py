@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs.encoding import EncodedGraphs
 from similitude.kernels.ragged import ragged_rows, starts_of
 
 STEPS_AT_ONCE = 2**20
 """Steps from a node to a neighbor, over all first nodes of paths that are followed at once."""
+
+ENTRY_BYTES = 24
+"""Bytes of a node, a column and a count."""
+
+
+class Reached(NamedTuple):
+    """What shortest paths from some nodes, the sources, reach. A place is a source with a node of its graph.
+
+    `starts` says where the places of each source begin; each place has a node, its distance from the source (-1 if it
+    is not reached) and the number of shortest paths to it, which step from the place `before` to the place `after`.
+    """
+
+    starts: np.ndarray
+    nodes: np.ndarray
+    distance: np.ndarray
+    paths: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
 
 
 def path_positions(graphs: EncodedGraphs) -> Any:
@@ -28,8 +47,11 @@ def path_positions(graphs: EncodedGraphs) -> Any:
     """
     from scipy.sparse import coo_array
 
-    n = len(graphs.labels)
-    found = [_summed(n, *_positions(graphs, sources)) for sources in _source_groups(graphs)]
+    n, entries, found = len(graphs.labels), 0, []
+    for sources in _source_groups(graphs):
+        reached = _followed(graphs, sources)
+        entries += _check_entries(graphs, sources, reached, entries)
+        found.append(_positions(reached))
     if not found:
         return coo_array((n, 1)).tocsr()
     nodes, columns, values = (np.concatenate(some) for some in zip(*found, strict=True))
@@ -58,48 +80,16 @@ def _source_groups(graphs: EncodedGraphs) -> Iterator[np.ndarray]:
         yield from np.split(np.arange(len(group)), np.flatnonzero(np.diff(group)) + 1)
 
 
-def _summed(n: int, nodes: np.ndarray, columns: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the sum of the values of each node and column."""
-    from scipy.sparse import coo_array
-
-    sums = coo_array((values, (nodes, columns)), shape=(n, int(columns.max()) + 1)).tocsr().tocoo()
-    return *sums.coords, sums.data
-
-
-def _positions(graphs: EncodedGraphs, sources: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return nodes, columns and counts over the shortest paths that begin at some nodes; nodes may occur repeatedly.
-
-    A place is a pair of a source and a node of its graph. Counted are the shortest paths from the source to it, and how
-    many of given length they can be continued by and remain shortest paths.
-    """
+def _followed(graphs: EncodedGraphs, sources: np.ndarray) -> Reached:
+    """Follow all shortest paths from some nodes, step by step."""
     sizes = np.diff(graphs.node_starts)
-    first = np.repeat(graphs.node_starts[:-1], sizes)
-    starts, nodes = _places(first[sources], np.repeat(sizes, sizes)[sources])
-    distance, paths, (before, after) = _followed(graphs, starts, nodes, starts[:-1] + sources - first[sources])
-    onward: Any = (distance >= 0).astype(np.float64)
-    found = []
-    for length in range(int(distance.max()) + 1):
-        at = np.flatnonzero((onward > 0) & (distance <= length))
-        i, edges = distance[at], distance[at] + length
-        found.append((nodes[at], (edges + 1) ** 2 // 4 + i, paths[at] * onward[at]))
-        going = onward[after] > 0
-        before, after = before[going], after[going]
-        onward = np.bincount(before, onward[after], minlength=len(nodes))
-    return tuple(np.concatenate(some) for some in zip(*found, strict=True))
-
-
-def _places(first: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the start of the places of each source, and the node of each place."""
-    starts = starts_of(sizes)
-    return starts, np.arange(starts[-1]) + np.repeat(first - starts[:-1], sizes)
-
-
-def _followed(
-    graphs: EncodedGraphs, starts: np.ndarray, nodes: np.ndarray, reached: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return the distance of each place, -1 if it is not reached, its shortest paths, and the steps of all of them."""
-    base = np.repeat(starts[:-1], np.diff(starts))
+    first = np.repeat(graphs.node_starts[:-1], sizes)[sources]
+    lengths = np.repeat(sizes, sizes)[sources]
+    starts = starts_of(lengths)
+    base = np.repeat(starts[:-1], lengths)
+    nodes = np.arange(starts[-1]) - base + np.repeat(first, lengths)
     distance, paths = np.full(len(nodes), -1), np.zeros(len(nodes))
+    reached = starts[:-1] + sources - first
     distance[reached], paths[reached] = 0, 1.0
     steps = []
     while len(reached):
@@ -112,4 +102,39 @@ def _followed(
         distance[after] = len(steps)
         paths += np.bincount(after, paths[before], minlength=len(nodes))
         reached = np.flatnonzero(distance == len(steps))
-    return distance, paths, tuple(np.concatenate(some) for some in zip(*steps, strict=True))  # type: ignore[return-value]
+    before, after = (np.concatenate(some) for some in zip(*steps, strict=True))
+    return Reached(starts, nodes, distance, paths, before, after)
+
+
+def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, reached: Reached, others: int) -> int:
+    """Return the most positions that some nodes can have; refuse more, with others, than the memory budget holds."""
+    longest = np.maximum.reduceat(reached.distance, reached.starts[:-1])
+    entries = int(((longest + 1) * (longest + 2) // 2).sum())
+    size, budget = (others + entries) * ENTRY_BYTES, current_engine().budget
+    if size > budget:
+        at = int(longest.argmax())
+        g = int(np.searchsorted(graphs.node_starts, sources[at], side="right")) - 1
+        raise MemoryError(
+            f"the positions of nodes on shortest paths may take more than {format_bytes(size)}, the memory budget is "
+            f"{format_bytes(budget)}: graph {g} has shortest paths of {longest[at]} edges; use "
+            f"WeisfeilerLehman(attributes=...), smaller graphs, or an engine with more memory"
+        )
+    return entries
+
+
+def _positions(reached: Reached) -> tuple[np.ndarray, ...]:
+    """Return nodes, columns and counts: of each place, by the number of edges that paths to it can be continued by."""
+    nodes, distance, before, after = reached.nodes, reached.distance, reached.before, reached.after
+    onward: Any = (distance >= 0).astype(np.float64)  # the ways to continue a path by so many edges
+    first, found = int(nodes[0]), []
+    for length in range(int(distance.max()) + 1):
+        at = np.flatnonzero((onward > 0) & (distance <= length))
+        keys = (nodes[at] - first) * (length + 1) + distance[at]
+        counts = np.bincount(keys, reached.paths[at] * onward[at])
+        some = np.flatnonzero(counts)
+        node, position = np.divmod(some, length + 1)
+        found.append((node + first, (position + length + 1) ** 2 // 4 + position, counts[some]))
+        going = onward[after] > 0
+        before, after = before[going], after[going]
+        onward = np.bincount(before, onward[after], minlength=len(nodes))
+    return tuple(np.concatenate(some) for some in zip(*found, strict=True))
