@@ -30,6 +30,7 @@ from similitude import (
 from similitude.datasets import Paper, atoms, figure_3_1, lower_bound
 from similitude.kernels import (
     DTW,
+    Auto,
     Columns,
     Edit,
     Gaussian,
@@ -186,6 +187,7 @@ def estimators():
     yield "frugal", SimilarityClassifier(FromPairs(shared), max_calls=20 * len(WORDS)).fit(WORDS, STARTS), WORDS
     yield "frugal", SimilarityClassifier(FromPairs(shared), max_calls=900).fit(WORDS, STARTS), WORDS
     yield "spectrum", SimilarityClassifier(Spectrum(2) + 0.5 * Edit()).fit(WORDS, STARTS), WORDS
+    yield "automatic", SimilarityClassifier(Auto(kind="graphs")).fit(GRAPHS, SHAPE), GRAPHS
     yield "graphs", SimilarityClassifier(WeisfeilerLehman()).fit(GRAPHS, SHAPE), GRAPHS
     yield "assignments", SimilarityClassifier(WeisfeilerLehmanAssignment(1, [0.5, 1.0])).fit(GRAPHS, SHAPE), GRAPHS
     yield "attributes", SimilarityClassifier(ShortestPath(Gaussian())).fit(ATTRIBUTED, SHAPE), ATTRIBUTED

@@ -1,6 +1,5 @@
 """Kernels and similarities, one package per kind of object, and explicit feature maps."""
 
-from similitude.kernels.automatic import Auto as Auto
 from similitude.kernels.automatic import default_similarity as default_similarity
 from similitude.kernels.automatic import family_of as family_of
 from similitude.kernels.automatic import kind_of_objects as kind_of_objects
@@ -33,6 +32,7 @@ from similitude.kernels.vectors import (
     RationalQuadratic,
     Sigmoid,
 )
+from similitude.similarity import Auto
 
 __all__ = [
     "DTW",
@@ -40,6 +40,7 @@ __all__ = [
     "MSM",
     "TWE",
     "Aligned",
+    "Auto",
     "Columns",
     "Convolutions",
     "Cosine",

@@ -56,7 +56,7 @@ maps.frequencies: Matrix Structured
 maps.polynomial_sketch: Form TensorSketch
 maps.sketches: Sketch
 selection: Row Selection SideBySide
-similarity: Absolute Cached Calls Exponential FromBlocks FromPairs Learnable Maximum Minimum Normalized PairStore
+similarity: Absolute Auto Cached Calls Exponential FromBlocks FromPairs Learnable Maximum Minimum Normalized PairStore
     Power Precomputed Product Proof Pullback Scaled Shifted Sum Symmetrized
 support: Curve Estimate Guarantee Premise
 validity: Validity Witness

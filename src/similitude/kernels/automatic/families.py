@@ -47,13 +47,13 @@ def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
     return (Tabular(Gaussian()) if kind == "table" else Gaussian(),)
 
 
-def default_similarity(X: Any) -> Similarity:
-    """Return the similarity for objects without labels to choose by.
+def default_similarity(X: Any, kind: str | None = None) -> Similarity:
+    """Return the similarity for objects, of a kind if that is known, without labels to choose by.
 
     >>> default_similarity(["ACGT", "AACG"]).proven
     True
     """
-    return family_of(kind_of_objects(X), X)[0]
+    return family_of(kind or kind_of_objects(X), X)[0]
 
 
 def _of_series(some: Sequence[Any]) -> tuple[Similarity, ...]:

@@ -21,7 +21,7 @@ SUITABLE = {
 }
 """What to name to a user whose objects are of another kind than the similarity takes."""
 
-FEWEST_TIMES, ALIKE = 20, 0.8
+FEWEST_TIMES, AUTOCORRELATED = 20, 0.8
 """Least number of values, and autocorrelation at the next time, from which on arrays in a list are taken for series."""
 
 LOOKED_AT = 1000
@@ -98,7 +98,7 @@ def neighbors_are_alike(rows: Any) -> bool:
     values = np.asarray(rows, dtype=np.float64)
     apart = values - values.mean(axis=1, keepdims=True)
     squares = (apart**2).sum()
-    return bool(squares > 0 and (apart[:, 1:] * apart[:, :-1]).sum() >= ALIKE * squares)
+    return bool(squares > 0 and (apart[:, 1:] * apart[:, :-1]).sum() >= AUTOCORRELATED * squares)
 
 
 def suggestion(X: Any, taken: str) -> str:
