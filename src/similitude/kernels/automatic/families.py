@@ -7,12 +7,13 @@ from itertools import islice
 from typing import Any
 
 from similitude.compute import as_objects
-from similitude.kernels.automatic.kinds import LOOKED_AT, kind_of_objects
+from similitude.kernels.automatic.kinds import kind_of_objects
+from similitude.kernels.automatic.records import LOOKED_AT, RecordColumn, composed_columns
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.series import DTW, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard
 from similitude.kernels.strings import Edit, Gapped, Spectrum
-from similitude.kernels.tables import Tabular
+from similitude.kernels.tables import Columns, Equal, OrMissing, Tabular
 from similitude.kernels.vectors import Gaussian
 from similitude.similarity import Similarity
 
@@ -40,6 +41,9 @@ def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
         return subtrees, paths, 0.5 * subtrees + 0.5 * paths, Graphlet(4, mode="frequency").normalized()
     if kind == "sets":
         return Jaccard(), Intersection(weights="idf").normalized()
+    if kind == "records":
+        columns = {name: _of_column(one) for name, one in composed_columns(X).items()}
+        return Columns(columns), Columns(columns, how="product")
     return (Tabular(Gaussian()) if kind == "table" else Gaussian(),)
 
 
@@ -50,6 +54,17 @@ def default_similarity(X: Any) -> Similarity:
     True
     """
     return family_of(kind_of_objects(X), X)[0]
+
+
+def _of_column(one: RecordColumn) -> Similarity:
+    """Return a kernel of the values of a column; two that are missing are equal."""
+    if one.kind == "categories":
+        k: Similarity = Equal()
+    elif one.kind in ("numbers", "times"):
+        k = Gaussian()
+    else:
+        k = family_of("strings" if one.kind == "texts" else one.kind, one.known)[0]
+    return OrMissing(k, alike=1.0) if one.some_missing else k
 
 
 def _as_text(one: Any) -> str:
