@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from cli_runs import run
 
 from similitude import SimilarityClassifier, SimilarityRegressor, check_kernel, load, save
-from similitude.cli import main
 from similitude.estimators.members import alignment_weights
 from similitude.kernels import (
     Columns,
@@ -207,13 +207,21 @@ def test_records_are_saved_explained_and_reported(tmp_path, unjudged, quick_repo
     assert "Columns" in str(investigate("auto", X, y, random_state=0))
 
 
-def test_records_in_a_file(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("learn", [[], ["--learn"]])
+def test_records_in_a_file(tmp_path, learn):
     X, y = records(40, "tags")
     rows = [{**row, "tags": sorted(row["tags"]), "label": "ab"[of]} for row, of in zip(X, y, strict=True)]
-    (tmp_path / "records.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    assert main(["fit", "records.jsonl", "--label", "label", "--output", "model.sim"]) == 0
-    assert "records" in capsys.readouterr().out
+    del rows[0]["text"]
+    data, model = tmp_path / "records.jsonl", tmp_path / "model.sim"
+    data.write_text("\n".join(map(json.dumps, rows)))
+    fitted = run("fit", data, "--label", "label", "-o", model, "--json", *learn)
+    assert fitted.code == 0, fitted.err
+    assert "the default for records" in fitted.err
+    k = load(model).similarity_
+    assert isinstance(k, Columns) and (k.weights is None) == (not learn)
+    predicted = run("predict", model, data, "-o", "-")
+    assert predicted.code == 0, predicted.err
+    assert run("check", data, "--label", "label").code == 0
 
 
 def test_few_records_are_compared_by_the_mean():

@@ -95,16 +95,26 @@ class SimilarityOptions(FileOptions):
         given = None if text is None else parsed(text, self.trust)
         data = self.read(out, [] if given is None else [given], may_stream)
         if text is None or given is None:
-            from similitude.similarity.expressions import DEFAULTS
-
             if may_learn:
                 if self.similarity is None:
                     out.note("no --similarity was given: it is chosen by the labels")
                 return data, AUTO_TEXT, AUTO_TEXT
-            text = DEFAULTS[data.schema.kind]
+            kind, text = _default(data)
             given = parsed(text)
-            out.note(f"no --similarity was given: {text}, the default for {data.schema.kind}")
+            out.note(f"no --similarity was given: {text}, the default for {kind}")
         return data, text, given
+
+
+def _default(data: Data) -> tuple[str, str]:
+    """Return the kind of objects, and the similarity to try first: of records, a mean over their columns."""
+    from similitude.data.sources import Source
+    from similitude.kernels import default_similarity, kind_of_objects
+    from similitude.similarity.expressions import DEFAULTS
+
+    kind = data.schema.kind
+    if kind == "table" and not isinstance(data.objects, Source) and kind_of_objects(data.objects) == "records":
+        return "records", repr(default_similarity(data.objects))
+    return kind, DEFAULTS[kind]
 
 
 @dataclass(frozen=True)

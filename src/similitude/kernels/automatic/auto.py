@@ -15,8 +15,9 @@ class Auto(Similarity):
 
     Vectors have a Gaussian kernel, data frames with categories or missing values one of standardized columns and
     indicators, strings shared substrings and windows with gaps, series alignments, graphs subtrees, sets the share of
-    common elements. Each is a kernel. No labels are used: `SimilarityClassifier` and `SimilarityRegressor`, whose
-    default is ``similarity="auto"``, try several similarities of the kind.
+    common elements, and records with several of these in their columns the mean over columns. Each is a kernel. No
+    labels are used: `SimilarityClassifier` and `SimilarityRegressor`, whose default is ``similarity="auto"``, try
+    several similarities of the kind.
 
     Examples
     --------
