@@ -254,7 +254,7 @@ def test_cells():
     assert kinds == ["number", "number", "text"]
     nothing = np.zeros(1, bool)
     found = [kind_of_values(pd.Series([one]), nothing) for one in (b"a", {1}, pd.Timestamp("2020"), np.ones(3))]
-    assert found == ["bytes", "items", "time", "ndarray"]
+    assert found == ["bytes", "items", "time", "items"]
     assert column_names(ROWS) == column_names(PANDAS) == column_names(POLARS)
     with pytest.raises(TypeError, match="row 0 is 3"):
         column_names([3])

@@ -95,17 +95,29 @@ class SimilarityOptions(FileOptions):
         given = None if text is None else parsed(text, self.trust)
         data = self.read(out, [] if given is None else [given], may_stream)
         if text is None or given is None:
+            from similitude.kernels import default_similarity
             from similitude.similarity import Auto
             from similitude.similarity.expressions import DEFAULTS
 
+            kind = _kind_of(data)
             if may_learn:
                 if self.similarity is None:
                     out.note("no --similarity was given: it is chosen by the labels")
-                return data, AUTO_TEXT, Auto(data.schema.kind)
-            text = DEFAULTS[data.schema.kind]
+                return data, AUTO_TEXT, Auto(kind)
+            text = repr(default_similarity(data.objects)) if kind == "records" else DEFAULTS[kind]
             given = parsed(text)
-            out.note(f"no --similarity was given: {text}, the default for {data.schema.kind}")
+            out.note(f"no --similarity was given: {text}, the default for {kind}")
         return data, text, given
+
+
+def _kind_of(data: Data) -> str:
+    """Return the kind of the objects: the rows of a table may be records."""
+    from similitude.data.sources import Source
+    from similitude.kernels import kind_of_objects
+
+    kind = data.schema.kind
+    is_record = kind == "table" and not isinstance(data.objects, Source) and kind_of_objects(data.objects) == "records"
+    return "records" if is_record else kind
 
 
 @dataclass(frozen=True)

@@ -62,11 +62,12 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         vectors and streams, and where another loss is asked for, it is a Gaussian kernel. Of strings, series,
         graphs and sets, a few similarities of their kind are tried on up to 500 rows, each row left out alone, and the
         best is taken: substrings, windows with gaps, words; convolutions, warping, alignments; subtrees, paths. (An
-        array of two dimensions holds vectors; series are an array of three, or a list of arrays.) ``"precomputed"``: X
-        is the matrix K(train, train) in ``fit`` and K(new, train) afterwards. Several: their features are used side by
-        side, each divided by its root mean square length (Balcan and Blum, Theorem 3). A scale left at ``"median"`` is
-        chosen among a quarter, a half, one, two and four times the median; a costly similarity, such as
-        `GlobalAlignment`, keeps the median.
+        array of two dimensions holds vectors; series are an array of three, or a list of arrays.) Records, which are
+        data frames or dicts with texts, sets, vectors, series or graphs in some columns, are compared column by column
+        (`kernels.Columns`), with weights that the labels choose. ``"precomputed"``: X is the matrix K(train, train) in
+        ``fit`` and K(new, train) afterwards. Several: their features are used side by side, each divided by its root
+        mean square length (Balcan and Blum, Theorem 3). A scale left at ``"median"`` is chosen among a quarter, a half,
+        one, two and four times the median; a costly similarity, such as `GlobalAlignment`, keeps the median.
     landmarks : str or sequence of objects
         A rule (``uniform stratified kmeans++ rpcholesky leverage diverse``) or the objects themselves. ``"auto"``:
         uniform for proven kernels, otherwise stratified by class.

@@ -26,12 +26,43 @@ NARROWER = (0.25,)
 """Further scales of time warping that are tried, as multiples of the median distance."""
 
 
+CLEARLY = 2.0
+"""Number of standard deviations from which on a column is taken to be aligned with the targets."""
+
+CONSTANT = 1e-20
+"""Mean square of the centered values of a kernel up to which it is constant, but for rounding."""
+
+
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A similarity, and the dot products of the features of the tried rows that it gives."""
+    """A similarity, and the dot products of the features of the tried rows that it gives.
+
+    A mean of columns also has those of each column, so that labels can weight them.
+    """
 
     similarity: Similarity
     products: np.ndarray
+    columns: np.ndarray | None = None
+
+    def among(self, rows: np.ndarray) -> Member:
+        """Return the products of some of the rows."""
+        grid = np.ix_(rows, rows)
+        columns = None if self.columns is None else np.stack([one[grid] for one in self.columns])
+        return Member(self.similarity, self.products[grid], columns)
+
+    def weighted(self, Y: np.ndarray, weights: np.ndarray) -> list[Member]:
+        """Return the mean of columns with weights by centered alignment; nothing if no column is aligned with Y."""
+        if self.columns is None:
+            return []
+        found = alignment_weights(self.columns, Y, weights)
+        kept = np.flatnonzero(found)
+        if not len(kept):
+            return []
+        given: Any = self.similarity
+        names = list(given.columns)
+        columns = {names[i]: given.columns[names[i]] for i in kept}
+        k = given.with_params(columns=columns, weights={names[i]: float(found[i]) for i in kept})
+        return [Member(k, k.combined(list(self.columns[kept])))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +79,20 @@ class MemberChoice:
         if not self.losses:
             return f"{self.similarity!r}: {self.n_rows} rows are too few to compare others"
         ranked = sorted(self.losses, key=lambda one: one[1])
-        others = ", ".join(f"{loss:.3g} with {k!r}" for k, loss in ranked if k is not self.similarity)
+        others = ", ".join(f"{loss:.3g} with {_in_short(k)}" for k, loss in ranked if k is not self.similarity)
         return (
             f"{self.similarity!r}: squared error {ranked[0][1]:.3g} with each of {self.n_rows:,} rows left out, "
             f"relative to the variance of the targets; {others}"
         )
+
+
+def _in_short(k: Similarity) -> str:
+    """Return how columns are combined, or which similarity another one is."""
+    from similitude.kernels import Columns  # loads all kernels
+
+    if not isinstance(k, Columns):
+        return repr(k)
+    return f"how={k.how!r}" if k.weights is None else "weights of the columns"
 
 
 class Family(Similarity):
@@ -88,7 +128,12 @@ class Family(Similarity):
         rows = np.sort(rows[:TRIED_ROWS])
         if len(rows) < FEWEST_TO_CHOOSE_BY or len(members) == 1:
             return cls(members, rows)
-        matrices = _Matrices(take(X, rows), random_state, engine)
+        from similitude.kernels import Columns  # loads all kernels
+
+        objects = take(X, rows)
+        if all(isinstance(k, Columns) for k in members):
+            return cls(members, rows, list(_columns_tried(members, objects, random_state, engine)))
+        matrices = _Matrices(objects, random_state, engine)
         return cls(members, rows, [one for k in members for one in matrices.tried(k)])
 
     @property
@@ -126,11 +171,11 @@ class Family(Similarity):
         rows = self.rows[inside]
         if not self.tried or len(inside) < FEWEST_TO_CHOOSE_BY or not (Y[rows] != Y[rows[:1]]).any():
             return MemberChoice(self.members[0], (), len(inside))
-        grid = np.ix_(inside, inside)
-        losses = [left_out_loss(one.products[grid], Y[rows], weights[rows]) for one in self.tried]
-        best = int(np.argmin(losses))
-        table = tuple((one.similarity, loss) for one, loss in zip(self.tried, losses, strict=True))
-        return MemberChoice(self.tried[best].similarity, table, len(inside))
+        tried = [one.among(inside) for one in self.tried]
+        tried += [better for one in tried for better in one.weighted(Y[rows], weights[rows])]
+        losses = [left_out_loss(one.products, Y[rows], weights[rows]) for one in tried]
+        table = tuple((one.similarity, loss) for one, loss in zip(tried, losses, strict=True))
+        return MemberChoice(tried[int(np.argmin(losses))].similarity, table, len(inside))
 
 
 class _Matrices:
@@ -173,6 +218,45 @@ class _Matrices:
                 narrow = warping.with_params(sigma=share * float(warping.sigma))
                 narrower = Derivative(narrow) if isinstance(resolved, Derivative) else narrow
                 yield Member(narrower, products_of_features(narrower, K ** (1.0 / share)))
+
+
+def _columns_tried(members: Sequence[Any], objects: Any, random_state: Any, engine: Engine) -> Iterator[Member]:
+    """Yield ways to combine the same columns, which are computed once."""
+    resolved, A = members[0].prepare(objects, random_state)
+    parts = zip(resolved.parts(), A, strict=True)
+    columns = np.stack([np.asarray(part.blocks(a, engine=engine).whole(), dtype=np.float64) for part, a in parts])
+    for k in members:
+        yield Member(k, k.combined(list(columns)), columns if k.how == "mean" else None)
+
+
+def alignment_weights(kernels: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    r"""Return weights of kernels by their centered alignment with the targets, with three digits; the largest is 1.
+
+    .. math:: v_k = \frac{a_k}{s_k}, \quad a_k = \sum_{i \ne j} w_i w_j C^k_{ij} (YY^\top)_{ij}, \quad
+              s_k = \sum_{i \ne j} w_i w_j (C^k_{ij})^2
+
+    with kernels :math:`C^k` and targets Y that are centered. The similarity of an object to itself is left out: it
+    tells nothing about others. The weight is 0 unless :math:`a_k` exceeds two standard deviations of what targets that
+    do not depend on the objects give. (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based on
+    Centered Alignment", 2012, with the diagonal.)
+
+    >>> y = np.repeat([[1.0], [-1.0]], 10, axis=0)
+    >>> z = np.tile([[1.0], [-1.0]], (10, 1))
+    >>> alignment_weights(np.stack([y @ y.T, z @ z.T]), y, np.ones(20))
+    array([1., 0.])
+    """
+    w = weights / weights.sum()
+    residuals, pairs = Y - w @ Y, np.outer(w, w)
+    np.fill_diagonal(pairs, 0.0)
+    target, found = residuals @ residuals.T, np.zeros(len(kernels))
+    least = CLEARLY * np.sqrt(2.0 * (pairs * target**2).sum()) * (w @ w)
+    for k, K in enumerate(kernels):
+        means = K @ w
+        centered = K - means[:, None] - means + w @ means
+        size, aligned = float((pairs * centered**2).sum()), float((pairs * centered * target).sum())
+        if size > CONSTANT and aligned > least * np.sqrt(size):
+            found[k] = aligned / size
+    return np.array([float(f"{one:.3g}") for one in found / (found.max() or 1.0)])
 
 
 def products_of_features(k: Similarity, K: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from similitude.similarity.claims import PSD, SYMMETRIC
 from similitude.similarity.contract import Similarity
 from similitude.support import UnresolvedError, check_choice
 
-KINDS_WITH_FAMILIES = ("vectors", "table", "strings", "sets", "series", "graphs")
+KINDS_WITH_FAMILIES = ("vectors", "table", "records", "strings", "sets", "series", "graphs")
 """Kinds of objects for which there are similarities."""
 
 
@@ -18,14 +18,15 @@ class Auto(Similarity):
 
     Vectors have a Gaussian kernel, data frames with categories or missing values one of standardized columns and
     indicators, strings shared substrings and windows with gaps or words, series random convolutions, graphs refined
-    labels, sets the share of common elements. Each is a kernel. No labels are used: `SimilarityClassifier` and
-    `SimilarityRegressor`, whose default it is, try several similarities of the kind.
+    labels, sets the share of common elements, and records with several of these in their columns the mean over columns.
+    Each is a kernel. No labels are used: `SimilarityClassifier` and `SimilarityRegressor`, whose default it is, try
+    several similarities of the kind.
 
     Parameters
     ----------
     kind : str, optional
-        ``vectors``, ``table``, ``strings``, ``sets``, ``series`` or ``graphs``, if that cannot be seen from the
-        objects: rows of an array are vectors, unless ``Auto(kind="series")`` says that they are series.
+        ``vectors``, ``table``, ``records``, ``strings``, ``sets``, ``series`` or ``graphs``, if that cannot be seen
+        from the objects: rows of an array are vectors, unless ``Auto(kind="series")`` says that they are series.
 
     Examples
     --------

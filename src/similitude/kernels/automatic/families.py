@@ -7,14 +7,15 @@ from itertools import islice
 from typing import Any
 
 from similitude.compute import as_objects
-from similitude.kernels.automatic.kinds import LOOKED_AT, kind_of_objects
+from similitude.kernels.automatic.kinds import kind_of_objects
+from similitude.kernels.automatic.records import LOOKED_AT, RecordColumn, composed_columns
 from similitude.kernels.graphs import ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
 from similitude.kernels.series import DTW, Convolutions, Derivative, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard
 from similitude.kernels.strings import Edit, Gapped, Spectrum, Words
-from similitude.kernels.tables import Tabular
+from similitude.kernels.tables import Columns, Equal, OrMissing, Tabular
 from similitude.kernels.vectors import Gaussian
-from similitude.similarity import Similarity
+from similitude.similarity import BOUNDED, Similarity
 
 FEW_LETTERS = 8
 """Size of an alphabet up to which gapped windows are long, as for DNA."""
@@ -44,6 +45,9 @@ def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
         return deep, deeper, 0.5 * deep + 0.5 * paths, paths, WeisfeilerLehman(3).normalized()
     if kind == "sets":
         return Jaccard(), Intersection(weights="idf").normalized()
+    if kind == "records":
+        columns = {name: _of_column(one) for name, one in composed_columns(X).items()}
+        return Columns(columns), Columns(columns, how="product")
     return (Tabular(Gaussian()) if kind == "table" else Gaussian(),)
 
 
@@ -63,6 +67,18 @@ def _of_series(some: Sequence[Any]) -> tuple[Similarity, ...]:
         return convolutions, *warping
     alignments = GlobalAlignment()
     return convolutions, alignments, 0.5 * alignments + 0.5 * convolutions.normalized(), *warping
+
+
+def _of_column(one: RecordColumn) -> Similarity:
+    """Return a kernel of the values of a column with K(x, x) = 1 or 0; two that are missing are equal."""
+    if one.kind == "categories":
+        k: Similarity = Equal()
+    elif one.kind in ("numbers", "times"):
+        k = Gaussian()
+    else:
+        k = family_of("strings" if one.kind == "texts" else one.kind, one.known)[0]
+        k = k if BOUNDED in k.claims else k.normalized()
+    return OrMissing(k, alike=1.0) if one.some_missing else k
 
 
 def _as_text(one: Any) -> str:

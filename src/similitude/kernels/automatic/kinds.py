@@ -1,4 +1,4 @@
-"""The kind of objects that a user brings: vectors, table, strings, sets, series or graphs."""
+"""The kind of objects that a user brings: vectors, table, records, strings, sets, series or graphs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, is_sparse, is_table
+from similitude.kernels.automatic.records import LOOKED_AT, has_composed_columns
 from similitude.kernels.graphs import is_graph
 
 SUITABLE = {
@@ -18,14 +19,18 @@ SUITABLE = {
     "series": "GlobalAlignment()",
     "graphs": "WeisfeilerLehman(3).normalized()",
     "table": "Gower() or Tabular(Gaussian())",
+    "records": "Columns({'column': similarity, ...})",
 }
 """What to name to a user whose objects are of another kind than the similarity takes."""
 
+WHAT_IS_HELD = {
+    "table": "is a table with categories or missing values",
+    "records": "is a table with texts, sets, vectors, series or graphs",
+}
+"""What X is, where it is not called by the kind of its objects."""
+
 FEWEST_TIMES, AUTOCORRELATED = 20, 0.8
 """Least number of values, and autocorrelation at the next time, from which on arrays in a list are taken for series."""
-
-LOOKED_AT = 1000
-"""Most objects that are looked at to tell their kind."""
 
 
 def kind_of_objects(X: Any) -> str:
@@ -33,17 +38,22 @@ def kind_of_objects(X: Any) -> str:
 
     Arrays and sparse matrices of two dimensions, data frames of numbers and lists of lists of equal length are vectors;
     arrays of three dimensions and sequences of unequal length, or of arrays of two dimensions, are series. Other data
-    frames and lists of dicts are tables. Lists of arrays of one dimension and equal length are series if neighboring
-    values are alike.
+    frames and lists of dicts are tables, or records if a column holds texts, sets, vectors, series or graphs. Texts are
+    strings of three words or more than 20 letters, most of which differ. Lists of arrays of one
+    dimension and equal length are series if neighboring values are alike.
 
     >>> kind_of_objects(np.eye(2)), kind_of_objects([{"age": 3}]), kind_of_objects(["a", "b"])
     ('vectors', 'table', 'strings')
     >>> kind_of_objects([[1.0, 2.0, 3.0], [1.0]]), kind_of_objects([([(0, 1)],), ([(0, 1), (1, 2)],)])
     ('series', 'graphs')
+    >>> kind_of_objects([{"age": 3, "tags": {"red", "round"}}])
+    'records'
     """
     if is_table(X):
         plain = all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns)
-        return "vectors" if plain and not _has_missing(X) else "table"
+        if plain:
+            return "table" if _has_missing(X) else "vectors"
+        return "records" if has_composed_columns(X) else "table"
     if hasattr(X, "shape") or hasattr(X, "__array__"):
         kind = _kind_of_array(X)
         if kind is not None:
@@ -69,7 +79,7 @@ def _kind_of_list(some: list[Any]) -> str:
     if isinstance(first, (set, frozenset)):
         return "sets"
     if isinstance(first, Mapping):
-        return "table"
+        return "records" if has_composed_columns(some) else "table"
     if all(map(is_graph, some)):
         return "graphs"
     return "series" if _are_series(some) else "vectors"
@@ -110,7 +120,7 @@ def suggestion(X: Any, taken: str) -> str:
     kind = kind_of_objects(X)
     if kind == taken or kind not in SUITABLE or taken in ("any", "indices", "matrix"):
         return ""
-    what = "is a table with categories or missing values" if kind == "table" else f"holds {kind}"
+    what = WHAT_IS_HELD.get(kind, f"holds {kind}")
     return f"X {what}, for which there is {SUITABLE[kind]}, or 'auto', which looks at the objects"
 
 

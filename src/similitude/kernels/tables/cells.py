@@ -30,18 +30,26 @@ def column_names(X: Any) -> list[Any]:
     return list(first)
 
 
-def column(X: Any, name: Any) -> Any:
+def column(X: Any, name: Any, optional: bool = False) -> Any:
     """Return one column: of a data frame unchanged, of a list of rows (dicts, or objects with attributes) as a list.
+
+    Lists and other objects in a polars frame are a list too. With `optional`, a dict without this key has None.
 
     >>> column([{"age": 30, "job": "cook"}, {"age": 33, "job": "pilot"}], "age")
     [30, 33]
+    >>> column([{"age": 30}, {}], "age", optional=True)
+    [30, None]
     """
     if is_table(X):
         there = check_columns(X)
         if name not in there:
             raise ValueError(f"there is no column {name!r}: the table has {brief(there)}")
-        return X[name]
-    return [_cell(row, name, i) for i, row in enumerate(as_objects(X))]
+        nested = str(X[name].dtype).startswith(("List(", "Array(", "Struct(", "Object"))
+        return X[name].to_list() if nested else X[name]
+    return [
+        None if optional and isinstance(row, Mapping) and name not in row else _cell(row, name, i)
+        for i, row in enumerate(as_objects(X))
+    ]
 
 
 def _cell(row: Any, name: Any, i: int) -> Any:
@@ -178,7 +186,7 @@ def _kind(cls: type) -> str:
         return "time"
     if issubclass(cls, (timedelta, np.timedelta64)):
         return "duration"
-    return "items" if issubclass(cls, (Set, list, tuple)) else cls.__name__
+    return "items" if issubclass(cls, (Set, list, tuple, np.ndarray)) else cls.__name__
 
 
 def keys_of(values: Any, missing: np.ndarray) -> np.ndarray:

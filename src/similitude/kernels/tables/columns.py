@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding
-from similitude.kernels.tables.cells import check_kind, check_weights, column, missing_cells
+from similitude.kernels.tables.cells import check_kind, check_weights, column, missing_cells, seconds
+from similitude.kernels.tables.values import OrMissing
 from similitude.similarity import Maximum, Minimum, Product, Scaled, Similarity, Sum, as_similarity
 from similitude.support import ExpressionError, brief, check_choice, error_prefix
 
@@ -29,7 +30,8 @@ class Columns(Similarity):
     these names). Other columns are ignored. An error names a column that does not exist, or that holds another kind of
     values than the table on which the similarity was resolved (text instead of numbers), and the row and column of a
     missing value, unless the similarity of that column accepts it: ``OrMissing(k)`` does, or a similarity of your own
-    with an attribute ``takes_missing = True``.
+    with an attribute ``takes_missing = True``. Then a key that a dict does not have is a missing value too. Dates and
+    times are seconds for a similarity of vectors.
 
     Parameters
     ----------
@@ -158,13 +160,14 @@ class Columns(Similarity):
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Return the values of the columns, combined."""
-        return self._combined([part.block(a, b) for part, a, b in zip(self.parts(), A, B, strict=True)])
+        return self.combined([part.block(a, b) for part, a, b in zip(self.parts(), A, B, strict=True)])
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return the diagonals of the columns, combined."""
-        return self._combined([part.diagonal(a) for part, a in zip(self.parts(), A, strict=True)])
+        return self.combined([part.diagonal(a) for part, a in zip(self.parts(), A, strict=True)])
 
-    def _combined(self, values: list[Any]) -> np.ndarray:
+    def combined(self, values: list[Any]) -> np.ndarray:
+        """Return the values of the columns, one array for each, combined."""
         terms = [np.asarray(one, dtype=float) for one in values]
         if self.weights is not None:
             return np.sum([factor * one for factor, one in zip(self._factors(), terms, strict=True)], axis=0)
@@ -178,16 +181,20 @@ class Columns(Similarity):
 
     def _column(self, X: Any, name: Any, part: Similarity) -> tuple[Any, str]:
         """Return a column and the kind of its values, validated."""
-        values = column(X, name)
+        takes_missing = _takes_missing(part)
+        values = column(X, name, optional=takes_missing)
         missing = missing_cells(values)
-        if missing.any() and not _takes_missing(part):
+        if missing.any() and not takes_missing:
             i = int(np.flatnonzero(missing)[0])
             raise ValueError(
                 f"column {name!r} has no value in row {i}, and {part!r} does not accept missing values: use "
                 f"OrMissing({part!r}), or fill or drop missing values"
             )
         expected = (self.schema or {}).get(name, "")
-        return values, check_kind(name, values, missing, expected, f"it held {expected} when it was resolved")
+        kind = check_kind(name, values, missing, expected, f"it held {expected} when it was resolved")
+        if kind == "time" and _takes_numbers(part):
+            return seconds(values, missing), kind
+        return list(values) if kind == "items" else values, kind
 
     # A parameter of a column is called columns__name__parameter.
 
@@ -230,6 +237,10 @@ class Columns(Similarity):
 def _cells(objects: list[Any]) -> list[Any]:
     """Return objects as the cells of a column, where a vector of one number is that number."""
     return [x[0] if isinstance(x, list) and len(x) == 1 else x for x in objects]
+
+
+def _takes_numbers(part: Similarity) -> bool:
+    return (part.k if isinstance(part, OrMissing) else part).objects == "vectors"
 
 
 def _takes_missing(part: Similarity) -> bool:
