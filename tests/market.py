@@ -44,6 +44,7 @@ from similitude.kernels import (
     OrMissing,
     Partitioned,
     Polynomial,
+    RandomWalk,
     RationalQuadratic,
     SharesAny,
     ShortestPath,
@@ -54,6 +55,7 @@ from similitude.kernels import (
     Subsequence,
     Tabular,
     WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
     Words,
 )
 from similitude.kernels.series.elastic import ElasticDistance
@@ -185,6 +187,10 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "edit, unusual strings": (Edit(), UNUSUAL),
     "weisfeiler-lehman": (WeisfeilerLehman(), GRAPHS),
     "weisfeiler-lehman, idf": (WeisfeilerLehman(weights="idf"), GRAPHS),
+    "optimal assignment": (WeisfeilerLehmanAssignment(), GRAPHS),
+    "optimal assignment, depths": (WeisfeilerLehmanAssignment(2, [0.0, 1.0, 0.5]), GRAPHS),
+    "random walk": (RandomWalk(), GRAPHS),
+    "random walk, no labels": (RandomWalk(0.1), [graph[:1] for graph in GRAPHS]),
     "shortest path": (ShortestPath(), GRAPHS),
     "graphlet": (Graphlet(), GRAPHS),
     "graphlet, frequencies": (Graphlet(4, mode="frequency", connected=True), GRAPHS),

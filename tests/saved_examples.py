@@ -30,6 +30,7 @@ from similitude import (
 from similitude.datasets import Paper, atoms, figure_3_1, lower_bound
 from similitude.kernels import (
     DTW,
+    Auto,
     Columns,
     Edit,
     Gaussian,
@@ -40,9 +41,11 @@ from similitude.kernels import (
     Laplace,
     Linear,
     Polynomial,
+    RandomWalk,
     SharesAny,
     Spectrum,
     WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
 )
 from similitude.learners import (
     AlignmentVote,
@@ -180,7 +183,10 @@ def estimators():
     yield "frugal", SimilarityClassifier(FromPairs(shared), max_calls=20 * len(WORDS)).fit(WORDS, STARTS), WORDS
     yield "frugal", SimilarityClassifier(FromPairs(shared), max_calls=900).fit(WORDS, STARTS), WORDS
     yield "spectrum", SimilarityClassifier(Spectrum(2) + 0.5 * Edit()).fit(WORDS, STARTS), WORDS
+    yield "automatic", SimilarityClassifier(Auto(kind="graphs")).fit(GRAPHS, SHAPE), GRAPHS
     yield "graphs", SimilarityClassifier(WeisfeilerLehman()).fit(GRAPHS, SHAPE), GRAPHS
+    yield "assignments", SimilarityClassifier(WeisfeilerLehmanAssignment(1, [0.5, 1.0])).fit(GRAPHS, SHAPE), GRAPHS
+    yield "walks", SimilarityClassifier(RandomWalk()).fit(GRAPHS, SHAPE), GRAPHS
     yield "learned weights", SimilarityClassifier(Spectrum(2).learned()).fit(WORDS, STARTS), WORDS
     weighted = SimilarityClassifier(WeisfeilerLehman(weights="idf").normalized())
     yield "weighted subtrees", weighted.fit(GRAPHS, SHAPE), GRAPHS

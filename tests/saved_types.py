@@ -33,7 +33,6 @@ HELD = """
 
 LEFT_OUT = {
     "AssessedSimilarity",
-    "Auto",
     "BagSimilarity",
     "WeightedFeatures",
     "WeightedSets",

@@ -21,7 +21,7 @@ QUICK = {
     "expression",
 }
 ABSTRACT = {
-    "Auto",
+    "Auto",  # has no values before it is resolved
     "Family",
     "DistanceSimilarity",
     "VectorSimilarity",

@@ -6,9 +6,28 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from similitude import SimilarityClassifier, SimilarityRegressor, as_similarity, assess, check_kernel, load, save
+from similitude import (
+    SimilarityClassifier,
+    SimilarityRegressor,
+    as_similarity,
+    assess,
+    attribution,
+    check_kernel,
+    load,
+    save,
+)
 from similitude.estimators.members import Family, left_out_loss, products_of_features
-from similitude.kernels import DTW, Edit, Gaussian, Jaccard, Spectrum, default_similarity, family_of, kind_of_objects
+from similitude.kernels import (
+    DTW,
+    Auto,
+    Edit,
+    Gaussian,
+    Jaccard,
+    Spectrum,
+    default_similarity,
+    family_of,
+    kind_of_objects,
+)
 from similitude.learners import KernelRidge, KernelSVC, SimilarityKNeighborsClassifier
 from similitude.maps import LandmarkMap, ProjectionMap
 
@@ -188,3 +207,25 @@ def test_an_error_of_the_right_kind_is_left_alone():
         KernelSVC("gaussian").fit([[1.0], [np.nan]], [0, 1])
     assert "auto" not in str(caught.value)
     assert Jaccard().objects == "sets"
+
+
+def test_a_kind_can_be_given():
+    rng = np.random.default_rng(1)
+    X = np.array([np.sin((1 + i % 2) * np.arange(40) / 3 + rng.uniform(0, 6)) for i in range(40)])
+    assert kind_of_objects(X) == "vectors"
+    assert kind_of_objects(list(X)) == "series"
+    model = SimilarityClassifier(Auto(kind="series"), random_state=0).fit(X, np.arange(40) % 2)
+    assert model.notes_[0].startswith("similarity='auto' chose for series")
+    assert as_similarity("auto(kind='series')") == Auto(kind="series")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        SimilarityClassifier(Auto(kind="waves")).fit(X, np.arange(40) % 2)
+
+
+def test_mean_of_windows_and_substrings_is_attributed_to_letters():
+    X, y = words_with_gaps(60)
+    model = SimilarityClassifier("0.5*spectrum(p=3).normalized() + 0.5*gapped(7, 2).normalized()", random_state=0)
+    model.fit(X, y)
+    found = attribution(model, X[1])
+    score = float(model.decision_function(X[1:2])[0]) * (1 if found.prediction == 1 else -1)
+    assert found.values.sum() + found.base == pytest.approx(score, abs=1e-9)
+    assert np.abs(found.values[10:17]).sum() > 1.3 * np.abs(found.values[20:27]).sum()

@@ -15,13 +15,22 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.svm import LinearSVC
 from test_loops_graphs import batches, graphs, needs_compiled
 
 from similitude import FromPairs, as_similarity, check_kernel, use_engine
 from similitude.engines import LocalEngine
-from similitude.kernels import Graphlet, ShortestPath, WeisfeilerLehman, explicit_dimension, explicit_map
+from similitude.kernels import (
+    Graphlet,
+    RandomWalk,
+    ShortestPath,
+    WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
+    explicit_dimension,
+    explicit_map,
+)
 from similitude.kernels.graphs import as_graphs, parse_graphs
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
@@ -31,6 +40,8 @@ CLIQUE, STAR = nx.complete_graph(4), nx.star_graph(3)
 KERNELS = [
     WeisfeilerLehman(),
     WeisfeilerLehman(0),
+    WeisfeilerLehmanAssignment(2),
+    WeisfeilerLehmanAssignment(2, depth_weights=[0.5, 0.0, 2.0]),
     ShortestPath(),
     Graphlet(),
     Graphlet(4, "presence"),
@@ -38,6 +49,7 @@ KERNELS = [
     Graphlet(5),
 ]
 every_kernel = pytest.mark.parametrize("k", KERNELS, ids=repr)
+with_walks = pytest.mark.parametrize("k", [*KERNELS, RandomWalk(0.015)], ids=repr)
 
 
 def needs(package):
@@ -128,11 +140,132 @@ def test_weisfeiler_lehman_by_hand(labeled):
     assert WeisfeilerLehman(3).gram(some).tolist() == [[dot(a, b) for b in by_hand] for a in by_hand]
 
 
+def best_assignment(graph, other, weights):
+    """Assign nodes to nodes so that the weights of equal labels add up to as much as possible."""
+    labels, others = (nested_labels(one, len(weights) - 1) for one in (graph, other))
+    values = np.array(
+        [
+            [
+                sum(w for w, a, b in zip(weights, *pair, strict=True) if a == b)
+                for pair in itertools.product([u], others)
+            ]
+            for u in labels
+        ]
+    )
+    rows, columns = linear_sum_assignment(values.reshape(len(labels), len(others)), maximize=True)
+    return values[rows, columns].sum()
+
+
+def nested_labels(graph, iterations):
+    """Return the labels of each node before and after each refinement, as nested tuples."""
+    levels = [{v: repr(graph.nodes[v].get("label")) for v in graph}]
+    for _ in range(iterations):
+        old = levels[-1]
+        around = {v: sorted((repr(graph[v][w].get("label")), old[w]) for w in graph[v]) for v in graph}
+        levels.append({v: repr((old[v], around[v])) for v in graph})
+    return [[level[v] for level in levels] for v in graph]
+
+
+@pytest.mark.parametrize("labeled", [True, False])
+@pytest.mark.parametrize("weights", [[1.0, 1.0, 1.0], [0.5, 0.0, 2.0], [0.25, 1.0]])
+def test_assignments_are_the_best_ones(labeled, weights):
+    some = molecules(8, labeled=labeled)
+    k = WeisfeilerLehmanAssignment(len(weights) - 1, depth_weights=weights)
+    expected = [[best_assignment(graph, other, weights) for other in some] for graph in some]
+    np.testing.assert_allclose(k.gram(some), expected, rtol=1e-14)
+    if set(weights) == {1.0}:
+        assert WeisfeilerLehmanAssignment(2).gram(some).tolist() == expected
+
+
 @pytest.mark.parametrize("labeled", [True, False])
 def test_shortest_paths_by_hand(labeled):
     some = [*molecules(12, labeled=labeled)]
     by_hand = [triples_by_hand(graph) for graph in some]
     assert ShortestPath().gram(some).tolist() == [[dot(a, b) for b in by_hand] for a in by_hand]
+
+
+def walks_by_hand(graph, longest):
+    """Count the walks of each sequence of labels, of up to so many edges."""
+    label = {v: graph.nodes[v].get("label") for v in graph}
+    ending = {v: Counter({(label[v],): 1}) for v in graph}
+    found = sum(ending.values(), Counter())
+    for _ in range(longest):
+        before, ending = ending, {v: Counter() for v in graph}
+        for u, v, edge in graph.to_directed().edges(data="label"):
+            for walk, count in before[u].items():
+                ending[v][(*walk, edge, label[v])] += count
+        found += sum(ending.values(), Counter())
+    return found
+
+
+@pytest.mark.parametrize("labeled", [True, False])
+def test_random_walks_by_hand(labeled):
+    some, decay = [graph for graph in molecules(20, labeled=labeled) if len(graph) <= 7], 0.001
+    by_hand = [walks_by_hand(graph, 5) for graph in some]  # longer ones: below (0.001 * 5^2)^6
+    expected = [[sum(decay ** (len(s) // 2) * c * b[s] for s, c in a.items()) for b in by_hand] for a in by_hand]
+    np.testing.assert_allclose(RandomWalk(decay).gram(some), expected, rtol=1e-8)
+
+
+def test_random_walks_of_regular_graphs():
+    """A graph with n nodes of degree d has n d^l walks of length l."""
+    some = [nx.cycle_graph(5), nx.complete_graph(4), nx.complete_graph(6), nx.empty_graph(3)]
+    n, d = np.array([5, 4, 6, 3]), np.array([2, 3, 5, 0])
+    for decay in (0.0, 0.01, 1 / 25.0001):
+        np.testing.assert_allclose(
+            RandomWalk(decay).gram(some), np.outer(n, n) / (1 - decay * np.outer(d, d)), rtol=1e-9
+        )
+        for graph in some:
+            nx.set_node_attributes(graph, "C", "label")
+        np.testing.assert_allclose(
+            RandomWalk(decay).gram(some), np.outer(n, n) / (1 - decay * np.outer(d, d)), rtol=1e-9
+        )
+        for graph in some:
+            for v in graph:
+                del graph.nodes[v]["label"]
+
+
+@pytest.mark.parametrize("labeled", [True, False])
+def test_walks_without_a_finite_sum_are_refused(labeled):
+    some = molecules(4, labeled=labeled)
+    radii = [np.linalg.eigvalsh(nx.to_numpy_array(graph))[-1] for graph in some]
+    k = RandomWalk().resolve(some)
+    assert k.decay == pytest.approx(0.5 / max(radii) ** 2) and RandomWalk().unresolved() == ["decay"]
+    assert np.linalg.eigvalsh(RandomWalk().gram(some))[0] > 0
+    clique = nx.complete_graph(12)
+    if labeled:
+        nx.set_node_attributes(clique, "C", "label")
+        nx.set_edge_attributes(clique, 0, "label")
+    with pytest.raises(ValueError, match=r"the walks of graph 1 have no finite sum .* below 0.008264 for this graph"):
+        k.cross([some[0], clique], some)
+    just = 0.999 / max(radii) ** 2
+    assert np.isfinite(RandomWalk(just).gram(some)).all()
+    with pytest.raises(ValueError, match=f"the walks of graph {np.argmax(radii)} have no finite sum"):
+        RandomWalk(1 / max(radii) ** 2 * 1.0001).gram(some)
+
+
+def test_walks_of_nothing_but_nodes():
+    assert RandomWalk().gram([nx.empty_graph(2), nx.empty_graph(3), nx.empty_graph(0)]).tolist() == [
+        [4, 6, 0],
+        [6, 9, 0],
+        [0, 0, 0],
+    ]
+
+
+@needs("grakel")
+def test_grakel_has_the_same_random_walks():
+    from grakel import RandomWalk as Theirs
+    from grakel import RandomWalkLabeled
+
+    some = [(list(graph.edges), [label for _, label in graph.nodes(data="label")]) for graph in molecules(8)]
+    given = [[edges + [(v, u) for u, v in edges], dict(enumerate(labels))] for edges, labels in some]
+    theirs = RandomWalkLabeled(lamda=0.01).fit_transform(given)
+    sizes = np.array([len(labels) for _, labels in some])
+    unequal = np.outer(sizes, sizes) - WeisfeilerLehman(0).gram(some)  # walks of length 0, which count there
+    np.testing.assert_allclose(RandomWalk(0.01).gram(some) + unequal, theirs, rtol=1e-3)
+    theirs = Theirs(lamda=0.01, method_type="baseline").fit_transform(given)
+    np.testing.assert_allclose(
+        RandomWalk(0.01).gram([(edges, len(labels)) for edges, labels in some]), theirs, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("p", [2, 3, 4, 5])
@@ -157,7 +290,7 @@ def test_order_of_nodes_does_not_matter(k, graph, data):
         np.testing.assert_array_equal(one, other)
 
 
-@every_kernel
+@with_walks
 @given(batch=batches)
 def test_gram_is_pairs(k, batch):
     K = k.gram(batch)
@@ -193,6 +326,16 @@ def test_grakel_has_the_same_weisfeiler_lehman_values():
     given = [[list(graph.to_directed().edges), dict(graph.nodes(data="label"))] for graph in some]
     theirs = Theirs(n_iter=3, base_graph_kernel=VertexHistogram).fit_transform(given)
     np.testing.assert_array_equal(WeisfeilerLehman(3).gram(some), theirs)
+
+
+@needs("grakel")
+def test_grakel_has_the_same_optimal_assignments():
+    from grakel import WeisfeilerLehmanOptimalAssignment as Theirs
+
+    some = [(list(graph.edges), [label for _, label in graph.nodes(data="label")]) for graph in molecules(10)]
+    given = [[edges + [(v, u) for u, v in edges], dict(enumerate(labels))] for edges, labels in some]
+    theirs = Theirs(n_iter=3).fit_transform(given)
+    np.testing.assert_array_equal(WeisfeilerLehmanAssignment(3).gram(some), theirs)
 
 
 @pytest.mark.parametrize("p", [3, 4, 5])
@@ -299,7 +442,7 @@ def test_slices_of_graphs():
             np.testing.assert_array_equal(getattr(part, name), getattr(as_graphs(alone), name))
 
 
-@every_kernel
+@with_walks
 def test_empty_graphs(k):
     nothing, lonely, scattered = nx.empty_graph(0), nx.empty_graph(1), nx.empty_graph(6)
     K = k.gram([nothing, lonely, scattered, ([],), ([], 0)])
@@ -375,16 +518,19 @@ def test_a_single_graph_is_no_list_of_graphs(graph):
         WeisfeilerLehman().gram(graph)
 
 
-@pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath()], ids=repr)
+@pytest.mark.parametrize(
+    "k", [WeisfeilerLehman(2), WeisfeilerLehmanAssignment(2), ShortestPath(), RandomWalk(0.1)], ids=repr
+)
 def test_graphs_with_labels_do_not_meet_graphs_without(k):
     """They came in two batches, such as those to learn from and those to predict: all values would be 0."""
     with pytest.raises(ValueError, match="the nodes of some graphs have labels, those of others none"):
         k.cross([(EDGES, LABELS)], [(EDGES,)])
-    with pytest.raises(ValueError, match="the nodes of some graphs"):
-        explicit_map(k, [(EDGES,)], like=[(EDGES, LABELS)])
+    if not isinstance(k, RandomWalk):
+        with pytest.raises(ValueError, match="the nodes of some graphs"):
+            explicit_map(k, [(EDGES,)], like=[(EDGES, LABELS)])
     assert k.cross([(EDGES, LABELS)], [([],), ([], 0)]).tolist() == [[0, 0]], "without nodes there are no labels"
     assert k.cross([(EDGES, LABELS)], [([], ["N"])]).tolist() == [[0]], "without edges none of edges"
-    if isinstance(k, WeisfeilerLehman):
+    if not isinstance(k, ShortestPath):
         with pytest.raises(ValueError, match="the edges of some graphs"):
             k.cross([(EDGES, LABELS)], [(EDGES, LABELS, ["-", "="])])
 
@@ -404,6 +550,15 @@ def test_bad_edge_labels_are_named():
         (WeisfeilerLehman(-1), "iterations must be an integer from 0 to 100"),
         (WeisfeilerLehman(1.5), "iterations"),
         (WeisfeilerLehman(True), "iterations"),
+        (WeisfeilerLehmanAssignment(101), "iterations must be an integer from 0 to 100"),
+        (WeisfeilerLehmanAssignment(2, depth_weights=[1, 1]), "depth_weights must be 3 numbers >= 0"),
+        (WeisfeilerLehmanAssignment(1, depth_weights="ab"), "depth_weights must be 2 numbers"),
+        (WeisfeilerLehmanAssignment(1, depth_weights=1.0), "depth_weights must be 2 numbers"),
+        (WeisfeilerLehmanAssignment(1, depth_weights=[1, -1]), r"depth_weights\[1\] must be a number >= 0"),
+        (WeisfeilerLehmanAssignment(1, depth_weights=[0, 0]), "every depth has weight 0"),
+        (RandomWalk(-0.1), "decay must be a number >= 0 or 'auto'"),
+        (RandomWalk("median"), "decay must be a number >= 0 or 'auto', got 'median'"),
+        (RandomWalk(np.nan), "decay must be a number >= 0"),
         (Graphlet(1), "p must be an integer from 2 to 5"),
         (Graphlet(6), "p must be"),
         (Graphlet(3, "count"), "mode must be one of 'counts', 'presence', 'frequency'"),
@@ -419,7 +574,7 @@ def test_bad_parameters_are_named(k, message):
 # With the rest of the library.
 
 
-@every_kernel
+@with_walks
 def test_claims_survive_a_search(k):
     verdict = check_kernel(k, molecules(40))
     assert verdict.verdict == "VALID"
@@ -469,7 +624,9 @@ def test_explicit_features(k):
     np.testing.assert_allclose(products, k.gram(some), rtol=1e-12)
 
 
-@pytest.mark.parametrize("k", [WeisfeilerLehman(), ShortestPath(), WeisfeilerLehman().normalized()], ids=repr)
+@pytest.mark.parametrize(
+    "k", [WeisfeilerLehman(), WeisfeilerLehmanAssignment(), ShortestPath(), WeisfeilerLehman().normalized()], ids=repr
+)
 def test_features_of_new_graphs_meet_those_known(k):
     some, new = molecules(10), [*molecules(16)[10:], ([], 0)]
     known, others = explicit_map(k, some), explicit_map(k, new, like=some)

@@ -39,6 +39,7 @@ BAGS = reference.window_bags(*TEXT, PAIRS)
 PATH = np.array([0, 3, 5]), np.array([0, 1, 3, 4, 5, 6]), np.array([1, 0, 2, 1, 1, 0], np.int32)
 LABELS = np.arange(5, dtype=np.uint64)
 TYPES = graphlet_types(3)
+WALKED = *PATH, LABELS, np.zeros(6, np.uint64), np.full(2, 2.0)
 LETTERS = np.array([0, 1, 2, 1], np.int32), starts(3, 1)
 PAIR_SCORES = np.array([[2.0, -1.0, 0.0, 0.5], [-1.0, 1.0, 0.5, 0.0], [0.0, 0.5, 3.0, -2.0], [0.5, 0.0, -2.0, 1.0]])
 HISTOGRAMS = starts(2, 1), np.array([3, 5, 3], np.uint64), np.array([1.0, 2.0, 4.0])
@@ -73,6 +74,7 @@ INSIDE = {
     "shortest_paths": [PATH, LABELS],
     "graphlets": [PATH, 3, TYPES.of_code, TYPES.contains],
     "keyed_products": [np.zeros((2, 2)), HISTOGRAMS, HISTOGRAMS],
+    "labeled_walks": [np.zeros((2, 2)), WALKED, WALKED, 0.1],
     "dtw": [np.zeros((2, 2)), *SERIES, *SERIES, 0.5, True],
     "msm": [np.zeros((2, 2)), *SERIES, *SERIES, 0.5, 0.5, True],
     "erp": [np.zeros((2, 2)), *SERIES, *SERIES, 0.5],
@@ -226,6 +228,10 @@ OUTSIDE = [
     ("graphlets", 1, 6, "p must be from 2 to 5"),
     ("graphlets", 2, TYPES.of_code + np.int32(9), "no such type"),
     ("graphlets", 3, TYPES.contains[:, 1:].copy(), "per type"),
+    ("labeled_walks", 3, 0.25, "below 1"),
+    ("labeled_walks", 3, -0.1, "below 1"),
+    ("labeled_walks", 1, (*WALKED[:5], np.full(1, 2.0)), "one radius for each graph"),
+    ("labeled_walks", 2, (*WALKED[:4], LABELS, WALKED[5]), "one edge label"),
     ("keyed_products", 1, (starts(3), *HISTOGRAMS[1:]), "one entry more"),
     ("keyed_products", 2, (*HISTOGRAMS[:2], np.ones(2)), "one count per key"),
     ("dtw", 5, inf, "from 0.0 to 1.0, got inf"),

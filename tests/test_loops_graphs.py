@@ -101,6 +101,22 @@ def test_types_agree_with_networkx(p):
     assert (types.contains[-1] == np.bincount(types.of_code)).all()
 
 
+@needs_compiled
+@given(batches, batches, st.sampled_from([0.0, 0.01, 0.02, 1 / 49.001]))
+def test_labeled_walks_are_their_twin(batch, others, decay):
+    A, B = (walked(some) for some in (batch, others))
+    got, expected = (np.full((len(batch), len(others)), np.nan) for _ in range(2))
+    loops.labeled_walks(got, A, B, decay)
+    reference_graphs.labeled_walks(expected, A, B, decay)
+    np.testing.assert_allclose(got, expected, rtol=1e-13)
+
+
+def walked(batch):
+    """Return graphs with labels and a bound of their largest eigenvalues: no node has more than 7 neighbors."""
+    given = as_graphs(batch)
+    return *given.structure, given.labels, given.edge_labels, np.full(len(batch), 7.0)
+
+
 def random_histograms(rng, rows, different, most):
     parts = [np.sort(rng.choice(different, rng.integers(0, most), replace=False)) for _ in range(rows)]
     keys = np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.uint64) * np.uint64(2**61 - 1)

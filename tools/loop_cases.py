@@ -162,6 +162,9 @@ def objects(rng: np.random.Generator) -> Iterator[Case]:
         types = graphlet_types(p)
         expected = reference.graphlets(structure, p, types.of_code, types.contains)
         yield "graphlets", [*structure, p, types.of_code, types.contains, np.zeros_like(expected)], [expected], 0.0
+    walked, out = (*structure, labels, edges, np.full(6, 4.0)), np.zeros((6, 6))
+    expected = after("labeled_walks", [out, walked, walked, 0.01], 0)
+    yield "labeled_walks", [out, *walked, *walked, 0.01], expected, 1e-12
     out = np.zeros((6, 6))
     expected = after("keyed_products", [out, histograms, histograms], 0)
     yield "keyed_products", [out, *histograms, *histograms], expected, 1e-12

@@ -19,10 +19,20 @@ class Ours(Contender):
 
         return WeisfeilerLehman(iterations).gram(graphs)
 
+    def optimal_assignment(self, graphs, iterations):
+        from similitude.kernels import WeisfeilerLehmanAssignment
+
+        return WeisfeilerLehmanAssignment(iterations).gram([graph[:2] for graph in graphs])
+
     def shortest_path(self, graphs):
         from similitude.kernels import ShortestPath
 
         return ShortestPath().gram(graphs)
+
+    def random_walk(self, graphs, decay):
+        from similitude.kernels import RandomWalk
+
+        return RandomWalk(decay).gram([graph[:2] for graph in graphs])
 
     def graphlets(self, graphs):
         from similitude.compute import loops
@@ -121,10 +131,10 @@ class GraKeL(Contender):
     uses_threads = False
 
     def _read(self, graphs: Any) -> list[Any]:
-        pairs = (edges.tolist() + edges[:, ::-1].tolist() for edges, _ in graphs)
+        pairs = (edges.tolist() + edges[:, ::-1].tolist() for edges, *_ in graphs)
         return [
             [[(u, v) for u, v in both], dict(enumerate(labels.tolist()))]
-            for both, (_, labels) in zip(pairs, graphs, strict=True)
+            for both, (_, labels, *_) in zip(pairs, graphs, strict=True)
         ]
 
     def _timed(self, kernel: Any, graphs: Any) -> SelfTimed:
@@ -138,6 +148,12 @@ class GraKeL(Contender):
     def weisfeiler_lehman(self, graphs, iterations):
         kernel = self.library.WeisfeilerLehman(n_iter=iterations, base_graph_kernel=self.library.VertexHistogram)
         return self._timed(kernel, graphs)
+
+    def optimal_assignment(self, graphs, iterations):
+        return self._timed(self.library.WeisfeilerLehmanOptimalAssignment(n_iter=iterations), graphs)
+
+    def random_walk(self, graphs, decay):
+        return self._timed(self.library.RandomWalkLabeled(lamda=decay), graphs)
 
     def shortest_path(self, graphs):
         return self._timed(self.library.ShortestPath(), graphs)

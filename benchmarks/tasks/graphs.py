@@ -128,6 +128,80 @@ WEISFEILER_LEHMAN = Task(
     in_child=False,
 )
 
+
+def _shared(histograms: list[Counter[Any]]) -> np.ndarray:
+    return np.array([[float((a & b).total()) for b in histograms] for a in histograms])
+
+
+def _joined(graph: Graph) -> Graph:
+    """Return a graph without the nodes that have no edge."""
+    kept, ends = np.unique(graph[0], return_inverse=True)
+    return ends.reshape(-1, 2), graph[1][kept]
+
+
+ASSIGNMENT = Task(
+    name="optimal_assignment",
+    computes="the Gram matrix of graphs by optimal assignments of nodes with refined labels",
+    operation="optimal_assignment",
+    datasets=lambda settings: [
+        like_molecules(settings.size(300, 100), iterations=3),
+        stored("NCI1", settings, settings.size(500, 100), iterations=3),
+    ],
+    truth=lambda data: [  # GraKeL leaves out nodes without edges
+        _shared([_refined(form(graph), data["iterations"]) for graph in data["graphs"][:CORNER]])
+        for form in (lambda graph: graph, _joined)
+    ],
+    check=same_corner,
+    gates=(faster(100.0, "GraKeL", where="NCI1 n=500"),),
+    in_child=False,
+)
+
+DECAY = 0.01
+"""The decay of walks: far below what the degrees of molecules allow."""
+
+
+def _walks(graphs: list[Graph]) -> np.ndarray:
+    """Return the sums over common walks, by dense matrices of products."""
+    K = np.zeros((len(graphs), len(graphs)))
+    for i, a in enumerate(graphs):
+        for j, b in enumerate(graphs):
+            same = np.equal.outer(a[1], b[1]).ravel()
+            W = np.kron(_adjacency(a), _adjacency(b))[np.ix_(same, same)]
+            K[i, j] = np.linalg.solve(np.eye(len(W)) - DECAY * W, np.ones(len(W))).sum()
+    return K
+
+
+def _adjacency(graph: Graph) -> np.ndarray:
+    A = np.zeros((len(graph[1]), len(graph[1])))
+    A[graph[0][:, 0], graph[0][:, 1]] = A[graph[0][:, 1], graph[0][:, 0]] = 1.0
+    return A
+
+
+def same_walks(data: Data, result: Any, truth: list[np.ndarray]) -> Check:
+    """Compare the values of the first graphs with those of one definition or the other, up to a relative error."""
+    away = min(float(np.abs(np.asarray(result)[: len(K), : len(K)] / K - 1).max()) for K in truth)
+    return Check(away, f"off by {away:.1e}", away < 1e-2)
+
+
+def walk_truth(data: Data) -> list[np.ndarray]:
+    """Return the values of the first graphs: GraKeL also counts walks of length 0 between different labels."""
+    some = data["graphs"][:CORNER_OF_COUNTS]
+    K = _walks(some)
+    return [K, K + [[np.not_equal.outer(a[1], b[1]).sum() for b in some] for a in some]]
+
+
+RANDOM_WALK = Task(
+    name="random_walk",
+    computes="the Gram matrix of graphs by all walks that they have in common, from edges and labels",
+    operation="random_walk",
+    datasets=lambda settings: [like_molecules(settings.size(60, 10), decay=DECAY)],
+    truth=walk_truth,
+    check=same_walks,
+    gates=(faster(10.0, "GraKeL", where="synthetic n=60"),),
+    threads=(1,),
+    in_child=False,
+)
+
 SHORTEST_PATH = Task(
     name="shortest_path",
     computes="the Gram matrix of graphs by shortest paths, from edges and labels",

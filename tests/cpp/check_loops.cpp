@@ -22,6 +22,7 @@
 #include "graphs.hpp"
 #include "keyed.hpp"
 #include "table.hpp"
+#include "walks.hpp"
 
 DECLARE_TABLE(SIMD_NAMESPACE)
 static const Table &table = SIMD_NAMESPACE::table;
@@ -136,6 +137,12 @@ static Graphs graphs(const Arrays &a) {
     return {a[0].as<std::int64_t>(), a[1].as<std::int64_t>(), a[2].as<std::int32_t>(), a[0].size() - 1};
 }
 static Arrays histograms(Histograms &&h) { return {array('l', h.starts), array('w', h.keys), array('d', h.counts)}; }
+static Labeled labeled(const Arrays &a, std::size_t at) {
+    return {{a[at].as<std::int64_t>(), a[at + 1].as<std::int64_t>(), a[at + 2].as<std::int32_t>(), a[at].size() - 1},
+            a[at + 3].as<std::uint64_t>(),
+            a[at + 4].as<std::uint64_t>(),
+            a[at + 5].as<double>()};
+}
 static Keyed keyed(const Arrays &a, std::size_t at) {
     return {a[at].as<std::int64_t>(), a[at + 1].as<std::uint64_t>(), a[at + 2].as<double>(), a[at].size() - 1};
 }
@@ -247,7 +254,9 @@ static Arrays run_others(const std::string &loop, Arrays a) {
                               a[5].shape[0]},
                   a[6].as<double>());
         return {a[6]};
-    } else if (loop == "keyed_products") {
+    } else if (loop == "labeled_walks")
+        labeled_walks(out<double>(a[0]), labeled(a, 1), labeled(a, 7), a[13].number());
+    else if (loop == "keyed_products") {
         const Keyed A = keyed(a, 1), B = keyed(a, 4);
         const Lists lists(B);
         const Rows rows(A, lists);

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from similitude.cli.errors import UsageError
-from similitude.cli.inputs import TrainingData, TrainingOptions, check_not_read
+from similitude.cli.inputs import AUTO_TEXT, TrainingData, TrainingOptions, check_not_read
 from similitude.cli.options import Learn, MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
@@ -33,6 +33,9 @@ Penalty = Annotated[
     Literal["l2", "l1"], typer.Option("--penalty", help="The penalty on its weights; l1 keeps few landmarks.")
 ]
 
+SHORT_NAME = 120
+"""Most letters of an automatic similarity that is shown in full."""
+
 
 def fit(
     given: TrainingOptions,
@@ -55,9 +58,9 @@ def fit(
     if output == "-":
         raise UsageError("a model needs a file: -o model.sim")
     check_place(output)
-    data = given.load(run, may_stream=True)
+    data = given.load(run, may_stream=True, may_learn=True)
     if learn:
-        data = _to_learn(data, given.similarity is None, run)
+        data = _to_learn(data)
     classes = data.task == "classification"
     model = (SimilarityClassifier if classes else SimilarityRegressor)(
         data.similarity,
@@ -77,13 +80,12 @@ def fit(
     run.result({"command": "fit", "model": output, **about}, lambda terminal: _show(terminal, about, output))
 
 
-def _to_learn(data: TrainingData, any_similarity: bool, run: Computation) -> TrainingData:
-    """Return the data with a similarity that the model learns: the one given, or one for this kind of objects."""
+def _to_learn(data: TrainingData) -> TrainingData:
+    """Return the data with the given similarity to be learned; an automatic one is learned anyway."""
     from similitude.kernel_learning import check_learnable
 
-    if any_similarity and data.schema.kind in ("vectors", "table"):
-        run.note("with --learn, the similarity is chosen and learned instead")
-        return replace(data, text="auto", similarity="auto")
+    if data.text == AUTO_TEXT:
+        return data
     try:
         check_learnable(data.similarity)
     except (TypeError, ValueError) as error:
@@ -151,7 +153,9 @@ def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
 
 
 def _show(terminal: Terminal, about: dict[str, Any], output: str) -> None:
-    head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows with {about['similarity']}"
+    short = len(about["fitted_similarity"]) <= SHORT_NAME and about["similarity"] == AUTO_TEXT
+    name = about["fitted_similarity"] if short else about["similarity"]
+    head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows with {name}"
     terminal.sentence(f"{about['verdict'][0].upper()}{about['verdict'][1:]}.", "bold")
     terminal.say(head)
     terminal.facts(learned_facts(about))

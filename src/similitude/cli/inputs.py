@@ -95,12 +95,13 @@ class SimilarityOptions(FileOptions):
         given = None if text is None else parsed(text, self.trust)
         data = self.read(out, [] if given is None else [given], may_stream)
         if text is None or given is None:
+            from similitude.similarity import Auto
             from similitude.similarity.expressions import DEFAULTS
 
             if may_learn:
                 if self.similarity is None:
                     out.note("no --similarity was given: it is chosen by the labels")
-                return data, AUTO_TEXT, AUTO_TEXT
+                return data, AUTO_TEXT, Auto(data.schema.kind)
             text = DEFAULTS[data.schema.kind]
             given = parsed(text)
             out.note(f"no --similarity was given: {text}, the default for {data.schema.kind}")

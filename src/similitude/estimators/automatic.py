@@ -18,7 +18,7 @@ from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, assig
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Trial
-from similitude.similarity import Similarity
+from similitude.similarity import Auto, Similarity
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice, ExactRidge, LearnedSummary
@@ -48,9 +48,9 @@ LEARNED_KINDS = ("vectors", "table")
 
 def similarity_without_labels(kind: str) -> Similarity:
     """Return the similarity for a kind of objects where nothing is learned from labels."""
-    from similitude.kernels import Auto, Gaussian, Tabular
+    from similitude.kernels import Gaussian, Tabular
 
-    return {"vectors": Gaussian(), "table": Tabular(Gaussian())}.get(kind, Auto())
+    return {"vectors": Gaussian(), "table": Tabular(Gaussian())}.get(kind, Auto(kind))
 
 
 def try_family(

@@ -59,11 +59,14 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         compared on pilot rows, and ``notes_`` says what was chosen. Up to 5,000 rows the fit is then exact: every row
         is a landmark. More rows in memory are split into cells, each with an exact fit (see `kernels.Partitioned`),
         where that clearly beats landmarks of the learned kernel on held-out rows. For fewer than 60 rows, sparse
-        vectors and streams, and where another loss is asked for, it is a Gaussian kernel; strings and sets have a
-        kernel of their own. ``"precomputed"``: X is the matrix K(train, train) in ``fit`` and
-        K(new, train) afterwards. Several: their features are used side by side, each divided by its root mean square
-        length (Balcan and Blum, Theorem 3). A scale left at ``"median"`` is chosen among a quarter, a half, one, two
-        and four times the median; a costly similarity, such as `GlobalAlignment`, keeps the median.
+        vectors and streams, and where another loss is asked for, it is a Gaussian kernel. Of strings, series,
+        graphs and sets, a few similarities of their kind are tried on up to 600 rows, each row left out alone, and the
+        best is taken: substrings, windows with gaps, words; convolutions, warping, alignments; subtrees, paths. (An
+        array of two dimensions holds vectors; series are an array of three, or a list of arrays.) ``"precomputed"``: X
+        is the matrix K(train, train) in ``fit`` and K(new, train) afterwards. Several: their features are used side by
+        side, each divided by its root mean square length (Balcan and Blum, Theorem 3). A scale left at ``"median"`` is
+        chosen among a quarter, a half, one, two and four times the median; a costly similarity, such as
+        `GlobalAlignment`, keeps the median.
     landmarks : str or sequence of objects
         A rule (``uniform stratified kmeans++ rpcholesky leverage diverse``) or the objects themselves. ``"auto"``:
         uniform for proven kernels, otherwise stratified by class.

@@ -135,14 +135,16 @@ class Family(Similarity):
 
 def _tried(k: Similarity, objects: Any, random_state: Any, engine: Engine) -> Iterator[Member]:
     """Yield a member with its products, and time warping at narrower scales as well: powers of its values."""
-    from similitude.kernels import DTW  # loads all kernels
+    from similitude.kernels import DTW, Derivative  # loads all kernels
 
     resolved, A = k.prepare(objects, random_state)
     K = np.asarray(resolved.blocks(A, engine=engine).whole(), dtype=np.float64)
     yield Member(k, products_of_features(resolved, K))
-    if isinstance(resolved, DTW):
+    warping = resolved.k if isinstance(resolved, Derivative) else resolved
+    if isinstance(warping, DTW):
         for share in NARROWER:
-            narrower = resolved.with_params(sigma=share * float(resolved.sigma))
+            narrow = warping.with_params(sigma=share * float(warping.sigma))
+            narrower = Derivative(narrow) if isinstance(resolved, Derivative) else narrow
             yield Member(narrower, products_of_features(narrower, K ** (1.0 / share)))
 
 

@@ -99,6 +99,8 @@ class LandmarkParameters(SimilarityEstimator):
     def _check_params(self) -> None:
         """Refuse contradictory or unknown parameters before the first similarity is computed."""
         precomputed = self._precomputed
+        if isinstance(self.similarity, Similarity):
+            self.similarity.check_params()
         if not precomputed:
             for k in self._similarities():
                 k.check_params()

@@ -1,12 +1,11 @@
 """Kernels and similarities, one package per kind of object, and explicit feature maps."""
 
-from similitude.kernels.automatic import Auto as Auto
 from similitude.kernels.automatic import default_similarity as default_similarity
 from similitude.kernels.automatic import family_of as family_of
 from similitude.kernels.automatic import kind_of_objects as kind_of_objects
 from similitude.kernels.automatic import suggestion as suggestion
 from similitude.kernels.explicit import explicit_dimension, explicit_map
-from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
+from similitude.kernels.graphs import Graphlet, RandomWalk, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
 from similitude.kernels.samples import MeanOf
 from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, Signature, SoftDTW
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
@@ -33,6 +32,7 @@ from similitude.kernels.vectors import (
     RationalQuadratic,
     Sigmoid,
 )
+from similitude.similarity import Auto
 
 __all__ = [
     "DTW",
@@ -40,6 +40,7 @@ __all__ = [
     "MSM",
     "TWE",
     "Aligned",
+    "Auto",
     "Columns",
     "Convolutions",
     "Cosine",
@@ -64,6 +65,7 @@ __all__ = [
     "Ordinal",
     "Partitioned",
     "Polynomial",
+    "RandomWalk",
     "RationalQuadratic",
     "SharesAny",
     "ShortestPath",
@@ -74,6 +76,7 @@ __all__ = [
     "Subsequence",
     "Tabular",
     "WeisfeilerLehman",
+    "WeisfeilerLehmanAssignment",
     "Words",
     "explicit_dimension",
     "explicit_map",

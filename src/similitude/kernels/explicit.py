@@ -18,7 +18,7 @@ import numpy as np
 
 from similitude.compute import check_objects, is_sparse, itemsize, rows
 from similitude.compute.engines import current_engine, format_bytes
-from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman
+from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
 from similitude.kernels.ragged import ragged_rows
 from similitude.kernels.series import Convolutions, Signature
 from similitude.kernels.sets import Intersection
@@ -86,7 +86,8 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     kernel : Similarity
         Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, integer powers, exp, factors and
         constants >= 0, normalization and pullback. Also Spectrum, Gapped, Mismatch, Words of strings, WeisfeilerLehman,
-        ShortestPath, Graphlet of graphs, Convolutions, Signature of series and Intersection of sets.
+        WeisfeilerLehmanAssignment, ShortestPath, Graphlet of graphs, Convolutions, Signature of series and Intersection
+        of sets.
     X : sequence of vectors, strings, graphs, series or sets
         Or the objects that a pulled-back kernel takes.
     degree : int, optional
@@ -203,10 +204,8 @@ def _map_of(k: Similarity, leaves: Iterator[_Map], degree: int | None) -> _Map:
 
 
 _RULES: dict[type, Callable[..., _Map]] = {
-    **dict.fromkeys(
-        (Linear, Spectrum, Gapped, Mismatch, Words, WeisfeilerLehman, ShortestPath, Intersection),
-        lambda k, degree, F: F,
-    ),
+    **dict.fromkeys((Linear, Spectrum, Gapped, Mismatch, Words, Intersection), lambda k, degree, F: F),
+    **dict.fromkeys((WeisfeilerLehman, WeisfeilerLehmanAssignment, ShortestPath), lambda k, degree, F: F),
     **dict.fromkeys((Graphlet, Convolutions), lambda k, degree, F: F.then(lambda A: A, k.width)),
     Signature: lambda k, degree, F: F.then(lambda A: A, k.width(F.width)),
     Cosine: lambda k, degree, F: F.then(_unit),

@@ -39,8 +39,8 @@ goodness.weighted: HingeGoodness WeightedGoodness
 kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round
 kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gapped Gaussian GlobalAlignment Gower
     Graphlet HistogramIntersection Intersection Jaccard Laplace Linear LocalAlignment MSM Matern MeanOf Mismatch
-    OrMissing Ordinal Partitioned Polynomial RationalQuadratic SharesAny ShortestPath Sigmoid Signature SoftDTW
-    Spectrum Subsequence TWE Tabular WeisfeilerLehman Words
+    OrMissing Ordinal Partitioned Polynomial RandomWalk RationalQuadratic SharesAny ShortestPath Sigmoid Signature
+    SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment Words
 kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC
@@ -56,7 +56,7 @@ maps.frequencies: Matrix Structured
 maps.polynomial_sketch: Form TensorSketch
 maps.sketches: Sketch
 selection: Row Selection SideBySide
-similarity: Absolute Cached Calls Exponential FromBlocks FromPairs Learnable Maximum Minimum Normalized PairStore
+similarity: Absolute Auto Cached Calls Exponential FromBlocks FromPairs Learnable Maximum Minimum Normalized PairStore
     Power Precomputed Product Proof Pullback Scaled Shifted Sum Symmetrized
 support: Curve Estimate Guarantee Premise
 validity: Validity Witness

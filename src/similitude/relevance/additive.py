@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from similitude.kernels import Columns, Gower, Intersection, Linear, Spectrum, WeisfeilerLehman
+from similitude.kernels import Columns, Gapped, Gower, Intersection, Linear, Spectrum, WeisfeilerLehman
 from similitude.kernels.graphs import ParsedGraph, parse_graph
 from similitude.relevance.parts import Parts, as_row
 from similitude.similarity import Normalized, Scaled, Shifted, Sum
@@ -84,6 +85,23 @@ def _spectrum(
             for start in range(len(x) - length + 1):
                 word = x[start : start + length]
                 own[start : start + length] += weights[word] / length / (1 if k.counts else mine[word])
+    return values
+
+
+def _gapped(
+    k: Gapped, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
+) -> list[np.ndarray]:
+    """Give the term of each window with gaps to the letters that it keeps, in equal shares."""
+    values = [np.zeros(len(one.places)) for one in parts]
+    for kept in combinations(range(int(k.g)), int(k.g) - int(k.m)):
+        weights: Counter[Any] = Counter()
+        for one, weight in zip(landmarks, a.tolist(), strict=True):
+            for start in range(len(one) - int(k.g) + 1):
+                weights[tuple([one[start + i] for i in kept])] += weight
+        for x, own in zip(xs, values, strict=True):
+            for start in range(len(x) - int(k.g) + 1):
+                term = weights[tuple([x[start + i] for i in kept])] / len(kept)
+                own[[start + i for i in kept]] += term
     return values
 
 
@@ -178,6 +196,7 @@ def _refined(graph: ParsedGraph, iterations: int) -> list[list[Hashable]]:
 
 _TERMS: dict[type, Any] = {
     Columns: _columns,
+    Gapped: _gapped,
     Gower: _gower,
     Intersection: _intersection,
     Linear: _linear,

@@ -30,7 +30,7 @@ from similitude.compute import (
 )
 from similitude.compute.engines import Engine, LocalEngine, TorchEngine, check_device, current_engine, engine_for
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, refuse_known
-from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.similarity import Auto, Precomputed, Similarity, as_similarity
 from similitude.support import generator
 from similitude.validity import Validity
 
@@ -147,7 +147,7 @@ class SimilarityEstimator(BaseEstimator):
     @property
     def _is_automatic(self) -> bool:
         given = getattr(self, self._role)
-        return isinstance(given, str) and given == AUTO
+        return isinstance(given, Auto) or (isinstance(given, str) and given == AUTO)
 
     @property
     def _engine(self) -> Engine:
@@ -169,7 +169,8 @@ class SimilarityEstimator(BaseEstimator):
         """
         role = self._role
         if any(path.startswith(f"{role}__") for path in params) and role not in params and not self._precomputed:
-            setattr(self, role, as_similarity("gaussian" if self._is_automatic else getattr(self, role)))
+            given = getattr(self, role)
+            setattr(self, role, as_similarity("gaussian" if isinstance(given, str) and given == AUTO else given))
         return super().set_params(**params)
 
     def __sklearn_tags__(self) -> Any:
@@ -239,7 +240,8 @@ class SimilarityEstimator(BaseEstimator):
         """Return the kind of objects that an automatic similarity is to compare."""
         from similitude.kernels import kind_of_objects  # loads all kernels
 
-        return kind_of_objects(X)
+        given = getattr(self, self._role)
+        return given.kind if isinstance(given, Auto) and given.kind is not None else kind_of_objects(X)
 
     def _checked_tensor(self, X: Any, reset: bool) -> Any:
         """Validate a tensor as scikit-learn validates arrays, without moving it."""

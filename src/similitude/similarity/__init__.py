@@ -15,6 +15,7 @@ from similitude.similarity.algebra import (
     Sum,
     hints_of_parts,
 )
+from similitude.similarity.automatic import Auto
 from similitude.similarity.cache_files import (
     CacheInformation,
     cache_information,
@@ -48,6 +49,7 @@ __all__ = [
     "UNIT_DIAGONAL",
     "UNIT_KERNEL",
     "Absolute",
+    "Auto",
     "CacheInformation",
     "Cached",
     "Calls",

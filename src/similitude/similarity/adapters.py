@@ -43,10 +43,6 @@ def as_similarity(similarity: Any) -> Similarity:
     """
     if isinstance(similarity, Similarity):
         return similarity
-    if isinstance(similarity, str) and similarity == "auto":
-        from similitude.kernels import Auto  # loads all kernels
-
-        return Auto()
     if isinstance(similarity, str):
         from similitude.similarity.expressions import parse  # which knows all kernels by name
 

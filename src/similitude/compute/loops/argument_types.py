@@ -16,6 +16,10 @@ Structure = tuple[Array, Array, Array]
 node_starts[g]:node_starts[g + 1], and node v the neighbors neighbors[starts[v]:starts[v + 1]], numbered within the
 graph and increasing."""
 
+LabeledGraphs = tuple[Array, Array, Array, Array, Array, Array]
+"""The arrays of a Structure, a label for each node and each neighbor (uint64), and the largest eigenvalue of the
+adjacency matrix of each graph (float64)."""
+
 Keyed = tuple[Array, Array, Array]
 """Histograms as starts (int64), keys (uint64) and counts (float64): histogram g has keys[starts[g]:starts[g + 1]]."""
 

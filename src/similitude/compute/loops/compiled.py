@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import similitude.compute.loops._compiled as _compiled
-from similitude.compute.loops.argument_types import CSR, Array, BagArrays, Keyed, Patterns, Structure
+from similitude.compute.loops.argument_types import CSR, Array, BagArrays, Keyed, LabeledGraphs, Patterns, Structure
 from similitude.compute.loops.domains import checked
 from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
 from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
@@ -222,6 +222,12 @@ def graphlets(graphs: Structure, p: int, of_code: Any, contains: Any) -> Array:
 def keyed_products(out: Any, A: Keyed, B: Keyed) -> None:
     """See `reference.graphs.keyed_products`."""
     _compiled.keyed_products(out, *A, *B)
+
+
+@checked
+def labeled_walks(out: Any, A: LabeledGraphs, B: LabeledGraphs, decay: float) -> None:
+    """See `reference.graphs.labeled_walks`."""
+    _compiled.labeled_walks(out, *A, *B, decay)
 
 
 # Series.

@@ -21,6 +21,9 @@ SUITABLE = {
 }
 """What to name to a user whose objects are of another kind than the similarity takes."""
 
+FEWEST_TIMES, AUTOCORRELATED = 20, 0.8
+"""Least number of values, and autocorrelation at the next time, from which on arrays in a list are taken for series."""
+
 LOOKED_AT = 1000
 """Most objects that are looked at to tell their kind."""
 
@@ -30,7 +33,8 @@ def kind_of_objects(X: Any) -> str:
 
     Arrays and sparse matrices of two dimensions, data frames of numbers and lists of lists of equal length are vectors;
     arrays of three dimensions and sequences of unequal length, or of arrays of two dimensions, are series. Other data
-    frames and lists of dicts are tables.
+    frames and lists of dicts are tables. Lists of arrays of one dimension and equal length are series if neighboring
+    values are alike.
 
     >>> kind_of_objects(np.eye(2)), kind_of_objects([{"age": 3}]), kind_of_objects(["a", "b"])
     ('vectors', 'table', 'strings')
@@ -79,8 +83,22 @@ def _are_series(some: Sequence[Any]) -> bool:
         return True
     if not all(isinstance(one, (Sequence, np.ndarray)) or is_table(one) for one in some):
         return False
+    if all(isinstance(one, np.ndarray) and one.ndim == 1 for one in some) and len(some[0]) >= FEWEST_TIMES:
+        return len({len(one) for one in some}) > 1 or neighbors_are_alike(some)
     deep = [len(one) > 0 and not isinstance(one[0], (Real, np.generic, str)) for one in some]
     return any(deep) or len({len(one) for one in some}) > 1
+
+
+def neighbors_are_alike(rows: Any) -> bool:
+    """Tell whether neighboring values in rows of equal length are as alike as in most series, unlike columns.
+
+    >>> neighbors_are_alike(np.sin(np.arange(60.0) / 5).reshape(2, 30)), neighbors_are_alike(np.eye(30))
+    (True, False)
+    """
+    values = np.asarray(rows, dtype=np.float64)
+    apart = values - values.mean(axis=1, keepdims=True)
+    squares = (apart**2).sum()
+    return bool(squares > 0 and (apart[:, 1:] * apart[:, :-1]).sum() >= AUTOCORRELATED * squares)
 
 
 def suggestion(X: Any, taken: str) -> str:

@@ -22,7 +22,7 @@ from similitude.kernels.feature_weights import (
     scales_of_keys,
     sorted_roots,
 )
-from similitude.kernels.graphs.encoding import as_graphs
+from similitude.kernels.graphs.encoding import EncodedGraphs, as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
 from similitude.kernels.graphs.subtrees import subtree_names
 from similitude.kernels.histograms import Histograms
@@ -51,21 +51,21 @@ class GraphHistograms(Histograms):
 
     def products(self, other: Histograms, out: Any = None) -> np.ndarray:
         """Return the dot products; refuse graphs of which only some have labels."""
-        self._check_comparable(other)
+        check_comparable(self.kinds, other.kinds)  # type: ignore[attr-defined]
         return super().products(other, out)
 
     def features(self, known: Histograms) -> Any:
         """Return the sparse features; refuse graphs of which only some have labels."""
-        self._check_comparable(known)
+        check_comparable(self.kinds, known.kinds)  # type: ignore[attr-defined]
         return super().features(known)
 
-    def _check_comparable(self, other: Any) -> None:
-        kinds = np.bitwise_or.reduce(self.kinds) | np.bitwise_or.reduce(other.kinds)
-        for bits, what in ((3, "nodes"), (12, "edges")):
-            if kinds & bits == bits:
-                raise ValueError(
-                    f"the {what} of some graphs have labels, those of others none: label all graphs or none"
-                )
+
+def check_comparable(some: np.ndarray, others: np.ndarray) -> None:
+    """Refuse graphs, given by their kinds, of which only some have labels."""
+    kinds = np.bitwise_or.reduce(some) | np.bitwise_or.reduce(others)
+    for bits, what in ((3, "nodes"), (12, "edges")):
+        if kinds & bits == bits:
+            raise ValueError(f"the {what} of some graphs have labels, those of others none: label all graphs or none")
 
 
 class HistogramSimilarity(Similarity):
@@ -89,6 +89,12 @@ class HistogramSimilarity(Similarity):
         """Return a sparse matrix with a column per key that occurs in `like`, and one for the norm of all others."""
         A = self.encode(objects)
         return A.features(A if like is None else self.encode(like))
+
+
+def label_histograms(graphs: EncodedGraphs, iterations: int) -> GraphHistograms:
+    """Return how many nodes of each graph have each label, before and after each refinement."""
+    found = loops.weisfeiler_lehman(graphs.structure, graphs.labels, graphs.edge_labels, iterations)
+    return GraphHistograms(*found, graphs.kinds)
 
 
 class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
@@ -166,9 +172,7 @@ class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
         return found.scaled(scales_of_keys(found.keys, known, roots, np.sqrt(float(self.default_weight))))
 
     def _histograms(self, objects: Any) -> GraphHistograms:
-        graphs = as_graphs(objects)
-        found = loops.weisfeiler_lehman(graphs.structure, graphs.labels, graphs.edge_labels, int(self.iterations))
-        return GraphHistograms(*found, graphs.kinds)
+        return label_histograms(as_graphs(objects), int(self.iterations))
 
     def _known_labels(self) -> tuple[np.ndarray, np.ndarray]:
         given: Any = self.weights

@@ -104,7 +104,7 @@ def summarize(
         n=inputs.n,
         task=inputs.task,
         labels=_labels(inputs),
-        similarity=inputs.asked if inputs.automatic else repr(inputs.similarity),
+        similarity="auto" if inputs.automatic else repr(inputs.similarity),
         names=_names(inputs.X, names),
         notes=(),
         examples=tuple(inputs.item(i) for i in few),

@@ -12,9 +12,9 @@ import numpy as np
 from similitude.compute import as_objects, check_objects, take
 from similitude.goodness import stratified
 from similitude.kernels import default_similarity
-from similitude.scikit import AUTO, encode_labels, read_labels
+from similitude.scikit import encode_labels, read_labels
 from similitude.selection import CLASSIFICATION, REGRESSION
-from similitude.similarity import Cached, Precomputed, Similarity, as_similarity, calls_per_pair, is_counted
+from similitude.similarity import Auto, Cached, Precomputed, Similarity, as_similarity, calls_per_pair, is_counted
 from similitude.support import BudgetError, Result, brief, check_choice, generator
 
 MAX_INTEGER_CLASSES = 100
@@ -56,14 +56,14 @@ class Inputs:
     seed: int
     notes: tuple[str, ...]
     label: str = ""
-    automatic: bool = False
+    automatic: Auto | None = None
     spare: int | None = None
     max_calls: int | None = None
 
     @property
     def asked(self) -> Any:
-        """The similarity as it was asked for: ``"auto"``, or the similarity itself."""
-        return AUTO if self.automatic else self.similarity
+        """The similarity as it was asked for: an automatic one, or the similarity itself."""
+        return self.similarity if self.automatic is None else self.automatic
 
     @property
     def n(self) -> int:
@@ -109,8 +109,9 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
         if getattr(X, "ndim", 0) != 2 or X.shape[0] != X.shape[1]:
             raise ValueError("similarity='precomputed' needs X to be the square matrix of all pairs")
         similarity, X = Precomputed(X), np.arange(X.shape[0])
-    n, automatic = check_objects(X), isinstance(similarity, str) and similarity == AUTO
-    k = default_similarity(X) if automatic else as_similarity(similarity)
+    n, given = check_objects(X), as_similarity(similarity)
+    automatic = given if isinstance(given, Auto) else None
+    k = given if automatic is None else default_similarity(X, automatic.kind)
     k.check_params()
     labels, label = read_labels(y, n), str(getattr(y, "name", None) or "")
     task, notes = _task(labels, task)

@@ -10,7 +10,7 @@ from similitude import kernels
 from similitude.compute.loops import IN_USE
 from similitude.report.findings.inputs import Inputs
 from similitude.scikit import AUTO
-from similitude.similarity import Similarity
+from similitude.similarity import Auto, Similarity
 from similitude.similarity.expressions import parse
 from similitude.support import ExpressionError, Result, core_versions
 
@@ -46,9 +46,9 @@ class Reproduce(Result):
 
 def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | None = None) -> Reproduce:
     """Return how to reproduce findings; `command` is the command line, if there was one."""
-    text = repr(inputs.asked)
+    text = repr(AUTO if inputs.automatic == Auto() else inputs.asked)
     readable = inputs.automatic or _can_be_parsed(inputs.similarity)
-    expression = AUTO if inputs.automatic else _quoted(text) if readable else "MODULE:FUNCTION --trust"
+    expression = AUTO if text == repr(AUTO) else _quoted(text) if readable else "MODULE:FUNCTION --trust"
     options = f"--similarity {expression} --task {inputs.task} --seed {inputs.seed}"
     used = sorted(set(re.findall(r"[A-Z]\w+", text)) & set(kernels.__all__))
     given = f"from similitude.kernels import {', '.join(used)}" if readable else f"similarity = ...  # your own: {text}"
@@ -59,7 +59,7 @@ def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | N
     call = f'write_report({arguments}, task="{inputs.task}"{budget}, random_state={inputs.seed})'
     return Reproduce(
         command=command or f"similitude report FILE --label COLUMN {options}{limit} -o report.html",
-        code="\n".join(["from similitude import write_report", *[given] * (not inputs.automatic), call]),
+        code="\n".join(["from similitude import write_report", *[given] * (text != repr(AUTO)), call]),
         versions={**core_versions(), "loops": IN_USE},
         seed=inputs.seed,
         seconds=seconds,

@@ -3,6 +3,7 @@
 #include "graphlets.hpp"
 #include "graphs.hpp"
 #include "keyed.hpp"
+#include "walks.hpp"
 
 using Keys = InRow<std::uint64_t>;
 
@@ -62,6 +63,18 @@ static void define_keyed_products(const Out<double> &result, const Starts &a_sta
     functions<double>().sparse_products(to, rows.sparse(), lists.sparse());
 }
 
+static void define_labeled_walks(const Out<double> &result, const Starts &a_nodes, const Starts &a_starts,
+                                 const InRow<std::int32_t> &a_neighbors, const Keys &a_labels, const Keys &a_edges,
+                                 const InRow<double> &a_radii, const Starts &b_nodes, const Starts &b_starts,
+                                 const InRow<std::int32_t> &b_neighbors, const Keys &b_labels, const Keys &b_edges,
+                                 const InRow<double> &b_radii, double decay) {
+    const Matrix<double> to = out<double>(result);
+    const Labeled A{graphs(a_nodes, a_starts, a_neighbors), a_labels.data(), a_edges.data(), a_radii.data()};
+    const Labeled B{graphs(b_nodes, b_starts, b_neighbors), b_labels.data(), b_edges.data(), b_radii.data()};
+    nb::gil_scoped_release release;
+    labeled_walks(to, A, B, decay);
+}
+
 void define_graphs(nb::module_ &m) {
     using nb::arg;
     m.def("weisfeiler_lehman", &define_weisfeiler_lehman, arg("node_starts").noconvert(), arg("starts").noconvert(),
@@ -74,4 +87,9 @@ void define_graphs(nb::module_ &m) {
     m.def("keyed_products", &define_keyed_products, arg("out").noconvert(), arg("a_starts").noconvert(),
           arg("a_keys").noconvert(), arg("a").noconvert(), arg("b_starts").noconvert(), arg("b_keys").noconvert(),
           arg("b").noconvert());
+    m.def("labeled_walks", &define_labeled_walks, arg("out").noconvert(), arg("a_nodes").noconvert(),
+          arg("a_starts").noconvert(), arg("a_neighbors").noconvert(), arg("a_labels").noconvert(),
+          arg("a_edges").noconvert(), arg("a_radii").noconvert(), arg("b_nodes").noconvert(),
+          arg("b_starts").noconvert(), arg("b_neighbors").noconvert(), arg("b_labels").noconvert(),
+          arg("b_edges").noconvert(), arg("b_radii").noconvert(), arg("decay"));
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.loops.argument_types import Array, BagArrays, Keyed, Patterns, Structure
+from similitude.compute.loops.argument_types import Array, BagArrays, Keyed, LabeledGraphs, Patterns, Structure
 from similitude.compute.loops.domains.requirements import (
     FLOAT32_OR_64,
     FLOAT64,
@@ -274,6 +274,23 @@ def _keyed_products(out: Any, A: Keyed, B: Keyed) -> None:
     require(len(B[1]) < 2**31, "too many keys in one block")
 
 
+def _labeled_walks(out: Any, A: LabeledGraphs, B: LabeledGraphs, decay: Any) -> None:
+    out_matrix("out", out, FLOAT64)
+    number("decay", decay)
+    for graphs, rows in zip((A, B), out.shape, strict=True):
+        node_starts, starts, neighbors, labels, edge_labels, radii = graphs
+        _graphs((node_starts, starts, neighbors), labels)
+        array("edge_labels", edge_labels, 1, UINT64)
+        require(len(edge_labels) == len(neighbors), "one edge label per neighbor")
+        array("radii", radii, 1, FLOAT64)
+        require(len(radii) == len(node_starts) - 1 == rows, "one row or column of out and one radius for each graph")
+        require((radii >= 0).all(), "radii must be at least 0")
+    largest = [int(np.diff(graphs[0]).max(initial=0)) for graphs in (A, B)]
+    require(largest[0] * largest[1] < 2**31, "two graphs have too many pairs of nodes")
+    radius = float(A[5].max(initial=0.0)) * float(B[5].max(initial=0.0))
+    require(decay >= 0 and decay * radius < 1, "decay times two radii must be below 1")
+
+
 # Series.
 
 
@@ -362,6 +379,7 @@ OF_OBJECTS: dict[str, Callable[..., None]] = {
     "global_alignment": _global_alignment,
     "graphlets": _graphlets,
     "keyed_products": _keyed_products,
+    "labeled_walks": _labeled_walks,
     "levenshtein": _levenshtein,
     "msm": _elastic("cost"),
     "neighbor_bags": _neighbor_bags,

@@ -1,7 +1,13 @@
 """The readable loops: the specification and test oracle of the compiled ones, used if those were not built."""
 
 from similitude.compute.loops.reference.elastic import erp, msm, soft_dtw, twe
-from similitude.compute.loops.reference.graphs import graphlets, keyed_products, shortest_paths, weisfeiler_lehman
+from similitude.compute.loops.reference.graphs import (
+    graphlets,
+    keyed_products,
+    labeled_walks,
+    shortest_paths,
+    weisfeiler_lehman,
+)
 from similitude.compute.loops.reference.matrices import cos_sin, hadamard, mirror, worst_triple
 from similitude.compute.loops.reference.series import convolutions, dtw, global_alignment, self_alignment, signatures
 from similitude.compute.loops.reference.sets import common_bits, count_bits, of_shared, shared_bits
@@ -43,6 +49,7 @@ __all__ = [
     "graphlets",
     "hadamard",
     "keyed_products",
+    "labeled_walks",
     "levenshtein",
     "mirror",
     "msm",

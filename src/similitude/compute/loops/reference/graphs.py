@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 
-from similitude.compute.loops.argument_types import Array, Keyed, Structure
+from similitude.compute.loops.argument_types import Array, Keyed, LabeledGraphs, Structure
 from similitude.compute.loops.domains import checked
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -136,3 +137,40 @@ def keyed_products(out: Array, A: Keyed, B: Keyed) -> None:
         for key, count in zip(A[1][a:b].tolist(), A[2][a:b].tolist(), strict=True):
             if key in having:
                 row[owner[having[key]]] += count * counts[having[key]]
+
+
+@checked
+def labeled_walks(out: Array, A: LabeledGraphs, B: LabeledGraphs, decay: float) -> None:
+    """Write the sums of decay^l over the pairs of walks of any length l with the same labels of nodes and edges.
+
+    These are the walks of the product of two graphs, whose nodes are pairs of nodes with equal labels: with its
+    adjacency matrix W, the sum of all entries of (I - decay W)^-1.
+    """
+    for i in range(len(out)):
+        for j in range(out.shape[1]):
+            same, W = _product(_dense(A, i), _dense(B, j))
+            out[i, j] = np.linalg.solve(np.eye(len(W)) - decay * W, np.ones(len(W))).sum() if same else 0.0
+
+
+def _dense(graphs: LabeledGraphs, g: int) -> tuple[Array, dict[tuple[int, int], int]]:
+    """Return the labels of the nodes of one graph, and the label of each of its edges, in both directions."""
+    node_starts, starts, neighbors, labels, edge_labels, _ = graphs
+    first, last = node_starts[g], node_starts[g + 1]
+    edges = {
+        (v - first, int(neighbors[p])): int(edge_labels[p])
+        for v in range(first, last)
+        for p in range(starts[v], starts[v + 1])
+    }
+    return labels[first:last], edges
+
+
+def _product(a: tuple[Array, dict[tuple[int, int], int]], b: tuple[Array, dict[tuple[int, int], int]]) -> Any:
+    """Return the nodes of the product of two graphs, and its adjacency matrix."""
+    pairs = [(u, v) for u, one in enumerate(a[0]) for v, other in enumerate(b[0]) if one == other]
+    number = {pair: p for p, pair in enumerate(pairs)}
+    W = np.zeros((len(pairs), len(pairs)))
+    for (u, x), label in a[1].items():
+        for (v, y), other in b[1].items():
+            if label == other and (u, v) in number and (x, y) in number:
+                W[number[u, v], number[x, y]] = 1.0
+    return pairs, W
