@@ -96,6 +96,10 @@ GRAPHS = [
     ([], ["C"]),
     ([], 0),
 ]
+ATTRIBUTED = [
+    (*graph, None, np.array([[float(v), float(v % 2)] for v in range(size)]).reshape(-1, 2))
+    for graph, size in zip(GRAPHS, [3, 5, 4, 1, 0], strict=True)
+]
 
 
 def shared_letters(s, t):
@@ -192,6 +196,8 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "random walk": (RandomWalk(), GRAPHS),
     "random walk, no labels": (RandomWalk(0.1), [graph[:1] for graph in GRAPHS]),
     "shortest path": (ShortestPath(), GRAPHS),
+    "shortest path, attributes": (ShortestPath(attributes=Gaussian()), ATTRIBUTED),
+    "weisfeiler-lehman, attributes": (WeisfeilerLehman(2, attributes=Gaussian(0.5)), ATTRIBUTED),
     "graphlet": (Graphlet(), GRAPHS),
     "graphlet, frequencies": (Graphlet(4, mode="frequency", connected=True), GRAPHS),
     "dtw": (DTW(), SERIES),

@@ -43,6 +43,7 @@ from similitude.kernels import (
     Polynomial,
     RandomWalk,
     SharesAny,
+    ShortestPath,
     Spectrum,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
@@ -90,6 +91,9 @@ STARTS = np.array([word[0] < "c" for word in WORDS])
 GRAPHS = [nx.path_graph(n) for n in range(2, 12)] + [nx.cycle_graph(n) for n in range(3, 13)]
 for number, graph in enumerate(GRAPHS):
     nx.set_node_attributes(graph, {node: "ab"[(node + number) % 2] for node in graph}, "label")
+ATTRIBUTED = [graph.copy() for graph in GRAPHS]
+for graph in ATTRIBUTED:
+    nx.set_node_attributes(graph, {node: [float(node), float(node % 3)] for node in graph}, "attributes")
 SHAPE = ["path"] * 10 + ["cycle"] * 10
 SERIES = [np.cumsum(rng.standard_normal(rng.integers(3, 9))) for _ in range(20)]
 SETS = [set(map(int, rng.integers(0, 9, rng.integers(1, 5)))) for _ in range(20)]
@@ -186,6 +190,7 @@ def estimators():
     yield "automatic", SimilarityClassifier(Auto(kind="graphs")).fit(GRAPHS, SHAPE), GRAPHS
     yield "graphs", SimilarityClassifier(WeisfeilerLehman()).fit(GRAPHS, SHAPE), GRAPHS
     yield "assignments", SimilarityClassifier(WeisfeilerLehmanAssignment(1, [0.5, 1.0])).fit(GRAPHS, SHAPE), GRAPHS
+    yield "attributes", SimilarityClassifier(ShortestPath(Gaussian())).fit(ATTRIBUTED, SHAPE), ATTRIBUTED
     yield "walks", SimilarityClassifier(RandomWalk()).fit(GRAPHS, SHAPE), GRAPHS
     yield "learned weights", SimilarityClassifier(Spectrum(2).learned()).fit(WORDS, STARTS), WORDS
     weighted = SimilarityClassifier(WeisfeilerLehman(weights="idf").normalized())

@@ -26,6 +26,7 @@ ABSTRACT = {
     "DistanceSimilarity",
     "VectorSimilarity",
     "SetSimilarity",
+    "AttributeSimilarity",
     "BagSimilarity",
     "WeightedFeatures",
     "WeightedSets",

@@ -186,6 +186,8 @@ GRAPHS = st.one_of(
     st.builds(WeisfeilerLehmanAssignment, st.just(2), st.sampled_from([None, [1.0, 0.5, 0.25], (0, 1, 0)])),
     st.builds(RandomWalk, st.sampled_from(["auto", 0.05])),
     st.just(ShortestPath()),
+    st.builds(ShortestPath, st.builds(Gaussian, st.sampled_from(["median", 0.5]))),
+    st.builds(WeisfeilerLehman, st.integers(0, 5), attributes=st.just(Linear())),
     st.builds(Graphlet, st.integers(2, 5), st.sampled_from(["counts", "presence", "frequency"]), st.booleans()),
 )
 SERIES = st.one_of(

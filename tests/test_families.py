@@ -138,6 +138,17 @@ def test_narrow_time_warping_is_a_power():
     np.testing.assert_allclose(narrow.products, (K := narrow.similarity.gram(X)) @ K / 25, rtol=1e-9)
 
 
+def test_matrices_of_members_follow_from_those_of_their_parts():
+    from similitude.compute.engines import LocalEngine
+
+    X = ["".join(rng.choice(list("ACGT"), 1 + i % 12)) for i in range(25)]
+    members = (0.5 * Spectrum(3).normalized() + 0.5 * Edit(), Spectrum(3).normalized(), Edit())
+    for one in Family.of(members, X, np.arange(25), 0, LocalEngine(threads=1)).tried:
+        np.testing.assert_allclose(
+            one.products, products_of_features(one.similarity, one.similarity.gram(X)), rtol=1e-12
+        )
+
+
 def test_an_error_by_folds_does_not_trust_the_choice():
     """On labels that mean nothing, the best of a family looks good on the rows that chose it, and only there."""
     errors = []

@@ -436,6 +436,22 @@ def test_objects_with_edges_are_graphs(put):
     refuses("graph 0 has 1 edges and 2 edge labels", put("w.jsonl", '{"edges": [[0, 1]], "edge_labels": [1, 2]}\n'))
 
 
+def test_graphs_of_json_lines_with_attributes(put):
+    rows = '{"edges": [[0, 1]], "node_attributes": [[1, 2], [3, 4.5]]}', '{"edges": [], "node_attributes": [0.5]}'
+    first, second = files.read(put("x.jsonl", "\n".join(rows))).objects
+    assert first[1:3] == (2, None) and first[3].tolist() == [[1, 2], [3, 4.5]]
+    assert second[1:3] == (1, None) and second[3].tolist() == [[0.5]]
+    for wrong in ("[[1], [2, 3]]", '["a", "b"]', "3", "[[], []]"):
+        refuses(
+            "graph 0: node_attributes must be a list with as many numbers for each node",
+            put("w.jsonl", f'{{"edges": [[0, 1]], "node_attributes": {wrong}}}\n'),
+        )
+    refuses(
+        "graph 0 has 2 nodes and 1 rows of node attributes",
+        put("w.jsonl", '{"edges": [[0, 1]], "labels": [1, 2], "node_attributes": [1]}\n'),
+    )
+
+
 def test_keys_that_a_line_lacks_are_missing(put):
     table = files.read(put("x.jsonl", '{"a": 1, "b": "u"}\n{"b": "v"}\n{"a": 2.5, "c": true}\n')).objects
     assert table["a"].isna().tolist() == [False, True, False] and list(table) == ["a", "b", "c"]

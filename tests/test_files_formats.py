@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from similitude import files
 from similitude.errors import FileError
-from similitude.kernels import DTW, Gaussian, ShortestPath
+from similitude.kernels import DTW, Gaussian, Linear, ShortestPath, WeisfeilerLehman
 
 
 def refuses(pattern, path, content=None, **options):
@@ -292,14 +292,29 @@ def triangle(tmp_path):
 
 
 def test_a_small_tu_folder(triangle):
-    data = files.read(triangle(node_attributes="0.5\n" * 4))
+    data = files.read(triangle(edge_attributes="0.5\n" * 4))
     assert [(edges.tolist(), nodes) for edges, nodes in data.objects] == [([[0, 1]], 2), ([[0, 1]], 2)]
-    assert data.notes == ("DS: undirected graphs, without labels of nodes and edges", "ignored: 'node_attributes'")
+    assert data.notes == ("DS: undirected graphs, without labels of nodes and edges", "ignored: 'edge_attributes'")
     assert files.read(triangle(graph_labels=None)).labels is None
     data = files.read(triangle(node_labels="0, 1\n0, 2\n0, 1\n1, 1\n"))
     assert data.objects[0][1] == [(0, 1), (0, 2)]
     mixed = files.read(triangle(graph_indicator="1\n2\n1\n2\n", A="1, 3\n4, 2\n", node_labels="5\n6\n7\n8\n"))
     assert [(edges.tolist(), nodes) for edges, nodes in mixed.objects] == [([[0, 1]], [5, 7]), ([[1, 0]], [6, 8])]
+
+
+def test_attributes_of_nodes_in_a_tu_folder(triangle):
+    rows = "0.5, 1e2\n-1, 2\n 3 ,4.25\n5,6\n\n"
+    data = files.read(triangle(graph_indicator="1\n2\n1\n2\n", A="1, 3\n4, 2\n", node_attributes=rows))
+    assert data.notes == ("DS: undirected graphs, without labels of nodes and edges, 2 attributes of each node",)
+    assert [graph[1:3] for graph in data.objects] == [(2, None), (2, None)]
+    assert [graph[3].tolist() for graph in data.objects] == [[[0.5, 100], [3, 4.25]], [[-1, 2], [5, 6]]]
+    assert ShortestPath(Linear())(*data.objects) == pytest.approx(ShortestPath(Linear())(*data.objects[::-1]))
+    assert WeisfeilerLehman().gram(data.objects).tolist() == WeisfeilerLehman().gram([([(0, 1)],)] * 2).tolist()
+    labeled = files.read(triangle(node_attributes="1\n2\n3\n4\n", node_labels="5\n6\n7\n8\n", edge_labels="1\n" * 4))
+    assert [(*graph[1:3], graph[3].tolist()) for graph in labeled.objects] == [
+        ([5, 6], [1], [[1], [2]]),
+        ([7, 8], [1], [[3], [4]]),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -322,6 +337,11 @@ def test_a_small_tu_folder(triangle):
         ({"node_labels": "1\n"}, "4 nodes and 1 lines of node_labels"),
         ({"edge_labels": "1\n"}, "4 edges and 1 lines of edge_labels"),
         ({"edge_labels": "1\n2\n1\n1\n"}, "graph 1 has two labels for the edge of nodes 2 and 1: 1 and 2"),
+        ({"node_attributes": "1\n2\n"}, "4 nodes and 2 lines of node_attributes"),
+        ({"node_attributes": ""}, "4 nodes and 0 lines of node_attributes"),
+        ({"node_attributes": "1\n2\nx\n4\n"}, "line 3 of DS_node_attributes.txt is 'x', not a finite number"),
+        ({"node_attributes": "1, 2\n2, 1\n3\n4, 1\n"}, "line 3 of DS_node_attributes.txt is '3', not 2 finite numbers"),
+        ({"node_attributes": "1\n2\nnan\n4\n"}, "line 3 of DS_node_attributes.txt is 'nan', not a finite number"),
         ({"A": None}, "not a folder of TU graphs"),
     ],
 )

@@ -29,6 +29,11 @@ class Ours(Contender):
 
         return ShortestPath().gram(graphs)
 
+    def graph_hopper(self, graphs, gamma):
+        from similitude.kernels import Gaussian, ShortestPath
+
+        return ShortestPath(attributes=Gaussian.from_gamma(gamma)).gram(graphs)
+
     def random_walk(self, graphs, decay):
         from similitude.kernels import RandomWalk
 
@@ -157,6 +162,10 @@ class GraKeL(Contender):
 
     def shortest_path(self, graphs):
         return self._timed(self.library.ShortestPath(), graphs)
+
+    def graph_hopper(self, graphs, gamma):
+        kernel = self.library.GraphHopper(kernel_type=("gaussian", gamma))
+        return self._timed(kernel, [(edges, attributes) for edges, *_, attributes in graphs])
 
 
 class IGraph(Contender):

@@ -71,6 +71,7 @@ ALL: tuple[Task, ...] = (
     graphs.WEISFEILER_LEHMAN,
     graphs.ASSIGNMENT,
     graphs.SHORTEST_PATH,
+    graphs.ATTRIBUTES,
     graphs.RANDOM_WALK,
     graphs.GRAPHLETS,
     graphs.ACCURACY,

@@ -215,6 +215,71 @@ SHORTEST_PATH = Task(
     in_child=False,
 )
 
+GAMMA = 0.5
+"""The width of the Gaussian kernel of attributes, exp(-gamma |x - z|^2)."""
+
+
+def attributed_molecules(n: int) -> Dataset:
+    """Return graphs like molecules with four numbers for each node, and no labels."""
+
+    def make(rng: np.random.Generator) -> Data:
+        bare = [_molecule(rng) for _ in range(n)]
+        return {
+            "graphs": [(edges, None, None, rng.normal(size=(len(labels), 4))) for edges, labels in bare],
+            "gamma": GAMMA,
+        }
+
+    return Dataset(f"synthetic n={n}", make)
+
+
+def _all_paths(graph: Graph) -> list[np.ndarray]:
+    """Return the shortest paths as rows of nodes, by their number of edges."""
+    joined = _neighbors((graph[0], graph[3]))
+    levels, found = [[(v,)] for v in range(len(joined))], []
+    reached = [{v} for v in range(len(joined))]
+    while any(levels):
+        found.append(np.array([path for level in levels for path in level]))
+        for v, level in enumerate(levels):
+            longer = [(*path, w) for path in level for w in joined[path[-1]] if w not in reached[v]]
+            reached[v].update(path[-1] for path in longer)
+            levels[v] = longer
+    return found
+
+
+def hopper_truth(data: Data) -> np.ndarray:
+    """Return the values of the first graphs, by comparing all pairs of paths of equal length."""
+    some = data["graphs"][:CORNER_OF_COUNTS]
+    paths = [_all_paths(graph) for graph in some]
+    K = np.zeros((len(some), len(some)))
+    for i, a in enumerate(some):
+        for j, b in enumerate(some):
+            values = np.exp(-GAMMA * ((a[3][:, None] - b[3]) ** 2).sum(axis=2))
+            K[i, j] = sum(
+                values[p[:, None, at], q[None, :, at]].sum()
+                for p, q in zip(paths[i], paths[j], strict=False)
+                for at in range(p.shape[1])
+            )
+    return K
+
+
+def same_values(data: Data, result: Any, truth: np.ndarray) -> Check:
+    """Compare the values of the first graphs up to a relative error."""
+    away = float(np.abs(np.asarray(result)[: len(truth), : len(truth)] / truth - 1).max())
+    return Check(away, f"off by {away:.1e}", away < 1e-9)
+
+
+ATTRIBUTES = Task(
+    name="graph_hopper",
+    computes="the Gram matrix of graphs by shortest paths that are compared node by node, from edges and attributes",
+    operation="graph_hopper",
+    datasets=lambda settings: [attributed_molecules(settings.size(60, 10))],
+    truth=hopper_truth,
+    check=same_values,
+    gates=(faster(30.0, "GraKeL", where="synthetic n=60"),),
+    threads=(1,),
+    in_child=False,
+)
+
 
 def counts_truth(data: Data) -> list[list[float]]:
     """Return how many connected subgraphs with 3 and 4 nodes of each type the first graphs have, in no order."""

@@ -148,7 +148,7 @@ def in_short(value: Any, unlike: Any = None) -> str:
     """
     if isinstance(value, frozenset):
         return brief(set(value)) if value else "{}"
-    if isinstance(value, tuple) and len(value) in (2, 3):
+    if isinstance(value, tuple) and len(value) in (2, 3, 4):
         return _graph(*value)
     if not isinstance(value, dict):
         return brief(value)
@@ -158,8 +158,11 @@ def in_short(value: Any, unlike: Any = None) -> str:
     return ", ".join(cells) or "nowhere"
 
 
-def _graph(edges: Any, nodes: Any, edge_labels: Any = None) -> str:
-    """Return a graph in the form of files: edges, labels of the nodes or their number, labels of the edges."""
+def _graph(edges: Any, nodes: Any, edge_labels: Any = None, attributes: Any = None) -> str:
+    """Return a graph in the form of files: edges, labels of the nodes or their number, labels of the edges.
+
+    Attributes of nodes are left out: numbers of many nodes tell a reader little.
+    """
     count, labels = (nodes, "") if isinstance(nodes, int) else (len(nodes), f", labels {brief(nodes)}")
     pairs = [f"{u}-{v}" for u, v in list(edges)[:MAX_EDGES]] + ["…"] * (len(edges) > MAX_EDGES)
     marked = "" if edge_labels is None else f", edge labels {brief(edge_labels)}"

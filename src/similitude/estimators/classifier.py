@@ -60,7 +60,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         is a landmark. More rows in memory are split into cells, each with an exact fit (see `kernels.Partitioned`),
         where that clearly beats landmarks of the learned kernel on held-out rows. For fewer than 60 rows, sparse
         vectors and streams, and where another loss is asked for, it is a Gaussian kernel. Of strings, series,
-        graphs and sets, a few similarities of their kind are tried on up to 600 rows, each row left out alone, and the
+        graphs and sets, a few similarities of their kind are tried on up to 500 rows, each row left out alone, and the
         best is taken: substrings, windows with gaps, words; convolutions, warping, alignments; subtrees, paths. (An
         array of two dimensions holds vectors; series are an array of three, or a list of arrays.) ``"precomputed"``: X
         is the matrix K(train, train) in ``fit`` and K(new, train) afterwards. Several: their features are used side by

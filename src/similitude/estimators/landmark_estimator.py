@@ -130,6 +130,11 @@ class LandmarkEstimator(LandmarkTrainer):
         assert self.certify is not None
         apart = set_apart(as_objects(X), self.certify, self.random_state) & (weights > 0)
         inside, outside = np.flatnonzero(~apart), np.flatnonzero(apart)
+        if not (len(inside) and len(outside)):
+            raise ValueError(
+                f"certify={self.certify} leaves {'nothing to learn from' if len(outside) else 'no row to judge by'}: "
+                f"equal rows stay together, and too few differ; give more rows, or another share"
+            )
         if labels is not None and len(np.unique(labels[inside])) < len(np.unique(labels)):
             lost = self.classes_.tolist()[np.setdiff1d(labels, labels[inside])[0]]
             raise ValueError(

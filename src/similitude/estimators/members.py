@@ -10,10 +10,10 @@ import numpy as np
 
 from similitude.compute import Encoding, take
 from similitude.compute.engines import Engine
-from similitude.similarity import SYMMETRIC, Similarity
+from similitude.similarity import SYMMETRIC, Normalized, Scaled, Similarity, Sum
 from similitude.support import UnresolvedError
 
-TRIED_ROWS = 600
+TRIED_ROWS = 500
 """Most rows that members of a family are tried on."""
 
 FEWEST_TO_CHOOSE_BY = 20
@@ -88,8 +88,8 @@ class Family(Similarity):
         rows = np.sort(rows[:TRIED_ROWS])
         if len(rows) < FEWEST_TO_CHOOSE_BY or len(members) == 1:
             return cls(members, rows)
-        objects = take(X, rows)
-        return cls(members, rows, [one for k in members for one in _tried(k, objects, random_state, engine)])
+        matrices = _Matrices(take(X, rows), random_state, engine)
+        return cls(members, rows, [one for k in members for one in matrices.tried(k)])
 
     @property
     def objects(self) -> str:  # type: ignore[override]
@@ -133,19 +133,46 @@ class Family(Similarity):
         return MemberChoice(self.tried[best].similarity, table, len(inside))
 
 
-def _tried(k: Similarity, objects: Any, random_state: Any, engine: Engine) -> Iterator[Member]:
-    """Yield a member with its products, and time warping at narrower scales as well: powers of its values."""
-    from similitude.kernels import DTW, Derivative  # loads all kernels
+class _Matrices:
+    """Gram matrices of some objects under similarities that are partly made of the same ones: each is computed once."""
 
-    resolved, A = k.prepare(objects, random_state)
-    K = np.asarray(resolved.blocks(A, engine=engine).whole(), dtype=np.float64)
-    yield Member(k, products_of_features(resolved, K))
-    warping = resolved.k if isinstance(resolved, Derivative) else resolved
-    if isinstance(warping, DTW):
-        for share in NARROWER:
-            narrow = warping.with_params(sigma=share * float(warping.sigma))
-            narrower = Derivative(narrow) if isinstance(resolved, Derivative) else narrow
-            yield Member(narrower, products_of_features(narrower, K ** (1.0 / share)))
+    def __init__(self, objects: Any, random_state: Any, engine: Engine) -> None:
+        self.objects, self.random_state, self.engine = objects, random_state, engine
+        self.known: dict[str, tuple[Similarity, np.ndarray]] = {}
+
+    def leaf(self, k: Similarity) -> tuple[Similarity, np.ndarray]:
+        """Return a similarity resolved on the objects, and its matrix."""
+        if repr(k) not in self.known:
+            resolved, A = k.prepare(self.objects, self.random_state)
+            K = np.asarray(resolved.blocks(A, engine=self.engine).whole(), dtype=np.float64)
+            self.known[repr(k)] = resolved, K
+        return self.known[repr(k)]
+
+    def of(self, k: Similarity) -> np.ndarray:
+        """Return the matrix of a similarity; those of sums, multiples and normalized ones follow from their parts'."""
+        if isinstance(k, Scaled):
+            return float(k.factor) * self.of(k.k)
+        if isinstance(k, Sum):
+            return np.sum([self.of(part) for part in k.parts()], axis=0)
+        if isinstance(k, Normalized):
+            K = self.of(k.k)
+            lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
+            inverse = np.divide(1.0, lengths, out=np.zeros(len(K)), where=lengths > 0)
+            return inverse[:, None] * K * inverse
+        return self.leaf(k)[1]
+
+    def tried(self, k: Similarity) -> Iterator[Member]:
+        """Yield a member with its products, and time warping at narrower scales as well: powers of its values."""
+        from similitude.kernels import DTW, Derivative  # loads all kernels
+
+        yield Member(k, products_of_features(k, self.of(k)))
+        resolved, K = self.leaf(k) if isinstance(k, (DTW, Derivative)) else (k, np.empty(0))
+        warping = resolved.k if isinstance(resolved, Derivative) else resolved
+        if isinstance(warping, DTW):
+            for share in NARROWER:
+                narrow = warping.with_params(sigma=share * float(warping.sigma))
+                narrower = Derivative(narrow) if isinstance(resolved, Derivative) else narrow
+                yield Member(narrower, products_of_features(narrower, K ** (1.0 / share)))
 
 
 def products_of_features(k: Similarity, K: np.ndarray) -> np.ndarray:

@@ -29,6 +29,8 @@ def check_weighable(k: Similarity) -> None:
     k.check_params()
     base: Any = _base(k)
     if isinstance(base, WEIGHABLE):
+        if getattr(base, "attributes", None) is not None:
+            raise TypeError(f"{base!r} compares attributes of nodes: it has no weights that could be learned")
         if base.weights is not None and not isinstance(base.weights, str):
             raise ValueError(f"{base!r} has weights already: give the kernel without them, or with weights='idf'")
         if isinstance(base, Jaccard) and isinstance(k, Normalized):

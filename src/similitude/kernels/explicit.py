@@ -190,7 +190,7 @@ class _Map(NamedTuple):
 
 def _map_of(k: Similarity, leaves: Iterator[_Map], degree: int | None) -> _Map:
     """Return the feature map of k, from those of its leaves in order."""
-    if type(k) not in _RULES:  # a subclass may compute something else
+    if type(k) not in _RULES or getattr(k, "attributes", None) is not None:  # a subclass may compute something else
         raise TypeError(f"{k!r} has no finite feature map: use its gram and cross instead")
     for name in sorted({"scale", "coef0", "factor", "constant", "exponent"} & vars(k).keys()):
         value, needed = getattr(k, name), "a whole number >= 0" if name == "exponent" else ">= 0"

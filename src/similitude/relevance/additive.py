@@ -163,8 +163,10 @@ def _gower(k: Gower, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Seque
 
 def _weisfeiler_lehman(
     k: WeisfeilerLehman, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
-) -> list[np.ndarray]:
-    """Give the term of each refined label to the nodes that have it."""
+) -> list[np.ndarray] | None:
+    """Give the term of each refined label to the nodes that have it; attributes of nodes depend on others' too."""
+    if k.attributes is not None:
+        return None
     weights: Counter[Any] = Counter()
     for i, (one, weight) in enumerate(zip(landmarks, a.tolist(), strict=True)):
         for labels in _refined(parse_graph(i, one), int(k.iterations)):

@@ -172,17 +172,21 @@ def _without_node(graph: ParsedGraph, node: int) -> Any:
     kept = [i for i, (u, v) in enumerate(graph.ends) if node not in (u, v)]
     ends = [(int(u) - (u > node), int(v) - (v > node)) for u, v in graph.ends[kept]]
     labels = graph.nodes - 1 if graph.labels is None else [one for v, one in enumerate(graph.labels) if v != node]
-    return _as_tuple(ends, labels, None if graph.edge_labels is None else [graph.edge_labels[i] for i in kept])
+    marks = None if graph.edge_labels is None else [graph.edge_labels[i] for i in kept]
+    vectors = None if graph.attributes is None else [one for v, one in enumerate(graph.attributes) if v != node]
+    return _as_tuple(ends, labels, marks, vectors)
 
 
 def _without_edge(graph: ParsedGraph, edge: int) -> Any:
     ends = [(int(u), int(v)) for i, (u, v) in enumerate(graph.ends) if i != edge]
     labels = graph.nodes if graph.labels is None else list(graph.labels)
     marks = None if graph.edge_labels is None else [one for i, one in enumerate(graph.edge_labels) if i != edge]
-    return _as_tuple(ends, labels, marks)
+    return _as_tuple(ends, labels, marks, graph.attributes)
 
 
-def _as_tuple(ends: list[tuple[int, int]], labels: Any, marks: Any) -> Any:
+def _as_tuple(ends: list[tuple[int, int]], labels: Any, marks: Any, vectors: Any) -> Any:
+    if vectors is not None:
+        return ends, labels, marks, vectors
     return (ends, labels) if marks is None else (ends, labels, marks)
 
 

@@ -13,11 +13,14 @@ from similitude.data.files.file_errors import listed
 from similitude.data.files.schema import Data, Schema
 from similitude.support import FileError, brief
 
-IGNORED = ("node_attributes", "edge_attributes", "graph_attributes")
+IGNORED = ("edge_attributes", "graph_attributes")
 
 
 def read_tu(path: Path) -> Data:
-    """Read graphs with the labels of graphs, nodes and edges, if there are any; attributes are ignored."""
+    """Read graphs with the labels of graphs, nodes and edges and the attributes of nodes, if there are any.
+
+    Attributes of edges and graphs are ignored.
+    """
     parts, name = _parts(path)
     indicator = _integers(parts, "graph_indicator", 1)[:, 0]
     if not len(indicator):
@@ -26,13 +29,16 @@ def read_tu(path: Path) -> Data:
     node_labels = _integers(parts, "node_labels", None) if "node_labels" in parts else None
     edge_labels = _integers(parts, "edge_labels", None) if "edge_labels" in parts else None
     _check_count("node_labels", node_labels, len(indicator), "nodes")
+    attributes = _numbers(parts, "node_attributes") if "node_attributes" in parts else None
     _check_count("edge_labels", edge_labels, len(edges), "edges")
+    _check_count("node_attributes", attributes, len(indicator), "nodes")
     labels = _integers(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
     count = int(indicator.max()) if labels is None else len(labels)
     if labels is None and count > len(indicator):
         raise FileError(f"there are {len(indicator)} nodes, and one belongs to graph {count}: number graphs from 1 on")
-    graphs = _graphs(indicator - 1, edges, _hashable(node_labels), _hashable(edge_labels), count)
-    notes = [f"{name}: undirected graphs, {_labeled(node_labels, edge_labels)}"]
+    graphs = _graphs(indicator - 1, edges, _hashable(node_labels), _hashable(edge_labels), attributes, count)
+    vectors = "" if attributes is None else f", {attributes.shape[1]} attributes of each node"
+    notes = [f"{name}: undirected graphs, {_labeled(node_labels, edge_labels)}{vectors}"]
     left_out = [part for part in IGNORED if part in parts]
     if left_out:
         notes.append(f"ignored: {listed(left_out)}")
@@ -88,6 +94,32 @@ def _integers(parts: dict[str, Any], part: str, width: int | None) -> np.ndarray
     return values.reshape(-1, width)
 
 
+def _numbers(parts: dict[str, Any], part: str) -> np.ndarray:
+    """Return the numbers of a file, one row per line; raise and name the first wrong line."""
+    rows = parts[part].read_bytes().decode("ascii", "replace").splitlines()
+    while rows and not rows[-1].strip():
+        rows.pop()
+    width = rows[0].count(",") + 1 if rows else 1
+    try:
+        values = np.array([row.split(",") for row in rows], dtype=np.float64).reshape(-1, width)
+    except ValueError:
+        values = np.array([_row_of_numbers(row, width) for row in rows])
+    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(wrong):
+        wanted = "a finite number" if width == 1 else f"{width} finite numbers, separated by commas"
+        raise FileError(f"line {wrong[0] + 1} of {parts[part].name} is {brief(rows[wrong[0]])}, not {wanted}")
+    return values
+
+
+def _row_of_numbers(row: str, width: int) -> list[float]:
+    """Return the numbers of a line; NaN if they are not as many, or are no numbers."""
+    try:
+        values = [float(cell) for cell in row.split(",")]
+    except ValueError:
+        values = []
+    return values if len(values) == width else [np.nan] * width
+
+
 def _is_integer(cell: str) -> bool:
     return re.fullmatch(r"[+-]?[0-9]{1,18}", cell.strip()) is not None
 
@@ -105,9 +137,14 @@ def _hashable(labels: np.ndarray | None) -> list[Any] | None:
 
 
 def _graphs(
-    owner: np.ndarray, edges: np.ndarray, node_labels: list[Any] | None, edge_labels: list[Any] | None, count: int
+    owner: np.ndarray,
+    edges: np.ndarray,
+    node_labels: list[Any] | None,
+    edge_labels: list[Any] | None,
+    attributes: np.ndarray | None,
+    count: int,
 ) -> list[tuple[Any, ...]]:
-    """Return the graphs: edges between nodes that are numbered from 0 in each, and labels."""
+    """Return the graphs: edges between nodes that are numbered from 0 in each, labels, and attributes of nodes."""
     _check(owner, edges, count)
     order = np.argsort(owner, kind="stable")
     sizes = np.bincount(owner, minlength=count)
@@ -121,11 +158,10 @@ def _graphs(
     for i in range(count):
         chosen = kept[ends[i] : ends[i + 1]]
         nodes = order[starts[i] : starts[i + 1]]
-        graph: tuple[Any, ...] = (
-            place[edges[chosen]],
-            int(sizes[i]) if node_labels is None else [node_labels[node] for node in nodes],
-        )
-        graphs.append(graph if edge_labels is None else (*graph, [edge_labels[edge] for edge in chosen]))
+        labels = int(sizes[i]) if node_labels is None else [node_labels[node] for node in nodes]
+        marks = None if edge_labels is None else [edge_labels[edge] for edge in chosen]
+        graph: tuple[Any, ...] = (place[edges[chosen]], labels, marks)
+        graphs.append((*graph, attributes[nodes]) if attributes is not None else graph[: 2 if marks is None else 3])
     return graphs
 
 

@@ -1,4 +1,4 @@
-"""Graphs encoded as concatenated arrays: undirected and simple, with or without labels."""
+"""Graphs encoded as concatenated arrays: undirected and simple, with or without labels and attributes of nodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
+from similitude.kernels.graphs.attribute_matrix import attribute_matrix
 from similitude.kernels.graphs.parsing import ParsedGraph, is_one_graph, parse_graphs
 from similitude.kernels.item_keys import item_keys
 from similitude.kernels.ragged import ragged_rows, starts_of
@@ -26,6 +27,7 @@ class EncodedGraphs:
     Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbors
     ``neighbors[starts[v]:starts[v + 1]]``, numbered within the graph and increasing, each edge in both directions.
     ``labels`` and ``edge_labels`` are uint64 keys of the labels of each node and of each neighbor; 0 without labels.
+    ``attributes`` has a row for each node, if it was asked for.
 
     >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
     >>> graphs = as_graphs([path, triangle])
@@ -38,6 +40,7 @@ class EncodedGraphs:
     starts: np.ndarray
     neighbors: np.ndarray
     edge_labels: np.ndarray
+    attributes: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.node_starts) - 1
@@ -45,7 +48,10 @@ class EncodedGraphs:
     def __getitem__(self, which: slice | np.ndarray) -> EncodedGraphs:
         node_starts, nodes = ragged_rows(self.node_starts, which)
         starts, ends = ragged_rows(self.starts, nodes)
-        return EncodedGraphs(node_starts, self.labels[nodes], starts, self.neighbors[ends], self.edge_labels[ends])
+        attributes = None if self.attributes is None else self.attributes[nodes]
+        return EncodedGraphs(
+            node_starts, self.labels[nodes], starts, self.neighbors[ends], self.edge_labels[ends], attributes
+        )
 
     @property
     def kinds(self) -> np.ndarray:
@@ -65,14 +71,17 @@ class EncodedGraphs:
         return self.node_starts, self.starts, self.neighbors
 
 
-def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGraphs:
-    """Return graphs as concatenated arrays, with the labels of nodes and of edges if they are asked for.
+def as_graphs(objects: Any, nodes: bool = True, edges: bool = True, attributes: bool = False) -> EncodedGraphs:
+    """Return graphs as concatenated arrays, with labels of nodes and edges and attributes of nodes if asked for.
 
-    Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges), scipy sparse
-    adjacency matrices, and tuples ``(edges,)``, ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)``.
-    There `edges` are pairs of nodes or a sparse adjacency matrix. Nodes are numbers from 0, one per label (an integer
-    in place of the labels is the number of nodes), or the keys of a dict of labels. Edge labels are in the order of the
-    edges.
+    Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges, vectors of numbers
+    in the attribute ``"attributes"`` of nodes), scipy sparse adjacency matrices, and tuples ``(edges,)``, ``(edges,
+    node_labels)``, ``(edges, node_labels, edge_labels)`` or ``(edges, node_labels, edge_labels, node_attributes)``,
+    where None stands for labels that are missing. There `edges` are pairs of nodes or a sparse adjacency matrix. Nodes
+    are numbers from 0, one per label (an integer in place of the labels is the number of nodes), or the keys of a dict
+    of labels. Edge labels are in the order of the edges. Node attributes are a matrix with a row for each node, or a
+    dict of vectors; one number for each node is a vector of length 1. Every node needs attributes, as many as any
+    other, all of them finite; an error names the graph and the node.
 
     An edge that is given more than once, in either direction, counts once, and must have one label. Weights of an
     adjacency matrix are ignored, but zero means no edge. Directed graphs, asymmetric matrices and self-loops are
@@ -80,17 +89,20 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True) -> EncodedGr
     """
     if is_one_graph(objects):
         raise TypeError(f"expected graphs, got a single one, {brief(objects)}: pass a list of graphs")
-    parts = parse_graphs(as_objects(objects), edges)
+    parts = parse_graphs(as_objects(objects), edges, attributes)
     sizes = np.array([one.nodes for one in parts], np.int64)
     node_starts = starts_of(sizes)
     counts = np.array([len(one.ends) for one in parts], np.int64)
     owner = np.repeat(np.arange(len(parts)), counts)
     ends = np.concatenate([one.ends for one in parts])
     _check_ends(parts, ends, owner, sizes)
+    vectors = attribute_matrix(parts) if attributes else None
     labels = _label_keys(parts, "node") if nodes else None
     labels = np.full(node_starts[-1], NO_LABEL, np.uint64) if labels is None else labels
-    adjacency = _adjacency(parts, ends, owner, node_starts, _label_keys(parts, "edge") if edges else None)
-    return EncodedGraphs(node_starts, labels, *adjacency)
+    starts, neighbors, marks = _adjacency(
+        parts, ends, owner, node_starts, _label_keys(parts, "edge") if edges else None
+    )
+    return EncodedGraphs(node_starts, labels, starts, neighbors, marks, vectors)
 
 
 def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> None:

@@ -1,7 +1,8 @@
 """Graph kernels: counts of refined labels, of shortest paths, and of small induced subgraphs.
 
-Graphs come as networkx or igraph graphs (labels in the attribute ``"label"`` of nodes and edges), as scipy sparse
-adjacency matrices, or as tuples ``(edges, node_labels, edge_labels)`` with or without labels; see
+Graphs come as networkx or igraph graphs (labels in the attribute ``"label"`` of nodes and edges, vectors in the
+attribute ``"attributes"`` of nodes), as scipy sparse adjacency matrices, or as tuples ``(edges, node_labels,
+edge_labels, node_attributes)`` with or without labels and attributes; see
 :func:`similitude.kernels.graphs.encoding.as_graphs`.
 """
 
@@ -24,9 +25,19 @@ from similitude.kernels.feature_weights import (
 )
 from similitude.kernels.graphs.encoding import EncodedGraphs, as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
+from similitude.kernels.graphs.node_pairs import (
+    NodeVectors,
+    check_base,
+    claims_with_attributes,
+    hints_with_attributes,
+    neighborhood_vectors,
+    proof_with_attributes,
+    sums_over_nodes,
+)
+from similitude.kernels.graphs.path_positions import path_positions
 from similitude.kernels.graphs.subtrees import subtree_names
 from similitude.kernels.histograms import Histograms
-from similitude.kernels.vectors.pairwise import IDENTITY, pairwise, squared_norms
+from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, squared_norms
 from similitude.similarity import BOUNDED, KERNEL, Similarity
 from similitude.support import brief, check_choice, check_integer, is_integer
 
@@ -91,13 +102,75 @@ class HistogramSimilarity(Similarity):
         return A.features(A if like is None else self.encode(like))
 
 
+class AttributeSimilarity(HistogramSimilarity):
+    """A graph kernel of histograms, which with a base kernel of attributes is a sum over pairs of nodes instead."""
+
+    attributes: Similarity | None = None
+
+    @abstractmethod
+    def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
+        """Return the vector of each node, which the base kernel takes."""
+
+    def node_counts(self, graphs: EncodedGraphs) -> Any:
+        """Return a sparse row for each node, whose dot products multiply the base kernel, or None."""
+
+    def check_params(self) -> None:
+        """Validate the base kernel, if there is one."""
+        if self.attributes is not None:
+            check_base(self.attributes)
+
+    def unresolved(self) -> list[str]:
+        """Return the names of the parameters of the base kernel that are still to be fixed from data."""
+        return Similarity.unresolved(self)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
+        """Resolve the base kernel on the vectors of all nodes; a node has the weight of its graph."""
+        if self.attributes is None or not self.attributes.unresolved():
+            return self
+        graphs = _attributed(X)
+        vectors = self.node_vectors(graphs)
+        if not len(vectors):
+            raise ValueError("the graphs have no nodes: nothing tells how large distances between attributes are")
+        weight = None if sample_weight is None else np.repeat(sample_weight, np.diff(graphs.node_starts))
+        return self.with_params(attributes=self.attributes.resolve(vectors, random_state, weight))
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the dot products of the histograms, or the sums over pairs of nodes, float64."""
+        if self.attributes is None:
+            return A.products(B, out)
+        check_comparable(A.kinds, B.kinds)
+        return into(out, sums_over_nodes(self.attributes, A, B))
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared norms of the histograms, or the sums over pairs of nodes of the same graph."""
+        return A.squared_norms() if self.attributes is None else Similarity.diagonal(self, A)
+
+    def written_params(self) -> dict[str, str]:
+        """Return the parameters as `repr` shows them: nothing of a base kernel that is missing."""
+        return {
+            name: text
+            for name, text in super().written_params().items()
+            if name != "attributes" or self.attributes is not None
+        }
+
+    def encode_nodes(self, objects: Any) -> NodeVectors:
+        """Return the vectors of the nodes of each graph, encoded for the base kernel."""
+        graphs = _attributed(objects)
+        base: Any = self.attributes
+        return NodeVectors.of(base, graphs, self.node_vectors(graphs), self.node_counts(graphs))
+
+
+def _attributed(objects: Any) -> EncodedGraphs:
+    return as_graphs(objects, edges=False, attributes=True)
+
+
 def label_histograms(graphs: EncodedGraphs, iterations: int) -> GraphHistograms:
     """Return how many nodes of each graph have each label, before and after each refinement."""
     found = loops.weisfeiler_lehman(graphs.structure, graphs.labels, graphs.edge_labels, iterations)
     return GraphHistograms(*found, graphs.kinds)
 
 
-class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
+class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
     r"""The subtree kernel of Weisfeiler and Lehman, :math:`K(G, H) = \sum_{t=0}^{h} \langle c_t(G), c_t(H)\rangle`.
 
     Here :math:`c_t(G)` counts each label among the nodes of G after t refinements: the new label of a node represents
@@ -110,6 +183,13 @@ class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
     neighbors, two collide with probability of at most about :math:`d\,m^2 / 2^{65}`: :math:`10^{-7}` for a million
     labels and d = 4. A collision adds to some counts; the kernel remains a kernel.
 
+    With a base kernel k of attributes, :math:`K(G, H) = \sum_{u \in G, v \in H} [\ell(u) = \ell(v)]\, k(x_u, x_v)`,
+    where :math:`\ell` is the label of a node (equal for all if there are none) and :math:`x_u` its attributes, followed
+    by their mean with the average of its neighbors' after 1, ..., h rounds. (The propagation is that of Togninalli,
+    Ghisu, Llinares-López, Rieck and Borgwardt 2019, Wasserstein Weisfeiler-Lehman graph kernels, section 4.2; the sum
+    over pairs is a kernel for every kernel k, which their distance is not.) Edge labels are then ignored. The time
+    grows with the product of the numbers of nodes.
+
     Parameters
     ----------
     iterations : int
@@ -121,6 +201,9 @@ class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
         have the label. `learn_kernel` learns weights from labels of the graphs.
     default_weight : float
         The weight of all other refined labels; ``"idf"`` sets it to that of a label that no graph has.
+    attributes : Similarity or None
+        A kernel of vectors such as ``Gaussian()`` for the attributes of nodes; its data-dependent parameters are fixed
+        on the vectors :math:`x_u` of all nodes. None ignores attributes. Weights of labels do not go with it.
 
     Examples
     --------
@@ -137,26 +220,60 @@ class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
     >>> WeisfeilerLehman(iterations=1, weights=only_ends, default_weight=0.0).gram([path, ring])
     array([[4., 0.],
            [0., 0.]])
+
+    Nodes with one number each, as the fourth entry of a tuple:
+
+    >>> from similitude.kernels import Gaussian
+    >>> path = [(0, 1), (1, 2)], None, None, [0.0, 1.0, 0.0]
+    >>> ring = [(0, 1), (1, 2), (2, 0)], None, None, [0.0, 1.0, 0.5]
+    >>> WeisfeilerLehman(iterations=1, attributes=Gaussian(sigma=0.5)).gram([path, ring]).round(3)
+    array([[5.541, 5.121],
+           [5.121, 5.59 ]])
     """
 
-    claims = KERNEL
-    hints = Hints(finite=True)
-    reason = proof_with_weights(
-        "the dot product of histograms of refined labels, which are explicit features of each graph "
-        "(Shervashidze et al. 2011, section 3.2)"
+    claims = claims_with_attributes(KERNEL)
+    hints = hints_with_attributes(Hints(finite=True))
+    reason = proof_with_attributes(
+        proof_with_weights(
+            "the dot product of histograms of refined labels, which are explicit features of each graph "
+            "(Shervashidze et al. 2011, section 3.2)"
+        ),
+        "the sum over all pairs of nodes of a kernel of their vectors, times 1 or 0 for equal or different labels: the "
+        "dot product of the sums of the features of both graphs' nodes",
     )
 
     def __init__(
-        self, iterations: int = 3, weights: Mapping[int, float] | str | None = None, default_weight: float = 1.0
+        self,
+        iterations: int = 3,
+        weights: Mapping[int, float] | str | None = None,
+        default_weight: float = 1.0,
+        attributes: Similarity | None = None,
     ) -> None:
         self.iterations = iterations
         self.weights = weights
         self.default_weight = default_weight
+        self.attributes = attributes
 
     def check_params(self) -> None:
-        """Validate the number of iterations and the weights."""
+        """Validate the number of iterations, and the weights or the base kernel."""
         check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
-        super().check_params()
+        WeightedFeatures.check_params(self)
+        AttributeSimilarity.check_params(self)
+        if self.attributes is not None and self.weights is not None:
+            raise ValueError("weights are those of refined labels, which are not counted with attributes")
+
+    def unresolved(self) -> list[str]:
+        """Return the names of the parameters that are still to be fixed from data."""
+        return WeightedFeatures.unresolved(self) + AttributeSimilarity.unresolved(self)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
+        """Compute the weights "idf" from X, or resolve the base kernel on the vectors of all nodes."""
+        of = WeightedFeatures if self.attributes is None else AttributeSimilarity
+        return of.resolve(self, X, random_state, sample_weight)
+
+    def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
+        """Return the attributes of each node and those of its neighborhood after each round."""
+        return neighborhood_vectors(graphs, int(self.iterations))
 
     def check_key(self, key: Any) -> None:
         """Refuse a key that is no number of a label."""
@@ -164,7 +281,9 @@ class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
             raise TypeError(f"weights name labels by 64-bit numbers, as `subtrees` gives them, got {brief(key)}")
 
     def encode(self, objects: Any) -> Encoding:
-        """Return the histogram of labels of each graph, over all iterations."""
+        """Return the histogram of labels of each graph, over all iterations, or the vectors of its nodes."""
+        if self.attributes is not None:
+            return self.encode_nodes(objects)
         found = self._histograms(objects)
         if self.weights is None:
             return found
@@ -197,7 +316,7 @@ class WeisfeilerLehman(WeightedFeatures, HistogramSimilarity):
         return subtree_names(objects, int(self.iterations))
 
 
-class ShortestPath(HistogramSimilarity):
+class ShortestPath(AttributeSimilarity):
     r"""The shortest-path kernel: pairs of nodes of both graphs with the same labels and the same distance.
 
     .. math:: K(G, H) = \sum_{a \le b,\, d \ge 1} n_{a,b,d}(G)\, n_{a,b,d}(H),
@@ -208,6 +327,24 @@ class ShortestPath(HistogramSimilarity):
 
     Triples are represented by 64-bit hashes: two of m different ones collide with probability :math:`m^2 / 2^{65}`.
 
+    With a base kernel k of attributes it is the GraphHopper kernel, which compares shortest paths node by node:
+
+    .. math:: K(G, H) = \sum_{\pi, \pi'} \sum_{i} [\ell(\pi_i) = \ell(\pi'_i)]\, k(x_{\pi_i}, x_{\pi'_i}),
+
+    over all shortest paths :math:`\pi` of G and :math:`\pi'` of H with the same number of edges, from 0 on. Each is
+    read in both directions, and all shortest paths between two nodes count. :math:`\ell` is the label of a node (equal
+    for all if there are none) and :math:`x` its attributes. (Feragen, Kasenburg, Petersen, de Bruijne and Borgwardt
+    2013, Scalable kernels for graphs with continuous attributes.) It is computed from how often each node is at each
+    position of paths of each length, in time that grows with the product of the numbers of nodes, and in memory that
+    grows with the number of nodes, both times the square of the longest distance: graphs for which the memory budget is
+    too small are refused.
+
+    Parameters
+    ----------
+    attributes : Similarity or None
+        A kernel of vectors such as ``Gaussian()`` for the attributes of nodes; its data-dependent parameters are fixed
+        on the attributes of all nodes. None ignores attributes.
+
     Examples
     --------
     >>> from similitude.kernels import ShortestPath
@@ -215,17 +352,42 @@ class ShortestPath(HistogramSimilarity):
     >>> ShortestPath().gram([path, ring])  # distances 1, 1, 2 and 1, 1, 1
     array([[5., 6.],
            [6., 9.]])
+
+    Nodes with one number each, as the fourth entry of a tuple:
+
+    >>> from similitude.kernels import Gaussian
+    >>> path = [(0, 1), (1, 2)], None, None, [0.0, 1.0, 0.0]
+    >>> ring = [(0, 1), (1, 2), (2, 0)], None, None, [0.0, 1.0, 0.5]
+    >>> ShortestPath(attributes=Gaussian(sigma=0.5)).gram([path, ring]).round(3)
+    array([[35.707, 33.095],
+           [33.095, 51.271]])
     """
 
-    claims = KERNEL
-    hints = Hints(finite=True)
-    reason = (
+    claims = claims_with_attributes(KERNEL)
+    hints = hints_with_attributes(Hints(finite=True))
+    reason = proof_with_attributes(
         "the dot product of the counts of (label, label, distance) over pairs of nodes, which are explicit features of "
-        "each graph (Borgwardt and Kriegel 2005)"
+        "each graph (Borgwardt and Kriegel 2005)",
+        "the sum over all pairs of nodes of a kernel of their attributes, times 1 or 0 for equal or different labels, "
+        "times the dot product of how often they are at each position of shortest paths: products and sums of kernels "
+        "(Feragen et al. 2013)",
     )
 
+    def __init__(self, attributes: Similarity | None = None) -> None:
+        self.attributes = attributes
+
+    def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
+        """Return the attributes of each node."""
+        return graphs.attributes  # type: ignore[return-value]
+
+    def node_counts(self, graphs: EncodedGraphs) -> Any:
+        """Return how often each node is at each position of shortest paths of each length."""
+        return path_positions(graphs)
+
     def encode(self, objects: Any) -> Encoding:
-        """Return the histogram of triples of each graph."""
+        """Return the histogram of triples of each graph, or the attributes and positions of its nodes."""
+        if self.attributes is not None:
+            return self.encode_nodes(objects)
         graphs = as_graphs(objects, edges=False)
         return GraphHistograms(*loops.shortest_paths(graphs.structure, graphs.labels), graphs.kinds)
 

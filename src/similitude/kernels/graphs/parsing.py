@@ -1,4 +1,4 @@
-"""Reading graphs of networkx, igraph, sparse adjacency matrices or tuples into nodes, edges and labels."""
+"""Reading graphs of networkx, igraph, sparse adjacency matrices or tuples into nodes, edges, labels and attributes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from similitude.compute import is_sparse
 from similitude.kernels.ragged import starts_of
 from similitude.support import brief
 
+ATTRIBUTES = "attributes"
+"""The name under which nodes of networkx and igraph carry a vector of attributes."""
+
 
 class ParsedGraph(NamedTuple):
-    """One graph: the number of nodes, the ends of each edge, labels or None, and names of nodes for error messages."""
+    """One graph: number of nodes, ends of each edge, labels or None, names of nodes for error messages, attributes."""
 
     nodes: int
     ends: np.ndarray
     labels: Any = None
     edge_labels: Any = None
     names: Any = None
+    attributes: Any = None
 
     def name(self, node: int) -> str:
         """Return the user's name of a node."""
@@ -34,10 +38,10 @@ def is_one_graph(objects: Any) -> bool:
 
 
 def is_graph(one: Any) -> bool:
-    """Tell whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and labels."""
+    """Tell whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and more."""
     if not isinstance(one, tuple):
         return is_one_graph(one)
-    return 1 <= len(one) <= 3 and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
+    return 1 <= len(one) <= 4 and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
 
 
 def _is_list_of_pairs(edges: Any) -> bool:
@@ -54,16 +58,16 @@ def _is_igraph(graph: Any) -> bool:
     return hasattr(graph, "get_edgelist") and hasattr(graph, "vs")
 
 
-def parse_graphs(graphs: Sequence[Any], edge_labels: bool = True) -> list[ParsedGraph]:
-    """Return every graph in parts. Simple graphs of networkx are read together, their edge labels if asked for."""
+def parse_graphs(graphs: Sequence[Any], edge_labels: bool = True, attributes: bool = True) -> list[ParsedGraph]:
+    """Return every graph in parts. Simple graphs of networkx are read together, with what is asked for."""
     simple = {i: one for i, one in enumerate(graphs) if _is_networkx(one) and not one.is_multigraph()}
-    together = dict(zip(simple, _from_networkx(simple, edge_labels), strict=True))
+    together = dict(zip(simple, _from_networkx(simple, edge_labels, attributes), strict=True))
     return [together[i] if i in together else parse_graph(i, one) for i, one in enumerate(graphs)]
 
 
 def parse_graph(i: int, graph: Any) -> ParsedGraph:
     """Return graph number i in parts; an error names it by its number."""
-    if isinstance(graph, tuple) and 1 <= len(graph) <= 3:
+    if isinstance(graph, tuple) and 1 <= len(graph) <= 4:
         return _from_tuple(i, *graph)
     if is_sparse(graph):
         return _from_matrix(i, graph)
@@ -73,17 +77,22 @@ def parse_graph(i: int, graph: Any) -> ParsedGraph:
         return _from_igraph(i, graph)
     raise TypeError(
         f"object {i} is not a graph but {brief(graph)}: graph kernels take networkx or igraph graphs, scipy sparse "
-        f"adjacency matrices, or tuples (edges, node_labels, edge_labels) with or without labels"
+        f"adjacency matrices, or tuples (edges, node_labels, edge_labels, node_attributes), of which all but the first "
+        f"may be missing"
     )
 
 
-def _from_networkx(graphs: Mapping[int, Any], with_edge_labels: bool = True) -> list[ParsedGraph]:
+def _from_networkx(
+    graphs: Mapping[int, Any], with_edge_labels: bool = True, with_attributes: bool = True
+) -> list[ParsedGraph]:
     """Return simple graphs of networkx, which have numbers in the whole sequence, in parts."""
     for i, graph in graphs.items():
         _refuse_directed(i, graph.is_directed(), "graph.to_undirected()")
     names = [list(graph) for graph in graphs.values()]
     neighbors = [of_one for graph in graphs.values() for _, of_one in graph.adjacency()]
-    labels = [attributes.get("label") for graph in graphs.values() for _, attributes in graph.nodes(data=True)]
+    of_nodes = [of_one for graph in graphs.values() for _, of_one in graph.nodes(data=True)]
+    labels = [of_one.get("label") for of_one in of_nodes]
+    vectors = [of_one.get(ATTRIBUTES) for of_one in of_nodes] if with_attributes else []
     degrees = np.fromiter(map(len, neighbors), np.int64, len(neighbors))
     sizes = np.array([len(own) for own in names], np.int64)
     nodes = starts_of(sizes)
@@ -98,7 +107,8 @@ def _from_networkx(graphs: Mapping[int, Any], with_edge_labels: bool = True) -> 
         own = slice(cuts[k], cuts[k + 1])
         edge_labels = _edge_labels(neighbors[own], once[entries[k] : entries[k + 1]]) if with_edge_labels else None
         here = ends[edges[k] : edges[k + 1]]
-        parts.append(ParsedGraph(len(names[k]), here, _if_any(labels[own]), edge_labels, names[k]))
+        attributes = _if_any(vectors[own])
+        parts.append(ParsedGraph(len(names[k]), here, _if_any(labels[own]), edge_labels, names[k], attributes))
     return parts
 
 
@@ -138,14 +148,18 @@ def _from_multigraph(i: int, graph: Any) -> ParsedGraph:
     number = {node: position for position, node in enumerate(names)}
     edges = [(number[u], number[v], label) for u, v, label in graph.edges(data="label")]
     ends = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2)
-    return ParsedGraph(len(names), ends, _if_any(labels), _if_any([label for *_, label in edges]), names)
+    vectors = _if_any([vector for _, vector in graph.nodes(data=ATTRIBUTES)])
+    return ParsedGraph(len(names), ends, _if_any(labels), _if_any([label for *_, label in edges]), names, vectors)
 
 
 def _from_igraph(i: int, graph: Any) -> ParsedGraph:
     _refuse_directed(i, graph.is_directed(), "graph.as_undirected()")
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    nodes, edges = (part["label"] if "label" in part.attributes() else [] for part in (graph.vs, graph.es))
-    return ParsedGraph(graph.vcount(), ends, _if_any(nodes), _if_any(edges))
+    nodes, edges, vectors = (
+        _if_any(part[name] if name in part.attributes() else [])
+        for part, name in ((graph.vs, "label"), (graph.es, "label"), (graph.vs, ATTRIBUTES))
+    )
+    return ParsedGraph(graph.vcount(), ends, nodes, edges, attributes=vectors)
 
 
 def _refuse_directed(i: int, directed: bool, remedy: str) -> None:
@@ -178,7 +192,29 @@ def _from_matrix(i: int, matrix: Any, labels: Any = None) -> ParsedGraph:
     return ParsedGraph(n, np.column_stack([u, v])[u <= v], None if isinstance(labels, int) else labels)
 
 
-def _from_tuple(i: int, edges: Any, labels: Any = None, edge_labels: Any = None) -> ParsedGraph:
+def _from_tuple(i: int, edges: Any, labels: Any = None, edge_labels: Any = None, attributes: Any = None) -> ParsedGraph:
+    if attributes is None:
+        return _labeled_tuple(i, edges, labels, edge_labels)
+    if isinstance(attributes, (str, bytes)) or not hasattr(attributes, "__getitem__"):
+        raise TypeError(
+            f"the node attributes of graph {i} are {brief(attributes)}: give a matrix with a row for each node, or a "
+            f"dict of vectors"
+        )
+    if labels is None and not is_sparse(edges):  # then attributes tell which nodes there are
+        labels = dict.fromkeys(attributes) if isinstance(attributes, Mapping) else len(attributes)
+    found = _labeled_tuple(i, edges, labels, edge_labels)
+    if isinstance(attributes, Mapping):
+        names = range(found.nodes) if found.names is None else found.names
+        unknown = attributes.keys() - set(names)
+        if unknown:
+            raise ValueError(f"graph {i} has no node {min(unknown, key=repr)!r}, but attributes of it")
+        attributes = [attributes.get(node) for node in names]
+    if len(attributes) != found.nodes:
+        raise ValueError(f"graph {i} has {found.nodes} nodes and {len(attributes)} rows of node attributes")
+    return found._replace(attributes=attributes)
+
+
+def _labeled_tuple(i: int, edges: Any, labels: Any, edge_labels: Any) -> ParsedGraph:
     if is_sparse(edges):
         if edge_labels is not None or isinstance(labels, Mapping):
             raise ValueError(f"graph {i} is an adjacency matrix: it takes a sequence of node labels and no edge labels")
