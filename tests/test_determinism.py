@@ -24,13 +24,20 @@ from similitude.datasets import molecules, promoters
 from similitude.engines import DaskEngine, LocalEngine, TorchEngine, use_engine
 from similitude.kernels import (
     DTW,
+    ERP,
+    MSM,
+    TWE,
+    Convolutions,
     Edit,
     Gaussian,
     GlobalAlignment,
     Gower,
     Jaccard,
     Laplace,
+    MeanOf,
     Polynomial,
+    Signature,
+    SoftDTW,
     Spectrum,
     WeisfeilerLehman,
 )
@@ -67,7 +74,10 @@ def discrete(given):
 def continuous(given):
     X, single = given["X"], given["X"].astype(np.float32)
     vectors = [Gaussian(2.0).gram(X), Gaussian(2.0).gram(single), Laplace(2.0).gram(X)]
-    return [*vectors, DTW(3.0).gram(given["series"]), GlobalAlignment(1.0).gram(given["series"])]
+    elastic = [DTW(3.0), SoftDTW(0.5, sigma=3.0), MSM(sigma=9.0), ERP(sigma=9.0), TWE(sigma=9.0)]
+    others = [GlobalAlignment(1.0), Convolutions(252), Signature(4), MeanOf(Gaussian(1.0))]
+    samples = [one[:, None] for one in given["series"]]
+    return [*vectors, *(k.gram(samples) for k in (*elastic, *others))]
 
 
 def features(given):

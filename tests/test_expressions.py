@@ -50,6 +50,7 @@ from similitude.kernels import (
     SharesAny,
     ShortestPath,
     Sigmoid,
+    Signature,
     SoftDTW,
     Spectrum,
     Subsequence,
@@ -198,6 +199,7 @@ SERIES = st.one_of(
     st.builds(TWE, positive, positive),
     st.builds(Derivative, st.just(DTW())),
     st.builds(Convolutions, st.integers(84, 10_000)),
+    st.builds(Signature, st.integers(1, 5), st.booleans()),
 )
 SETS = st.one_of(st.just(Jaccard()), st.just(Intersection()), st.just(SharesAny()))
 VALUES = st.one_of(

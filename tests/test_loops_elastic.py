@@ -1,4 +1,4 @@
-"""The loops of elastic distances and of convolutions: each compiled one, for every instruction set, and each twin."""
+"""The loops of elastic distances, convolutions and signatures: those of every instruction set, and their twins."""
 
 import functools
 import itertools
@@ -222,3 +222,45 @@ def test_convolutions_are_the_bits_of_the_twin(loops_of):
         module.convolutions(found, *A, shapes, mix, biases, starts)
         loops.reference.convolutions(expected, *A, shapes, mix, biases, starts)
     np.testing.assert_array_equal(found, expected)
+
+
+# Signatures.
+
+
+def signature_by_definition(x, level):
+    """Return the iterated integrals as sums over all tuples of steps; r equal ones in a tuple count 1 / r! times."""
+    steps, values = np.diff(x.astype(float), axis=0), []
+    for m in range(1, level + 1):
+        tuples = list(itertools.combinations_with_replacement(range(len(steps)), m))
+        weights = [1.0 / math.prod(math.factorial(one.count(t)) for t in set(one)) for one in tuples]
+        for channels in itertools.product(range(x.shape[1]), repeat=m):
+            values.append(
+                sum(
+                    weight * math.prod(steps[t, c] for t, c in zip(one, channels, strict=True))
+                    for weight, one in zip(weights, tuples, strict=True)
+                )
+            )
+    return values
+
+
+@either
+@every_float
+@pytest.mark.parametrize(("channels", "level"), [(1, 4), (2, 4), (3, 3), (4, 2), (5, 1)])
+def test_signatures_by_their_definition(loops_of, channels, level, dtype):
+    A = series([0, 1, 2, 6, 3, 3, 4, 1, 5, 2], channels, dtype)
+    out = np.full((10, sum(channels**m for m in range(1, level + 1))), np.nan, dtype)
+    with chosen(loops_of) as module:
+        (loops.reference if loops_of == "reference" else module).signatures(out, *A, level)
+    expected = [signature_by_definition(x, level) for x in pieces(*A)]
+    np.testing.assert_allclose(out, expected, rtol=0, atol=100 * np.finfo(dtype).eps * np.abs(expected).max())
+
+
+@compiled
+def test_a_signature_is_the_same_whatever_series_are_beside_it(loops_of):
+    A = series([30, 12, 25, 7, 30, 1, 19, 22, 40, 3, 5, 28, 11, 9, 16, 33, 2, 21, 8], 2)
+    together, alone = np.empty((19, 14)), np.empty((19, 14))
+    with chosen(loops_of) as module:
+        module.signatures(together, *A, 3)
+        for row, x in zip(alone, pieces(*A), strict=True):
+            module.signatures(row[None], np.ascontiguousarray(x), np.array([0, len(x)]), 3)
+    np.testing.assert_array_equal(together, alone)

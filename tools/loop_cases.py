@@ -201,6 +201,9 @@ def series_and_sets(rng: np.random.Generator) -> Iterator[Case]:
             filters = [shapes, mix.reshape(3, channels), rng.normal(size=9).astype(dtype), starts([5, 0, 4])]
             given = [np.zeros((len(b) - 1, 9), dtype), B, b, *filters]
             yield "convolutions", given, after("convolutions", given, 0), 1e-5
+            for level in (1, 2, 4):
+                given = [np.zeros((len(b) - 1, sum(channels**m for m in range(1, level + 1))), dtype), B, b]
+                yield "signatures", [*given, order, level], after("signatures", [*given, level], 0), 1e-4
             logs = np.zeros(out.shape)
             expected = after("global_alignment", [logs, B, b, B, b, 0.3], 0)
             yield "global_alignment", [logs, B, b, B, b, order, 0.3, False], expected, 1e-4

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.nouns import OURS, Contender, SelfTimed
-from benchmarks.tasks.series import GRAM, SIGMA, SOFTNESS
+from benchmarks.tasks.series import GRAM, LEVEL, SIGMA, SOFTNESS, slopes
 from similitude.engines import current_engine
 
 
@@ -39,6 +39,27 @@ class Ours(Contender):
         from similitude.kernels import SoftDTW
 
         return SoftDTW(SOFTNESS).distances(X)
+
+    def erp(self, X):
+        from similitude.kernels import ERP
+
+        return ERP().distances(X)
+
+    def derivative_dtw(self, X):
+        from similitude.kernels import DTW, Derivative
+
+        return Derivative(DTW(SIGMA)).gram(X)
+
+    def signature(self, X):
+        from similitude.kernels import Signature, explicit_map
+
+        k = Signature(LEVEL, time=False, scales=np.ones(X.shape[2]), norms=np.full(LEVEL, LEVEL**-0.5))
+        return explicit_map(k, X)
+
+    def mean_of(self, X):
+        from similitude.kernels import Gaussian, MeanOf
+
+        return MeanOf(Gaussian(1.0)).gram(X)
 
     def series_convolutions(self, X, y, new, truth):
         from similitude.kernels import Convolutions, explicit_map
@@ -125,6 +146,12 @@ class Aeon(Contender):
     def twe(self, X):
         return self.library.twe_pairwise_distance(X[:, None, :], n_jobs=_threads())
 
+    def erp(self, X):
+        return self.library.erp_pairwise_distance(X[:, None, :], n_jobs=_threads())
+
+    def derivative_dtw(self, X):
+        return np.exp(-self.library.dtw_pairwise_distance(slopes(X)[:, None, :], n_jobs=_threads()) / SIGMA)
+
     def series_convolutions(self, X, y, new, truth):
         from aeon.transformations.collection.convolution_based import MiniRocket
         from sklearn.pipeline import make_pipeline
@@ -147,6 +174,38 @@ class TsLearn(Contender):
         from tslearn.metrics import cdist_soft_dtw
 
         return cdist_soft_dtw(X[:, :, None], gamma=SOFTNESS)
+
+
+class PairByPair(Contender):
+    """The mean of scikit-learn's kernel, one pair of samples after the other."""
+
+    name = "pair by pair"
+    packages = ("sklearn.metrics.pairwise",)
+    uses_threads = False
+
+    def mean_of(self, X):
+        K = np.empty((len(X), len(X)))
+        for i, x in enumerate(X):
+            for j in range(i + 1):
+                K[i, j] = K[j, i] = self.library.rbf_kernel(x, X[j], gamma=0.5).mean()
+        return K
+
+
+class PySigLib(Contender):
+    name = "pysiglib"
+    packages = ("pysiglib",)
+
+    def signature(self, X):
+        return self.library.sig(X, LEVEL, n_jobs=_threads())
+
+
+class IISignature(Contender):
+    name = "iisignature"
+    packages = ("iisignature",)
+    uses_threads = False
+
+    def signature(self, X):
+        return self.library.sig(X, LEVEL)
 
 
 def _threads() -> int:

@@ -17,6 +17,8 @@ SIGMA = 12.0
 GRAM = "one Gram matrix"
 SOFTNESS = 0.1
 """The gamma of soft time warping."""
+LEVEL = 4
+"""The highest level of signatures."""
 CHECKED = 4
 """Rows of a matrix that are compared with the truth."""
 
@@ -99,7 +101,7 @@ def alignment(data: Data) -> np.ndarray:
 def near(data: Data, result: Any, truth: Any) -> Check:
     """Compare some rows with the truth."""
     error = float(np.abs(np.asarray(result)[:CHECKED] - truth).max() / np.abs(truth).max())
-    return Check(error, f"error {error:.1e}", error < (1e-4 if data["X"].dtype == np.float32 else 1e-10))
+    return Check(error, f"error {error:.1e}", error < (1e-4 if data["X"][0].dtype == np.float32 else 1e-10))
 
 
 def both(bound: float, against: str, goal: float, where: str) -> tuple[Gate, ...]:
@@ -134,13 +136,20 @@ WARPING = Task(
 )
 
 
-def elastic(name: str, computes: str, peer: str, bound: float, step: Callable[..., np.ndarray]) -> Task:
-    """Return the task of an elastic distance, whose table has infinite borders."""
+def elastic(
+    name: str,
+    computes: str,
+    peer: str,
+    bound: float,
+    step: Callable[..., np.ndarray],
+    border: Callable[..., Any] = lambda X: np.inf,
+) -> Task:
+    """Return the task of an elastic distance; the border of its table is infinite, or follows from the entries."""
 
     def truth(data: Data) -> np.ndarray:
         X = np.asarray(data["X"], float)
         pairs = np.repeat(X[:CHECKED], len(X), axis=0), np.tile(X, (CHECKED, 1))
-        return filled_from_entries(*pairs, step).reshape(CHECKED, len(X))
+        return filled_from_entries(*pairs, step, border).reshape(CHECKED, len(X))
 
     return Task(
         name=name,
@@ -155,10 +164,12 @@ def elastic(name: str, computes: str, peer: str, bound: float, step: Callable[..
     )
 
 
-def filled_from_entries(X: np.ndarray, Z: np.ndarray, step: Callable[..., np.ndarray]) -> np.ndarray:
+def filled_from_entries(
+    X: np.ndarray, Z: np.ndarray, step: Callable[..., np.ndarray], border: Callable[..., Any]
+) -> np.ndarray:
     """Return the last cell of the table of every pair of rows; a cell follows from its neighbors and the entries."""
-    D = np.full((X.shape[1] + 1, Z.shape[1] + 1, len(X)), np.inf)
-    D[0, 0] = 0.0
+    D = np.zeros((X.shape[1] + 1, Z.shape[1] + 1, len(X)))
+    D[1:, 0], D[0, 1:] = border(X.T), border(Z.T)
     X, Z = (np.column_stack([np.zeros(len(one)), one]) for one in (X, Z))
     for i in range(1, X.shape[1]):
         for j in range(1, Z.shape[1]):
@@ -181,6 +192,14 @@ def _twe_step(both: Any, by_x: Any, by_z: Any, x: Any, before_x: Any, z: Any, be
     return np.minimum(np.minimum(matched, by_x + np.abs(x - before_x) + 1.001), by_z + np.abs(z - before_z) + 1.001)
 
 
+def _erp_step(both: Any, by_x: Any, by_z: Any, x: Any, _x: Any, z: Any, _z: Any, apart: int) -> np.ndarray:
+    return np.minimum(np.minimum(both + np.abs(x - z), by_x + np.abs(x)), by_z + np.abs(z))
+
+
+def _left_out(entries: np.ndarray) -> np.ndarray:
+    return np.abs(entries).cumsum(0)
+
+
 def _soft_step(both: Any, by_x: Any, by_z: Any, x: Any, _x: Any, z: Any, _z: Any, apart: int) -> np.ndarray:
     least = np.minimum(np.minimum(both, by_x), by_z)
     sums = sum(np.exp((least - cost) / SOFTNESS) for cost in (both, by_x, by_z))
@@ -190,7 +209,97 @@ def _soft_step(both: Any, by_x: Any, by_z: Any, x: Any, _x: Any, z: Any, _z: Any
 ELASTIC = (
     elastic("msm", "the move-split-merge distances of series with each other", "aeon", 3.0, _msm_step),
     elastic("twe", "the time warp edit distances of series with each other", "aeon", 50.0, _twe_step),
-    elastic("soft_dtw", "the soft time warping values of series with each other", "tslearn", 3.0, _soft_step),
+    elastic(
+        "erp", "the edit distances with real penalty of series with each other", "aeon", 20.0, _erp_step, _left_out
+    ),
+    elastic("soft_dtw", "the soft time warping values of series with each other", "tslearn", 8.0, _soft_step),
+)
+
+
+def slopes(X: np.ndarray) -> np.ndarray:
+    """Return the derivatives of Keogh and Pazzani, in NumPy; both ends repeat their neighbor."""
+    inner = (X[:, 1:-1] - X[:, :-2] + (X[:, 2:] - X[:, :-2]) / 2) / 2
+    return np.pad(inner, ((0, 0), (1, 1)), mode="edge")
+
+
+DERIVATIVE = Task(
+    name="derivative_dtw",
+    computes="the similarities by dynamic time warping of derivatives of series with each other",
+    operation="derivative_dtw",
+    datasets=lambda settings: [walks(settings.size(60, 20), dtype) for dtype in ("float64", "float32")],
+    check=near,
+    truth=lambda data: np.exp(-warping({"X": slopes(np.asarray(data["X"], float))}) / SIGMA),
+    gates=(faster(10.0, "aeon"),),
+    threads=(1,),
+    in_child=False,
+)
+
+
+def paths(n: int, channels: int, dtype: str) -> Dataset:
+    """Return random walks of several channels."""
+
+    def make(rng: np.random.Generator) -> Data:
+        return {"X": (rng.standard_normal((n, 150, channels)).cumsum(1) / np.sqrt(150)).astype(dtype)}
+
+    return Dataset(f"paths n={n} L=150 channels={channels} {dtype}", make)
+
+
+def iterated_integrals(data: Data) -> np.ndarray:
+    """Return some signatures, in NumPy and float64: after each step, their tensor product with exp of the step."""
+    found = []
+    for steps in np.diff(np.asarray(data["X"][:CHECKED], float), axis=1):
+        levels = [np.ones(1), *(np.zeros(steps.shape[1] ** m) for m in range(1, LEVEL + 1))]
+        for step in steps:
+            powers = [np.ones(1)]
+            for m in range(1, LEVEL + 1):
+                powers.append(np.kron(powers[-1], step) / m)
+            levels = [sum(np.kron(levels[m - j], powers[j]) for j in range(m + 1)) for m in range(LEVEL + 1)]
+        found.append(np.concatenate(levels[1:]))
+    return np.array(found)
+
+
+SIGNATURE = Task(
+    name="signature",
+    computes="the iterated integrals of series up to level 4",
+    operation="signature",
+    datasets=lambda settings: [
+        paths(settings.size(500, 60), channels, dtype)
+        for channels, dtype in ((2, "float64"), (6, "float64"), (2, "float32"))
+    ],
+    check=near,
+    truth=iterated_integrals,
+    gates=(at_most(2.0, "pysiglib", goal=1.0), faster(4.0, "iisignature")),
+    threads=(1,),
+    in_child=False,
+)
+
+
+def clouds(n: int, dtype: str) -> Dataset:
+    """Return samples of 20 to 60 vectors."""
+
+    def make(rng: np.random.Generator) -> Data:
+        return {"X": [rng.standard_normal((size, 4)).astype(dtype) for size in rng.integers(20, 61, n)]}
+
+    return Dataset(f"samples n={n} d=4 {dtype}", make)
+
+
+def mean_similarities(data: Data) -> np.ndarray:
+    """Return some rows of the means of the Gaussian kernel, in NumPy and float64."""
+    X = [np.asarray(one, float) for one in data["X"]]
+    squares = [[((x[:, None] - z) ** 2).sum(2) for z in X] for x in X[:CHECKED]]
+    return np.array([[np.exp(-0.5 * one).mean() for one in row] for row in squares])
+
+
+MEANS = Task(
+    name="mean_of",
+    computes="the means of the Gaussian kernel over pairs of elements of two samples, of samples with each other",
+    operation="mean_of",
+    datasets=lambda settings: [clouds(settings.size(150, 40), dtype) for dtype in ("float64", "float32")],
+    check=near,
+    truth=mean_similarities,
+    gates=(faster(15.0, "pair by pair"),),
+    threads=(1,),
+    in_child=False,
 )
 
 ALIGNMENT = Task(
@@ -237,7 +346,12 @@ CONVOLVED = Task(
     operation="series_convolutions",
     datasets=lambda settings: [split(name, settings) for name in (NAMES[1:3] if settings.quick else NAMES)],
     check=accuracy,
-    gates=(right(0.98, "GunPoint"), right(0.84, "ArrowHead"), right(0.95, "ItalyPowerDemand")),
+    gates=(
+        right(0.98, "GunPoint"),
+        right(0.84, "ArrowHead"),
+        right(0.95, "ItalyPowerDemand"),
+        at_most(1.2, "aeon", goal=1.0),
+    ),
     threads=(1,),
     in_child=False,
 )

@@ -188,6 +188,8 @@ template <class T> static Arrays run_numbers(const std::string &loop, Arrays a) 
         f.convolutions(out<T>(a[0]), series<T>(a, 1),
                        {a[3].as<std::int64_t>(), a[4].as<T>(), a[5].as<T>(), a[6].as<std::int64_t>(),
                         a[6].size() - 1});
+    else if (loop == "signatures")
+        f.signatures(out<T>(a[0]), series<T>(a, 1), a[3].as<std::int64_t>(), static_cast<std::size_t>(a[4].whole()));
     else if (loop == "smo") {
         f.smo(in<T>(a[0]), a[1].as<double>(), a[2].as<double>(), a[3].as<double>(),
               a[4].as<double>(), a[5].number(), static_cast<std::size_t>(a[6].whole()), a[7].whole() != 0);

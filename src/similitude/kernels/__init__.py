@@ -7,7 +7,7 @@ from similitude.kernels.automatic import suggestion as suggestion
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, RandomWalk, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
 from similitude.kernels.samples import MeanOf
-from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, SoftDTW
+from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, Signature, SoftDTW
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
 from similitude.kernels.strings import (
     Aligned,
@@ -70,6 +70,7 @@ __all__ = [
     "SharesAny",
     "ShortestPath",
     "Sigmoid",
+    "Signature",
     "SoftDTW",
     "Spectrum",
     "Subsequence",

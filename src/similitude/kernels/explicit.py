@@ -20,7 +20,7 @@ from similitude.compute import check_objects, is_sparse, itemsize, rows
 from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs import Graphlet, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
 from similitude.kernels.ragged import ragged_rows
-from similitude.kernels.series import Convolutions
+from similitude.kernels.series import Convolutions, Signature
 from similitude.kernels.sets import Intersection
 from similitude.kernels.strings import Gapped, Mismatch, Spectrum, Words
 from similitude.kernels.vectors import Cosine, Gaussian, Linear, Polynomial
@@ -86,7 +86,8 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     kernel : Similarity
         Linear, Cosine, Polynomial, Gaussian, or made of these by sums, products, integer powers, exp, factors and
         constants >= 0, normalization and pullback. Also Spectrum, Gapped, Mismatch, Words of strings, WeisfeilerLehman,
-        WeisfeilerLehmanAssignment, ShortestPath, Graphlet of graphs, Convolutions of series and Intersection of sets.
+        WeisfeilerLehmanAssignment, ShortestPath, Graphlet of graphs, Convolutions, Signature of series and Intersection
+        of sets.
     X : sequence of vectors, strings, graphs, series or sets
         Or the objects that a pulled-back kernel takes.
     degree : int, optional
@@ -206,6 +207,7 @@ _RULES: dict[type, Callable[..., _Map]] = {
     **dict.fromkeys((Linear, Spectrum, Gapped, Mismatch, Words, Intersection), lambda k, degree, F: F),
     **dict.fromkeys((WeisfeilerLehman, WeisfeilerLehmanAssignment, ShortestPath), lambda k, degree, F: F),
     **dict.fromkeys((Graphlet, Convolutions), lambda k, degree, F: F.then(lambda A: A, k.width)),
+    Signature: lambda k, degree, F: F.then(lambda A: A, k.width(F.width)),
     Cosine: lambda k, degree, F: F.then(_unit),
     Polynomial: lambda k, degree, F: F.then(lambda A: A * sqrt(k.scale)).plus(k.coef0).power(int(k.degree)),
     Gaussian: lambda k, degree, F: F.then(lambda A: A * (1 / float(k.sigma))).power(degree, True, True),

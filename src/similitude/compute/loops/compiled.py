@@ -308,6 +308,13 @@ def self_alignment(A: Any, a: Any, scale: float) -> Array:
 
 convolutions = checked(_compiled.convolutions)
 
+
+@checked
+def signatures(out: Any, A: Any, a: Any, level: int) -> None:
+    """See `reference.series.signatures`."""
+    _compiled.signatures(out, A, a, _by_length(a), level)
+
+
 # Sets and tables.
 
 common_bits = checked(_compiled.common_bits)

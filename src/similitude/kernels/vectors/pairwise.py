@@ -289,7 +289,7 @@ def median_distance(
     upper = np.triu_indices(len(weight), k=1)
     values = as_numpy(distances(A, A)).astype(float)[upper]
     copies = np.maximum(weight * (weight - 1) / 2, 0.0)
-    return _weighted_median(np.append(values, 0.0), np.append(weight[upper[0]] * weight[upper[1]], copies.sum()))
+    return weighted_median(np.append(values, 0.0), np.append(weight[upper[0]] * weight[upper[1]], copies.sum()))
 
 
 def checked_weights(sample_weight: Any, n: int) -> np.ndarray:
@@ -303,8 +303,8 @@ def checked_weights(sample_weight: Any, n: int) -> np.ndarray:
     return weight
 
 
-def _weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
-    """Return the weighted median of distances, or a positive number in its place."""
+def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
+    """Return the weighted median of numbers >= 0; the mean of the positive ones if it is 0, 1 if all are."""
     values, weight = values[weight > 0], weight[weight > 0]
     if not values.any():
         return 1.0

@@ -52,6 +52,14 @@ static void convolutions(const Out<T> &result, const In<T> &A, const Starts &a, 
     functions<T>().convolutions(to, rows, filters);
 }
 
+template <class T>
+static void signatures(const Out<T> &result, const In<T> &A, const Starts &a, const Starts &order, std::size_t level) {
+    const Series<T> rows = series<T>(A, a);
+    const Matrix<T> to = out<T>(result);
+    nb::gil_scoped_release release;
+    functions<T>().signatures(to, rows, order.data(), level);
+}
+
 template <class T> static void define(nb::module_ &m) {
     using nb::arg;
     m.def("dtw", &dtw<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(), arg("B").noconvert(),
@@ -66,6 +74,8 @@ template <class T> static void define(nb::module_ &m) {
           arg("radius"), arg("fraction"), arg("half"));
     m.def("convolutions", &convolutions<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(),
           arg("shapes").noconvert(), arg("mix").noconvert(), arg("biases").noconvert(), arg("starts").noconvert());
+    m.def("signatures", &signatures<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(),
+          arg("order").noconvert(), arg("level"));
 }
 
 void define_series(nb::module_ &m) {

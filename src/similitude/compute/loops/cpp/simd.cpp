@@ -10,6 +10,7 @@
 #include "rows.hpp"
 #include "scored.hpp"
 #include "sets.hpp"
+#include "signatures.hpp"
 #include "smo.hpp"
 #include "sparse_sums.hpp"
 #include "subsequences.hpp"
@@ -89,6 +90,7 @@ template <class T> constexpr Functions<T> functions() {
             &self_alignment<T>,
             &elastic<T>,
             &convolutions<T>,
+            &signatures<T>,
             &hadamard<T>,
             &cos_sin<T>,
             &smo<T>,

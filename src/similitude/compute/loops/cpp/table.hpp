@@ -115,6 +115,7 @@ template <class T> struct Functions {
     void (*elastic)(Matrix<T> out, Series<T> A, Series<T> B, const std::int64_t *order, Elastic kind, double p,
                     double q, Band band, bool half);
     void (*convolutions)(Matrix<T> out, Series<T> A, Filters<T> filters);
+    void (*signatures)(Matrix<T> out, Series<T> A, const std::int64_t *order, std::size_t level);
     void (*hadamard)(Matrix<T> values, Matrix<const T> signs, std::size_t size);
     void (*cos_sin)(Matrix<T> turns, Matrix<T> sines, double scale);
     std::size_t (*smo)(Matrix<const T> K, double *u, double *beta, const double *low, const double *high,

@@ -363,6 +363,14 @@ def _convolutions(out: Any, A: Any, a: Any, shapes: Any, mix: Any, biases: Any, 
     require((shapes[:, 1] >= 1).all(), "a dilation is at least 1")
 
 
+def _signatures(out: Any, A: Any, a: Any, level: Any) -> None:
+    out_matrix("out", out, *FLOAT32_OR_64)
+    _series(A, a, out.dtype)
+    whole("level", level, 1, 63)
+    width = sum(A.shape[1] ** m for m in range(1, int(level) + 1))
+    require(out.shape == (len(a) - 1, width), "one row of out for each series, one column for each tuple of channels")
+
+
 OF_OBJECTS: dict[str, Callable[..., None]] = {
     "best_alignment": _best_alignment,
     "convolutions": _convolutions,
@@ -381,6 +389,7 @@ OF_OBJECTS: dict[str, Callable[..., None]] = {
     "set_bits": _set_bits,
     "shared_features": _shared_features,
     "shortest_paths": _shortest_paths,
+    "signatures": _signatures,
     "subsequences": _subsequences,
     "sum_alignments": _sum_alignments,
     "soft_dtw": _elastic("gamma", positive=True),

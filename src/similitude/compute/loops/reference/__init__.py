@@ -9,7 +9,7 @@ from similitude.compute.loops.reference.graphs import (
     weisfeiler_lehman,
 )
 from similitude.compute.loops.reference.matrices import cos_sin, hadamard, mirror, worst_triple
-from similitude.compute.loops.reference.series import convolutions, dtw, global_alignment, self_alignment
+from similitude.compute.loops.reference.series import convolutions, dtw, global_alignment, self_alignment, signatures
 from similitude.compute.loops.reference.sets import common_bits, count_bits, of_shared, shared_bits
 from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, pick, smo
 from similitude.compute.loops.reference.strings import (
@@ -67,6 +67,7 @@ __all__ = [
     "shared_bits",
     "shared_features",
     "shortest_paths",
+    "signatures",
     "smo",
     "soft_dtw",
     "sparse_dense_products",

@@ -1,4 +1,4 @@
-"""Loops over time series: dynamic time warping and global alignment.
+"""Loops over time series: dynamic time warping, global alignment, convolutions and signatures.
 
 Collections of series are given as ``A, a``: an array of shape (times of all series, channels), and the starts of the
 series; series i has the rows ``a[i]`` to ``a[i + 1]``.
@@ -140,6 +140,31 @@ def convolved(x: Array, kernel: int, dilation: int, padded: bool, mix: Array) ->
     values: Array = ((three + three) + three) - sum(shifted[1:], start=shifted[0])
     edge = 4 * step
     return values if padded or 2 * edge >= n else values[edge : n - edge]
+
+
+@checked
+def signatures(out: Array, A: Array, a: Array, level: int) -> None:
+    """Write the signatures of series, levels 1 to `level` one after the other, each in lexicographic order.
+
+    Level m holds the iterated integrals along the lines between neighboring times, one for each m-tuple of channels. By
+    Chen's identity a step x multiplies the signature by exp(x) = 1 + x + x ⊗ x / 2! + …; a series without a step has
+    zeros.
+
+    >>> out = np.empty((1, 6))
+    >>> signatures(out, np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 2.0]]), np.array([0, 3]), 2)
+    >>> out
+    array([[1. , 2. , 0.5, 2. , 0. , 2. ]])
+    """
+    d = A.shape[1]
+    for i, (begin, end) in enumerate(itertools.pairwise(a)):
+        levels = [np.ones(1, A.dtype), *(np.zeros(d**m, A.dtype) for m in range(1, level + 1))]
+        for x in np.diff(A[begin:end], axis=0):
+            powers = [np.ones(1, A.dtype)]
+            for m in range(1, level + 1):
+                powers.append(np.multiply.outer(powers[-1], x).ravel() / A.dtype.type(m))
+            for m in range(level, 0, -1):
+                levels[m] += sum(np.multiply.outer(levels[m - j], powers[j]).ravel() for j in range(1, m + 1))
+        out[i] = np.concatenate(levels[1:])
 
 
 def pairs_of_series(A: Array, a: Array, B: Array, b: Array) -> Iterator[tuple[int, int, Array, Array]]:
