@@ -16,7 +16,7 @@ rng = np.random.default_rng(0)
 @pytest.fixture(scope="module")
 def rare():
     X, y = make_classification(3000, 8, weights=[0.97], n_informative=4, flip_y=0.0, random_state=3)
-    return X[:700], y[:700], X[1000:], y[1000:]
+    return X[:500], y[:500], X[1000:], y[1000:]
 
 
 def test_a_class_is_rare_below_five_percent_and_half_of_an_even_share():
@@ -49,7 +49,7 @@ def test_rare_classes_are_weighed_and_probabilities_calibrated(rare, similarity)
     model = SimilarityClassifier(similarity, random_state=0).fit(X, y)
     assert "% of the rows" in model.notes_[-1]
     chances = model.predict_proba(new)[:, 1]
-    assert abs(chances.mean() - truth.mean()) < 0.012
+    assert abs(chances.mean() - truth.mean()) < 0.015
     assert log_loss(truth, chances) < log_loss(truth, plain.predict_proba(new)[:, 1]) + 0.005
     assert roc_auc_score(truth, chances) > roc_auc_score(truth, plain.decision_function(new)) - 0.01
     assert ((chances >= 0.5) == (model.predict(new) == 1)).all()

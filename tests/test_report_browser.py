@@ -181,9 +181,8 @@ def visible_rows(page):
 @pytest.mark.parametrize(
     ("name", "width"),
     [
-        ("strings", 1280),
         ("table", 360),
-        *[pytest.param(*one, marks=pytest.mark.deep) for one in (("strings", 360), ("table", 1280))],
+        *[pytest.param(*one, marks=pytest.mark.deep) for one in (("strings", 360), ("strings", 1280), ("table", 1280))],
         *[pytest.param(name, 360, marks=pytest.mark.deep) for name in ("function", "graphs")],
     ],
 )
