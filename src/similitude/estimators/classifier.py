@@ -295,7 +295,10 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Fit to rows in memory; if a class is rare, also with balanced classes, and keep the better fit."""
         judge = self._fitted(X, Y, weights, sample_weight, labels, sampling)
         counted = not self._precomputed and any(is_counted(k) for k in self._similarities())
-        if not self._shifts_scores or counted:
+        if not self._shifts_scores:
+            return judge
+        if counted:
+            self.notes_.append("a class is rare: scores are shifted so that probabilities agree with the frequencies")
             return judge
         first = self.__dict__.copy()
         totals = np.bincount(labels, weights, minlength=len(self.classes_))
@@ -317,11 +320,6 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Return the weights of rows before they were multiplied by those of the classes."""
         each = self.class_weight_[numbers]
         return np.divide(weights, each, out=np.zeros(len(weights)), where=each > 0)
-
-    @property
-    def _is_weighted_automatically(self) -> bool:
-        automatic = isinstance(self.class_weight, str) and self.class_weight == "auto"
-        return automatic and bool((self.class_weight_ != 1.0).any())
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray

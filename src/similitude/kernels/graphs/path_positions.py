@@ -125,7 +125,9 @@ def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, reached: Reached,
 def _positions(reached: Reached) -> tuple[np.ndarray, ...]:
     """Return nodes, columns and counts: of each place, by the number of edges that paths to it can be continued by."""
     nodes, distance, before, after = reached.nodes, reached.distance, reached.before, reached.after
-    onward: Any = (distance >= 0).astype(np.float64)  # the ways to continue a path by so many edges
+    onward: Any = (distance >= 0).astype(
+        np.float64
+    )  # how often a shortest path to each place continues by `length` edges
     first, found = int(nodes[0]), []
     for length in range(int(distance.max()) + 1):
         at = np.flatnonzero((onward > 0) & (distance <= length))

@@ -72,7 +72,7 @@ class Signature(SeriesSimilarity):
         self.norms = norms
 
     def width(self, channels: int) -> int:
-        """Return the number of features of series of so many channels, or of those that the scales are for."""
+        """Return the number of features for a number of channels; once resolved, for the number of scales."""
         return sum(self._sizes(channels if self.scales is None else len(self.scales)))
 
     def check_params(self) -> None:
