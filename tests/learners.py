@@ -15,6 +15,8 @@ from similitude.learners import (
     KernelSVR,
     KreinSVC,
     MarginPerceptron,
+    OnlineKernelClassifier,
+    OnlineKernelRegressor,
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
@@ -39,11 +41,13 @@ CLASSIFIERS = [
     AlignmentVote(),
     WeakSimilarityVote(random_state=1),
     SimilarityOrdinalClassifier(),
+    OnlineKernelClassifier(budget=50),
 ]
 REGRESSORS = [
     SimilarityRegressor(),
     KernelSVR(),
     KernelRanker(),
+    OnlineKernelRegressor(budget=50),
     RepresenterRegressor(),
     KernelRidge(),
     SimilarityKNeighborsRegressor(n_neighbors=3),

@@ -62,6 +62,8 @@ from similitude.learners import (
     KernelSVR,
     KreinSVC,
     MarginPerceptron,
+    OnlineKernelClassifier,
+    OnlineKernelRegressor,
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
@@ -252,6 +254,8 @@ def learners():
     yield RepresenterRegressor(loss=(quartic, quartic_slope)).fit(X, Y)
     yield KernelRidge(lam="auto").fit(X, Y)
     yield KernelRanker(lam=0.1).fit(X, Y)
+    yield OnlineKernelClassifier(budget=10).fit(X, THREE)
+    yield OnlineKernelRegressor(budget=10).fit(X, Y)
     yield KernelRidge(lam=[0.1, 1.0], fit_intercept=False).fit(X, np.stack([Y, -Y], axis=1))
     yield KernelRidgeClassifier().fit(X, THREE)
     yield SimilarityKNeighborsClassifier(n_neighbors=3).fit(X, THREE)

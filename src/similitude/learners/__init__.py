@@ -1,6 +1,7 @@
 """Learners: scikit-learn estimators on a kernel or a similarity, for objects of any kind.
 
-Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), support vector machines (``KernelSVC``, ``KreinSVC``,
+Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), streams with a bounded number of kept objects
+(``OnlineKernelClassifier``, ``OnlineKernelRegressor``), support vector machines (``KernelSVC``, ``KreinSVC``,
 ``KernelSVR``, ``KernelSGDSVC``), a linear separator without errors (``SeparatorLP``), regularized risk minimization
 with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
 ``KernelRidgeClassifier``), orders of objects (``KernelRanker``), nearest neighbors
@@ -11,6 +12,7 @@ similarities that are not kernels.
 
 from similitude.learners.clusters import KernelKMeans
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
+from similitude.learners.online import OnlineKernelClassifier, OnlineKernelRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.ranking import KernelRanker
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
@@ -34,6 +36,8 @@ __all__ = [
     "KreinSVC",
     "MarginPerceptron",
     "MistakeBound",
+    "OnlineKernelClassifier",
+    "OnlineKernelRegressor",
     "RepresenterClassifier",
     "RepresenterRegressor",
     "SeparatorLP",

@@ -45,8 +45,9 @@ kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gappe
 kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRanker KernelRidge KernelRidgeClassifier KernelSGDSVC
-    KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound RepresenterClassifier RepresenterRegressor SeparatorLP
-    SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityVote WeakSimilarityVote
+    KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound OnlineKernelClassifier OnlineKernelRegressor
+    RepresenterClassifier RepresenterRegressor SeparatorLP SimilarityKNeighborsClassifier
+    SimilarityKNeighborsRegressor SimilarityVote WeakSimilarityVote
 learners.neighbor_search: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.largest_margin: LargestMargin
