@@ -17,11 +17,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="module")
 def quick_reports():
-    """Reports compare with boosting of five trees, not a hundred, and repeat the folds of few examples twice, not five
+    """Reports compare with boosting of two trees, not a hundred, and repeat the folds of few examples twice, not five
     times: both would take most of their time.
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("similitude.report.findings.baselines.MAX_TREES", 5)
+        patched.setattr("similitude.report.findings.baselines.MAX_TREES", 2)
         patched.setattr("similitude.report.findings.held_out.REPEATS", 2)
         yield
 
