@@ -34,6 +34,13 @@ def unjudged():
 
 
 @pytest.fixture
+def unlearned(monkeypatch):
+    """The automatic choice compares kernels as they are, and learns no metric: for tests of something else."""
+    monkeypatch.setattr("similitude.kernel_learning.auto.UNPREDICTABLE", 0.0)
+    monkeypatch.setattr("similitude.kernel_learning.auto.MOST_RANKED", 0)
+
+
+@pytest.fixture
 def few_penalties(monkeypatch):
     """Losses that are minimized step by step choose among three penalties, not ten, of which the smallest take long."""
     monkeypatch.setattr("similitude.linear.penalty_choice.L2_PENALTIES", np.array([10.0, 0.1, 1e-3]))
