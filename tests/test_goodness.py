@@ -569,7 +569,7 @@ def test_the_scale_is_said_and_nothing_is_clipped():
 
 
 def test_seeds():
-    X, y = blobs(60)
+    X, y = blobs(40)
     one, again, other = (assess("gaussian", X, y, random_state=seed).to_dict() for seed in (1, 1, 2))
     assert one == again != other
     assert one["weak"] == other["weak"]
