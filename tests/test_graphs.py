@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from grids import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
@@ -291,6 +292,7 @@ def test_order_of_nodes_does_not_matter(k, graph, data):
 
 
 @with_walks
+@examples(7)
 @given(batch=batches)
 def test_gram_is_pairs(k, batch):
     K = k.gram(batch)
