@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from grids import thin
 from hypothesis import given
 from hypothesis import strategies as st
 from market import KINDS, SAMPLE, shared_letters
@@ -83,8 +84,7 @@ def test_on_few_points_it_comes_close_to_the_best_of_all_partitions(seed):
     assert best - 1e-9 <= model.inertia_ <= 1.2 * best
 
 
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("seed", "weighted"), thin(range(5), [True, False]))
 def test_the_objective_never_grows(seed, weighted):
     points = np.random.default_rng(seed).standard_normal((300, 4))
     weights = np.random.default_rng(seed).uniform(0, 3, 300) if weighted else np.ones(300)
