@@ -141,7 +141,7 @@ def test_narrow_time_warping_is_a_power():
 def test_matrices_of_members_follow_from_those_of_their_parts():
     from similitude.compute.engines import LocalEngine
 
-    X = ["".join(rng.choice(list("ACGT"), 1 + i % 12)) for i in range(25)]
+    X = ["".join(rng.choice(list("ACGT"), 5 + i % 12)) for i in range(25)]
     members = (0.5 * Spectrum(3).normalized() + 0.5 * Edit(), Spectrum(3).normalized(), Edit())
     for one in Family.of(members, X, np.arange(25), 0, LocalEngine(threads=1)).tried:
         np.testing.assert_allclose(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from similitude.compute import as_objects
 from similitude.kernels.automatic.kinds import kind_of_objects
 from similitude.kernels.automatic.records import LOOKED_AT, RecordColumn, composed_columns
@@ -15,7 +17,7 @@ from similitude.kernels.sets import Intersection, Jaccard
 from similitude.kernels.strings import Edit, Gapped, Spectrum, Words
 from similitude.kernels.tables import Columns, Equal, OrMissing, Tabular
 from similitude.kernels.vectors import Gaussian
-from similitude.similarity import BOUNDED, Similarity
+from similitude.similarity import BOUNDED, Similarity, Sum
 
 FEW_LETTERS = 8
 """Size of an alphabet up to which gapped windows are long, as for DNA."""
@@ -25,6 +27,10 @@ SHORT_SERIES = 200
 
 SHORT_STRING = 20
 """Mean length up to which edits are tried."""
+
+PAIR_BUDGET = 36_000
+"""Product of the mean size of objects, the square of the number of rows and the costs of pairs that costly similarities
+are tried on, for each row that there is: it makes them take about as long as the others."""
 
 
 def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
@@ -49,6 +55,31 @@ def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
         columns = {name: _of_column(one) for name, one in composed_columns(X).items()}
         return Columns(columns), Columns(columns, how="product")
     return (Tabular(Gaussian()) if kind == "table" else Gaussian(),)
+
+
+def pair_cost(k: Similarity) -> float:
+    """Return how much the square of the size of objects costs for one pair, relative to time warping; 0 if little.
+
+    >>> pair_cost(DTW()), pair_cost(0.5 * GlobalAlignment() + 0.5 * Convolutions()), pair_cost(Convolutions())
+    (1.0, 6.0, 0.0)
+    """
+    if isinstance(k, GlobalAlignment):
+        return 6.0
+    return 1.0 if isinstance(k, DTW) else max(map(pair_cost, k.parts()), default=0.0)
+
+
+def pilot_rows(members: Sequence[Similarity], X: Any) -> int:
+    """Return how many of some objects costly members of a family are tried on: fewer if the objects are large.
+
+    >>> pilot_rows((DTW(), Convolutions()), [np.zeros(1000)] * 100)
+    60
+    """
+    cost = sum(pair_cost(k) for k in members if not isinstance(k, Sum))  # parts of sums are members too
+    n = len(X)
+    if not cost:
+        return n
+    size = sum(map(len, as_objects(X))) / n
+    return min(n, int(np.sqrt(PAIR_BUDGET * n / (max(size, 1.0) * cost))))
 
 
 def default_similarity(X: Any, kind: str | None = None) -> Similarity:
