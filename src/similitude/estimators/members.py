@@ -32,6 +32,9 @@ NARROWER = (0.25,)
 CLEARLY = 2.0
 """Number of standard deviations from which on a column is taken to be aligned with the targets."""
 
+ROUNDED = 1e-5
+"""Relative difference up to which similarities may be equal but for rounding."""
+
 CONSTANT = 1e-20
 """Mean square of the centered values of a kernel up to which it is constant, but for rounding."""
 
@@ -159,10 +162,10 @@ class Family(Similarity):
             affordable = [k for k in members if matrices.n_pilot >= FEWEST_TO_CHOOSE_BY or not pair_cost(k)]
             tried = [one for k in affordable for one in matrices.tried(k)]
             encoding = matrices.first_encoding(members[0])
-        _, first = np.unique(groups_of_equals(encoding, np.arange(len(rows))), return_index=True)
-        if len(first) < len(rows):
-            tried = [one.among(first) for one in tried]
-        return cls(members, rows[first], tried)
+        different = different_rows(encoding, tried[0].products)
+        if len(different) < len(rows):
+            tried = [one.among(different) for one in tried]
+        return cls(members, rows[different], tried)
 
     @property
     def objects(self) -> str:  # type: ignore[override]
@@ -212,6 +215,19 @@ class Family(Similarity):
         if costly:
             (best,) = found.best([best, *costly], len(costly[0].products), 1)
         return MemberChoice(best.similarity, len(rows), tuple(found.made), best.resolved)
+
+
+def different_rows(A: Encoding, K: np.ndarray) -> np.ndarray:
+    """Return the first of each set of equal rows; K is a kernel of them, and tells which ones may be equal.
+
+    >>> different_rows(["a", "b", "a"], np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1.0]]))
+    array([0, 1])
+    """
+    near = np.isclose(K, K.diagonal()[:, None], rtol=ROUNDED)
+    np.fill_diagonal(near, False)
+    some = np.flatnonzero(near.any(axis=1))
+    _, first = np.unique(groups_of_equals(A, some), return_index=True) if len(some) else (some, some)
+    return np.delete(np.arange(len(K)), np.delete(some, first))
 
 
 def _can_choose(Y: np.ndarray) -> bool:

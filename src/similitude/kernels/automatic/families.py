@@ -28,7 +28,7 @@ SHORT_SERIES = 200
 SHORT_STRING = 20
 """Mean length up to which edits are tried."""
 
-PAIR_BUDGET = 36_000
+PAIR_BUDGET = 24_000
 """Product of the mean size of objects, the square of the number of rows and the costs of pairs that costly similarities
 are tried on, for each row that there is: it makes them take about as long as the others."""
 
@@ -72,7 +72,7 @@ def pilot_rows(members: Sequence[Similarity], X: Any) -> int:
     """Return how many of some objects costly members of a family are tried on: fewer if the objects are large.
 
     >>> pilot_rows((DTW(), Convolutions()), [np.zeros(1000)] * 100)
-    60
+    48
     """
     cost = sum(pair_cost(k) for k in members if not isinstance(k, Sum))  # parts of sums are members too
     n = len(X)
