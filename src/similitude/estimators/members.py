@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from similitude.compute import Encoding, take
+from similitude.compute import rows as encoded_rows
 from similitude.compute.engines import Engine
 from similitude.estimators.rows import groups_of_equals
 from similitude.similarity import SYMMETRIC, Normalized, Scaled, Similarity, Sum
@@ -156,13 +158,14 @@ class Family(Similarity):
 
         objects = take(X, rows)
         if all(isinstance(k, Columns) for k in members):
-            tried, encoding = _columns_tried(members, objects, random_state, engine)
+            tried, A = _columns_tried(members, objects, random_state, engine)
+            encode: Callable[[np.ndarray], Encoding] = partial(encoded_rows, A)
         else:
             matrices = _Matrices(members, objects, random_state, engine)
             affordable = [k for k in members if matrices.n_pilot >= FEWEST_TO_CHOOSE_BY or not pair_cost(k)]
             tried = [one for k in affordable for one in matrices.tried(k)]
-            encoding = matrices.first_encoding(members[0])
-        different = different_rows(encoding, tried[0].products)
+            encode = matrices.encoded
+        different = different_rows(encode, tried[0].products)
         if len(different) < len(rows):
             tried = [one.among(different) for one in tried]
         return cls(members, rows[different], tried)
@@ -217,22 +220,26 @@ class Family(Similarity):
         return MemberChoice(best.similarity, len(rows), tuple(found.made), best.resolved)
 
 
-def different_rows(A: Encoding, K: np.ndarray) -> np.ndarray:
-    """Return the first of each set of equal rows; K is a kernel of them, and tells which ones may be equal.
+def different_rows(encode: Callable[[np.ndarray], Encoding], K: np.ndarray) -> np.ndarray:
+    """Return the first of each set of equal rows, given what encodes some of them.
 
-    >>> different_rows(["a", "b", "a"], np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1.0]]))
+    K is a kernel of all rows, and tells which ones may be equal.
+
+    >>> different_rows(np.array([[2.0], [3.0], [2.0]]).__getitem__, np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1.0]]))
     array([0, 1])
     """
     near = np.isclose(K, K.diagonal()[:, None], rtol=ROUNDED)
     np.fill_diagonal(near, False)
     some = np.flatnonzero(near.any(axis=1))
-    _, first = np.unique(groups_of_equals(A, some), return_index=True) if len(some) else (some, some)
+    if not len(some):
+        return np.arange(len(K))
+    _, first = np.unique(groups_of_equals(encode(some), np.arange(len(some))), return_index=True)
     return np.delete(np.arange(len(K)), np.delete(some, first))
 
 
 def _can_choose(Y: np.ndarray) -> bool:
     """Tell whether there are enough targets, and not all of them the same."""
-    return len(Y) >= FEWEST_TO_CHOOSE_BY and bool((Y != Y[:1]).any())
+    return len(Y) >= FEWEST_TO_CHOOSE_BY and bool((Y[:1] != Y).any())
 
 
 class _Comparisons:
@@ -285,9 +292,13 @@ class _Matrices:
             self.known[repr(k)] = _Leaf(resolved, A, K)
         return self.known[repr(k)]
 
-    def first_encoding(self, k: Similarity) -> Encoding:
-        """Return the objects as the first similarity that k is made of encodes them."""
-        return self.first_encoding(k.parts()[0]) if isinstance(k, MADE_OF_OTHERS) else self.leaf(k).encoding
+    def encoded(self, which: np.ndarray) -> Encoding:
+        """Return some objects as every similarity that is not made of others encodes them."""
+        few = take(self.objects, which)
+        return tuple(
+            encoded_rows(one.encoding, which) if len(one.K) == len(self.objects) else one.resolved.encode(few)
+            for one in self.known.values()
+        )
 
     def of(self, k: Similarity) -> tuple[Similarity, np.ndarray]:
         """Return k resolved, and its matrix; those of sums, multiples and normalized ones follow from their parts'."""

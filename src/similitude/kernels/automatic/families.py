@@ -11,7 +11,13 @@ import numpy as np
 from similitude.compute import as_objects
 from similitude.kernels.automatic.kinds import kind_of_objects
 from similitude.kernels.automatic.records import LOOKED_AT, RecordColumn, composed_columns
-from similitude.kernels.graphs import ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
+from similitude.kernels.graphs import (
+    ShortestPath,
+    WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanEdges,
+    parse_graphs,
+)
 from similitude.kernels.series import DTW, Convolutions, Derivative, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard
 from similitude.kernels.strings import Edit, Gapped, Spectrum, Words
@@ -46,15 +52,33 @@ def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
     if kind == "series":
         return _of_series(list(islice(as_objects(X), LOOKED_AT)))
     if kind == "graphs":
-        deep, deeper = (WeisfeilerLehmanAssignment(depth).normalized() for depth in (3, 5))
-        paths = ShortestPath().normalized()
-        return deep, deeper, 0.5 * deep + 0.5 * paths, paths, WeisfeilerLehman(3).normalized()
+        return _of_graphs(list(islice(as_objects(X), LOOKED_AT)))
     if kind == "sets":
         return Jaccard(), Intersection(weights="idf").normalized()
     if kind == "records":
         columns = {name: _of_column(one) for name, one in composed_columns(X).items()}
         return Columns(columns), Columns(columns, how="product")
     return (Tabular(Gaussian()) if kind == "table" else Gaussian(),)
+
+
+def kind_in_words(kind: str, members: Sequence[Similarity]) -> str:
+    """Return the kind of objects, for graphs with what members of their family compare beside labels.
+
+    >>> kind_in_words("graphs", family_of("graphs", [([(0, 1)], None, None, [0.5, 1.5])]))
+    'graphs with attributes of nodes'
+    """
+    compared = [_of_attributes(k) for k in members]
+    found = [what for what in ("nodes", "edges") if what in compared]
+    return f"{kind} with attributes of {' and '.join(found)}" if found else kind
+
+
+def _of_attributes(k: Similarity) -> str | None:
+    """Return "nodes" or "edges" if a similarity, or one that it is made of, compares their attributes."""
+    if isinstance(k, WeisfeilerLehmanEdges):
+        return "edges"
+    if isinstance(k, WeisfeilerLehman) and k.attributes is not None:
+        return "nodes"
+    return next((what for part in k.parts() if (what := _of_attributes(part)) is not None), None)
 
 
 def pair_cost(k: Similarity) -> float:
@@ -65,6 +89,8 @@ def pair_cost(k: Similarity) -> float:
     """
     if isinstance(k, GlobalAlignment):
         return 6.0
+    if _of_attributes(k) is not None:
+        return 10.0
     return 1.0 if isinstance(k, DTW) else max(map(pair_cost, k.parts()), default=0.0)
 
 
@@ -78,7 +104,8 @@ def pilot_rows(members: Sequence[Similarity], X: Any) -> int:
     n = len(X)
     if not cost:
         return n
-    size = sum(map(len, as_objects(X))) / n
+    graphs = members[0].objects == "graphs"
+    size = sum(one.nodes for one in parse_graphs(X)) / n if graphs else sum(map(len, as_objects(X))) / n
     return min(n, int(np.sqrt(PAIR_BUDGET * n / (max(size, 1.0) * cost))))
 
 
@@ -98,6 +125,23 @@ def _of_series(some: Sequence[Any]) -> tuple[Similarity, ...]:
         return convolutions, *warping
     alignments = GlobalAlignment()
     return convolutions, alignments, 0.5 * alignments + 0.5 * convolutions.normalized(), *warping
+
+
+def _of_graphs(some: Sequence[Any]) -> tuple[Similarity, ...]:
+    """Return similarities by labels and structure, and by attributes where all nodes or all edges have some."""
+    deep, deeper = (WeisfeilerLehmanAssignment(depth).normalized() for depth in (3, 5))
+    paths = ShortestPath().normalized()
+    members = [deep, deeper, 0.5 * deep + 0.5 * paths, paths, WeisfeilerLehman(3).normalized()]
+    parts = parse_graphs(some)
+    nodes = [one.attributes is not None for one in parts if one.nodes]
+    edges = [one.edge_attributes is not None for one in parts if len(one.ends)]
+    if nodes and all(nodes):
+        vectors = WeisfeilerLehman(1, attributes=Gaussian()).normalized()
+        members += [vectors, 0.5 * deep + 0.5 * vectors]
+    if edges and all(edges):
+        vectors = WeisfeilerLehmanEdges(0, attributes=Gaussian()).normalized()
+        members += [vectors, 0.5 * deep + 0.5 * vectors]
+    return tuple(members)
 
 
 def _of_column(one: RecordColumn) -> Similarity:
