@@ -151,23 +151,19 @@ def test_matrices_of_members_follow_from_those_of_their_parts():
         )
 
 
-def test_costly_members_are_tried_on_a_pilot():
-    """Long series: time warping is computed on fewer rows, and compared there with the best of the others."""
+def test_costly_members_are_tried_on_a_pilot(monkeypatch):
+    """Time warping is computed on fewer rows, and compared there with the best of the others."""
     from similitude.compute.engines import LocalEngine
 
     y, members = np.arange(40) % 2, (Convolutions(84), Convolutions(168), DTW())
-    X = [rng.normal(size=400) + 3.0 * np.sin((1 + of) * np.arange(400) / 9) for of in y]
-    n_pilot = pilot_rows(members, X)
-    assert n_pilot == 40
-    long = [np.repeat(one, 8) for one in X]
-    assert pilot_rows(members, long) < 20
-    family = Family.of(members, long, np.arange(40), 0, LocalEngine(threads=1))
-    assert [one.similarity for one in family.tried] == list(members[:2])  # a pilot of so few rows would tell nothing
-    X = [np.repeat(one, 4) for one in X]
-    family = Family.of(members, X, np.arange(40), 0, LocalEngine(threads=1))
-    assert [len(one.products) for one in family.tried] == [40, 40, *[pilot_rows(members, X)] * 2]
+    X = [rng.normal(size=50) + 3.0 * np.sin((1 + of) * np.arange(50) / 9) for of in y]
+    assert pilot_rows(members, X) == 40
+    for budget, tried in ((450, [40, 40]), (720, [40, 40, 24, 24])):  # a pilot of 18 rows would tell nothing
+        monkeypatch.setattr("similitude.kernels.automatic.families.PAIR_BUDGET", budget)
+        family = Family.of(members, X, np.arange(40), 0, LocalEngine(threads=1))
+        assert [len(one.products) for one in family.tried] == tried
     choice = family.chosen(y[:, None].astype(float), np.ones(40))
-    assert [one.n_rows for one in choice.comparisons] == [40, pilot_rows(members, X)]
+    assert [one.n_rows for one in choice.comparisons] == [40, 24]
     assert any(isinstance(k, DTW) for k, _ in choice.comparisons[-1].losses)
     assert "on 40 rows" in choice.reason
 
