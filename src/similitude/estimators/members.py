@@ -25,7 +25,7 @@ FEWEST_TO_CHOOSE_BY = 20
 MEMBER_PENALTIES = 10.0 ** np.arange(-5.0, 2.1, 0.5)
 """Penalties that are tried, as multiples of the mean K(x, x)."""
 
-FINALISTS, FEWEST_SCREENED = 2, 100
+FINALISTS, FEWEST_IN_HALF = 2, 100
 """Number of members that are compared on all rows, if there are as many rows: half of them show the best ones."""
 
 NARROWER = (0.25,)
@@ -76,7 +76,7 @@ class Member:
         return [Member(k, k.combined(list(self.columns[kept])))]
 
 
-class Comparison(NamedTuple):
+class MemberComparison(NamedTuple):
     """Leave-one-out losses of some members on the same rows, relative to the variance of the targets."""
 
     n_rows: int
@@ -94,7 +94,7 @@ class MemberChoice:
 
     similarity: Similarity
     n_rows: int
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[MemberComparison, ...] = ()
     resolved: Similarity | None = None
 
     @property
@@ -212,7 +212,7 @@ class Family(Similarity):
         costly = [one for one in tried if len(one.products) < len(rows)]
         others = [one for one in tried if len(one.products) == len(rows)]
         found = _Comparisons(Y[rows], weights[rows])
-        if len(others) > FINALISTS and len(rows) // 2 >= FEWEST_SCREENED:
+        if len(others) > FINALISTS and len(rows) // 2 >= FEWEST_IN_HALF:
             others = found.best(others, len(rows) // 2, FINALISTS)
         (best,) = found.best(others, len(rows), 1)
         if costly:
@@ -247,7 +247,7 @@ class _Comparisons:
 
     def __init__(self, Y: np.ndarray, weights: np.ndarray) -> None:
         self.Y, self.weights = Y, weights
-        self.made: list[Comparison] = []
+        self.made: list[MemberComparison] = []
 
     def best(self, tried: Sequence[Member], n: int, kept: int) -> Sequence[Member]:
         """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
@@ -256,7 +256,7 @@ class _Comparisons:
             return tried if kept > 1 else tried[:1]
         losses = [left_out_loss(one.products[:n, :n], Y, weights) for one in tried]
         pairs = zip(tried, losses, strict=True)
-        self.made.append(Comparison(n, tuple((one.similarity, loss) for one, loss in pairs)))
+        self.made.append(MemberComparison(n, tuple((one.similarity, loss) for one, loss in pairs)))
         return [tried[i] for i in np.argsort(losses, kind="stable")[:kept]]
 
 
