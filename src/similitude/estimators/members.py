@@ -249,7 +249,7 @@ class _Comparisons:
         self.Y, self.weights = Y, weights
         self.made: list[MemberComparison] = []
 
-    def best(self, tried: Sequence[Member], n: int, kept: int) -> Sequence[Member]:
+    def best(self, tried: list[Member], n: int, kept: int) -> list[Member]:
         """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
         Y, weights = self.Y[:n], self.weights[:n]
         if not _can_choose(Y):

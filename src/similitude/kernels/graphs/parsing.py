@@ -121,8 +121,8 @@ def _from_networkx(
         kept = once[entries[k] : entries[k + 1]]
         edge_labels = _of_edges(neighbors[own], kept, "label") if with_edge_labels else None
         edge_vectors = _of_edges(neighbors[own], kept, ATTRIBUTES) if with_edge_attributes else None
-        here, of_nodes = ends[edges[k] : edges[k + 1]], (_if_any(labels[own]), _if_any(vectors[own]))
-        parts.append(ParsedGraph(len(names[k]), here, of_nodes[0], edge_labels, names[k], of_nodes[1], edge_vectors))
+        here, mine = ends[edges[k] : edges[k + 1]], (_if_any(labels[own]), _if_any(vectors[own]))
+        parts.append(ParsedGraph(len(names[k]), here, mine[0], edge_labels, names[k], mine[1], edge_vectors))
     return parts
 
 
