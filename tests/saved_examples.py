@@ -49,6 +49,7 @@ from similitude.kernels import (
     Spectrum,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanEdges,
 )
 from similitude.learners import (
     AlignmentVote,
@@ -195,6 +196,8 @@ def estimators():
     yield "spectrum", SimilarityClassifier(Spectrum(2) + 0.5 * Edit()).fit(WORDS, STARTS), WORDS
     yield "automatic", SimilarityClassifier(Auto(kind="graphs")).fit(GRAPHS, SHAPE), GRAPHS
     yield "graphs", SimilarityClassifier(WeisfeilerLehman()).fit(GRAPHS, SHAPE), GRAPHS
+    edged = [(list(one.edges), None, None, None, [[float(u * v)] for u, v in one.edges]) for one in GRAPHS]
+    yield "attributes of edges", SimilarityClassifier(WeisfeilerLehmanEdges(1)).fit(edged, SHAPE), edged
     yield "assignments", SimilarityClassifier(WeisfeilerLehmanAssignment(1, [0.5, 1.0])).fit(GRAPHS, SHAPE), GRAPHS
     yield "attributes", SimilarityClassifier(ShortestPath(Gaussian())).fit(ATTRIBUTED, SHAPE), ATTRIBUTED
     yield "walks", SimilarityClassifier(RandomWalk()).fit(GRAPHS, SHAPE), GRAPHS

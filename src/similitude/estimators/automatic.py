@@ -56,20 +56,17 @@ def similarity_without_labels(kind: str) -> Similarity:
 def try_family(
     X: Any, order: np.ndarray, kind: str, judged_together: bool, random_state: Any, engine: Engine
 ) -> Family:
-    """Try the similarities for a kind of objects on the first of some rows in random order, no two of which are equal.
+    """Try the similarities for a kind of objects on the first of some rows in random order.
 
     For `judged_together` see `learn_on_pilot`.
     """
     from similitude.kernels import family_of
 
     members = family_of(kind, X)
-    _, encoding = members[0].prepare(X, random_state)
-    groups = groups_of_equals(encoding, order)
     if judged_together:
-        order = equals_judged_together(order, groups)
-        groups = groups_of_equals(encoding, order)
-    _, first = np.unique(groups, return_index=True)
-    return Family.of(members, X, order[np.sort(first)], random_state, engine)
+        _, encoding = members[0].prepare(X, random_state)
+        order = equals_judged_together(order, groups_of_equals(encoding, order))
+    return Family.of(members, X, order, random_state, engine)
 
 
 def can_learn(X: Any, n: int, memory: int) -> bool:

@@ -19,7 +19,8 @@ from similitude.compute import take
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.fit import Fitted, best_of
 from similitude.estimators.landmark_count import SampleFeatures, Validation, doubled
-from similitude.estimators.learned_similarities import keeps_member, prepared_by_labels
+from similitude.estimators.learned_similarities import prepared_by_labels
+from similitude.estimators.members import Family
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.rows import TrainingRows, groups_of_equals
 from similitude.estimators.scales import choose_scales, keeps_median
@@ -42,6 +43,9 @@ see fewer rows."""
 UPWARD = 2.0
 """How much farther the upper end of the interval of a mean squared error lies than that of a normal one, in logarithms:
 squares with heavy tails mostly have a mean below the expected one."""
+
+EncodedMembers = dict[str, Any]
+"""Objects as similarities encode them, by how the similarities are written."""
 
 FitLinear = Callable[[FitOptions, Any, np.ndarray, np.ndarray], tuple[LinearModel, Trial, np.ndarray]]
 
@@ -119,10 +123,11 @@ def judged_by_folds(
     folds = assign_folds(groups, None if labels is None else labels[places], options.random_state)
     scores = np.empty((len(places), data.Y.shape[1]))
     sizes = [int(n) for n in fitted.curve.x]
+    members: EncodedMembers = {}
     with remembered_images():
         for fold in np.unique(folds):
             train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test)
+            samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test, members)
             scores[test] = _scores(samples, sizes, data, options, places[train], fit_linear)
     Y, weights = data.Y[places], data.weights[places]
     return Judged(
@@ -156,8 +161,12 @@ def _samples_of_fold(
     samples: Sequence[SampleFeatures],
     train: np.ndarray,
     test: np.ndarray,
+    members: EncodedMembers,
 ) -> list[SampleFeatures]:
-    """Return the similarities of all rows, those of the training folds first, to landmarks outside of the test fold."""
+    """Return the similarities of all rows, those of the training folds first, to landmarks outside of the test fold.
+
+    `members` keeps X as members of a family encode it, which several folds may choose.
+    """
     places, landmarks = samples[0].places, samples[0].landmarks
     order = np.concatenate([train, test])
     mine = np.arange(len(landmarks))
@@ -165,14 +174,23 @@ def _samples_of_fold(
         mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
     if not len(mine):
         return []
-    pairs = zip(options.similarities, data.similarities, strict=True)
-    known = data.Y, data.weights, places[train]
-    if all([k is resolved or keeps_median(k, resolved) or keeps_member(k, *known) for k, resolved in pairs]):
+    given_similarities = list(options.similarities)
+    if isinstance(family := options.similarities[0], Family):
+        chosen = family.chosen(data.Y, data.weights, places[train])
+        if chosen.similarity is family.taken:
+            return [sample.restricted(order, mine) for sample in samples]
+        if (k := chosen.resolved) is not None:
+            A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(X))
+            near = choice.landmarks.only(mine).encoded(k, A)
+            return [SampleFeatures(k, A, places[order], near, options, places[order])]
+        given_similarities = [chosen.similarity]
+    pairs = zip(given_similarities, data.similarities, strict=True)
+    if all(k is resolved or keeps_median(k, resolved) for k, resolved in pairs):
         return [sample.restricted(order, mine) for sample in samples]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
     rows_in, everything = take(X, places[train]), take(X, places[order])
     Y, weights = data.Y[places[train]], data.weights[places[train]]
-    prepared = [prepared_by_labels(k, X, *known, options.random_state) for k in options.similarities]
+    prepared = [prepared_by_labels(k, X, data.Y, places[train], options.random_state) for k in given_similarities]
     similarities, encodings = zip(*prepared, strict=True)
     fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
     scaled, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)

@@ -168,11 +168,13 @@ class LandmarkTrainer(FrugalTrainer):
             found, note = learn_similarities(given, X, Y, sampling.order(weighted), together, self.random_state)
             return found, note, tuple(given)
         if self._is_automatic and self._kind() not in LEARNED_KINDS:
+            from similitude.kernels import kind_in_words  # loads all kernels
+
             together = LEAVE_ONE_OUT < len(weighted) <= PILOT and sampling.all_rows is None
             order, kind = sampling.order(weighted), self._kind()
             family = try_family(X, order, kind, together, self.random_state, self._engine)
             choice = family.chosen(Y, weights)
-            note = f"similarity='auto' chose for {kind} {choice.reason}"
+            note = f"similarity='auto' chose for {kind_in_words(kind, family.members)} {choice.reason}"
             return (choice.similarity,), note, (family.with_params(taken=choice.similarity),)
         if chosen is None:
             return (), None, ()

@@ -41,7 +41,7 @@ kernel_learning: Direction GradientImportance Learned LearnedSummary LearningSte
 kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gapped Gaussian GlobalAlignment Gower
     Graphlet HistogramIntersection Intersection Jaccard Laplace Linear LocalAlignment MSM Matern MeanOf Mismatch
     OrMissing Ordinal Partitioned Polynomial RandomWalk RationalQuadratic SharesAny ShortestPath Sigmoid Signature
-    SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment Words
+    SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment WeisfeilerLehmanEdges Words
 kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRanker KernelRidge KernelRidgeClassifier KernelSGDSVC
