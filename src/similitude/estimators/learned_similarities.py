@@ -84,4 +84,7 @@ def prepared_by_labels(
 
 def keeps_member(k: Similarity, Y: np.ndarray, weights: np.ndarray, known: np.ndarray) -> bool:
     """Tell whether some rows choose the same member of a family as all rows did."""
-    return isinstance(k, Family) and k.chosen(Y, weights, known).similarity is k.taken
+    if not isinstance(k, Family):
+        return False
+    fixed = [*k.members, *(one.similarity for one in k.tried)]  # others are learned from rows, or have weights by them
+    return any(k.taken is one for one in fixed) and k.chosen(Y, weights, known).similarity is k.taken

@@ -3,6 +3,7 @@
 from similitude.kernels.automatic import default_similarity as default_similarity
 from similitude.kernels.automatic import family_of as family_of
 from similitude.kernels.automatic import kind_of_objects as kind_of_objects
+from similitude.kernels.automatic import neighbors_are_alike as neighbors_are_alike
 from similitude.kernels.automatic import suggestion as suggestion
 from similitude.kernels.explicit import explicit_dimension, explicit_map
 from similitude.kernels.graphs import Graphlet, RandomWalk, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment

@@ -35,6 +35,10 @@ class Histograms(Ragged):
         starts, entries = ragged_rows(self.starts, which)
         return Histograms(starts, self.keys[entries], self.counts[entries])
 
+    def entries(self) -> tuple[np.ndarray, ...]:
+        """Return keys and counts."""
+        return self.keys, self.counts
+
     @property
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Starts, keys and counts."""
