@@ -227,3 +227,13 @@ def test_odd_columns():
     assert model.score(X, X["x"] ** 2) > 0.9
     wide = SimilarityRegressor("auto", random_state=0).fit(points(80, 600), points(80, 1)[:, 0])
     assert np.isfinite(wide.predict(points(2, 600))).all()
+
+
+def test_rows_that_look_like_series_are_noted(unjudged):
+    rng = np.random.default_rng(0)
+    y = np.arange(50) % 2
+    noise = rng.normal(size=(50, 30))
+    for X, is_noted in ((noise.cumsum(axis=1), True), (noise, False), (noise + 1e3 * np.arange(30.0), False)):
+        for model in (SimilarityClassifier(random_state=0), SimilarityRegressor(random_state=0)):
+            notes = " ".join(model.fit(X, y).notes_)
+            assert ("Auto(kind='series')" in notes) == is_noted

@@ -48,6 +48,23 @@ PATTERNS = [
 
 
 @compiled_only
+@given(
+    st.lists(st.text(alphabet="ab  é", max_size=14), min_size=1, max_size=5),
+    st.integers(0, 3),
+    st.sampled_from([(1, 0), (1, 1), (2, 4), (5, 6)]),
+)
+def test_terms(texts, words, sizes):
+    text, starts = joined([list(map(ord, one)) for one in texts])
+    found, twin = (one(text, starts, words, *sizes) for one in (loops.term_bags, reference_strings.term_bags))
+    for one, other in zip(found, twin, strict=True):
+        np.testing.assert_array_equal(one, other)
+    names = "".join(map(chr, found.names.tolist())).split("\n")[:-1]
+    spelled = joined([list(map(ord, one)) for one in names])
+    np.testing.assert_array_equal(loops.term_keys(*spelled), found.keys)
+    np.testing.assert_array_equal(reference_strings.term_keys(*spelled), found.keys)
+
+
+@compiled_only
 @given(texts, texts, st.sampled_from(PATTERNS))
 def test_windows_and_what_is_shared(A, B, patterns):
     bags = []

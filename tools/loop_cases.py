@@ -137,6 +137,8 @@ def objects(rng: np.random.Generator) -> Iterator[Case]:
     patterns = Patterns(np.array([0, 1, 0, 1, 2]), np.array([0, 2, 5]), np.array([2, 3]))
     bags = reference.window_bags(text, begins, patterns)
     yield "window_bags", [text, begins, *patterns], list(bags[:4]), 0.0
+    spaced = np.where(text == 3, np.uint32(ord(" ")), text)
+    yield "term_bags", [spaced, begins, 2, 2, 3], list(reference.term_bags(spaced, begins, 2, 2, 3)), 0.0
     given = [*bags, *bags, *patterns]
     yield "shared_features", given, list(reference.shared_features(bags, bags, patterns)[:2]), 0.0
     few = np.minimum(text, 4).astype(np.uint32)

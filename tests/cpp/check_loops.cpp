@@ -22,6 +22,7 @@
 #include "graphs.hpp"
 #include "keyed.hpp"
 #include "table.hpp"
+#include "terms.hpp"
 #include "walks.hpp"
 
 DECLARE_TABLE(SIMD_NAMESPACE)
@@ -215,6 +216,12 @@ static Arrays run_others(const std::string &loop, Arrays a) {
     }
     if (loop == "window_bags")
         return bagged(bag_windows(strings(a, 0), patterns(a, 2)));
+    if (loop == "term_bags") {
+        const auto size = [&](std::size_t at) { return static_cast<std::size_t>(a[at].whole()); };
+        const TermBags terms = bag_terms(strings(a, 0), {size(2), size(3), size(4)});
+        return {array('l', terms.starts), array('i', terms.columns), array('l', terms.counts), array('w', terms.keys),
+                array('u', terms.names)};
+    }
     if (loop == "neighbor_bags")
         return bagged(bag_neighbors(strings(a, 0), static_cast<std::size_t>(a[2].whole()),
                                     static_cast<std::size_t>(a[3].whole()), static_cast<std::size_t>(a[4].whole())));

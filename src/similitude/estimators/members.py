@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import Encoding, take
+from similitude.compute import Encoding, is_table, take
 from similitude.compute import rows as encoded_rows
 from similitude.compute.engines import Engine
 from similitude.estimators.rows import groups_of_equals
@@ -36,6 +36,15 @@ CLEARLY = 2.0
 
 ROUNDED = 1e-5
 """Relative difference up to which similarities may be equal but for rounding."""
+
+RECORDS_TRIED = 1000
+"""The same for records with numbers or categories, whose kernel is learned."""
+
+FEWEST_TO_LEARN_FROM, LEARNED_SHARE = 150, 0.6
+"""Number of records from which on a kernel is learned, and the share that it is learned from before it is compared."""
+
+SHARES_OF_OTHERS = (0.1, 0.25, 0.5)
+"""Shares of the columns that hold texts, sets or other objects which are tried beside a learned kernel of the rest."""
 
 CONSTANT = 1e-20
 """Mean square of the centered values of a kernel up to which it is constant, but for rounding."""
@@ -134,6 +143,8 @@ class Family(Similarity):
         The members, with the products of features of these objects; costly members with those of the first of them.
     taken : Similarity, optional
         The member that all rows chose.
+    plain : table, optional
+        The numbers and categories of these objects, if they are records: a kernel of them is learned from labels.
     """
 
     def __init__(
@@ -142,24 +153,29 @@ class Family(Similarity):
         rows: np.ndarray,
         tried: Sequence[Member] = (),
         taken: Similarity | None = None,
+        plain: Any = None,
     ) -> None:
         self.members = members
         self.rows = rows
         self.tried = tried
         self.taken = taken
+        self.plain = plain
 
     @classmethod
     def of(cls, members: Sequence[Similarity], X: Any, rows: np.ndarray, random_state: Any, engine: Engine) -> Family:
         """Compute the members on the first of some rows in random order, and costly ones on fewer of these."""
-        rows = rows[:TRIED_ROWS]
-        if len(rows) < FEWEST_TO_CHOOSE_BY or len(members) == 1:
-            return cls(members, rows)
         from similitude.kernels import Columns, pair_cost  # loads all kernels
 
+        records = all(isinstance(k, Columns) for k in members)
+        rows = rows[: RECORDS_TRIED if records else TRIED_ROWS]
+        if len(rows) < FEWEST_TO_CHOOSE_BY or len(members) == 1:
+            return cls(members, rows)
         objects = take(X, rows)
-        if all(isinstance(k, Columns) for k in members):
+        plain = None
+        if records:
             tried, A = _columns_tried(members, objects, random_state, engine)
             encode: Callable[[np.ndarray], Encoding] = partial(encoded_rows, A)
+            plain = _plain_columns(members[0], objects)
         else:
             matrices = _Matrices(members, objects, random_state, engine)
             affordable = [k for k in members if matrices.n_pilot >= FEWEST_TO_CHOOSE_BY or not pair_cost(k)]
@@ -168,7 +184,8 @@ class Family(Similarity):
         different = different_rows(encode, tried[0].products)
         if len(different) < len(rows):
             tried = [one.among(different) for one in tried]
-        return cls(members, rows[different], tried)
+            plain = None if plain is None else take(plain, different)
+        return cls(members, rows[different], tried, plain=plain)
 
     @property
     def objects(self) -> str:  # type: ignore[override]
@@ -209,6 +226,8 @@ class Family(Similarity):
             return MemberChoice(self.members[0], len(inside))
         tried = [one.among(inside) for one in self.tried]
         tried += [better for one in tried for better in one.weighted(Y[rows], weights[rows])]
+        if self.plain is not None and len(inside) >= FEWEST_TO_LEARN_FROM:
+            return _chosen_beside_learned(tried, take(self.plain, inside), Y[rows], weights[rows])
         costly = [one for one in tried if len(one.products) < len(rows)]
         others = [one for one in tried if len(one.products) == len(rows)]
         found = _Comparisons(Y[rows], weights[rows])
@@ -341,6 +360,69 @@ def _columns_tried(
     parts = zip(resolved.parts(), A, strict=True)
     columns = np.stack([np.asarray(part.blocks(a, engine=engine).whole(), dtype=np.float64) for part, a in parts])
     return [Member(k, k.combined(list(columns)), columns if k.how == "mean" else None) for k in members], A
+
+
+def _is_plain(k: Any) -> bool:
+    """Tell whether it compares numbers or categories."""
+    from similitude.kernels import Equal, Gaussian, OrMissing  # loads all kernels
+
+    return isinstance(k.k if isinstance(k, OrMissing) else k, (Equal, Gaussian))
+
+
+def _plain_columns(k: Any, objects: Any) -> Any:
+    """Return the columns of numbers and categories of records; None if there are none."""
+    names = [name for name, part in k.columns.items() if _is_plain(part)]
+    if not names:
+        return None
+    return objects[names] if is_table(objects) else [{name: row.get(name) for name in names} for row in objects]
+
+
+def _chosen_beside_learned(tried: list[Member], plain: Any, Y: np.ndarray, weights: np.ndarray) -> MemberChoice:
+    """Compare the members with learned kernels, on rows that those were not learned from; the chosen one learns anew.
+
+    Parameters
+    ----------
+    tried : list of Member
+        The mean of all columns first.
+    plain : table
+        The numbers and categories of the same rows.
+    Y, weights : array
+    """
+    order = np.random.default_rng(len(Y)).permutation(len(Y))
+    cut = int(LEARNED_SHARE * len(Y))
+    judges = np.sort(order[cut:])
+    learned = [Member(k, K) for k, K in _learned_kernels(tried[0], plain, Y, weights, order[:cut])]
+    members = [one.among(judges) for one in tried + learned]
+    losses = [left_out_loss(one.products, Y[judges], weights[judges]) for one in members]
+    best = int(np.argmin(losses))
+    similarities = [one.similarity for one in members]
+    if best >= len(tried):
+        again = list(_learned_kernels(tried[0], plain, Y, weights, order))
+        similarities[best] = again[best - len(tried)][0]
+    compared = MemberComparison(len(judges), tuple(zip(similarities, losses, strict=True)))
+    return MemberChoice(similarities[best], len(judges), (compared,))
+
+
+def _learned_kernels(
+    mean: Member, plain: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray
+) -> Iterator[tuple[Similarity, np.ndarray]]:
+    """Yield a kernel of numbers and categories learned from some rows, and its sums with the other columns.
+
+    Those columns have weights by centered alignment; without any that is aligned, the learned kernel stands alone.
+    """
+    from similitude.kernel_learning import choose_automatically  # loads all kernels
+
+    choice = choose_automatically(plain, Y, order, table=True)
+    k = choice.kernels()[int(np.argmin([part.loss for part in choice.parts]))]
+    K = np.asarray(k.gram(plain), dtype=np.float64)
+    yield k, K
+    given: Any = mean.similarity
+    columns: Any = mean.columns
+    others = {name: i for i, (name, part) in enumerate(given.columns.items()) if not _is_plain(part)}
+    composed = given.with_params(columns={name: given.columns[name] for name in others})
+    for rest in Member(composed, mean.products, columns[list(others.values())]).weighted(Y, weights):
+        for share in SHARES_OF_OTHERS:
+            yield (1.0 - share) * k + share * rest.similarity, (1.0 - share) * K + share * rest.products
 
 
 def alignment_weights(kernels: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:

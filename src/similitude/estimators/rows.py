@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, itemsize, keys, moved, rows
+from similitude.compute import Encoding, as_numpy, fingerprints, itemsize, moved, rows
 from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.passes import Marks, covering, features_where_computed, sums_over
@@ -97,7 +97,7 @@ def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
         bits = np.ascontiguousarray(some + 0)  # + 0: 0.0 and -0.0 are equal
         named = bits.view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
     else:
-        named = keys(some)
+        named = fingerprints(some)
     _, first, group = np.unique(named, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[group]
 

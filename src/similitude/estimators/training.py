@@ -50,11 +50,35 @@ from similitude.similarity import Learnable, Precomputed, Similarity, remembered
 if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice
 
+SERIES_SUGGESTED = (
+    "neighboring columns are alike, as in series and spectra: if rows are series, similarity=Auto(kind='series') "
+    "compares them as such"
+)
+"""What is noted where an array was taken for vectors, and its rows may be series."""
+
 
 class LandmarkTrainer(FrugalTrainer):
     """Fits landmark features and a linear model of them to rows in memory, or to a sample of rows elsewhere."""
 
     def _fitted(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        labels: np.ndarray | None,
+        sampling: Sampling,
+    ) -> Callable[[], Judged]:
+        """Fit to rows, note if they look like series, and return a function that judges the fit."""
+        judge = self._fitted_suitably(X, Y, weights, sample_weight, labels, sampling)
+        if self._is_automatic and self._kind() == "vectors" and isinstance(X, np.ndarray):
+            from similitude.kernels import neighbors_are_alike  # loads all kernels
+
+            if SERIES_SUGGESTED not in self.notes_ and neighbors_are_alike(X):
+                self.notes_.append(SERIES_SUGGESTED)
+        return judge
+
+    def _fitted_suitably(
         self,
         X: Any,
         Y: np.ndarray,

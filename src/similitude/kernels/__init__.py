@@ -4,6 +4,7 @@ from similitude.kernels.automatic import default_similarity as default_similarit
 from similitude.kernels.automatic import family_of as family_of
 from similitude.kernels.automatic import kind_in_words as kind_in_words
 from similitude.kernels.automatic import kind_of_objects as kind_of_objects
+from similitude.kernels.automatic import neighbors_are_alike as neighbors_are_alike
 from similitude.kernels.automatic import pair_cost as pair_cost
 from similitude.kernels.automatic import pilot_rows as pilot_rows
 from similitude.kernels.automatic import suggestion as suggestion

@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 
 import similitude.compute.loops._compiled as _compiled
-from similitude.compute.loops.argument_types import CSR, Array, BagArrays, Keyed, LabeledGraphs, Patterns, Structure
+from similitude.compute.loops.argument_types import (
+    CSR,
+    Array,
+    BagArrays,
+    Keyed,
+    LabeledGraphs,
+    Patterns,
+    Structure,
+    TermArrays,
+)
 from similitude.compute.loops.domains import checked
 from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
 from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
@@ -101,6 +110,20 @@ def neighbor_bags(text: Any, starts: Any, letters: int, length: int, most: int) 
     """See `reference.strings.neighbor_bags`."""
     codes, counts, places, ends = _compiled.neighbors(text, starts, letters, length, most)
     return BagArrays(codes, counts, places, ends, text, starts)
+
+
+@checked
+def term_bags(text: Any, starts: Any, words: int, shortest: int = 1, longest: int = 0) -> TermArrays:
+    """See `reference.strings.term_bags`."""
+    return TermArrays(*_compiled.terms(text, starts, words, shortest, longest))
+
+
+@checked
+def term_keys(text: Any, starts: Any) -> Array:
+    """See `reference.strings.term_keys`."""
+    keys = np.empty(len(starts) - 1, np.uint64)
+    _compiled.term_keys(text, starts, keys)
+    return keys
 
 
 @checked

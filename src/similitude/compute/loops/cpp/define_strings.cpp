@@ -5,6 +5,7 @@
 
 #include "arguments.hpp"
 #include "codes.hpp"
+#include "terms.hpp"
 
 using nb::arg;
 using Integers = InRow<std::int64_t>;
@@ -44,6 +45,28 @@ static Found neighbors(const InRow<std::uint32_t> &text, const Integers &starts,
         bagged = bag_neighbors(strings, letters, length, most);
     }
     return found(std::move(bagged));
+}
+
+using TermArrays =
+    std::tuple<Owned<std::int64_t>, Owned<std::int32_t>, Owned<std::int64_t>, Owned<Code>, Owned<std::uint32_t>>;
+
+static TermArrays terms(const InRow<std::uint32_t> &text, const Integers &starts, std::size_t words,
+                        std::size_t shortest, std::size_t longest) {
+    const Strings texts = strings_of(text, starts);
+    TermBags bags;
+    {
+        nb::gil_scoped_release release;
+        bags = bag_terms(texts, {words, shortest, longest});
+    }
+    return {owned(std::move(bags.starts)), owned(std::move(bags.columns)), owned(std::move(bags.counts)),
+            owned(std::move(bags.keys)), owned(std::move(bags.names))};
+}
+
+static void term_keys(const InRow<std::uint32_t> &text, const Integers &starts, const OutRow<Code> &keys) {
+    const Strings texts = strings_of(text, starts);
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < texts.count; ++i)
+        keys.data()[i] = key_of(texts.begin(i), texts.begin(i) + texts.length(i));
 }
 
 // The strings are looked at where codes are digests only.
@@ -137,6 +160,9 @@ void define_strings(nb::module_ &m) {
           arg("pattern_starts").noconvert(), arg("spans").noconvert());
     m.def("neighbors", &neighbors, arg("text").noconvert(), arg("starts").noconvert(), arg("letters"), arg("length"),
           arg("most"));
+    m.def("terms", &terms, arg("text").noconvert(), arg("starts").noconvert(), arg("words"), arg("shortest"),
+          arg("longest"));
+    m.def("term_keys", &term_keys, arg("text").noconvert(), arg("starts").noconvert(), arg("keys").noconvert());
     m.def("shared", &shared);
     m.def("set_bits", &set_bits, arg("out").noconvert(), arg("numbers").noconvert(), arg("starts").noconvert());
     m.def("levenshtein", &levenshtein, arg("out").noconvert(), arg("queries").noconvert(), arg("query_starts").noconvert(),

@@ -76,6 +76,18 @@ def _neighbor_bags(text: Any, starts: Any, letters: Any, length: Any, most: Any)
     require(near <= MOST_NEIGHBORS, f"{near:,} words are near each window, the limit is {MOST_NEIGHBORS:,}")
 
 
+def _term_keys(text: Any, starts: Any) -> None:
+    _strings(text, starts)
+    inside(text, 0x110000, "letters must be code points")
+
+
+def _term_bags(text: Any, starts: Any, words: Any, shortest: Any = 1, longest: Any = 0) -> None:
+    _term_keys(text, starts)
+    require(len(text) < 2**31, "too many letters in one block")
+    for name, size, least in (("words", words, 0), ("shortest", shortest, 1), ("longest", longest, 0)):
+        whole(name, size, least, 2**31 - 1)
+
+
 def words_near(letters: int, length: int, most: int) -> int:
     """Return the number of words that differ from one of this length at no more than `most` positions.
 
@@ -396,4 +408,6 @@ OF_OBJECTS: dict[str, Callable[..., None]] = {
     "twe": _elastic("stiffness", "penalty"),
     "weisfeiler_lehman": _weisfeiler_lehman,
     "window_bags": _window_bags,
+    "term_bags": _term_bags,
+    "term_keys": _term_keys,
 }

@@ -22,6 +22,8 @@ from similitude.compute.loops.reference.strings import (
     shared_features,
     subsequences,
     sum_alignments,
+    term_bags,
+    term_keys,
     window_bags,
 )
 from similitude.compute.loops.reference.tables import gower
@@ -74,6 +76,8 @@ __all__ = [
     "sparse_products",
     "subsequences",
     "sum_alignments",
+    "term_bags",
+    "term_keys",
     "twe",
     "weisfeiler_lehman",
     "window_bags",
