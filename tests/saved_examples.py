@@ -62,9 +62,13 @@ from similitude.learners import (
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
+    SimilarityDensityClusters,
+    SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
+    SimilarityLinkage,
     SimilarityVote,
+    SpectralClusters,
     WeakSimilarityVote,
 )
 from similitude.learners.losses import (
@@ -249,6 +253,11 @@ def learners():
     yield SimilarityKNeighborsRegressor(weights="distance").fit(X, Y)
     yield KernelKMeans(n_clusters=3, random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, n_landmarks=20, random_state=0).fit(X)
+    yield SimilarityKMedoids(n_clusters=3).fit(X)
+    yield SpectralClusters(n_clusters=2).fit(X)
+    yield SpectralClusters(n_clusters=2, n_landmarks=20).fit(X)
+    yield SimilarityLinkage(n_clusters=3).fit(X)
+    yield SimilarityDensityClusters().fit(X)
 
 
 def votes():
@@ -268,6 +277,7 @@ def bare():
 def precomputed():
     """Learners of a matrix: what they are asked about has a column for each training object."""
     yield KernelKMeans("precomputed", n_clusters=3, random_state=0).fit(GRAM)
+    yield SimilarityKMedoids("precomputed", n_clusters=3).fit(GRAM)
     yield KernelPerceptron("precomputed").fit(GRAM, TWO)
     yield SimilarityKNeighborsClassifier("precomputed").fit(GRAM, TWO)
 

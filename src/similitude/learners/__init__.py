@@ -4,11 +4,21 @@ Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), support vector machine
 ``KernelSVR``, ``KernelSGDSVC``), a linear separator without errors (``SeparatorLP``), regularized risk minimization
 with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
 ``KernelRidgeClassifier``), nearest neighbors (``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``),
-k-means (``KernelKMeans``) and votes of labeled examples (``SimilarityVote``, ``WeakSimilarityVote``,
-``AlignmentVote``). ``KreinSVC`` and the votes take similarities that are not kernels.
+clusters (``KernelKMeans``, ``SimilarityKMedoids``, ``SpectralClusters``, ``SimilarityLinkage``,
+``SimilarityDensityClusters``; ``choose_clusters`` says how many) and votes of labeled examples (``SimilarityVote``,
+``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC``, the votes, and all that finds clusters but ``KernelKMeans``
+take similarities that are not kernels.
 """
 
-from similitude.learners.clusters import KernelKMeans
+from similitude.learners.clusters import (
+    ClusterNumber,
+    KernelKMeans,
+    SimilarityDensityClusters,
+    SimilarityKMedoids,
+    SimilarityLinkage,
+    SpectralClusters,
+    choose_clusters,
+)
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
@@ -21,6 +31,7 @@ from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilar
 
 __all__ = [
     "AlignmentVote",
+    "ClusterNumber",
     "KernelKMeans",
     "KernelPerceptron",
     "KernelRidge",
@@ -34,8 +45,13 @@ __all__ = [
     "RepresenterClassifier",
     "RepresenterRegressor",
     "SeparatorLP",
+    "SimilarityDensityClusters",
+    "SimilarityKMedoids",
     "SimilarityKNeighborsClassifier",
     "SimilarityKNeighborsRegressor",
+    "SimilarityLinkage",
     "SimilarityVote",
+    "SpectralClusters",
     "WeakSimilarityVote",
+    "choose_clusters",
 ]
