@@ -50,6 +50,7 @@ from similitude.kernels import (
 )
 from similitude.learners import (
     AlignmentVote,
+    ClusterNumber,
     KernelKMeans,
     KernelPerceptron,
     KernelRidge,
@@ -271,6 +272,7 @@ def bare():
     """What is a parameter or an object, and no model."""
     yield from (Hinge(), SquaredHinge(), Logistic(), Squared(), EpsilonInsensitive(0.2), SquaredNorm())
     yield from (OwnLoss((quartic, quartic_slope)), OwnRegularizer((length, quartic)))
+    yield ClusterNumber(1, {2: 0.4, 3: 0.3}, {}, "no number of clusters is stable")
     yield from (figure_3_1(), lower_bound(), atoms(0.3, 0.2), PAPERS[0], PEOPLE)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import FLOATS, Encoding, as_numpy
+from similitude.compute import FLOATS, Encoding, as_numpy, loops
 from similitude.compute.engines import Engine, format_bytes
 from similitude.learners.neighbor_search import SquaredLengths
 from similitude.scikit import refuse_known
@@ -82,6 +82,13 @@ def all_distances(rule: str, k: Similarity, A: Encoding, engine: Engine) -> tupl
 def symmetric(k: Similarity, D: np.ndarray) -> np.ndarray:
     """Return a matrix of distances with the mean of d(x, z) and d(z, x) for both, which may be the given one."""
     return D if SYMMETRIC in k.claims else (D + D.T) / 2
+
+
+def transposed(D: np.ndarray) -> np.ndarray:
+    """Return the transposed matrix with the entries of each row next to each other."""
+    out = np.empty(D.shape[::-1], D.dtype)
+    loops.mirror(out, D)
+    return out
 
 
 def check_rule(estimator: Any) -> None:

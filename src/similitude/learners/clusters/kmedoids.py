@@ -19,6 +19,7 @@ from similitude.learners.clusters.distances import (
     check_number,
     check_rule,
     landmarks_or_all,
+    transposed,
 )
 from similitude.learners.clusters.medoids import Medoids, best_medoids, improved
 from similitude.learners.clusters.number import number_of_clusters
@@ -179,7 +180,7 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
 
     def _search(self, k: Similarity, D: np.ndarray, rng: np.random.Generator, start: Any, n_init: int) -> Medoids:
         """Return the medoids of some objects by the matrix of their distances."""
-        far = D if SYMMETRIC in k.claims else np.ascontiguousarray(D.T)
+        far = D if SYMMETRIC in k.claims else transposed(D)
         check_distinct(far, self.n_clusters)
         if start is not None:
             return improved(far, start, self.max_iter)

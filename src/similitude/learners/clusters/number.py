@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from similitude.compute import as_matrix, check_objects, take
 from similitude.compute.engines import engine_for
-from similitude.learners.clusters.distances import DISTANCES, all_distances
+from similitude.learners.clusters.distances import DISTANCES, all_distances, transposed
 from similitude.learners.clusters.medoids import best_medoids
 from similitude.scikit import refuse_known
 from similitude.similarity import SYMMETRIC, Precomputed, Similarity, as_similarity
@@ -130,7 +130,7 @@ def choose_clusters(
         refuse_known(k)
     k, A = k.prepare(which if precomputed else take(X, which), random_state)
     _, D = all_distances(distance, k, A, engine_for(A))
-    return _chosen(D if SYMMETRIC in k.claims else np.ascontiguousarray(D.T), numbers, rng, n)
+    return _chosen(D if SYMMETRIC in k.claims else transposed(D), numbers, rng, n)
 
 
 def number_of_clusters(far: np.ndarray, rng: np.random.Generator) -> ClusterNumber:
