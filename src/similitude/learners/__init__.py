@@ -3,11 +3,11 @@
 Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), support vector machines (``KernelSVC``, ``KreinSVC``,
 ``KernelSVR``, ``KernelSGDSVC``), a linear separator without errors (``SeparatorLP``), regularized risk minimization
 with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
-``KernelRidgeClassifier``), nearest neighbors (``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``),
-clusters (``KernelKMeans``, ``SimilarityKMedoids``, ``SpectralClusters``, ``SimilarityLinkage``,
-``SimilarityDensityClusters``; ``choose_clusters`` says how many) and votes of labeled examples (``SimilarityVote``,
-``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC``, the votes, and all that finds clusters but ``KernelKMeans``
-take similarities that are not kernels.
+``KernelRidgeClassifier``), orders of objects (``KernelRanker``), nearest neighbors
+(``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``), clusters (``KernelKMeans``,
+``SimilarityKMedoids``, ``SpectralClusters``, ``SimilarityLinkage``, ``SimilarityDensityClusters``; ``choose_clusters``
+says how many) and votes of labeled examples (``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``).
+``KreinSVC``, the votes, and all that finds clusters but ``KernelKMeans`` take similarities that are not kernels.
 """
 
 from similitude.learners.clusters import (
@@ -21,6 +21,7 @@ from similitude.learners.clusters import (
 )
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
+from similitude.learners.ranking import KernelRanker
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
 from similitude.learners.separator import SeparatorLP
@@ -34,6 +35,7 @@ __all__ = [
     "ClusterNumber",
     "KernelKMeans",
     "KernelPerceptron",
+    "KernelRanker",
     "KernelRidge",
     "KernelRidgeClassifier",
     "KernelSGDSVC",
