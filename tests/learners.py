@@ -20,9 +20,13 @@ from similitude.learners import (
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
+    SimilarityDensityClusters,
+    SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
+    SimilarityLinkage,
     SimilarityVote,
+    SpectralClusters,
     WeakSimilarityVote,
 )
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
@@ -52,7 +56,13 @@ REGRESSORS = [
     KernelRidge(),
     SimilarityKNeighborsRegressor(n_neighbors=3),
 ]
-CLUSTERERS = [KernelKMeans(n_clusters=3)]
+CLUSTERERS = [
+    KernelKMeans(n_clusters=3),
+    SimilarityKMedoids(n_clusters=2),
+    SpectralClusters(n_clusters=2),
+    SimilarityLinkage(),
+    SimilarityDensityClusters(),
+]
 OF_VECTORS = [SeparatorLP()]
 """Learners without a similarity. Scikit-learn's checks of SeparatorLP are in test_separator.py: most fit data that
 cannot be separated."""
@@ -65,6 +75,9 @@ MAPS_OF_VECTORS = [
     PolynomialSketchMap(n_components=20),
     PolynomialSketchMap(Cosine(), n_components=20),
 ]
+NEGATIVE = ("indices", "rows")
+"""Kinds of objects whose similarity in the market may be negative, which SpectralClusters refuses."""
+
 SKIPPED = {WeakSimilarityVote: [check_largest_score_wins], SimilarityOrdinalClassifier: [check_largest_score_wins]}
 """Checks of the contract that a learner cannot keep: answers by chance, and medians, need not be the most probable."""
 

@@ -53,6 +53,7 @@ from similitude.kernels import (
 )
 from similitude.learners import (
     AlignmentVote,
+    ClusterNumber,
     KernelKMeans,
     KernelPerceptron,
     KernelRanker,
@@ -68,9 +69,13 @@ from similitude.learners import (
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
+    SimilarityDensityClusters,
+    SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
+    SimilarityLinkage,
     SimilarityVote,
+    SpectralClusters,
     WeakSimilarityVote,
 )
 from similitude.learners.losses import (
@@ -265,6 +270,11 @@ def learners():
     yield SimilarityKNeighborsRegressor(weights="distance").fit(X, Y)
     yield KernelKMeans(n_clusters=3, random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, n_landmarks=20, random_state=0).fit(X)
+    yield SimilarityKMedoids(n_clusters=3).fit(X)
+    yield SpectralClusters(n_clusters=2).fit(X)
+    yield SpectralClusters(n_clusters=2, n_landmarks=20).fit(X)
+    yield SimilarityLinkage(n_clusters=3).fit(X)
+    yield SimilarityDensityClusters().fit(X)
 
 
 def votes():
@@ -278,12 +288,14 @@ def bare():
     """What is a parameter or an object, and no model."""
     yield from (Hinge(), SquaredHinge(), Logistic(), Squared(), EpsilonInsensitive(0.2), SquaredNorm())
     yield from (OwnLoss((quartic, quartic_slope)), OwnRegularizer((length, quartic)))
+    yield ClusterNumber(1, {2: 0.4, 3: 0.3}, {}, "no number of clusters is stable")
     yield from (figure_3_1(), lower_bound(), atoms(0.3, 0.2), PAPERS[0], PEOPLE)
 
 
 def precomputed():
     """Learners of a matrix: what they are asked about has a column for each training object."""
     yield KernelKMeans("precomputed", n_clusters=3, random_state=0).fit(GRAM)
+    yield SimilarityKMedoids("precomputed", n_clusters=3).fit(GRAM)
     yield KernelPerceptron("precomputed").fit(GRAM, TWO)
     yield SimilarityKNeighborsClassifier("precomputed").fit(GRAM, TWO)
 

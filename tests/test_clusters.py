@@ -25,7 +25,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear
 from similitude.learners.clusters import KernelKMeans
-from similitude.learners.kmeans import FeatureInnerProducts, GramInnerProducts, cluster, seeded
+from similitude.learners.clusters.lloyd import FeatureInnerProducts, GramInnerProducts, cluster, seeded
 
 rng = np.random.default_rng(0)
 BLOBS = np.concatenate([rng.standard_normal((20, 2)) + center for center in ([0, 0], [8, 0], [0, 8], [8, 8])])
@@ -95,7 +95,9 @@ def test_the_objective_never_grows(seed, weighted):
 
 def test_a_cluster_left_empty_gets_the_farthest_object(monkeypatch):
     points = np.array([[0.0], [1.0], [2.0], [30.0], [50.0]])
-    monkeypatch.setattr("similitude.learners.kmeans.seeded", lambda *_: np.array([0, 0, 0, 1, 1]))  # none is in 2
+    monkeypatch.setattr(
+        "similitude.learners.clusters.lloyd.seeded", lambda *_: np.array([0, 0, 0, 1, 1])
+    )  # none is in 2
     for space in (FeatureInnerProducts(points), GramInnerProducts(points @ points.T)):
         first = cluster(space, np.ones(5), 3, np.random.default_rng(0), 1, 0.0)
         assert first.inertia == pytest.approx(202.0) and first.norms[2] == np.inf

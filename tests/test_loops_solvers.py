@@ -72,3 +72,19 @@ def test_add_rows_adds_what_its_twin_adds(name, shape, dtype):
     with chosen(name) as these:
         these.add_rows(rows, which, weights, out)
     assert np.allclose(out, expected)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("n", "k"), [(2, 2), (3, 2), (17, 4), (40, 39), (130, 7)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_medoids_are_swapped_as_by_the_twin(name, n, k, dtype):
+    local = np.random.default_rng(n)
+    far, start = local.random((n, n)).astype(dtype), local.choice(n, k, replace=False)
+    for first, most, failed in ((0, 10**6, 0), (1, n // 2, 0), (n - 1, n + 3, 1)):
+        found, expected = start.copy(), start.copy()
+        last = reference_solvers.swap_medoids(far, expected, first, most, failed)
+        with chosen(name) as these:
+            assert these.swap_medoids(far, found, first, most, failed) == last
+        assert (found == expected).all()
+    loss = far[expected].min(axis=0).sum(dtype=float)
+    assert loss <= far[start].min(axis=0).sum(dtype=float)

@@ -53,10 +53,15 @@ from similitude.learners import (
     AlignmentVote,
     KernelKMeans,
     KernelSGDSVC,
+    SimilarityDensityClusters,
+    SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
+    SimilarityLinkage,
     SimilarityVote,
+    SpectralClusters,
     WeakSimilarityVote,
+    choose_clusters,
 )
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
 from similitude.maps.sketches import Sketch
@@ -519,6 +524,67 @@ LEARNERS = [
             ((WORDS, None, -np.ones(14)), ValueError, "negative"),
         ],
         n_clusters=2,
+    ),
+    *fits(
+        SimilarityKMedoids,
+        WORDS,
+        rows=[
+            ({"n_clusters": 15}, ValueError, "n_clusters = 15 is more than there are objects"),
+            ({"n_clusters": "many"}, ValueError, "n_clusters must be an integer >= 1 or 'auto'"),
+            ({"n_clusters": 3, "n_landmarks": 15}, ValueError, "n_landmarks = 15 is more"),
+            ({"n_clusters": 3, "n_landmarks": 2}, ValueError, "n_clusters = 3 is more than n_landmarks = 2"),
+            ({"distance": "cosine"}, ValueError, "distance must be one of"),
+            ({"init": "build"}, ValueError, "init must be one of 'random' or an array of indices"),
+            ({"n_clusters": 2, "init": [1, 1]}, ValueError, "2 different indices below 14"),
+            ({"n_clusters": 2, "init": [1, 14]}, ValueError, "2 different indices below 14"),
+            ({"n_clusters": 2, "init": [1]}, ValueError, "2 different indices below 14"),
+            ({"n_init": 0}, ValueError, "n_init must be an integer >= 1"),
+            ({"max_iter": 1.5}, ValueError, "max_iter must be an integer >= 1"),
+            ({"n_clusters": 2, "engine": LocalEngine(memory=512)}, MemoryError, "memory budget"),
+        ],
+    ),
+    *fits(
+        SpectralClusters,
+        WORDS,
+        rows=[
+            ({"n_clusters": 15}, ValueError, "n_clusters = 15 is more than there are objects"),
+            ({"n_clusters": 3, "n_landmarks": 2}, ValueError, "n_clusters = 3 is more than n_landmarks = 2"),
+            ({"n_init": 0}, ValueError, "n_init must be an integer >= 1"),
+        ],
+    ),
+    *fits(
+        SimilarityLinkage,
+        WORDS,
+        rows=[
+            ({"n_clusters": 15}, ValueError, "n_clusters = 15 is more than there are objects"),
+            ({"n_clusters": None}, ValueError, "give either n_clusters or distance_threshold"),
+            ({"distance_threshold": 1.0}, ValueError, "give either n_clusters or distance_threshold"),
+            ({"n_clusters": None, "distance_threshold": -1.0}, ValueError, "distance_threshold must be"),
+            ({"method": "mean"}, ValueError, "method must be one of"),
+            ({"engine": LocalEngine(memory=512)}, MemoryError, "memory budget"),
+        ],
+    ),
+    *examples(SimilarityLinkage, [((["a"],), ValueError, "at least two objects")], n_clusters=1),
+    *fits(
+        SimilarityDensityClusters,
+        WORDS,
+        rows=[
+            ({"eps": 0.0}, ValueError, "eps must be a positive number or None"),
+            ({"min_samples": 0}, ValueError, "min_samples must be an integer >= 1"),
+            ({"min_samples": 15}, ValueError, "min_samples = 15 is more than there are objects"),
+            ({"n_landmarks": 15}, ValueError, "n_landmarks = 15 is more"),
+            ({"distance": None}, ValueError, "distance must be one of"),
+        ],
+    ),
+    *calls(
+        "choose_clusters",
+        lambda asked, change: choose_clusters(asked, WORDS, **change),
+        [
+            ({"n_clusters": [1, 2]}, ValueError, "n_clusters must be an integer >= 2"),
+            ({"n_clusters": [8]}, ValueError, "halves of at least 8 objects"),
+            ({"n_clusters": []}, ValueError, "halves of at least 2 objects"),
+            ({"n_clusters": [2], "distance": "far"}, ValueError, "distance must be one of"),
+        ],
     ),
     *fits(
         KernelSGDSVC,

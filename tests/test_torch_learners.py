@@ -20,7 +20,7 @@ from similitude.learners import (
 )
 from similitude.learners import clusters as clusters_module
 from similitude.learners import ridge as ridge_module
-from similitude.learners.kmeans import FeatureInnerProducts, GramInnerProducts, cluster
+from similitude.learners.clusters.lloyd import FeatureInnerProducts, GramInnerProducts, cluster
 from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -160,7 +160,7 @@ def test_lloyd_is_that_of_arrays_and_fills_empty_clusters(monkeypatch, device):
     for seeds in ([0, 0, 0, 1, 1], None):
         if seeds:
             monkeypatch.setattr(
-                "similitude.learners.kmeans.seeded",
+                "similitude.learners.clusters.lloyd.seeded",
                 lambda space, weights, *_, seeds=seeds: (
                     torch.tensor(seeds, device=device) if isinstance(weights, torch.Tensor) else np.array(seeds)
                 ),

@@ -101,6 +101,9 @@ def solvers(rng: np.random.Generator) -> Iterator[Case]:
             yield "perceptron_pass", given, after("perceptron_pass", given, 2), 1e-9
             given = [K, rng.integers(0, n, 9), rng.normal(size=9), np.zeros(n)]
             yield "add_rows", given, after("add_rows", given, 3), 1e-9
+            if n > 1:
+                given = [rng.random((n, n)).astype(dtype), rng.choice(n, 2, replace=False), 0, 1000, 0]
+                yield "swap_medoids", given, after("swap_medoids", given, 1), 0.0
     K = np.clip(rng.normal(size=(30, 30)), -1, 1)
     yield "worst_triple", [K], [np.array(reference.worst_triple(K), float)], 0.0
 

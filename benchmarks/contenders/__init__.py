@@ -95,6 +95,7 @@ ALL: tuple[Contender, ...] = (
     graphs.GraKeLFromNetworkx(),
     graphs.IGraph(),
     objects.WholeGram(),
+    learners.KMedoids(),
     learners.Eigen(),
     matrices.BareLoop(),
     tables.Blas(),

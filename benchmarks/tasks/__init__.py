@@ -40,6 +40,8 @@ ALL: tuple[Task, ...] = (
     learners.PERCEPTRON,
     learners.RIDGE,
     learners.KMEANS,
+    learners.KMEDOIDS,
+    learners.SPECTRAL,
     machine.FIT,
     machine.DEFAULTS,
     fits.TASK,

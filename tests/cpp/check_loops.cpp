@@ -200,6 +200,10 @@ template <class T> static Arrays run_numbers(const std::string &loop, Arrays a) 
         f.perceptron_pass(in<T>(a[0]), a[1].as<double>(), a[2].as<double>(), a[3].number(),
                           a[4].whole() != 0, updated.data());
         return {a[2], array('l', std::vector<std::int64_t>(updated.begin(), updated.end()))};
+    } else if (loop == "swap_medoids") {
+        f.swap_medoids(in<T>(a[0]), a[1].as<std::int64_t>(), a[1].size(), static_cast<std::size_t>(a[2].whole()),
+                       static_cast<std::size_t>(a[3].whole()), static_cast<std::size_t>(a[4].whole()));
+        return {a[1]};
     } else if (loop == "add_rows") {
         f.add_rows(in<T>(a[0]), a[1].as<std::int64_t>(), a[2].as<double>(), a[1].size(),
                    a[3].as<double>());

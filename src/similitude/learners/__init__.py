@@ -5,12 +5,21 @@ Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), streams with a bounded
 ``KernelSVR``, ``KernelSGDSVC``), a linear separator without errors (``SeparatorLP``), regularized risk minimization
 with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
 ``KernelRidgeClassifier``), orders of objects (``KernelRanker``), nearest neighbors
-(``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``), k-means (``KernelKMeans``) and votes of
-labeled examples (``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC`` and the votes take
-similarities that are not kernels.
+(``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``), clusters (``KernelKMeans``,
+``SimilarityKMedoids``, ``SpectralClusters``, ``SimilarityLinkage``, ``SimilarityDensityClusters``; ``choose_clusters``
+says how many) and votes of labeled examples (``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``).
+``KreinSVC``, the votes, and all that finds clusters but ``KernelKMeans`` take similarities that are not kernels.
 """
 
-from similitude.learners.clusters import KernelKMeans
+from similitude.learners.clusters import (
+    ClusterNumber,
+    KernelKMeans,
+    SimilarityDensityClusters,
+    SimilarityKMedoids,
+    SimilarityLinkage,
+    SpectralClusters,
+    choose_clusters,
+)
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 from similitude.learners.online import OnlineKernelClassifier, OnlineKernelRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
@@ -25,6 +34,7 @@ from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilar
 
 __all__ = [
     "AlignmentVote",
+    "ClusterNumber",
     "KernelKMeans",
     "KernelPerceptron",
     "KernelRanker",
@@ -41,8 +51,13 @@ __all__ = [
     "RepresenterClassifier",
     "RepresenterRegressor",
     "SeparatorLP",
+    "SimilarityDensityClusters",
+    "SimilarityKMedoids",
     "SimilarityKNeighborsClassifier",
     "SimilarityKNeighborsRegressor",
+    "SimilarityLinkage",
     "SimilarityVote",
+    "SpectralClusters",
     "WeakSimilarityVote",
+    "choose_clusters",
 ]

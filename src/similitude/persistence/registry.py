@@ -44,10 +44,12 @@ kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gappe
     SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment WeisfeilerLehmanEdges Words
 kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
-learners: AlignmentVote KernelKMeans KernelPerceptron KernelRanker KernelRidge KernelRidgeClassifier KernelSGDSVC
-    KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound OnlineKernelClassifier OnlineKernelRegressor
-    RepresenterClassifier RepresenterRegressor SeparatorLP SimilarityKNeighborsClassifier
-    SimilarityKNeighborsRegressor SimilarityVote WeakSimilarityVote
+learners: AlignmentVote ClusterNumber KernelKMeans KernelPerceptron KernelRanker KernelRidge KernelRidgeClassifier
+    KernelSGDSVC KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound OnlineKernelClassifier
+    OnlineKernelRegressor RepresenterClassifier RepresenterRegressor SeparatorLP SimilarityDensityClusters
+    SimilarityKMedoids SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityLinkage SimilarityVote
+    SpectralClusters WeakSimilarityVote
+learners.clusters.distances: Distances
 learners.neighbor_search: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.largest_margin: LargestMargin

@@ -35,6 +35,8 @@ from similitude.similarity.claims import (
     check_claims,
 )
 from similitude.similarity.contract import Similarity, image, remembered_images
+from similitude.similarity.feature_space import finite_diagonal as finite_diagonal
+from similitude.similarity.feature_space import kernel_distance as kernel_distance
 from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, current_meters, metered, progress_line
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric

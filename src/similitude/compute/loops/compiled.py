@@ -77,6 +77,7 @@ hadamard = checked(_compiled.hadamard)
 smo = checked(_compiled.smo)
 add_rows = checked(_compiled.add_rows)
 pick = checked(_compiled.pick)
+swap_medoids = checked(_compiled.swap_medoids)
 
 
 @checked

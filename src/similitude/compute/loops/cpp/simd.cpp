@@ -6,6 +6,7 @@
 #include "hadamard.hpp"
 #include "mixed.hpp"
 #include "levenshtein.hpp"
+#include "medoids.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
 #include "scored.hpp"
@@ -94,7 +95,8 @@ template <class T> constexpr Functions<T> functions() {
             &hadamard<T>,
             &cos_sin<T>,
             &smo<T>,
-            &add_rows<T>};
+            &add_rows<T>,
+            &swap_medoids<T>};
 }
 
 extern const Table table;

@@ -122,6 +122,8 @@ template <class T> struct Functions {
                        double tolerance, std::size_t most_steps, bool keep_sum);
     void (*add_rows)(Matrix<const T> rows, const std::int64_t *which, const double *weights, std::size_t count,
                      double *out);
+    std::size_t (*swap_medoids)(Matrix<const T> far, std::int64_t *medoids, std::size_t k, std::size_t start,
+                                std::size_t most, std::size_t failed);
 };
 
 using Words = Matrix<const std::uint64_t>;

@@ -179,6 +179,19 @@ def _pick(rows: Any, which: Any, columns: Any, out: Any) -> None:
     inside(columns, rows.shape[1], "no such column")
 
 
+def _swap_medoids(far: Any, medoids: Any, start: Any, most: Any, failed: Any) -> None:
+    array("far", far, 2, *FLOAT32_OR_64)
+    out_row("medoids", medoids, INT64)
+    require(is_square(far), "far must be square")
+    require(len(medoids) >= 2, "at least two medoids are needed")
+    inside(medoids, len(far), "no such object")
+    require(len(np.unique(medoids)) == len(medoids), "the medoids must differ")
+    require(len(medoids) < 2**31, "too many medoids")
+    for name, value in (("start", start), ("most", most), ("failed", failed)):
+        whole(name, value, 0, 2**62)
+    require(np.isfinite(far[medoids]).all(), "distances must be finite")
+
+
 # Sets and tables.
 
 
@@ -241,5 +254,6 @@ OF_NUMBERS: dict[str, Callable[..., None]] = {
     "smo": _smo,
     "sparse_dense_products": _sparse_dense_products,
     "sparse_products": _sparse_products,
+    "swap_medoids": _swap_medoids,
     "worst_triple": _worst_triple,
 }

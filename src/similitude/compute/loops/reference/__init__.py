@@ -11,7 +11,7 @@ from similitude.compute.loops.reference.graphs import (
 from similitude.compute.loops.reference.matrices import cos_sin, hadamard, mirror, worst_triple
 from similitude.compute.loops.reference.series import convolutions, dtw, global_alignment, self_alignment, signatures
 from similitude.compute.loops.reference.sets import common_bits, count_bits, of_shared, shared_bits
-from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, pick, smo
+from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, pick, smo, swap_medoids
 from similitude.compute.loops.reference.strings import (
     best_alignment,
     levenshtein,
@@ -76,6 +76,7 @@ __all__ = [
     "sparse_products",
     "subsequences",
     "sum_alignments",
+    "swap_medoids",
     "term_bags",
     "term_keys",
     "twe",
