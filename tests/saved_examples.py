@@ -51,6 +51,7 @@ from similitude.kernels import (
 from similitude.learners import (
     AlignmentVote,
     KernelKMeans,
+    KernelOneClassSVM,
     KernelPerceptron,
     KernelRidge,
     KernelRidgeClassifier,
@@ -64,6 +65,7 @@ from similitude.learners import (
     SeparatorLP,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
+    SimilarityNovelty,
     SimilarityVote,
     WeakSimilarityVote,
 )
@@ -78,7 +80,15 @@ from similitude.learners.losses import (
     SquaredHinge,
 )
 from similitude.learners.representer import Norm, OwnRegularizer, SquaredNorm
-from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
+from similitude.maps import (
+    CompactMap,
+    FourierMap,
+    KernelPCA,
+    LandmarkMap,
+    PolynomialSketchMap,
+    ProjectionMap,
+    SpectralEmbedding,
+)
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))
@@ -249,6 +259,8 @@ def learners():
     yield SimilarityKNeighborsRegressor(weights="distance").fit(X, Y)
     yield KernelKMeans(n_clusters=3, random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, n_landmarks=20, random_state=0).fit(X)
+    yield KernelOneClassSVM(nu=0.2).fit(X)
+    yield SimilarityNovelty(LOPSIDED, level=0.1, random_state=0).fit(X)
 
 
 def votes():
@@ -270,6 +282,7 @@ def precomputed():
     yield KernelKMeans("precomputed", n_clusters=3, random_state=0).fit(GRAM)
     yield KernelPerceptron("precomputed").fit(GRAM, TWO)
     yield SimilarityKNeighborsClassifier("precomputed").fit(GRAM, TWO)
+    yield KernelPCA("precomputed").fit(GRAM)
 
 
 def maps():
@@ -286,6 +299,8 @@ def maps():
     yield FourierMap(Laplace(), n_components=20, kind="plain").fit(X)
     yield PolynomialSketchMap(Polynomial(3), n_components=32).fit(X)
     yield PolynomialSketchMap(Linear() + 1.0, n_components=8).fit(X)
+    yield KernelPCA(n_components=3, fit_inverse_transform=True).fit(X)
+    yield SpectralEmbedding(n_neighbors=8).fit(X)
 
 
 def results():

@@ -4,24 +4,27 @@ Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), support vector machine
 ``KernelSVR``, ``KernelSGDSVC``), a linear separator without errors (``SeparatorLP``), regularized risk minimization
 with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
 ``KernelRidgeClassifier``), nearest neighbors (``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``),
-k-means (``KernelKMeans``) and votes of labeled examples (``SimilarityVote``, ``WeakSimilarityVote``,
-``AlignmentVote``). ``KreinSVC`` and the votes take similarities that are not kernels.
+k-means (``KernelKMeans``), novelty (``KernelOneClassSVM``, ``SimilarityNovelty``) and votes of labeled examples
+(``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC``, ``SimilarityNovelty`` and the votes take
+similarities that are not kernels.
 """
 
 from similitude.learners.clusters import KernelKMeans
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
+from similitude.learners.novelty import SimilarityNovelty
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
 from similitude.learners.separator import SeparatorLP
 from similitude.learners.separator import row_norms as row_norms
-from similitude.learners.svm import KernelSVC, KernelSVR, KreinSVC
+from similitude.learners.svm import KernelOneClassSVM, KernelSVC, KernelSVR, KreinSVC
 from similitude.learners.svm.sgd import KernelSGDSVC
 from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
 
 __all__ = [
     "AlignmentVote",
     "KernelKMeans",
+    "KernelOneClassSVM",
     "KernelPerceptron",
     "KernelRidge",
     "KernelRidgeClassifier",
@@ -36,6 +39,7 @@ __all__ = [
     "SeparatorLP",
     "SimilarityKNeighborsClassifier",
     "SimilarityKNeighborsRegressor",
+    "SimilarityNovelty",
     "SimilarityVote",
     "WeakSimilarityVote",
 ]

@@ -43,14 +43,14 @@ kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gappe
     SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment Words
 kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
-learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC
-    KernelSVR KreinSVC MarginPerceptron MistakeBound RepresenterClassifier RepresenterRegressor SeparatorLP
-    SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityVote WeakSimilarityVote
+learners: AlignmentVote KernelKMeans KernelOneClassSVM KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC
+    KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound RepresenterClassifier RepresenterRegressor SeparatorLP
+    SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityNovelty SimilarityVote WeakSimilarityVote
 learners.neighbor_search: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.largest_margin: LargestMargin
 linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile Squared SquaredHinge
-maps: CompactMap FourierMap LandmarkMap PolynomialSketchMap ProjectionMap
+maps: CompactMap FourierMap KernelPCA LandmarkMap PolynomialSketchMap ProjectionMap SpectralEmbedding
 maps.fourier: Waves
 maps.frequencies: Matrix Structured
 maps.polynomial_sketch: Form TensorSketch
