@@ -3,9 +3,10 @@
 Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), support vector machines (``KernelSVC``, ``KreinSVC``,
 ``KernelSVR``, ``KernelSGDSVC``), a linear separator without errors (``SeparatorLP``), regularized risk minimization
 with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
-``KernelRidgeClassifier``), nearest neighbors (``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``),
-k-means (``KernelKMeans``), novelty (``KernelOneClassSVM``, ``SimilarityNovelty``) and votes of labeled examples
-(``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC``, ``SimilarityNovelty`` and the votes take
+``KernelRidgeClassifier``), orders of objects (``KernelRanker``), nearest neighbors
+(``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``), k-means (``KernelKMeans``), novelty
+(``KernelOneClassSVM``, ``SimilarityNovelty``) and votes of labeled examples (``SimilarityVote``,
+``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC``, ``SimilarityNovelty`` and the votes take
 similarities that are not kernels.
 """
 
@@ -13,6 +14,7 @@ from similitude.learners.clusters import KernelKMeans
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
 from similitude.learners.novelty import SimilarityNovelty
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
+from similitude.learners.ranking import KernelRanker
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
 from similitude.learners.separator import SeparatorLP
@@ -26,6 +28,7 @@ __all__ = [
     "KernelKMeans",
     "KernelOneClassSVM",
     "KernelPerceptron",
+    "KernelRanker",
     "KernelRidge",
     "KernelRidgeClassifier",
     "KernelSGDSVC",
