@@ -55,6 +55,7 @@ from similitude.learners import (
     AlignmentVote,
     ClusterNumber,
     KernelKMeans,
+    KernelOneClassSVM,
     KernelPerceptron,
     KernelRanker,
     KernelRidge,
@@ -74,6 +75,7 @@ from similitude.learners import (
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
     SimilarityLinkage,
+    SimilarityNovelty,
     SimilarityVote,
     SpectralClusters,
     WeakSimilarityVote,
@@ -90,7 +92,15 @@ from similitude.learners.losses import (
 )
 from similitude.learners.representer import Norm, OwnRegularizer, SquaredNorm
 from similitude.linear import SmoothQuantile
-from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
+from similitude.maps import (
+    CompactMap,
+    FourierMap,
+    KernelPCA,
+    LandmarkMap,
+    PolynomialSketchMap,
+    ProjectionMap,
+    SpectralEmbedding,
+)
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))
@@ -275,6 +285,8 @@ def learners():
     yield SpectralClusters(n_clusters=2, n_landmarks=20).fit(X)
     yield SimilarityLinkage(n_clusters=3).fit(X)
     yield SimilarityDensityClusters().fit(X)
+    yield KernelOneClassSVM(nu=0.2).fit(X)
+    yield SimilarityNovelty(LOPSIDED, level=0.1, random_state=0).fit(X)
 
 
 def votes():
@@ -298,6 +310,7 @@ def precomputed():
     yield SimilarityKMedoids("precomputed", n_clusters=3).fit(GRAM)
     yield KernelPerceptron("precomputed").fit(GRAM, TWO)
     yield SimilarityKNeighborsClassifier("precomputed").fit(GRAM, TWO)
+    yield KernelPCA("precomputed").fit(GRAM)
 
 
 def maps():
@@ -314,6 +327,8 @@ def maps():
     yield FourierMap(Laplace(), n_components=20, kind="plain").fit(X)
     yield PolynomialSketchMap(Polynomial(3), n_components=32).fit(X)
     yield PolynomialSketchMap(Linear() + 1.0, n_components=8).fit(X)
+    yield KernelPCA(n_components=3, fit_inverse_transform=True).fit(X)
+    yield SpectralEmbedding(n_neighbors=8).fit(X)
 
 
 def results():

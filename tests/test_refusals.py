@@ -52,18 +52,28 @@ from similitude.kernels import (
 from similitude.learners import (
     AlignmentVote,
     KernelKMeans,
+    KernelOneClassSVM,
     KernelSGDSVC,
     SimilarityDensityClusters,
     SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
     SimilarityLinkage,
+    SimilarityNovelty,
     SimilarityVote,
     SpectralClusters,
     WeakSimilarityVote,
     choose_clusters,
 )
-from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
+from similitude.maps import (
+    CompactMap,
+    FourierMap,
+    KernelPCA,
+    LandmarkMap,
+    PolynomialSketchMap,
+    ProjectionMap,
+    SpectralEmbedding,
+)
 from similitude.maps.sketches import Sketch
 from similitude.sources import Source
 
@@ -390,6 +400,33 @@ MAPS = [
     ),
     *examples(LandmarkMap, [((X, TWO[:10]), ValueError, "inconsistent"), (([],), ValueError, "no objects")]),
     *fits(
+        KernelPCA,
+        WORDS,
+        rows=[
+            ({"n_components": 15}, ValueError, "n_components = 15 is more than there are objects"),
+            ({"n_components": 0}, ValueError, "n_components must be an integer >= 1"),
+            ({"tol": 0.0}, ValueError, "tol must be a positive number"),
+            ({"fit_inverse_transform": True}, ValueError, "only dense vectors"),
+            ({"engine": "local"}, *ENGINE),
+            ({"engine": LocalEngine(memory="1kB")}, MemoryError, "takes"),
+        ],
+    ),
+    *fits(KernelPCA, X, rows=[({"kernel": "precomputed"}, ValueError, "square matrix")]),
+    *examples(KernelPCA, [((WORDS[:1],), ValueError, "n_samples = 1"), (([],), ValueError, "no objects")]),
+    *fits(
+        SpectralEmbedding,
+        WORDS,
+        rows=[
+            ({"n_components": 14}, ValueError, "n_components = 14 must be less"),
+            ({"n_components": 2.5}, ValueError, "n_components must be an integer >= 1"),
+            ({"n_neighbors": 14}, ValueError, "n_neighbors = 14 must be less"),
+            ({"n_neighbors": 0}, ValueError, "n_neighbors must be an integer >= 1"),
+            ({"tol": -1.0}, ValueError, "tol must be a positive number"),
+            ({"engine": LocalEngine(memory="1kB")}, MemoryError, "takes"),
+        ],
+    ),
+    *examples(SpectralEmbedding, [((WORDS[:1],), ValueError, "n_samples = 1"), (([],), ValueError, "no objects")]),
+    *fits(
         FourierMap,
         X,
         rows=[
@@ -614,6 +651,31 @@ LEARNERS = [
             ((X, ["a", "b"]), ValueError, "inconsistent numbers"),
         ],
     ),
+    *fits(
+        KernelOneClassSVM,
+        WORDS,
+        rows=[
+            *[
+                ({"nu": bad}, ValueError, r"nu must be a number in \(0, 1\]")
+                for bad in (0.0, 1.5, np.nan, "half", True)
+            ],
+            ({"tol": 0.0}, ValueError, "tol must be a positive number"),
+        ],
+    ),
+    *examples(
+        KernelOneClassSVM, [((WORDS, None, -np.ones(14)), ValueError, "negative"), (([],), ValueError, "no objects")]
+    ),
+    *fits(
+        SimilarityNovelty,
+        WORDS,
+        rows=[
+            *[({"level": bad}, ValueError, r"level must be a number in \(0, 1\)") for bad in (0.0, 1.0, "low")],
+            ({"n_neighbors": 0}, ValueError, "n_neighbors must be an integer >= 1"),
+            ({"n_landmarks": 12}, ValueError, "n_landmarks must be between 2 and 11"),
+            ({"n_landmarks": 1}, ValueError, "n_landmarks must be between 2 and 11"),
+        ],
+    ),
+    *examples(SimilarityNovelty, [((WORDS[:2],), ValueError, "n_samples = 2"), (([],), ValueError, "no objects")]),
     *examples(SimilarityVote, VOTE_LABELS),
     *examples(AlignmentVote, VOTE_LABELS),
     *examples(

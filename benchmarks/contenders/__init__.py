@@ -6,6 +6,7 @@ holds one family of operations; here they come together.
 
 from benchmarks.contenders import (
     cluster,
+    embedding,
     fits,
     graphs,
     learners,
@@ -22,6 +23,7 @@ from benchmarks.nouns import Contender
 
 class Ours(
     cluster.Ours,
+    embedding.Ours,
     fits.Ours,
     graphs.Ours,
     learners.Ours,
@@ -37,12 +39,17 @@ class Ours(
 
 
 class ScikitLearn(
-    learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn, streams.ScikitLearn, strings.ScikitLearn
+    embedding.ScikitLearn,
+    learners.ScikitLearn,
+    machine.ScikitLearn,
+    matrices.ScikitLearn,
+    streams.ScikitLearn,
+    strings.ScikitLearn,
 ):
     packages = ("sklearn.cluster", "sklearn.svm", "sklearn.kernel_approximation", "sklearn.metrics.pairwise")
     on_one_thread = (
         *("laplace", "sparse_gram", "spectrum"),
-        *("svc", "svc_classes", "svc_predict", "machine_defaults"),  # by LIBSVM
+        *("svc", "svc_classes", "svc_predict", "machine_defaults", "one_class", "novelty"),  # by LIBSVM
     )
 
 
@@ -74,6 +81,8 @@ ALL: tuple[Contender, ...] = (
     matrices.Torch(),
     matrices.NumPy(),
     fits.BoostedTrees(),
+    embedding.IsolationForest(),
+    embedding.LocalOutlierFactor(),
     machine.Clip(),
     machine.Flip(),
     machine.Shift(),

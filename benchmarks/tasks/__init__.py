@@ -3,6 +3,7 @@
 from benchmarks.nouns import Task
 from benchmarks.tasks import (
     cluster,
+    embedding,
     fits,
     gaussian,
     graphs,
@@ -42,6 +43,9 @@ ALL: tuple[Task, ...] = (
     learners.KMEANS,
     learners.KMEDOIDS,
     learners.SPECTRAL,
+    embedding.KERNEL_PCA,
+    embedding.ONE_CLASS,
+    embedding.NOVELTY,
     machine.FIT,
     machine.DEFAULTS,
     fits.TASK,

@@ -7,8 +7,8 @@ with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridg
 ``KernelRidgeClassifier``), orders of objects (``KernelRanker``), nearest neighbors
 (``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``), clusters (``KernelKMeans``,
 ``SimilarityKMedoids``, ``SpectralClusters``, ``SimilarityLinkage``, ``SimilarityDensityClusters``; ``choose_clusters``
-says how many) and votes of labeled examples (``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``).
-``KreinSVC``, the votes, and all that finds clusters but ``KernelKMeans`` take similarities that are not kernels.
+says how many), novelty (``KernelOneClassSVM``, ``SimilarityNovelty``) and votes of labeled examples (``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``).
+``KreinSVC``, ``SimilarityNovelty``, the votes, and all that finds clusters but ``KernelKMeans`` take similarities that are not kernels.
 """
 
 from similitude.learners.clusters import (
@@ -21,6 +21,7 @@ from similitude.learners.clusters import (
     choose_clusters,
 )
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
+from similitude.learners.novelty import SimilarityNovelty
 from similitude.learners.online import OnlineKernelClassifier, OnlineKernelRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.ranking import KernelRanker
@@ -28,7 +29,7 @@ from similitude.learners.representer import RepresenterClassifier, RepresenterRe
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
 from similitude.learners.separator import SeparatorLP
 from similitude.learners.separator import row_norms as row_norms
-from similitude.learners.svm import KernelSVC, KernelSVR, KreinSVC
+from similitude.learners.svm import KernelOneClassSVM, KernelSVC, KernelSVR, KreinSVC
 from similitude.learners.svm.sgd import KernelSGDSVC
 from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
 
@@ -36,6 +37,7 @@ __all__ = [
     "AlignmentVote",
     "ClusterNumber",
     "KernelKMeans",
+    "KernelOneClassSVM",
     "KernelPerceptron",
     "KernelRanker",
     "KernelRidge",
@@ -56,6 +58,7 @@ __all__ = [
     "SimilarityKNeighborsClassifier",
     "SimilarityKNeighborsRegressor",
     "SimilarityLinkage",
+    "SimilarityNovelty",
     "SimilarityVote",
     "SpectralClusters",
     "WeakSimilarityVote",

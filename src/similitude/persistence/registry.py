@@ -44,18 +44,18 @@ kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gappe
     SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment WeisfeilerLehmanEdges Words
 kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
-learners: AlignmentVote ClusterNumber KernelKMeans KernelPerceptron KernelRanker KernelRidge KernelRidgeClassifier
-    KernelSGDSVC KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound OnlineKernelClassifier
-    OnlineKernelRegressor RepresenterClassifier RepresenterRegressor SeparatorLP SimilarityDensityClusters
-    SimilarityKMedoids SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityLinkage SimilarityVote
-    SpectralClusters WeakSimilarityVote
+learners: AlignmentVote ClusterNumber KernelKMeans KernelOneClassSVM KernelPerceptron KernelRanker KernelRidge
+    KernelRidgeClassifier KernelSGDSVC KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound
+    OnlineKernelClassifier OnlineKernelRegressor RepresenterClassifier RepresenterRegressor SeparatorLP
+    SimilarityDensityClusters SimilarityKMedoids SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor
+    SimilarityLinkage SimilarityNovelty SimilarityVote SpectralClusters WeakSimilarityVote
 learners.clusters.distances: Distances
 learners.neighbor_search: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.largest_margin: LargestMargin
 linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile SmoothQuantile Squared
     SquaredHinge
-maps: CompactMap FourierMap LandmarkMap PolynomialSketchMap ProjectionMap
+maps: CompactMap FourierMap KernelPCA LandmarkMap PolynomialSketchMap ProjectionMap SpectralEmbedding
 maps.fourier: Waves
 maps.frequencies: Matrix Structured
 maps.polynomial_sketch: Form TensorSketch
