@@ -8,6 +8,7 @@ from similitude.estimators.explanation import Explanation, Explanations
 from similitude.estimators.nested_folds import error_of_classes as error_of_classes
 from similitude.estimators.nested_folds import unjudged as unjudged
 from similitude.estimators.regressor import SimilarityRegressor
+from similitude.estimators.uncertainty import Uncertainty
 from similitude.landmarks import Representation
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "Representation",
     "SimilarityClassifier",
     "SimilarityRegressor",
+    "Uncertainty",
     "cost_curve",
 ]

@@ -19,7 +19,7 @@ TABLE = """
 data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
-estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityRegressor
+estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityRegressor Uncertainty
 estimators.blend_influence: BlendInfluence
 estimators.cascade: Cascade CascadeInfluence Stage
 estimators.group_influence: ClassInfluence GroupInfluence
@@ -28,6 +28,9 @@ estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
 estimators.partial_fit: Stream
 estimators.profile_ridge: ProfileRidge
+estimators.uncertainty.class_sets: ClassCalibration
+estimators.uncertainty.intervals_of_errors: ErrorCalibration
+estimators.uncertainty.spread: Spread
 estimators.value_range: ValueRange
 goodness: Goodness Margin MarginCurve
 goodness.class_means: WeakGoodness
