@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from similitude.compute import is_tensor, namespace
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.estimators.fit import Fitted
@@ -269,10 +270,10 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         """
         if return_std:
             scores, sizes, _ = self._scores_and_sizes(X, "predict(X, return_std=True)")
-            return self._shaped(scores), self._shaped(sizes)
+            return like_input(X, self._shaped(scores)), like_input(X, self._shaped(sizes))
         return self._predictions(X, "predict", self._shaped)
 
-    def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
+    def predict_interval(self, X: Any, level: float = 0.9) -> Any:
         """Return an interval for every object that holds its target with a given probability.
 
         With ``certify=share`` the rows set apart calibrate the intervals (split conformal), and the level is PROVEN for
@@ -307,7 +308,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         scores, sizes, errors = self._scores_and_sizes(X, "predict_interval")
         half = errors.half_widths(level, sizes)
         ends = np.stack([scores - half, scores + half], axis=-1)
-        return ends[:, 0] if self._one_output else ends
+        return like_input(X, ends[:, 0] if self._one_output else ends)
 
     def _shaped(self, values: Any) -> Any:
         """Return one column for a single output as it was given."""
@@ -345,6 +346,11 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         directions = np.zeros_like(scores)
         directions[:, output] = 1.0
         return self._explain(X, by, Asked(scores[:, output], scores, directions, [None] * len(scores)))
+
+
+def like_input(X: Any, values: np.ndarray) -> Any:
+    """Return an array as a tensor on the same device, if X is one."""
+    return namespace(X).asarray(values, device=X.device) if is_tensor(X) else values
 
 
 def _notes_on_outliers(Y: np.ndarray, sampling: Sampling) -> list[str]:

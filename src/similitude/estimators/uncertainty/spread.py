@@ -23,7 +23,7 @@ RATIOS = 10.0 ** np.arange(-3.0, 3.01, 0.25)
 SMALLEST_ERROR = 0.02
 """Errors count as at least this part of their standard deviation: logarithms of errors near zero say little."""
 
-FEWEST_FOR_NOISE = 100
+FEWEST_FOR_NOISE = 200
 """Number of rows from which on the size of errors is fitted."""
 
 MOST_NOISE_FEATURES = 300
@@ -32,7 +32,7 @@ MOST_NOISE_FEATURES = 300
 COMPARED_LEVELS = (0.8, 0.9, 0.95)
 """Levels at which intervals that adapt are compared with intervals of one width."""
 
-CLEARLY_NARROWER = 0.99
+CLEARLY_NARROWER = 0.97
 """Intervals adapt to objects if they are narrower than this part of intervals of one width."""
 
 
