@@ -11,7 +11,7 @@ from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, loa
 from similitude.datasets import iris
 from similitude.engines import LocalEngine
 from similitude.estimators import unjudged
-from similitude.estimators.uncertainty import ClassCalibration, ErrorCalibration, Uncertainty, fit_spread
+from similitude.estimators.uncertainty import ClassCalibration, ClassScores, ErrorCalibration, Uncertainty, fit_spread
 from similitude.estimators.uncertainty.class_sets import needed_levels
 from similitude.estimators.uncertainty.spread import log_density
 from similitude.kernels import DTW, Gaussian, Gower, Spectrum, WeisfeilerLehman
@@ -123,7 +123,7 @@ def test_the_spread_finds_noise_and_signal():
 
 
 def test_errors_are_enlarged_by_what_choices_hide():
-    plain = ErrorCalibration(np.ones((4, 1)), np.ones(4))
+    plain = ErrorCalibration(errors=np.ones((4, 1)), weights=np.ones(4), at=np.arange(4))
     larger = plain.enlarged(np.full((4, 1), 1.5), [np.ones((2, 1)), -np.ones((2, 1))])
     np.testing.assert_allclose(larger.errors, 1.5)
     assert plain.enlarged(np.full((4, 1), 0.5), [np.ones((2, 1))]).errors.max() == 1.0
@@ -142,10 +142,11 @@ def test_sets_are_the_smallest_with_their_coverage():
     """Among all sets by a threshold on the probabilities, that of the calibration rows' quantile."""
     chances = rng.dirichlet(np.ones(4), size=99)
     classes = np.array([rng.choice(4, p=p) for p in chances])
-    limits = ClassCalibration.of(chances, classes).limits(0.9, 4, by_class=False)
+    found = ClassCalibration.of(ClassScores.of(chances, classes), 4)
+    limits = found.limits(0.9, by_class=False) - 1e-6
     inside = chances[np.arange(99), classes] >= limits[0]
     assert inside.sum() == 90 and len(set(limits)) == 1
-    by_class = ClassCalibration.of(chances, classes).limits(0.9, 4, by_class=True)
+    by_class = found.limits(0.9, by_class=True)
     for c in range(4):
         mine = chances[classes == c, c]
         assert (mine >= by_class[c]).sum() == min(len(mine), math.ceil(0.9 * (len(mine) + 1) - 1e-9))

@@ -21,7 +21,7 @@ from similitude.estimators.nested_folds import Judged, error_of_classes
 from similitude.estimators.options import FitOptions
 from similitude.estimators.rows import Sampling
 from similitude.estimators.targets import ClassTargets
-from similitude.estimators.uncertainty import ClassCalibration, SizedRows, Uncertainty
+from similitude.estimators.uncertainty import ClassCalibration, ClassScores, SizedRows, Uncertainty
 from similitude.linear import LinearModel, Trial, fit_classes, probabilities, scale_and_shift, temperature
 from similitude.scikit import (
     all_or_nothing,
@@ -340,15 +340,15 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     ) -> None:
         """Keep what probabilities and sets of classes need."""
         self._scale_probabilities(trial, Y, weights)
-        self._sets = self._class_scores(trial.scores + self.shift_, Y)
+        self._sets = ClassCalibration.of(self._class_scores(trial.scores + self.shift_, Y), len(self.classes_))
         self.uncertainty_ = Uncertainty.left_out(len(Y))
 
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
-        self._sets = self._class_scores(scores, Y)
+        self._sets = ClassCalibration.of(self._class_scores(scores, Y), len(self.classes_))
         self.uncertainty_ = Uncertainty.split(len(Y))
 
-    def _class_scores(self, scores: np.ndarray, Y: np.ndarray) -> ClassCalibration:
-        return ClassCalibration.of(probabilities(_decision(scores), self.temperature_), class_numbers(Y))
+    def _class_scores(self, scores: np.ndarray, Y: np.ndarray) -> ClassScores:
+        return ClassScores.of(probabilities(_decision(scores), self.temperature_), class_numbers(Y))
 
     def _scale_probabilities(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
         """Keep the scale of probabilities, and a shift of scores where rare classes had larger weights."""
@@ -506,7 +506,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """
         self._check_calibrated(level)
         self._check_in_memory(X, "predict_set")
-        limits = self._sets.limits(level, len(self.classes_), by_class)
+        limits = self._sets.limits(level, by_class)
 
         def sets(scores: Any) -> Any:
             chances = probabilities(_decision(scores), self.temperature_)

@@ -241,8 +241,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     ) -> None:
         """Keep the errors of rows left out, which calibrate intervals."""
         self.uncertainty_ = Uncertainty.left_out(len(Y))
-        found = ErrorCalibration(Y - trial.scores, weights, at=at)
-        self._errors = found if sized is None else found.sized(sized)
+        self._errors = ErrorCalibration.of(Y - trial.scores, weights, at, sized)
 
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
         self._errors = self._errors.completed(self._model, self._influence)
@@ -250,7 +249,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         assert spread is not None
         if spread.adaptive:
             _, sizes = scores_and_sizes(*self._encoded(X), self._influence, spread, self._engine)
-        self._errors, self.uncertainty_ = self._errors.apart(Y - scores, sizes), Uncertainty.split(len(Y))
+        self._errors, self.uncertainty_ = self._errors.calibrated(Y - scores, sizes), Uncertainty.split(len(Y))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the prediction for every object.

@@ -6,6 +6,7 @@ from similitude.theory.intervals import (
     LEVEL,
     clopper_pearson,
     conformal_quantile,
+    conformal_rank,
     dkw_radius,
     highest_level,
     proportion,

@@ -64,8 +64,17 @@ def conformal_quantile(scores: Any, level: float) -> float:
     (0.4, inf)
     """
     scores = np.asarray(scores, dtype=np.float64)
-    rank = math.ceil((len(scores) + 1) * level * (1 - 1e-12))  # level = 0.9 and m = 9 is rank 9, not 10 by rounding
+    rank = conformal_rank(len(scores), level)
     return float(np.partition(scores, rank - 1)[rank - 1]) if rank <= len(scores) else math.inf
+
+
+def conformal_rank(m: int, level: float) -> int:
+    """Return the rank of the conformal quantile among m scores in increasing order; m + 1 if it is infinite.
+
+    >>> conformal_rank(9, 0.9), conformal_rank(10, 0.9), conformal_rank(8, 0.9)
+    (9, 10, 9)
+    """
+    return math.ceil((m + 1) * level * (1 - 1e-12))  # level = 0.9 and m = 9 is rank 9, not 10 by rounding
 
 
 def highest_level(m: int) -> float:

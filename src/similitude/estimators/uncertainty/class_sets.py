@@ -4,56 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from similitude.theory import conformal_quantile, highest_level
+from similitude.estimators.uncertainty.ranked_scores import RankedScores
+from similitude.theory import highest_level
 
 ROUNDING_OF_PROBABILITIES = 1e-12
 """A class is in a set up to this much below the limit: scores in another batch may differ by their last digit."""
 
 
+GRID = np.linspace(0.0, 1.0, 101)
+"""Shares of rows of other folds whose needed levels are kept."""
+
+
+class ClassScores(NamedTuple):
+    """One minus the probability of the true class of each row, and the numbers of these classes."""
+
+    scores: np.ndarray
+    classes: np.ndarray
+
+    @classmethod
+    def of(cls, chances: np.ndarray, classes: np.ndarray) -> ClassScores:
+        """Take the probabilities of all classes."""
+        return cls(1.0 - chances[np.arange(len(classes)), classes], classes)
+
+
 @dataclass(frozen=True, eq=False)
 class ClassCalibration:
-    """One minus the probability of the true class, for the rows that calibrate.
+    """Scores of the rows that calibrate: one minus the probability of the true class.
 
     A set of all classes with at least a given probability is the smallest on average among those with the same coverage
     (Sadinle, Lei and Wasserman, "Least Ambiguous Set-Valued Classifiers with Bounded Error Levels", 2019).
 
     Attributes
     ----------
-    scores : array of shape (n,)
-    classes : array of int
-        The class number of each row.
+    together : RankedScores
+    by_class : tuple of RankedScores
+        Those of the rows of each class.
     levels, levels_by_class : array, or None
-        Levels that rows of other folds would have needed, by models of folds that were calibrated as this one is: a
-        uniform distribution if choices do not matter. None: no choice saw the rows that calibrate.
+        Levels that shares of rows of other folds (`GRID`) would have needed, by models of folds that were calibrated as
+        this one is: the shares themselves if choices do not matter. None: no choice saw the rows that calibrate.
     """
 
-    scores: np.ndarray
-    classes: np.ndarray
+    together: RankedScores
+    by_class: tuple[RankedScores, ...]
     levels: np.ndarray | None = None
     levels_by_class: np.ndarray | None = None
 
     @classmethod
-    def of(cls, chances: np.ndarray, classes: np.ndarray) -> ClassCalibration:
-        """Take the probabilities of all classes for the rows that calibrate."""
-        return cls(1.0 - chances[np.arange(len(classes)), classes], classes)
+    def of(cls, found: ClassScores, n_classes: int) -> ClassCalibration:
+        """Keep the scores of rows."""
+        parts = [found.scores[found.classes == c] for c in range(n_classes)]
+        return cls(RankedScores.of(found.scores), tuple(map(RankedScores.of, parts)))
 
-    def limits(self, level: float, n_classes: int, by_class: bool) -> np.ndarray:
+    def limits(self, level: float, by_class: bool) -> np.ndarray:
         """Return the smallest probability with which each class is in a set; minus infinity: it always is.
 
         With `by_class` each class has a limit of its own, by its own rows, so that the level holds for the rows of each
         class (Vovk et al., 2005, "Mondrian"); a class that has too few rows for the level is in every set.
         """
-        if not by_class:
-            found = np.full(n_classes, _quantile(self.scores, level, self.levels))
+        if by_class:
+            found = [_quantile(one, level, self.levels_by_class) for one in self.by_class]
         else:
-            parts = [self.scores[self.classes == c] for c in range(n_classes)]
-            found = np.array([_quantile(scores, level, self.levels_by_class) for scores in parts])
-        return np.asarray(1.0 - found - ROUNDING_OF_PROBABILITIES)
+            found = [_quantile(self.together, level, self.levels)] * len(self.by_class)
+        return 1.0 - np.array(found) - ROUNDING_OF_PROBABILITIES
 
-    def corrected(self, folds: Sequence[tuple[ClassCalibration, ClassCalibration]]) -> ClassCalibration:
+    def corrected(self, folds: Sequence[tuple[ClassScores, ClassScores]]) -> ClassCalibration:
         """Return the same with the levels that make up for choices.
 
         For each model of folds: what calibrates it, rows on which its choices were made and each left out alone, and
@@ -65,7 +83,8 @@ class ClassCalibration:
             for inside, outside in folds
             for c in np.unique(outside.classes)
         ]
-        return replace(self, levels=np.concatenate(together), levels_by_class=np.concatenate(by_class))
+        kept = [np.quantile(np.concatenate(one), GRID, method="inverted_cdf") for one in (together, by_class)]
+        return replace(self, levels=kept[0].astype(np.float32), levels_by_class=kept[1].astype(np.float32))
 
 
 def needed_levels(calibrating: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -77,9 +96,9 @@ def needed_levels(calibrating: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.asarray((np.searchsorted(np.sort(calibrating), scores) + 1) / (len(calibrating) + 1))
 
 
-def _quantile(scores: np.ndarray, level: float, levels: np.ndarray | None) -> float:
+def _quantile(scores: RankedScores, level: float, levels: np.ndarray | None) -> float:
     """Return the conformal quantile at a level, or at a higher one that rows of other folds needed."""
     if levels is not None:
-        needed = float(np.quantile(levels, level, method="inverted_cdf"))
-        level = max(level, min(needed, highest_level(len(scores))))
-    return conformal_quantile(scores, level)
+        needed = float(levels[np.searchsorted(GRID, level * (1 - 1e-9))])
+        level = max(level, min(needed, highest_level(scores.n)))
+    return scores.quantile(level)

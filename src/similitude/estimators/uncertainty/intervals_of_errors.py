@@ -12,8 +12,8 @@ from similitude.compute import Encoding, as_numpy, in_precision, is_tensor, item
 from similitude.compute.engines import Engine
 from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.model import LandmarkModel
+from similitude.estimators.uncertainty.ranked_scores import RankedScores
 from similitude.estimators.uncertainty.spread import MOST_NOISE_FEATURES, SizedRows, Spread, fit_spread
-from similitude.theory import conformal_quantile
 
 ENLARGED = 1.0, 2.0
 """By how much left-out errors are enlarged, at least and at most."""
@@ -25,22 +25,32 @@ class ErrorCalibration:
 
     Attributes
     ----------
-    errors : array of shape (m, outputs)
-        Of rows that their predictions did not see.
-    weights : array of shape (m,)
     spread : Spread or None
         None until it is asked for: in an exact fit it takes the factor of the Gram matrix.
-    sizes : array of shape (m, outputs), or None
-        The standard deviations that the spread gives the rows, each without itself.
+    scores : tuple of RankedScores
+        Absolute errors of each output, in units of the spread if intervals adapt to objects; empty without a spread.
+    errors : array of shape (m, outputs), or None
+        Of rows that their predictions did not see, until there is a spread.
+    weights : array of shape (m,), or None
     at : array of int, or None
-        Which landmarks the rows are, if they are all.
+        Which landmarks the rows are.
     """
 
-    errors: np.ndarray
-    weights: np.ndarray
     spread: Spread | None = None
-    sizes: np.ndarray | None = None
+    scores: tuple[RankedScores, ...] = ()
+    errors: np.ndarray | None = None
+    weights: np.ndarray | None = None
     at: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls, errors: np.ndarray, weights: np.ndarray, at: np.ndarray | None = None, sized: SizedRows | None = None
+    ) -> ErrorCalibration:
+        """Take errors of rows left out; in an exact fit, in which the rows are landmarks, the spread waits."""
+        if at is not None and sized is None:
+            return cls(errors=errors, weights=weights, at=at)
+        spread, sizes = fit_spread(errors, weights).sized(None) if sized is None else sized
+        return cls(spread).calibrated(errors, sizes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_completed"}
@@ -56,9 +66,9 @@ class ErrorCalibration:
         return found
 
     def _with_spread(self, model: Any, influence: Any) -> ErrorCalibration:
-        if self.at is None or not isinstance(influence, BlendInfluence):
-            found = fit_spread(self.errors, self.weights)
-            return self.sized(found.sized(None))
+        assert self.errors is not None and self.weights is not None
+        if not isinstance(influence, BlendInfluence):
+            return self.of(self.errors, self.weights)
         number, part = influence.main, model.parts[influence.main]
         open_variance = influence.open_variance_left_out(model)[self.at]
         F, some = None, np.empty(0, dtype=np.intp)
@@ -73,7 +83,7 @@ class ErrorCalibration:
             pieces = [np.zeros((len(one.weights), outputs)) for one in model.parts]
             pieces[number][some] = found.noise.weights
             noise = tuple(pieces)
-        return self.sized(found.sized(noise))
+        return self.of(self.errors, self.weights, None, found.sized(noise))
 
     def enlarged(self, errors: np.ndarray, within: Sequence[np.ndarray]) -> ErrorCalibration:
         """Return the same with errors enlarged by what choices made them smaller.
@@ -84,27 +94,25 @@ class ErrorCalibration:
         honest = np.abs(errors).mean(axis=0)
         seen = np.mean([np.abs(one).mean(axis=0) for one in within], axis=0)
         ratio = np.clip(np.divide(honest, seen, out=np.ones(len(honest)), where=seen > 0), *ENLARGED)
-        larger = replace(self, errors=self.errors * ratio)
-        if self.spread is None or self.sizes is None:
-            return larger
-        return replace(larger, spread=replace(self.spread, scale=self.spread.scale * ratio), sizes=self.sizes * ratio)
+        if self.spread is None:
+            assert self.errors is not None
+            return replace(self, errors=self.errors * ratio)
+        scores = self.scores
+        if not self.spread.adaptive:
+            scores = tuple(replace(one, kept=one.kept * np.float32(by)) for one, by in zip(scores, ratio, strict=True))
+        return replace(self, spread=replace(self.spread, scale=self.spread.scale * ratio), scores=scores)
 
-    def sized(self, found: SizedRows) -> ErrorCalibration:
-        """Return the same with a spread."""
-        return replace(self, spread=found.spread, sizes=found.sizes)
-
-    def apart(self, errors: np.ndarray, sizes: np.ndarray) -> ErrorCalibration:
-        """Return the same, calibrated by rows that were set apart."""
-        return replace(self, errors=errors, weights=np.ones(len(errors)), sizes=sizes, at=None)
+    def calibrated(self, errors: np.ndarray, sizes: np.ndarray) -> ErrorCalibration:
+        """Return the same, calibrated by these errors of rows whose standard deviations are known."""
+        assert self.spread is not None
+        scores = np.abs(errors) / sizes if self.spread.adaptive else np.abs(errors)
+        return ErrorCalibration(self.spread, tuple(RankedScores.of(column) for column in scores.T))
 
     def half_widths(self, level: float, sizes: np.ndarray) -> np.ndarray:
         """Return the half-width of the interval of each object and output, given standard deviations."""
-        assert self.spread is not None and self.sizes is not None
-        if not self.spread.adaptive:
-            limits = [conformal_quantile(column, level) for column in np.abs(self.errors).T]
-            return np.repeat(np.array(limits)[None, :], len(sizes), axis=0)
-        scores = np.abs(self.errors) / self.sizes
-        return sizes * np.array([conformal_quantile(column, level) for column in scores.T])
+        assert self.spread is not None
+        limits = np.array([one.quantile(level) for one in self.scores])
+        return sizes * limits if self.spread.adaptive else np.repeat(limits[None, :], len(sizes), axis=0)
 
 
 def scores_and_sizes(
