@@ -11,7 +11,13 @@ from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, loa
 from similitude.datasets import iris
 from similitude.engines import LocalEngine
 from similitude.estimators import unjudged
-from similitude.estimators.uncertainty import ClassCalibration, ClassScores, ErrorCalibration, Uncertainty, fit_spread
+from similitude.estimators.uncertainty import (
+    ClassCalibration,
+    ErrorCalibration,
+    TrueClassScores,
+    Uncertainty,
+    fit_spread,
+)
 from similitude.estimators.uncertainty.class_sets import needed_levels
 from similitude.estimators.uncertainty.spread import log_density
 from similitude.kernels import DTW, Gaussian, Gower, Spectrum, WeisfeilerLehman
@@ -142,7 +148,7 @@ def test_sets_are_the_smallest_with_their_coverage():
     """Among all sets by a threshold on the probabilities, that of the calibration rows' quantile."""
     chances = rng.dirichlet(np.ones(4), size=99)
     classes = np.array([rng.choice(4, p=p) for p in chances])
-    found = ClassCalibration.of(ClassScores.of(chances, classes), 4)
+    found = ClassCalibration.of(TrueClassScores.of(chances, classes), 4)
     limits = found.limits(0.9, by_class=False) - 1e-6
     inside = chances[np.arange(99), classes] >= limits[0]
     assert inside.sum() == 90 and len(set(limits)) == 1

@@ -21,7 +21,7 @@ from similitude.estimators.nested_folds import Judged, error_of_classes
 from similitude.estimators.options import FitOptions
 from similitude.estimators.rows import Sampling
 from similitude.estimators.targets import ClassTargets
-from similitude.estimators.uncertainty import ClassCalibration, ClassScores, SizedRows, Uncertainty
+from similitude.estimators.uncertainty import ClassCalibration, SizedRows, TrueClassScores, Uncertainty
 from similitude.linear import LinearModel, Trial, fit_classes, probabilities, scale_and_shift, temperature
 from similitude.scikit import (
     all_or_nothing,
@@ -347,8 +347,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         self._sets = ClassCalibration.of(self._class_scores(scores, Y), len(self.classes_))
         self.uncertainty_ = Uncertainty.split(len(Y))
 
-    def _class_scores(self, scores: np.ndarray, Y: np.ndarray) -> ClassScores:
-        return ClassScores.of(probabilities(_decision(scores), self.temperature_), class_numbers(Y))
+    def _class_scores(self, scores: np.ndarray, Y: np.ndarray) -> TrueClassScores:
+        return TrueClassScores.of(probabilities(_decision(scores), self.temperature_), class_numbers(Y))
 
     def _scale_probabilities(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
         """Keep the scale of probabilities, and a shift of scores where rare classes had larger weights."""

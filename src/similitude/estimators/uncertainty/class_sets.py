@@ -19,14 +19,14 @@ GRID = np.linspace(0.0, 1.0, 101)
 """Shares of rows of other folds whose needed levels are kept."""
 
 
-class ClassScores(NamedTuple):
+class TrueClassScores(NamedTuple):
     """One minus the probability of the true class of each row, and the numbers of these classes."""
 
     scores: np.ndarray
     classes: np.ndarray
 
     @classmethod
-    def of(cls, chances: np.ndarray, classes: np.ndarray) -> ClassScores:
+    def of(cls, chances: np.ndarray, classes: np.ndarray) -> TrueClassScores:
         """Take the probabilities of all classes."""
         return cls(1.0 - chances[np.arange(len(classes)), classes], classes)
 
@@ -54,7 +54,7 @@ class ClassCalibration:
     levels_by_class: np.ndarray | None = None
 
     @classmethod
-    def of(cls, found: ClassScores, n_classes: int) -> ClassCalibration:
+    def of(cls, found: TrueClassScores, n_classes: int) -> ClassCalibration:
         """Keep the scores of rows."""
         parts = [found.scores[found.classes == c] for c in range(n_classes)]
         return cls(RankedScores.of(found.scores), tuple(map(RankedScores.of, parts)))
@@ -71,7 +71,7 @@ class ClassCalibration:
             found = [_quantile(self.together, level, self.levels)] * len(self.by_class)
         return 1.0 - np.array(found) - ROUNDING_OF_PROBABILITIES
 
-    def corrected(self, folds: Sequence[tuple[ClassScores, ClassScores]]) -> ClassCalibration:
+    def corrected(self, folds: Sequence[tuple[TrueClassScores, TrueClassScores]]) -> ClassCalibration:
         """Return the same with the levels that make up for choices.
 
         For each model of folds: what calibrates it, rows on which its choices were made and each left out alone, and

@@ -66,7 +66,7 @@ class ErrorCalibration:
         return found
 
     def _with_spread(self, model: Any, influence: Any) -> ErrorCalibration:
-        assert self.errors is not None and self.weights is not None
+        assert self.errors is not None and self.weights is not None and self.at is not None
         if not isinstance(influence, BlendInfluence):
             return self.of(self.errors, self.weights)
         number, part = influence.main, model.parts[influence.main]
