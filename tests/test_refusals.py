@@ -149,6 +149,14 @@ def calls(name, function, rows):
     ]
 
 
+def asked_after_fit(asked, make, y):
+    """Return a model that was fitted with another similarity, and has one that must not be called since."""
+    model = make(Linear(), n_landmarks=2, random_state=0).fit(X, y)
+    part = model._model.parts[0]
+    object.__setattr__(part.features, "similarity", as_similarity(asked))
+    return model
+
+
 # Estimators.
 
 LANDMARK_PARAMETERS = [
@@ -305,7 +313,26 @@ ESTIMATORS = [
     *calls(
         "before fit",
         lambda asked, method: getattr(SimilarityClassifier(asked), method)(X),
-        [(method, NotFittedError, "not fitted") for method in ("predict", "predict_proba", "explain")],
+        [(method, NotFittedError, "not fitted") for method in ("predict", "predict_proba", "predict_set", "explain")],
+    ),
+    *calls(
+        "predict_interval",
+        lambda asked, change: asked_after_fit(asked, SimilarityRegressor, Y).predict_interval(change[0], *change[1:]),
+        [
+            ((X, 0.0), ValueError, r"level must be a number in \(0, 1\), got 0.0"),
+            ((X, 1), ValueError, r"level must be a number in \(0, 1\), got 1"),
+            ((X, 0.99), ValueError, "level=0.99 needs 99 rows to calibrate, there are 60: ask for 0.9836 at most"),
+            ((lambda: iter([X]), 0.9), TypeError, "predict_interval takes objects in memory, got function"),
+        ],
+    ),
+    *calls(
+        "predict_set",
+        lambda asked, change: asked_after_fit(asked, SimilarityClassifier, TWO).predict_set(change[0], *change[1:]),
+        [
+            ((X, 1.5), ValueError, r"level must be a number in \(0, 1\), got 1.5"),
+            ((X, 0.99), ValueError, "level=0.99 needs 99 rows"),
+            ((lambda: iter([X]), 0.9), TypeError, "predict_set takes objects in memory, got function"),
+        ],
     ),
 ]
 

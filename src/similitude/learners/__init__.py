@@ -6,9 +6,10 @@ Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), streams with a bounded
 with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
 ``KernelRidgeClassifier``), orders of objects (``KernelRanker``), nearest neighbors
 (``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``), clusters (``KernelKMeans``,
-``SimilarityKMedoids``, ``SpectralClusters``, ``SimilarityLinkage``, ``SimilarityDensityClusters``; ``choose_clusters``
-says how many), novelty (``KernelOneClassSVM``, ``SimilarityNovelty``) and votes of labeled examples (``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``).
-``KreinSVC``, ``SimilarityNovelty``, the votes, and all that finds clusters but ``KernelKMeans`` take similarities that are not kernels.
+``SimilarityKMedoids``, ``SpectralClusters``, ``SimilarityLinkage``, ``SimilarityDensityClusters``;
+``choose_clusters`` says how many), novelty (``KernelOneClassSVM``, ``SimilarityNovelty``) and votes of labeled
+examples (``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC``, ``SimilarityNovelty``, the
+votes, and all that finds clusters but ``KernelKMeans`` take similarities that are not kernels.
 """
 
 from similitude.learners.clusters import (

@@ -20,7 +20,7 @@ data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
 estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityMultilabelClassifier
-    SimilarityOrdinalClassifier SimilarityRegressor
+    SimilarityOrdinalClassifier SimilarityRegressor Uncertainty
 estimators.blend_influence: BlendInfluence
 estimators.cascade: Cascade CascadeInfluence Stage
 estimators.group_influence: ClassInfluence GroupInfluence
@@ -29,6 +29,10 @@ estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
 estimators.partial_fit: Stream
 estimators.profile_ridge: ProfileRidge
+estimators.uncertainty.class_sets: ClassCalibration
+estimators.uncertainty.intervals_of_errors: ErrorCalibration
+estimators.uncertainty.ranked_scores: RankedScores
+estimators.uncertainty.spread: Spread
 estimators.value_range: ValueRange
 goodness: Goodness Margin MarginCurve
 goodness.class_means: WeakGoodness
