@@ -17,6 +17,7 @@ from similitude.learners import (
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
+    SimilarityIndex,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
     SimilarityVote,
@@ -46,6 +47,9 @@ REGRESSORS = [
     SimilarityKNeighborsRegressor(n_neighbors=3),
 ]
 CLUSTERERS = [KernelKMeans(n_clusters=3)]
+INDEXES = [SimilarityIndex()]
+"""What is searched in: it predicts nothing. Its tests are in test_similarity_index.py."""
+
 OF_VECTORS = [SeparatorLP()]
 """Learners without a similarity. Scikit-learn's checks of SeparatorLP are in test_separator.py: most fit data that
 cannot be separated."""

@@ -62,6 +62,7 @@ from similitude.learners import (
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
+    SimilarityIndex,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
     SimilarityVote,
@@ -247,6 +248,7 @@ def learners():
     yield KernelRidgeClassifier().fit(X, THREE)
     yield SimilarityKNeighborsClassifier(n_neighbors=3).fit(X, THREE)
     yield SimilarityKNeighborsRegressor(weights="distance").fit(X, Y)
+    yield SimilarityIndex(Gaussian(), method="approximate", random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, n_landmarks=20, random_state=0).fit(X)
 

@@ -25,7 +25,8 @@ HELD = """
     estimators.CascadeInfluence estimators.ClassInfluence estimators.ExampleInfluence estimators.GroupInfluence
     estimators.LandmarkModel estimators.ProfileRidge estimators.Stage estimators.Stream estimators.ValueRange
     estimators.WeightedLandmarks landmarks.Groups
-    landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.SquaredLengths linear.GroupMoments
+    landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.NeighborGraph learners.SquaredLengths
+    linear.GroupMoments
     linear.Moments maps.Form maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves
     similarity.PairStore
 """.split()  # noqa: SIM905

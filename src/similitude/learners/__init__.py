@@ -4,12 +4,17 @@ Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), support vector machine
 ``KernelSVR``, ``KernelSGDSVC``), a linear separator without errors (``SeparatorLP``), regularized risk minimization
 with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
 ``KernelRidgeClassifier``), nearest neighbors (``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``),
-k-means (``KernelKMeans``) and votes of labeled examples (``SimilarityVote``, ``WeakSimilarityVote``,
-``AlignmentVote``). ``KreinSVC`` and the votes take similarities that are not kernels.
+searches for similar objects and duplicates (``SimilarityIndex``), k-means (``KernelKMeans``) and votes of labeled
+examples (``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC``, neighbors, the index and the
+votes take similarities that are not kernels.
 """
 
 from similitude.learners.clusters import KernelKMeans
-from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
+from similitude.learners.neighbors import (
+    SimilarityIndex,
+    SimilarityKNeighborsClassifier,
+    SimilarityKNeighborsRegressor,
+)
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
 from similitude.learners.representer import RepresenterClassifier, RepresenterRegressor
 from similitude.learners.ridge import KernelRidge, KernelRidgeClassifier
@@ -34,6 +39,7 @@ __all__ = [
     "RepresenterClassifier",
     "RepresenterRegressor",
     "SeparatorLP",
+    "SimilarityIndex",
     "SimilarityKNeighborsClassifier",
     "SimilarityKNeighborsRegressor",
     "SimilarityVote",

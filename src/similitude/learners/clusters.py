@@ -24,7 +24,7 @@ from similitude.compute.engines import Engine, format_bytes
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.kmeans import Clustering, FeatureInnerProducts, GramInnerProducts, InnerProducts, cluster
-from similitude.learners.neighbor_search import SquaredLengths, squared_lengths
+from similitude.learners.neighbors import SquaredLengths, squared_lengths
 from similitude.linear import unit_of
 from similitude.maps import ProjectionMap
 from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
@@ -33,6 +33,10 @@ from similitude.support import NotAKernelError, check_integer, check_nonnegative
 
 CLUSTER_LANDMARKS = 500
 """Default number of landmarks if the Gram matrix does not fit."""
+
+
+WITHOUT_KERNEL = "k-means needs the feature space of a kernel; SimilarityKMedoids clusters by any similarity."
+"""Said where a similarity is not a kernel."""
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
@@ -131,8 +135,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         rng = generator(self.random_state)
         self.solver_ = self._choose_solver(n)
         fit = self._fit_landmarks if self.solver_.startswith("landmarks") else self._fit_all
-        with self._engine.linear_algebra(f"k-means of {n:,} objects"):
-            fit(k, X, A, weights, rng)
+        try:
+            with self._engine.linear_algebra(f"k-means of {n:,} objects"):
+                fit(k, X, A, weights, rng)
+        except NotAKernelError as error:
+            raise NotAKernelError(f"{WITHOUT_KERNEL} {error.problem}", error.witness) from None
         self._lengths = SquaredLengths(k, A) if self._precomputed else None
         return self
 

@@ -45,8 +45,9 @@ kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC
     KernelSVR KreinSVC MarginPerceptron MistakeBound RepresenterClassifier RepresenterRegressor SeparatorLP
-    SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityVote WeakSimilarityVote
-learners.neighbor_search: SquaredLengths
+    SimilarityIndex SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityVote WeakSimilarityVote
+learners.neighbors.graph: NeighborGraph
+learners.neighbors.tiles: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.largest_margin: LargestMargin
 linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile Squared SquaredHinge
