@@ -22,6 +22,7 @@ from similitude.learners import (
     RepresenterRegressor,
     SeparatorLP,
     SimilarityDensityClusters,
+    SimilarityIndex,
     SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
@@ -74,6 +75,9 @@ CLUSTERERS = [
     SimilarityDensityClusters(),
 ]
 DETECTORS = [KernelOneClassSVM(), SimilarityNovelty()]
+INDEXES = [SimilarityIndex()]
+"""What is searched in: it predicts nothing. Its tests are in test_similarity_index.py."""
+
 OF_VECTORS = [SeparatorLP()]
 """Learners without a similarity. Scikit-learn's checks of SeparatorLP are in test_separator.py: most fit data that
 cannot be separated."""

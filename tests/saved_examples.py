@@ -71,6 +71,7 @@ from similitude.learners import (
     RepresenterRegressor,
     SeparatorLP,
     SimilarityDensityClusters,
+    SimilarityIndex,
     SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
@@ -278,6 +279,7 @@ def learners():
     yield KernelRidgeClassifier().fit(X, THREE)
     yield SimilarityKNeighborsClassifier(n_neighbors=3).fit(X, THREE)
     yield SimilarityKNeighborsRegressor(weights="distance").fit(X, Y)
+    yield SimilarityIndex(Gaussian(), method="approximate", random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, n_landmarks=20, random_state=0).fit(X)
     yield SimilarityKMedoids(n_clusters=3).fit(X)

@@ -26,7 +26,8 @@ HELD = """
     estimators.ExampleInfluence estimators.GroupInfluence estimators.LandmarkModel estimators.ProfileRidge
     estimators.RankedScores estimators.Spread estimators.Stage estimators.Stream estimators.ValueRange
     estimators.WeightedLandmarks landmarks.Groups
-    landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.Distances learners.SquaredLengths
+    landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.Distances
+    learners.NeighborGraph learners.SquaredLengths
     linear.GroupMoments linear.Moments maps.Form maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves
     similarity.PairStore
 """.split()  # noqa: SIM905

@@ -2,7 +2,17 @@
 
 import numpy as np
 import pytest
-from learners import CLASSIFIERS, CLUSTERERS, DETECTORS, NEGATIVE, OF_VECTORS, REGRESSORS, SKIPPED, with_similarity
+from learners import (
+    CLASSIFIERS,
+    CLUSTERERS,
+    DETECTORS,
+    INDEXES,
+    NEGATIVE,
+    OF_VECTORS,
+    REGRESSORS,
+    SKIPPED,
+    with_similarity,
+)
 from market import KINDS, NUMBERS, SAMPLE, THREE, TWO
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
@@ -30,7 +40,7 @@ def keeps_the_contract(learner, X, y):
 
 
 def test_every_learner_is_in_the_list():
-    listed = {type(one) for one in [*CLASSIFIERS, *REGRESSORS, *CLUSTERERS, *DETECTORS, *OF_VECTORS]}
+    listed = {type(one) for one in [*CLASSIFIERS, *REGRESSORS, *CLUSTERERS, *DETECTORS, *INDEXES, *OF_VECTORS]}
     public = [getattr(learners, name) for name in learners.__all__] + [
         similitude.SimilarityClassifier,
         similitude.SimilarityOrdinalClassifier,

@@ -28,7 +28,7 @@ from similitude.kernels import (
     Sigmoid,
     Spectrum,
 )
-from similitude.learners import KernelRidge, KernelSVC, SimilarityKNeighborsClassifier
+from similitude.learners import KernelRidge, KernelSVC
 from similitude.maps import ProjectionMap
 from similitude.validity import stored_witness
 from similitude.validity.elimination import _exhaustive
@@ -283,7 +283,7 @@ def test_counterexamples_of_a_user_are_computed_not_believed():
 WORDS = ["ab", "cd", "ef", "ad", "ce", "bf"]
 
 
-LEARNERS = [(KernelSVC, {}), (KernelRidge, {}), (SimilarityKNeighborsClassifier, {"n_neighbors": 1})]
+LEARNERS = [(KernelSVC, {}), (KernelRidge, {})]
 
 
 @pytest.mark.parametrize(("model", "options"), LEARNERS)

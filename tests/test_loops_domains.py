@@ -68,6 +68,7 @@ INSIDE = {
     "shared_features": [BAGS, BAGS, PAIRS],
     "set_bits": [np.zeros((2, 2), np.uint64), np.array([0, -1, 127], np.int32), starts(2, 1)],
     "levenshtein": [np.zeros((2, 2)), *LETTERS, *LETTERS, True],
+    "levenshtein_pairs": [np.zeros(3), *LETTERS, *LETTERS, np.array([0, 0, 1]), np.array([1, 0, 1])],
     "subsequences": [np.zeros((2, 2)), *LETTERS, *LETTERS, 2, 0.5, True],
     "self_subsequences": [*LETTERS, 2, 0.5],
     "best_alignment": [np.zeros((2, 2)), *LETTERS, *LETTERS, PAIR_SCORES, 1.0, 0.5],
@@ -79,6 +80,8 @@ INSIDE = {
     "keyed_products": [np.zeros((2, 2)), HISTOGRAMS, HISTOGRAMS],
     "labeled_walks": [np.zeros((2, 2)), WALKED, WALKED, 0.1],
     "dtw": [np.zeros((2, 2)), *SERIES, *SERIES, 0.5, True],
+    "dtw_pairs": [np.zeros(2), *SERIES, *SERIES, np.array([0, 1]), np.array([1, 1]), np.full(2, np.inf), 0.5],
+    "outside_ranges": [np.zeros((2, 2)), A, np.minimum(A, B), np.maximum(A, B)],
     "msm": [np.zeros((2, 2)), *SERIES, *SERIES, 0.5, 0.5, True],
     "erp": [np.zeros((2, 2)), *SERIES, *SERIES, 0.5],
     "twe": [np.zeros((2, 2)), *SERIES, *SERIES, 0.5, 1.0, 1],
@@ -97,6 +100,10 @@ INSIDE = {
     "common_bits": [np.zeros((2, 3), np.int64), words(2, 2), words(3, 2)],
     "count_bits": [words(2, 3)],
     "shared_bits": [np.zeros((2, 3)), words(2, 2), words(3, 2), np.full(2, 90.0), np.full(3, 90.0), "share"],
+    "candidates": [
+        *(words(2, 2), np.full(2, 90.0), np.full(2, 20.0), words(3, 2), np.full(3, 90.0), np.full(3, 30.0)),
+        *(np.array([0.0, 0.6]), "share_of_all"),
+    ],
     "of_shared": [np.ones((2, 3)), np.full(2, 9.0), np.full(3, 9.0), "share"],
     "gower": [np.zeros((2, 2)), (A, np.ones((2, 1), np.int64)), (B, np.ones((2, 1), np.int64))],
 }
@@ -129,6 +136,18 @@ def csr(data=None, indices=None, indptr=None):
 
 
 OUTSIDE = [
+    ("levenshtein_pairs", 5, np.array([0, 0, 2]), "i must number strings"),
+    ("levenshtein_pairs", 6, np.array([0, -1, 1]), "j must number strings"),
+    ("levenshtein_pairs", 0, np.zeros(2), "one entry of out"),
+    ("dtw_pairs", 5, np.array([0, 2]), "i must number series"),
+    ("dtw_pairs", 7, np.zeros(3), "one entry of out"),
+    ("dtw_pairs", 8, 1.5, "must be from 0.0 to 1.0"),
+    ("outside_ranges", 2, np.zeros((1, 3)), "the same shape"),
+    ("outside_ranges", 1, np.zeros((2, 2)), "the same number of columns"),
+    ("candidates", 3, words(3, 3), "the same number of columns"),
+    ("candidates", 6, np.zeros(3), "one of floors for each row of A"),
+    ("candidates", 5, np.zeros(2), "one of spare_b for each row of B"),
+    ("candidates", 7, "most", "unknown bound 'most'"),
     ("apply", 0, read_only(A), "read-only"),
     ("apply", 0, A.astype(int), "must be a matrix of float32 or float64"),
     ("apply", 0, A.astype(np.float16), "must be a matrix of float32 or float64"),

@@ -21,7 +21,7 @@ from similitude.learners import (
 from similitude.learners import clusters as clusters_module
 from similitude.learners import ridge as ridge_module
 from similitude.learners.clusters.lloyd import FeatureInnerProducts, GramInnerProducts, cluster
-from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice
+from similitude.learners.neighbors.tiles import NearestColumns, NearestOnDevice
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

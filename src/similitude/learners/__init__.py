@@ -5,11 +5,12 @@ Perceptrons (``KernelPerceptron``, ``MarginPerceptron``), streams with a bounded
 ``KernelSVR``, ``KernelSGDSVC``), a linear separator without errors (``SeparatorLP``), regularized risk minimization
 with any convex loss (``RepresenterClassifier``, ``RepresenterRegressor``), ridge regression (``KernelRidge``,
 ``KernelRidgeClassifier``), orders of objects (``KernelRanker``), nearest neighbors
-(``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``), clusters (``KernelKMeans``,
-``SimilarityKMedoids``, ``SpectralClusters``, ``SimilarityLinkage``, ``SimilarityDensityClusters``;
-``choose_clusters`` says how many), novelty (``KernelOneClassSVM``, ``SimilarityNovelty``) and votes of labeled
-examples (``SimilarityVote``, ``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC``, ``SimilarityNovelty``, the
-votes, and all that finds clusters but ``KernelKMeans`` take similarities that are not kernels.
+(``SimilarityKNeighborsClassifier``, ``SimilarityKNeighborsRegressor``), searches for similar objects and duplicates
+(``SimilarityIndex``), clusters (``KernelKMeans``, ``SimilarityKMedoids``, ``SpectralClusters``,
+``SimilarityLinkage``, ``SimilarityDensityClusters``; ``choose_clusters`` says how many), novelty
+(``KernelOneClassSVM``, ``SimilarityNovelty``) and votes of labeled examples (``SimilarityVote``,
+``WeakSimilarityVote``, ``AlignmentVote``). ``KreinSVC``, neighbors, the index, ``SimilarityNovelty``, the votes, and
+all that finds clusters but ``KernelKMeans`` take similarities that are not kernels.
 """
 
 from similitude.learners.clusters import (
@@ -21,7 +22,11 @@ from similitude.learners.clusters import (
     SpectralClusters,
     choose_clusters,
 )
-from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
+from similitude.learners.neighbors import (
+    SimilarityIndex,
+    SimilarityKNeighborsClassifier,
+    SimilarityKNeighborsRegressor,
+)
 from similitude.learners.novelty import SimilarityNovelty
 from similitude.learners.online import OnlineKernelClassifier, OnlineKernelRegressor
 from similitude.learners.perceptron import KernelPerceptron, MarginPerceptron, MistakeBound
@@ -55,6 +60,7 @@ __all__ = [
     "RepresenterRegressor",
     "SeparatorLP",
     "SimilarityDensityClusters",
+    "SimilarityIndex",
     "SimilarityKMedoids",
     "SimilarityKNeighborsClassifier",
     "SimilarityKNeighborsRegressor",

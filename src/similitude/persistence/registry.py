@@ -51,10 +51,12 @@ landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote ClusterNumber KernelKMeans KernelOneClassSVM KernelPerceptron KernelRanker KernelRidge
     KernelRidgeClassifier KernelSGDSVC KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound
     OnlineKernelClassifier OnlineKernelRegressor RepresenterClassifier RepresenterRegressor SeparatorLP
-    SimilarityDensityClusters SimilarityKMedoids SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor
-    SimilarityLinkage SimilarityNovelty SimilarityVote SpectralClusters WeakSimilarityVote
+    SimilarityDensityClusters SimilarityIndex SimilarityKMedoids SimilarityKNeighborsClassifier
+    SimilarityKNeighborsRegressor SimilarityLinkage SimilarityNovelty SimilarityVote SpectralClusters
+    WeakSimilarityVote
 learners.clusters.distances: Distances
-learners.neighbor_search: SquaredLengths
+learners.neighbors.graph: NeighborGraph
+learners.neighbors.tiles: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.largest_margin: LargestMargin
 linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile SmoothQuantile Squared

@@ -16,6 +16,7 @@ from similitude.similarity.algebra import (
     hints_of_parts,
 )
 from similitude.similarity.automatic import Auto
+from similitude.similarity.bounds import Bounds, Candidates
 from similitude.similarity.cache_files import (
     CacheInformation,
     cache_information,
@@ -52,9 +53,11 @@ __all__ = [
     "UNIT_KERNEL",
     "Absolute",
     "Auto",
+    "Bounds",
     "CacheInformation",
     "Cached",
     "Calls",
+    "Candidates",
     "Exponential",
     "FromBlocks",
     "FromPairs",

@@ -17,7 +17,7 @@ from similitude.compute.loops.argument_types import (
 )
 from similitude.compute.loops.domains import checked
 from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
-from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
+from similitude.compute.loops.named_functions import BOUNDS, SHAPES, SUMS, VALUES
 from similitude.compute.loops.reference import __all__ as __all__
 
 # Vectors.
@@ -146,6 +146,15 @@ def levenshtein(
 
 
 @checked
+def levenshtein_pairs(
+    out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, i: Any, j: Any
+) -> None:
+    """See `reference.strings.levenshtein_pairs`."""
+    alphabet = max(int(queries.max(initial=-1)), int(targets.max(initial=-1))) + 1
+    _compiled.levenshtein_pairs(out, queries, query_starts, targets, target_starts, i, j, alphabet)
+
+
+@checked
 def subsequences(
     out: Any,
     queries: Any,
@@ -263,6 +272,20 @@ def dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: float | None = None, h
     _compiled.dtw(out, A, a, B, b, _by_length(b), *_band(A, B, window), half)
 
 
+@checked
+def dtw_pairs(
+    out: Any, A: Any, a: Any, B: Any, b: Any, i: Any, j: Any, limits: Any, window: float | None = None
+) -> None:
+    """See `reference.series.dtw_pairs`."""
+    order = np.lexsort((np.diff(b)[j], i))  # neighbors share a query, and waste no lanes
+    found = np.empty_like(out)
+    _compiled.dtw_pairs(found, A, a, B, b, i[order], j[order], limits[order], *_band(A, B, window))
+    out[order] = found
+
+
+outside_ranges = checked(_compiled.outside_ranges)
+
+
 def _band(A: Array, B: Array, window: float | None) -> tuple[int, float]:
     """Return the radius and the fraction of a window; negative numbers stand for no limit."""
     if isinstance(window, (int, np.integer)):
@@ -362,6 +385,16 @@ def shared_bits(out: Any, A: Any, B: Any, a: Any, b: Any, value: str) -> None:
 def of_shared(out: Any, a: Any, b: Any, value: str) -> None:
     """See `reference.sets.of_shared`."""
     _compiled.of_shared(out, a, b, VALUES.index(value))
+
+
+@checked
+def candidates(
+    A: Any, a: Any, spare_a: Any, B: Any, b: Any, spare_b: Any, floors: Any, bound: str
+) -> tuple[Array, Array, Array]:
+    """See `reference.sets.candidates`."""
+    i, j, values = _compiled.candidates(A, a, spare_a, B, b, spare_b, floors, BOUNDS.index(bound))
+    order = np.lexsort((j, i))
+    return i[order], j[order], values[order]
 
 
 @checked

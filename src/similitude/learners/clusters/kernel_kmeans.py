@@ -33,7 +33,7 @@ from similitude.learners.clusters.lloyd import (
 )
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.neighbor_search import SquaredLengths, squared_lengths
+from similitude.learners.neighbors import SquaredLengths, squared_lengths
 from similitude.linear import unit_of
 from similitude.maps import ProjectionMap
 from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors

@@ -111,6 +111,15 @@ static void levenshtein(const Out<double> &result, const InRow<std::int32_t> &qu
     table().levenshtein(to, A, B, order.data(), alphabet, same);
 }
 
+static void levenshtein_pairs(const OutRow<double> &result, const InRow<std::int32_t> &queries,
+                              const Integers &query_starts, const InRow<std::int32_t> &targets,
+                              const Integers &target_starts, const Integers &i, const Integers &j,
+                              std::size_t alphabet) {
+    const Series<std::int32_t> A = letters_of(queries, query_starts), B = letters_of(targets, target_starts);
+    nb::gil_scoped_release release;
+    table().levenshtein_pairs(result.data(), A, B, i.data(), j.data(), i.shape(0), alphabet);
+}
+
 static void subsequences(const Out<double> &result, const InRow<std::int32_t> &queries, const Integers &query_starts,
                          const InRow<std::int32_t> &targets, const Integers &target_starts, const Integers &order,
                          std::size_t p, double decay, bool same) {
@@ -168,6 +177,9 @@ void define_strings(nb::module_ &m) {
     m.def("levenshtein", &levenshtein, arg("out").noconvert(), arg("queries").noconvert(), arg("query_starts").noconvert(),
           arg("targets").noconvert(), arg("target_starts").noconvert(), arg("order").noconvert(), arg("alphabet"),
           arg("same"));
+    m.def("levenshtein_pairs", &levenshtein_pairs, arg("out").noconvert(), arg("queries").noconvert(),
+          arg("query_starts").noconvert(), arg("targets").noconvert(), arg("target_starts").noconvert(),
+          arg("i").noconvert(), arg("j").noconvert(), arg("alphabet"));
     m.def("subsequences", &subsequences, arg("out").noconvert(), arg("queries").noconvert(),
           arg("query_starts").noconvert(), arg("targets").noconvert(), arg("target_starts").noconvert(),
           arg("order").noconvert(), arg("p"), arg("decay"), arg("same"));

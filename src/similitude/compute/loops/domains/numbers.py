@@ -23,7 +23,7 @@ from similitude.compute.loops.domains.requirements import (
     view,
     whole,
 )
-from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
+from similitude.compute.loops.named_functions import BOUNDS, SHAPES, SUMS, VALUES
 
 # Vectors.
 
@@ -224,6 +224,28 @@ def _of_shared(out: Any, a: Any, b: Any, value: Any) -> None:
     require(value in VALUES, f"unknown value {value!r}")
 
 
+def _candidates(A: Any, a: Any, spare_a: Any, B: Any, b: Any, spare_b: Any, floors: Any, bound: Any) -> None:
+    array("A", A, 2, UINT64)
+    array("B", B, 2, UINT64)
+    require(A.shape[1] == B.shape[1], "A and B need the same number of columns")
+    for name, given, rows in (("a", a, A), ("spare_a", spare_a, A), ("floors", floors, A)):
+        array(name, given, 1, FLOAT64)
+        require(len(given) == len(rows), f"one of {name} for each row of A")
+    for name, given in (("b", b), ("spare_b", spare_b)):
+        array(name, given, 1, FLOAT64)
+        require(len(given) == len(B), f"one of {name} for each row of B")
+    require(bound in BOUNDS, f"unknown bound {bound!r}")
+
+
+def _outside_ranges(out: Any, A: Any, low: Any, high: Any) -> None:
+    out_matrix("out", out, *FLOAT32_OR_64)
+    for name, given in (("A", A), ("low", low), ("high", high)):
+        array(name, given, 2, out.dtype)
+    require(low.shape == high.shape, "low and high need the same shape")
+    require(A.shape[1] == low.shape[1], "A and the ranges need the same number of columns")
+    require(out.shape == (len(A), len(low)), "one row of out for each row of A, one column for each range")
+
+
 def _gower(out: Any, A: tuple[Any, Any], B: tuple[Any, Any]) -> None:
     out_matrix("out", out, FLOAT64)
     for name, (numbers, keys), rows in (("A", A, out.shape[0]), ("B", B, out.shape[1])):
@@ -238,6 +260,7 @@ def _gower(out: Any, A: tuple[Any, Any], B: tuple[Any, Any]) -> None:
 OF_NUMBERS: dict[str, Callable[..., None]] = {
     "add_rows": _add_rows,
     "apply": _apply,
+    "candidates": _candidates,
     "common_bits": _common_bits,
     "cos_sin": _cos_sin,
     "count_bits": _count_bits,
@@ -248,6 +271,7 @@ OF_NUMBERS: dict[str, Callable[..., None]] = {
     "of_shared": _of_shared,
     "of_sparse_sums": _of_sparse_sums,
     "of_sums": _of_sums,
+    "outside_ranges": _outside_ranges,
     "perceptron_pass": _perceptron_pass,
     "pick": _pick,
     "shared_bits": _shared_bits,

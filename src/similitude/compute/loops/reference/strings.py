@@ -225,6 +225,22 @@ def levenshtein(
             out[i, j] = out[j, i] if same and j < i else _edits(query, target)
 
 
+@checked
+def levenshtein_pairs(
+    out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, i: Array, j: Array
+) -> None:
+    """Write the Levenshtein distances of some pairs into `out`: query i[p] and target j[p].
+
+    >>> import numpy as np
+    >>> out, text, starts = np.empty(2), np.array([0, 1, 2, 1, 2, 2], np.int32), np.array([0, 3, 6])
+    >>> levenshtein_pairs(out, text, starts, text, starts, np.array([0, 1]), np.array([1, 1]))
+    >>> out
+    array([2., 0.])
+    """
+    A, B = list(_split(queries, query_starts)), list(_split(targets, target_starts))
+    out[:] = [_edits(A[s], B[t]) for s, t in zip(i, j, strict=True)]
+
+
 def _edits(query: Array, target: Array) -> int:
     """Return the distance of two strings, from one row of the table per letter of the query."""
     places = np.arange(len(target) + 1)
