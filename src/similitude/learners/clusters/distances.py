@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.compute import FLOATS, Encoding, as_numpy, loops
 from similitude.compute.engines import Engine, format_bytes
-from similitude.learners.neighbor_search import SquaredLengths
+from similitude.learners.neighbors import SquaredLengths
 from similitude.scikit import refuse_known
 from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, Similarity, as_similarity, finite_diagonal, kernel_distance
 from similitude.support import PairError, check_choice, check_integer
