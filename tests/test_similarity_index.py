@@ -217,5 +217,5 @@ def test_one_nearest_neighbor_by_warping_and_what_has_no_distance():
         model.kneighbors(X)
     with pytest.raises(ValueError, match="gives no distances: use weights='uniform'"):
         SimilarityKNeighborsClassifier(DTW(), weights="distance").fit(X, y)
-    with pytest.raises(NotAKernelError, match="SimilarityKMedoids clusters by any similarity"):
+    with pytest.raises(NotAKernelError, match="SimilarityKMedoids finds clusters by any similarity"):
         KernelKMeans(DTW(), n_clusters=2).fit(X)

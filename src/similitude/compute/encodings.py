@@ -64,7 +64,7 @@ def keys(encoding: Encoding) -> np.ndarray:
     if isinstance(encoding, list):
         found = digests(encoding)
     elif isinstance(encoding, np.ndarray) and encoding.dtype != object:
-        found = digests(encoding + 0)  # + 0: 0.0 and -0.0 are equal
+        found = digests(encoding if encoding.dtype.kind == "V" else encoding + 0)  # + 0: 0.0 and -0.0 are equal
     else:
         found = digests(rows(encoding, slice(i, i + 1)) for i in range(count(encoding)))
     return np.array([int.from_bytes(one, "little") for one in found], dtype=np.uint64)

@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from similitude.compute import Encoding, loops
 from similitude.kernels.series.encoding import in_common_precision
@@ -40,6 +39,8 @@ class WarpingBounds(Bounds):
         time = int(lengths[0])
         values = A.values.reshape(len(A), time, A.channels)
         reach = 2 * self._radius(time) + 1
+        from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
         low, high = minimum_filter1d(values, reach, axis=1), maximum_filter1d(values, reach, axis=1)
         for at in (0, -1):
             low[:, at] = high[:, at] = values[:, at]

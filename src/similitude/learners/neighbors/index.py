@@ -77,9 +77,9 @@ class SimilarityIndex(SimilarityEstimator):
     >>> from similitude.kernels import Edit
     >>> from similitude.learners import SimilarityIndex
     >>> index = SimilarityIndex(Edit()).fit(["kernel", "kernels", "colonel", "sieve"])
-    >>> indices, values = index.nearest(["kernal", "steve"], 1)
+    >>> indices, values = index.nearest(["kernell", "steve"], 1)
     >>> indices.ravel(), values.ravel().round(2)
-    (array([0, 3]), array([0.83, 0.8 ]))
+    (array([0, 3]), array([0.86, 0.8 ]))
     >>> index.duplicates(0.8)
     [array([0, 1])]
     """

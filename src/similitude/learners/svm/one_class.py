@@ -56,7 +56,7 @@ class KernelOneClassSVM(OutlierMixin, BaseSVM):
     >>> from similitude.learners import KernelOneClassSVM
     >>> words = ["banana", "bandana", "cabana", "ananas", "savanna", "cabala"]
     >>> model = KernelOneClassSVM("spectrum(2)", nu=0.2).fit(words)
-    >>> model.predict(["havana", "xylophone"])
+    >>> model.predict(["cabanas", "xylophone"])
     array([ 1, -1])
     """
 
