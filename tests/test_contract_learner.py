@@ -50,6 +50,7 @@ def test_every_learner_is_in_the_list():
 
 
 LIKE_ANOTHER = (
+    similitude.SimilarityOrdinalClassifier,
     learners.MarginPerceptron,
     learners.KreinSVC,
     learners.AlignmentVote,
