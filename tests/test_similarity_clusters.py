@@ -352,3 +352,10 @@ def test_nothing_warns_on_ordinary_objects():
         warnings.simplefilter("error")
         for learner in (SimilarityKMedoids, SpectralClusters, SimilarityLinkage):
             learner(n_clusters=3).fit(BLOBS)
+
+
+def test_objects_that_no_landmark_is_like_are_noted():
+    X = np.concatenate([np.linspace(0, 1, 60), [9.0, 9.1]])[:, None]
+    few = SpectralClusters(Gaussian(0.3), n_clusters=2, n_landmarks=8, random_state=0).fit(X)
+    assert any(note.startswith("2 objects, the first at 60, are unlike all landmarks") for note in few.notes_)
+    assert not SpectralClusters(Gaussian(20.0), n_clusters=2, n_landmarks=8, random_state=0).fit(X).notes_

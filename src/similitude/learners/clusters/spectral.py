@@ -27,6 +27,9 @@ EXTRA_VECTORS = 4
 TOLERANCE = 1e-8
 """The largest residual of an eigenvector of norm 1, where the largest eigenvalue is 1."""
 
+UNCOVERED = 0.1
+"""Share of K(x, x) that landmarks explain below which an object is noted as unlike all of them."""
+
 SMALLEST_EIGENVALUE = 1e-8
 """An eigenvalue of the normalized similarity below this is zero."""
 
@@ -47,7 +50,8 @@ class SpectralClusters(ClusterMixin, KernelLearner):
 
     If W exceeds the memory budget, it is approximated from similarities to landmarks,
     :math:`W \approx C M^+ C^\top`, C the similarities to the landmarks and M those among them (Fowlkes, Belongie, Chung
-    and Malik, 2004); ``solver_`` says so.
+    and Malik, 2004); ``solver_`` says so. Landmarks must lie as densely as the similarity is local: a cut near objects
+    that are unlike all landmarks may be anywhere, and ``notes_`` says how many there are.
 
     Parameters
     ----------
@@ -128,6 +132,7 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         if m is None:
             vectors, self.eigenvalues_, coefficients = self._of_all(C, rng)
         else:
+            self._note_uncovered(C, which, as_numpy(k.diagonal(A)))
             vectors, self.eigenvalues_, coefficients = self._of_landmarks(C, which)
         whole = np.zeros((n, self.n_clusters + 1))
         whole[which] = coefficients
@@ -183,6 +188,16 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         self._check_rank(values)
         scaled = inverse @ (R.T @ inner) / values * np.sqrt((roots**2).sum())
         return self._coordinates(C @ np.column_stack([scaled, towards])), values, np.column_stack([scaled, towards])
+
+    def _note_uncovered(self, C: np.ndarray, which: np.ndarray, own: np.ndarray) -> None:
+        """Note objects of whose similarity to themselves the landmarks explain next to nothing."""
+        explained = np.einsum("ij,ij->i", C @ _pseudo_inverse((C[which] + C[which].T) / 2), C)
+        far = np.flatnonzero(explained < UNCOVERED * own)
+        if len(far):
+            self.notes_.append(
+                f"{len(far):,} objects, the first at {far[0]}, are unlike all landmarks, so that the cut near them may "
+                "be anywhere: use more landmarks, or a similarity that reaches farther"
+            )
 
     def _degrees(self, sums: np.ndarray) -> np.ndarray:
         """Return row sums, with 1 for objects without any similarity, which are noted."""
