@@ -219,3 +219,16 @@ def test_one_nearest_neighbor_by_warping_and_what_has_no_distance():
         SimilarityKNeighborsClassifier(DTW(), weights="distance").fit(X, y)
     with pytest.raises(NotAKernelError, match="SimilarityKMedoids finds clusters by any similarity"):
         KernelKMeans(DTW(), n_clusters=2).fit(X)
+
+
+def test_duplicates_on_the_command_line(tmp_path, capsys):
+    from similitude.cli import main
+
+    (tmp_path / "some.fasta").write_text(">a\nACGT\n>b\nACGA\n>c\nTTTTTT\n")
+    with pytest.raises(SystemExit, match="^0$"):
+        main(["duplicates", str(tmp_path / "some.fasta"), "--similarity", "edit", "--threshold", "0.7"])
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "1 group of duplicates with 2 of 3 rows",
+        "  row 0: 'ACGT'",
+        "  row 1: 'ACGA'",
+    ]

@@ -10,7 +10,7 @@ import typer
 from similitude.cli.inputs import SimilarityOptions
 from similitude.cli.options import MaybeLabel
 from similitude.cli.output import Computation, Terminal
-from similitude.support import brief
+from similitude.support import brief, number_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +49,7 @@ def duplicates(given: DuplicateOptions, threshold: Threshold = 0.9, *, run: Comp
 
 def _show(terminal: Terminal, groups: list[np.ndarray], objects: list[Any]) -> None:
     rows = sum(len(group) for group in groups)
-    terminal.say(f"{len(groups):,} groups of duplicates with {rows:,} of {len(objects):,} rows")
+    terminal.say(f"{number_of(len(groups), 'group')} of duplicates with {rows:,} of {len(objects):,} rows")
     for group in groups:
         terminal.say("\n".join(f"  row {row}: {brief(objects[row])}" for row in group.tolist()))
         terminal.say("")
