@@ -110,6 +110,14 @@ def test_record_batches_strings_tables_and_weights(tmp_path):
     assert objects.tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
+def test_categories_that_are_listed_twice():
+    pa = pytest.importorskip("pyarrow")
+    kinds = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), pa.array(["oak", "oak", "elm"]))
+    table = pa.table({"kind": kinds, "height": [1.0, 2.0, 3.0, 4.0]})
+    (objects, *_), *_ = Source(table.to_batches)
+    assert objects["kind"].tolist()[:3] == ["oak", "oak", "elm"] and objects["kind"].isna().tolist()[3]
+
+
 def test_shards_are_in_the_order_of_their_numbers(tmp_path):
     for i in range(11):
         np.save(tmp_path / f"X_{i}.npy", np.full((2, 1), float(i)))

@@ -133,7 +133,15 @@ def _objects(columns: dict[str, Any], name: str, batch: Any) -> Any:
         if types.is_fixed_size_list(values.type) and types.is_floating(values.type.value_type):
             return values.flatten().to_numpy(zero_copy_only=False).reshape(batch.num_rows, values.type.list_size)
         return values.to_pylist()
-    return batch.select(list(columns)).to_pandas()
+    kept = [_distinct_categories(one) for one in columns.values()]
+    return type(batch).from_arrays(kept, names=list(columns)).to_pandas()
+
+
+def _distinct_categories(values: Any) -> Any:
+    """Return a column; one of categories of which some are listed twice, which pandas refuses, with each listed once."""
+    if not pyarrow("types").is_dictionary(values.type) or len(values.dictionary.unique()) == len(values.dictionary):
+        return values
+    return values.dictionary_decode().dictionary_encode()
 
 
 @contextmanager
