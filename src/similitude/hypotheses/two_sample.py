@@ -71,7 +71,7 @@ def two_sample_test(
     >>> from similitude import two_sample_test
     >>> found = two_sample_test("auto", ["ACGT" * 5, "ACGA" * 5] * 8, ["GGTT" * 5, "ACGT" * 5] * 8)
     >>> found.p_value, found.rejected, found.telling[0].object[:8]
-    (0.001, True, 'ACGAACGA')
+    (0.003, True, 'ACGAACGA')
     """
     tested = TestedObjects(kernel, engine=engine)
     tested.check()
