@@ -17,6 +17,8 @@ from similitude import (
     Precomputed,
     Similarity,
     SimilarityClassifier,
+    SimilarityMultilabelClassifier,
+    SimilarityOrdinalClassifier,
     SimilarityRegressor,
     assess,
     check_kernel,
@@ -52,6 +54,7 @@ from similitude.learners import (
     AlignmentVote,
     KernelKMeans,
     KernelPerceptron,
+    KernelRanker,
     KernelRidge,
     KernelRidgeClassifier,
     KernelSGDSVC,
@@ -78,6 +81,7 @@ from similitude.learners.losses import (
     SquaredHinge,
 )
 from similitude.learners.representer import Norm, OwnRegularizer, SquaredNorm
+from similitude.linear import SmoothQuantile
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
 
 rng = np.random.default_rng(0)
@@ -218,6 +222,9 @@ def estimators():
     yield "regressor", SimilarityRegressor("gaussian").fit(X, Y), X
     yield "automatic", SimilarityRegressor("auto", random_state=0).fit(X, Y), X
     yield "several outputs", SimilarityRegressor(penalty="l1", n_landmarks=10).fit(X, np.stack([Y, -Y], axis=1)), X
+    yield "quantiles", SimilarityRegressor("gaussian", loss="quantile", quantile=0.8, n_landmarks=20).fit(X, Y), X
+    yield "several labels", SimilarityMultilabelClassifier("gaussian", n_landmarks=20).fit(X, (X > 0) * 1), X
+    yield "grades", SimilarityOrdinalClassifier("gaussian", n_landmarks=20).fit(X, np.digitize(Y, [-0.5, 0.5])), X
     yield "regressor stream", in_batches(SimilarityRegressor(), Y), X
 
 
@@ -241,8 +248,10 @@ def learners():
     yield RepresenterClassifier(loss="hinge", regularizer=Norm()).fit(X, TWO)
     yield RepresenterRegressor(loss=Huber(0.5)).fit(X, Y)
     yield RepresenterRegressor(loss=Quantile(0.3), n_landmarks=20).fit(X, Y)
+    yield RepresenterRegressor(loss=SmoothQuantile(0.3, 0.1), n_landmarks=20).fit(X, Y)
     yield RepresenterRegressor(loss=(quartic, quartic_slope)).fit(X, Y)
     yield KernelRidge(lam="auto").fit(X, Y)
+    yield KernelRanker(lam=0.1).fit(X, Y)
     yield KernelRidge(lam=[0.1, 1.0], fit_intercept=False).fit(X, np.stack([Y, -Y], axis=1))
     yield KernelRidgeClassifier().fit(X, THREE)
     yield SimilarityKNeighborsClassifier(n_neighbors=3).fit(X, THREE)

@@ -33,6 +33,7 @@ def test_every_learner_is_in_the_list():
     listed = {type(one) for one in [*CLASSIFIERS, *REGRESSORS, *CLUSTERERS, *OF_VECTORS]}
     public = [getattr(learners, name) for name in learners.__all__] + [
         similitude.SimilarityClassifier,
+        similitude.SimilarityOrdinalClassifier,
         similitude.SimilarityRegressor,
     ]
     assert listed == {one for one in public if isinstance(one, type) and issubclass(one, BaseEstimator)}

@@ -224,7 +224,14 @@ ESTIMATORS = [
         X,
         Y,
         rows=[
-            ({"loss": "logistic"}, ValueError, "loss must be 'auto', 'squared', 'huber', got 'logistic'"),
+            (
+                {"loss": "logistic"},
+                ValueError,
+                "loss must be 'auto', 'squared', 'huber', 'absolute', 'quantile', got 'logistic'",
+            ),
+            ({"loss": "quantile", "quantile": 1.0}, ValueError, "quantile must be"),
+            ({"loss": "quantile", "penalty": "l1"}, ValueError, "loss='quantile' needs penalty='l2'"),
+            ({"loss": "absolute", "certify": 0.2}, ValueError, "predicts quantiles"),
             ({"landmarks": "stratified"}, ValueError, "'stratified' needs classes"),
         ],
     ),

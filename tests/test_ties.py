@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learners import CLASSIFIERS, with_similarity
 
-from similitude import SimilarityClassifier, save
+from similitude import SimilarityClassifier, SimilarityOrdinalClassifier, save
 from similitude.kernels import Linear
 from similitude.learners import WeakSimilarityVote
 from similitude.linear import probabilities
 
-PROBABLE = [one for one in CLASSIFIERS if hasattr(one, "predict_proba") and not isinstance(one, WeakSimilarityVote)]
-"""Classifiers that predict their most probable class; `WeakSimilarityVote` draws its answers by chance."""
+OTHERS = (WeakSimilarityVote, SimilarityOrdinalClassifier)
+PROBABLE = [one for one in CLASSIFIERS if hasattr(one, "predict_proba") and not isinstance(one, OTHERS)]
+"""Classifiers that predict their most probable class; the others draw answers by chance, or predict medians."""
 
 X = np.array([[-2.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [2.0, 0.0]] * 3)
 TIED = np.array([[0.0, 0.0], [0.0, 5.0], [1e-300, 0.0], [-1e-300, 0.0], [3e-17, 0.0]])

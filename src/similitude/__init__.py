@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from similitude.compute import show_versions
     from similitude.compute.engines import use_engine
-    from similitude.estimators import SimilarityClassifier, SimilarityRegressor, cost_curve
+    from similitude.estimators import (
+        SimilarityClassifier,
+        SimilarityMultilabelClassifier,
+        SimilarityOrdinalClassifier,
+        SimilarityRegressor,
+        cost_curve,
+    )
     from similitude.goodness import alignment, assess, error_at_margin, margin
     from similitude.hypotheses import drift_test, independence_test, two_sample_test
     from similitude.kernel_learning import learn_kernel
@@ -25,6 +31,8 @@ _ROOMS = {
     "Precomputed": "similarity",
     "Similarity": "similarity",
     "SimilarityClassifier": "estimators",
+    "SimilarityMultilabelClassifier": "estimators",
+    "SimilarityOrdinalClassifier": "estimators",
     "SimilarityRegressor": "estimators",
     "alignment": "goodness",
     "as_similarity": "similarity",
@@ -55,6 +63,8 @@ __all__ = [
     "Precomputed",
     "Similarity",
     "SimilarityClassifier",
+    "SimilarityMultilabelClassifier",
+    "SimilarityOrdinalClassifier",
     "SimilarityRegressor",
     "alignment",
     "as_similarity",

@@ -5,8 +5,10 @@ from similitude.estimators.budget_curve import CostCurve, cost_curve
 from similitude.estimators.classifier import SimilarityClassifier
 from similitude.estimators.early_stops import EarlyStops
 from similitude.estimators.explanation import Explanation, Explanations
+from similitude.estimators.multilabel import SimilarityMultilabelClassifier
 from similitude.estimators.nested_folds import error_of_classes as error_of_classes
 from similitude.estimators.nested_folds import unjudged as unjudged
+from similitude.estimators.ordinal import SimilarityOrdinalClassifier
 from similitude.estimators.regressor import SimilarityRegressor
 from similitude.landmarks import Representation
 
@@ -17,6 +19,8 @@ __all__ = [
     "Explanations",
     "Representation",
     "SimilarityClassifier",
+    "SimilarityMultilabelClassifier",
+    "SimilarityOrdinalClassifier",
     "SimilarityRegressor",
     "cost_curve",
 ]

@@ -491,7 +491,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
                     others = np.where(decided == self._number(against), others, self._number(against))
                 directions[np.arange(n), others] = -1.0
         compared = [None] * n if scores.shape[1] > 1 and against is None else list(self.classes_[others])
-        return self._explain(X, by, Asked(self.classes_[decided], scores, directions, compared, self.shift_))
+        asked = Asked(self.classes_[decided], scores, directions, compared, self.shift_)
+        return self._explain(X, by, asked, self.classes_)
 
     def _number(self, label: Any) -> int:
         """Return the number of a class."""

@@ -235,7 +235,7 @@ def influence_in_refit(
     Parameters are those of :func:`influence_in_ridge`; `places` is None if the rows are not those of the sample.
     """
     F, Y, weights = design
-    loss, penalty, classes = options.loss, options.penalty, options.classes
+    loss, penalty, classes = options.own_loss or options.loss, options.penalty, options.classes
     outputs, labels = Y.shape[1], class_numbers(Y) if classes else Y
     step = functools.partial(newton_step, loss, penalty, F, Y, weights, linear, lam)
     if penalty == "l2" and places is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from similitude.compute.engines import Engine
 from similitude.landmarks import Landmarks
+from similitude.linear import Loss
 from similitude.similarity import Similarity
 
 RIDGE = "squared", "l2"
@@ -33,6 +34,8 @@ class FitOptions:
         Whether targets are codes of classes, rather than numbers.
     random_state : int or None
     engine : Engine
+    own_loss : Loss or None
+        The loss, where it has parameters that its name does not tell.
     """
 
     similarities: tuple[Similarity, ...]
@@ -46,3 +49,4 @@ class FitOptions:
     classes: bool
     random_state: Any
     engine: Engine
+    own_loss: Loss | None = None

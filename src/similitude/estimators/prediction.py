@@ -188,13 +188,12 @@ class LandmarkPredictor(LandmarkParameters):
             with errors_in_batch(batch):
                 yield self.predict(batch.objects)
 
-    def _explain(self, X: Any, by: str, asked: Asked) -> Explanations:
-        """Explain the predictions for some objects; see `explain` of the subclasses."""
+    def _explain(self, X: Any, by: str, asked: Asked, classes: np.ndarray | None = None) -> Explanations:
+        """Explain the predictions for some objects; see `explain` of the subclasses. Targets may number classes."""
         check_choice("by", by, ("auto", "examples", "landmarks"))
         if looks_like_source(X) and not isinstance(X, np.ndarray):
             raise TypeError("explain takes objects in memory: give it one batch of a source, for instance")
         model, encodings = self._asked(X)
-        classes = getattr(self, "classes_", None)
         if by == "landmarks":
             if isinstance(model, Cascade):
                 raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,19 +12,33 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from similitude.compute.engines import Engine
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
+from similitude.estimators.fit import Fitted
 from similitude.estimators.landmark_estimator import LandmarkEstimator
-from similitude.estimators.limited_targets import FAR_TARGET, HUBER_THRESHOLD, limit_targets
+from similitude.estimators.limited_targets import FAR_TARGET, HUBER_THRESHOLD, limit_targets, robust_deviation
 from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, error_of_numbers
 from similitude.estimators.options import FitOptions
-from similitude.estimators.rows import Sampling
+from similitude.estimators.rows import Sampling, TrainingRows
 from similitude.estimators.targets import NumberTargets
-from similitude.linear import LinearModel, Trial, fit_numbers
+from similitude.linear import (
+    LinearModel,
+    Quantile,
+    SmoothQuantile,
+    Trial,
+    fit_loss,
+    fit_numbers,
+    weighted_quantile,
+)
 from similitude.scikit import all_or_nothing, check_targets, check_weights
-from similitude.support import Estimate, number_of, outlying_rows
+from similitude.support import Estimate, check_share, number_of, outlying_rows
 
 HUBER = "huber"
+QUANTILES = ("absolute", "quantile")
+
+QUANTILE_WIDTH = 0.1
+"""Robust standard deviations of the errors of ridge regression within which the pinball loss is rounded."""
 
 NAMED_OUTLIERS = 3
 """Most outlying targets that a note names."""
@@ -46,13 +61,19 @@ class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
         ``"auto"``: starts at 100 and doubles while the held-out loss falls by more than one standard error, up to
         2,400, up to half of the rows if there are many, and up to what fits into memory; for kernels of vectors and
         1,000 to 20,000 rows on pilot rows, as :class:`SimilarityClassifier` says.
-    loss : {"auto", "squared", "huber"}
+    loss : {"auto", "squared", "huber", "absolute", "quantile"}
         ``"auto"``: squared; with ``penalty="l2"`` it takes one pass over the similarities. ``"huber"``: targets count
         as at most 1.345 robust standard deviations away from predictions by other rows, so that outliers have little
         influence (Huber's loss by modified residuals). It takes seven to twelve times as long, for rows in memory.
+        ``"absolute"``: the absolute error, so that medians are predicted. ``"quantile"``: the pinball loss of one
+        output, so that the given quantile is predicted (Koenker and Bassett, 1978); its intercept is such that this
+        share of the rows that were left out is below their prediction. Both take ``penalty="l2"``, and ``"auto"`` is
+        then a Gaussian kernel for vectors.
     penalty : {"l2", "l1"}
         ``"l2"``: the squared length of the weights. ``"l1"``: the sum over landmarks of the length of their weights,
         so that few landmarks are kept.
+    quantile : float
+        The share of targets below their prediction, with ``loss="quantile"``.
 
     Attributes
     ----------
@@ -61,9 +82,13 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         See :class:`SimilarityClassifier`.
     held_out_error_ : Estimate
         The mean squared error (summed over outputs) on new rows, estimated as in :class:`SimilarityClassifier`. With
-        ``loss="huber"`` that of targets at most 3 robust standard deviations from the median, by three folds.
+        ``loss="huber"`` that of targets at most 3 robust standard deviations from the median, by three folds. With
+        ``"absolute"`` and ``"quantile"`` the mean pinball loss, which for medians is half of the absolute error.
     constant_error_ : float
-        The mean squared error of the mean on the same rows; 1 - `held_out_error_` / `constant_error_` is R².
+        The mean squared error of the mean on the same rows; 1 - `held_out_error_` / `constant_error_` is R². With
+        ``"absolute"`` and ``"quantile"`` the pinball loss of the quantile of all targets.
+    shift_ : array of shape (outputs,)
+        The part of ``intercept_`` that makes quantiles agree with rows left out; 0 for other losses.
     certificate_ : Estimate
         With `certify`: an upper bound on the share of new rows with an error above `certified_size_`, from rows that
         were used for nothing else. Its grade is PROVEN, or NONE without `certify`.
@@ -80,7 +105,40 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     True
     """
 
-    _losses = ("squared", HUBER)
+    _losses = ("squared", HUBER, *QUANTILES)
+
+    def __init__(
+        self,
+        similarity: Any = "auto",
+        *,
+        landmarks: Any = "auto",
+        landmark_indices: Any = None,
+        n_landmarks: int | str = "auto",
+        loss: str = "auto",
+        quantile: float = 0.5,
+        penalty: str = "l2",
+        side: str = "auto",
+        unlabeled: Any = None,
+        certify: float | None = None,
+        max_calls: int | None = None,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        super().__init__(
+            similarity,
+            landmarks=landmarks,
+            landmark_indices=landmark_indices,
+            n_landmarks=n_landmarks,
+            loss=loss,
+            penalty=penalty,
+            side=side,
+            unlabeled=unlabeled,
+            certify=certify,
+            max_calls=max_calls,
+            random_state=random_state,
+            engine=engine,
+        )
+        self.quantile = quantile
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -110,6 +168,11 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     def _columns(self, X: Any, y: Any, first: bool) -> np.ndarray:
         """Return the targets as columns."""
         y = check_targets(self, X, y)
+        if self.loss in QUANTILES and y.ndim == 2:
+            raise ValueError(
+                f"loss={self.loss!r} predicts quantiles of one output, y has shape {y.shape}: fit a model for each "
+                "(sklearn.multioutput.MultiOutputRegressor)"
+            )
         if first:
             self._one_output = y.ndim == 1
         elif self._one_output != (y.ndim == 1) or (y.ndim == 2 and y.shape[1] != len(self.intercept_)):
@@ -117,11 +180,16 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         return y[:, None] if y.ndim == 1 else y
 
     def _objective(self) -> tuple[str, str]:
-        """Return the squared loss: Huber's is that of limited targets."""
-        return "squared", self.penalty
+        """Return the loss and the penalty; Huber's loss is the squared one of limited targets."""
+        return self.loss if self.loss in QUANTILES else "squared", self.penalty
 
     def _check_params(self) -> None:
         super()._check_params()
+        check_share("quantile", self.quantile)
+        if self.loss in QUANTILES and self.penalty != "l2":
+            raise ValueError(f"loss={self.loss!r} needs penalty='l2', got {self.penalty!r}")
+        if self.loss in QUANTILES and self.certify is not None:
+            raise ValueError(f"certify bounds errors of means, and loss={self.loss!r} predicts quantiles: choose one")
         if self.loss == HUBER and self.certify is not None:
             raise ValueError("certify bounds errors of targets as they are, and loss='huber' limits them: choose one")
 
@@ -168,11 +236,47 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
     ) -> tuple[LinearModel, Trial, np.ndarray]:
-        return fit_numbers(F, Y, weights, self.random_state)
+        if self.loss not in QUANTILES:
+            return fit_numbers(F, Y, weights, self.random_state)
+        return fit_loss(self._rounded_loss, F, Y, weights, self.random_state)
+
+    @property
+    def _pinball(self) -> Quantile:
+        """The loss whose minimizer is the quantile, or the median, that is asked for."""
+        return Quantile(self.quantile if self.loss == "quantile" else 0.5)
+
+    @property
+    def _rounded_loss(self) -> SmoothQuantile:
+        """The pinball loss, rounded near zero."""
+        return SmoothQuantile(self._pinball.tau, self._width)
+
+    def _quantile_of(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return weighted_quantile(values, weights, self._pinball.tau)
+
+    def _refit(self, fitted: Fitted, data: TrainingRows, options: FitOptions) -> Fitted:
+        """Return the fit by another loss; the pinball loss is rounded within a part of the errors of least squares."""
+        if self.loss not in QUANTILES:
+            return super()._refit(fitted, data, options)
+        errors = fitted.held_out[0] - fitted.trial.scores
+        self._width = QUANTILE_WIDTH * (float(robust_deviation(errors)[0]) or 1.0)
+        return super()._refit(fitted, data, replace(options, own_loss=self._rounded_loss))
+
+    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Shift quantiles such that their share of the rows left out is below."""
+        self.shift_ = np.zeros(Y.shape[1])
+        if self.loss in QUANTILES:
+            self.shift_ = self._quantile_of(Y - trial.scores, weights)
+            self.intercept_ = self.intercept_ + self.shift_
 
     def _judge(self, judged: Judged) -> None:
-        """Keep what rows of other folds show: the mean squared error, and that of their mean."""
+        """Keep what rows of other folds show: the mean squared error, or pinball loss, and that of a constant."""
         Y, weights = judged.Y, judged.weights
+        if self.loss in QUANTILES:
+            constant = self._pinball.value(Y, self._quantile_of(Y, weights))[:, 0]
+            self.constant_error_ = float(np.average(constant, weights=weights))
+            losses = self._pinball.value(Y, judged.trial.scores)[:, 0]
+            self.held_out_error_ = error_of_numbers(losses, weights, judged.groups)
+            return
         squares = ((Y - np.average(Y, axis=0, weights=weights)) ** 2).sum(axis=1)
         self.constant_error_ = float(np.average(squares, weights=weights))
         self.held_out_error_ = error_of_numbers(judged.trial.losses, weights, judged.groups, judged.left_out)
@@ -192,7 +296,13 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         check_is_fitted(self)
         error, most = self.held_out_error_, self.constant_error_
         if not error.value < most:
-            return "no sign that similar objects have similar values: the mean predicts new rows as well"
+            return "no sign that similar objects have similar values: a constant predicts new rows as well"
+        if self.loss in QUANTILES:
+            return (
+                f"similar objects have similar quantiles: the pinball loss of new rows is "
+                f"{100 * (1 - error.value / most):.0f} % below that of one quantile for all, by comparing with "
+                f"{number_of(self.n_similarity_calls_, 'landmark')}"
+            )
         how = "have similar values" if error.high < most else "have somewhat similar values"
         return (
             f"similar objects {how}: {100 * (1 - error.value / most):.0f} % of the variance of new rows is explained "
@@ -240,7 +350,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             raise ValueError(f"output must be from 0 to {scores.shape[1] - 1}, got {output!r}")
         directions = np.zeros_like(scores)
         directions[:, output] = 1.0
-        return self._explain(X, by, Asked(scores[:, output], scores, directions, [None] * len(scores)))
+        asked = Asked(scores[:, output], scores, directions, [None] * len(scores), getattr(self, "shift_", 0.0))
+        return self._explain(X, by, asked)
 
 
 def _notes_on_outliers(Y: np.ndarray, sampling: Sampling) -> list[str]:

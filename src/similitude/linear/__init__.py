@@ -23,12 +23,14 @@ from similitude.linear.losses import (
     Logistic,
     Loss,
     Quantile,
+    SmoothQuantile,
     Squared,
     SquaredHinge,
+    weighted_quantile,
 )
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import GroupMoments, Members, Moments
 from similitude.linear.newton_step import NewtonStep, is_coupled, newton_step
 from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
-from similitude.linear.penalty_choice import fit_classes, fit_numbers
+from similitude.linear.penalty_choice import fit_classes, fit_loss, fit_numbers
 from similitude.linear.ridge import PENALTIES, Ridge, downhill, gram_matrices

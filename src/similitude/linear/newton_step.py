@@ -64,7 +64,7 @@ class NewtonStep:
 
 
 def newton_step(
-    loss: str,
+    loss: str | Loss,
     penalty: str,
     F: Any,
     Y: np.ndarray,
@@ -77,7 +77,8 @@ def newton_step(
 
     Parameters
     ----------
-    loss, penalty : str
+    loss : str or Loss
+    penalty : str
     F : array or tensor of shape (n, features)
     Y : array of shape (n, outputs)
         Codes of classes, or numbers.
@@ -91,7 +92,8 @@ def newton_step(
         the first group, and all others the second.
     """
     coupled = is_coupled(loss, Y.shape[1])
-    made: Loss = MultinomialLogistic() if coupled else LOSSES[loss]()
+    given = LOSSES[loss]() if isinstance(loss, str) else loss
+    made: Loss = MultinomialLogistic() if coupled else given
     data = WeightedLoss.of(made, Y > 0 if coupled else Y, weights)
     features, scores = Features(F, weights), model.scores(F)
     sizes = np.sqrt((model.weights**2).sum(axis=1))
@@ -151,7 +153,7 @@ def _centered(added: np.ndarray, own_apart: bool) -> np.ndarray:
     return np.stack([own, others - (own + others).mean(axis=-1, keepdims=True)], axis=-2)
 
 
-def is_coupled(loss: str, outputs: int) -> bool:
+def is_coupled(loss: str | Loss, outputs: int) -> bool:
     """Tell whether the outputs are those of multinomial logistic regression, which sum to zero."""
     return loss == "logistic" and outputs > 1
 

@@ -55,6 +55,13 @@ def fit_numbers(
     return _fit(LOSSES["squared"](), "l1", F, Y, weights, random_state)
 
 
+def fit_loss(
+    loss: Loss, F: Any, Y: np.ndarray, weights: np.ndarray, random_state: Any
+) -> tuple[LinearModel, Trial, np.ndarray]:
+    """Fit numbers by a smooth loss, l2-penalized; return the model, how held-out rows fared, and which these are."""
+    return _fit(loss, "l2", F, Y, weights, random_state)
+
+
 def _fit(
     loss: Loss,
     penalty: str,

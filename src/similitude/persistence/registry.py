@@ -19,7 +19,8 @@ TABLE = """
 data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
-estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityRegressor
+estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityMultilabelClassifier
+    SimilarityOrdinalClassifier SimilarityRegressor
 estimators.blend_influence: BlendInfluence
 estimators.cascade: Cascade CascadeInfluence Stage
 estimators.group_influence: ClassInfluence GroupInfluence
@@ -44,13 +45,14 @@ kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gappe
     SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment Words
 kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
-learners: AlignmentVote KernelKMeans KernelPerceptron KernelRidge KernelRidgeClassifier KernelSGDSVC KernelSVC
-    KernelSVR KreinSVC MarginPerceptron MistakeBound RepresenterClassifier RepresenterRegressor SeparatorLP
+learners: AlignmentVote KernelKMeans KernelPerceptron KernelRanker KernelRidge KernelRidgeClassifier KernelSGDSVC
+    KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound RepresenterClassifier RepresenterRegressor SeparatorLP
     SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityVote WeakSimilarityVote
 learners.neighbor_search: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.largest_margin: LargestMargin
-linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile Squared SquaredHinge
+linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile SmoothQuantile Squared
+    SquaredHinge
 maps: CompactMap FourierMap LandmarkMap PolynomialSketchMap ProjectionMap
 maps.fourier: Waves
 maps.frequencies: Matrix Structured

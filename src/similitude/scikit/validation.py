@@ -24,7 +24,14 @@ def check_labels(estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray
 
 def check_label_column(estimator: Any, X: Any, y: Any) -> np.ndarray:
     """Return the labels as one column; missing labels and continuous targets are refused."""
-    y = column_or_1d(_target(estimator, y), warn=True)
+    try:
+        y = column_or_1d(_target(estimator, y), warn=True)
+    except ValueError as error:
+        if "1d array" not in str(error):
+            raise
+        name = estimator if isinstance(estimator, str) else type(estimator).__name__
+        several = f"SimilarityMultilabelClassifier, or sklearn.multioutput.MultiOutputClassifier({name}())"
+        raise ValueError(f"{error} For several labels of each object use {several}.") from None
     check_consistent_length(X, y)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")

@@ -138,7 +138,7 @@ def _objects(columns: dict[str, Any], name: str, batch: Any) -> Any:
 
 
 def _distinct_categories(values: Any) -> Any:
-    """Return a column; one of categories of which some are listed twice, which pandas refuses, with each listed once."""
+    """Return a column; if it has categories that are listed twice, which pandas refuses, with each listed once."""
     if not pyarrow("types").is_dictionary(values.type) or len(values.dictionary.unique()) == len(values.dictionary):
         return values
     return values.dictionary_decode().dictionary_encode()

@@ -78,7 +78,13 @@ class KernelSVR(RegressorMixin, BaseSVM):
         """
         epsilon = check_nonnegative("epsilon", self.epsilon)
         X = self._checked(X, reset=True)
-        y = column_or_1d(check_targets(self, X, y), warn=True)
+        y = check_targets(self, X, y)
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(
+                f"y should be a 1d array, got an array of shape {y.shape} instead: "
+                "sklearn.multioutput.MultiOutputRegressor(KernelSVR()) fits one model for each column"
+            )
+        y = column_or_1d(y, warn=True)
         costs = self._costs(check_weights(sample_weight, len(y)))
         k, X, A = self._begin(X, sample_weight)
         rows_of, _ = self._rows(k, A, costs, shared=False)

@@ -1,0 +1,81 @@
+"""Several questions about each object, answered by one model: which labels it has, or which grades it is above."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from similitude.estimators.explanation import Asked, Explanations
+from similitude.estimators.landmark_estimator import LandmarkEstimator
+from similitude.estimators.nested_folds import Judged, error_of_numbers
+from similitude.estimators.options import FitOptions
+from similitude.linear import LinearModel, Trial, fit_numbers, probabilities, scale_and_shift
+from similitude.support import number_of
+
+
+class BinaryColumns(ClassifierMixin, LandmarkEstimator):
+    """Least squares on columns of -1 and +1, with one similarity, one set of landmarks and one penalty for all.
+
+    A subclass reads the columns, and says what the scores mean. Scores of each column are scaled and shifted such that
+    their logistic function is the probability of +1, as far as rows left out show (Platt, 1999).
+    """
+
+    _losses = ("squared",)
+    _takes_tensors = False
+    temperature_: np.ndarray
+    shift_: np.ndarray
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.certify is not None:
+            raise ValueError(f"{type(self).__name__} has no certificate: try the model on rows of your own")
+
+    def _fit_linear(
+        self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[LinearModel, Trial, np.ndarray]:
+        return fit_numbers(F, Y, weights, self.random_state)
+
+    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+        """Keep the scale and the shift of each column that rows left out ask for."""
+        found = [scale_and_shift(trial.scores[:, j], (Y[:, j] > 0) * 1, weights) for j in range(Y.shape[1])]
+        self.temperature_ = np.array([scale for scale, _ in found])
+        self.shift_ = np.array([shift[0] for _, shift in found])
+        self.intercept_ = self.intercept_ + self.shift_
+
+    def _judge(self, judged: Judged) -> None:
+        """Keep the loss of rows under models of others, and that of the best constant."""
+        weights, Y = judged.weights, judged.Y > 0
+        losses = self._losses_of(judged.trial.scores + self.shift_, Y)
+        self.held_out_error_ = error_of_numbers(losses, weights, judged.groups)
+        usual = np.broadcast_to(weights @ Y * 2 - weights.sum(), Y.shape)
+        self.constant_error_ = float(np.average(self._losses_of(usual, Y), weights=weights))
+
+    def _losses_of(self, scores: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return the loss of each row, given the scores of the columns and which are true; a subclass writes it."""
+        raise NotImplementedError
+
+    def _chances(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probability of each column."""
+        each = zip(scores.T, self.temperature_.tolist(), strict=True)
+        return np.stack([probabilities(one, scale)[:, 1] for one, scale in each], axis=1)
+
+    def _explain_column(self, X: Any, column: int, by: str) -> Explanations:
+        """Explain the scores of a column; the labels of examples are its codes, and those of groups their means."""
+        check_is_fitted(self)
+        scores = self._scores(X)
+        directions = np.zeros_like(scores)
+        directions[:, column] = 1.0
+        asked = Asked((scores[:, column] >= 0) * 1, scores, directions, [None] * len(scores), self.shift_)
+        return self._explain(X, by, asked)
+
+    def _said(self, what: str) -> str:
+        """Return a sentence on the error, which is counted in `what`."""
+        check_is_fitted(self)
+        error, most = self.held_out_error_, self.constant_error_
+        return (
+            f"{error.value:.3g} {what} on new rows, by comparing with "
+            f"{number_of(self.n_similarity_calls_, 'landmark')} (a constant: {most:.3g})"
+        )
