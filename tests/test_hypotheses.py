@@ -237,6 +237,24 @@ def test_data_frames_and_a_limited_memory_change_nothing():
         two_sample_test(FromPairs(lambda a, b: 1 / 0), X, Z, engine=LocalEngine(memory="100kB"))
 
 
+def test_sums_over_landmarks_keep_to_the_memory_budget():
+    X, Z = rng.normal(size=(700, 2)), rng.normal(size=(1300, 2)) + 0.05
+    found, tight = (
+        two_sample_test("auto", X, Z, n_landmarks=9, engine=LocalEngine(memory=memory)) for memory in ("2GiB", "2MiB")
+    )
+    assert tight.statistic == pytest.approx(found.statistic)
+    assert tight.p_value == found.p_value
+    found, tight = (
+        independence_test("auto", X, "linear", X, n_landmarks=3, n_permutations=99, engine=LocalEngine(memory=memory))
+        for memory in ("2GiB", "1MiB")
+    )
+    assert tight.statistic == pytest.approx(found.statistic)
+    with pytest.raises(MemoryError, match="fewer landmarks"):
+        independence_test("auto", X, "auto", X, n_landmarks=50, engine=LocalEngine(memory="1MiB"))
+    with pytest.raises(MemoryError, match="fewer landmarks"):
+        two_sample_test("auto", X, Z, n_landmarks=200, engine=LocalEngine(memory="1MiB"))
+
+
 def test_landmarks_are_taken_for_many_objects_and_the_result_says_so():
     X, Z = rng.normal(size=(2000, 1)), rng.normal(size=(1500, 1)) + 0.2
     found = two_sample_test(Gaussian(1.0), X, Z, n_permutations=99)

@@ -61,7 +61,7 @@ def squared_discrepancies(A: np.ndarray, members: np.ndarray) -> np.ndarray:
     The rows of A sum to zero, so that one sum, over the pairs inside of the first sample, tells those of the other
     pairs as well.
     """
-    sums = np.concatenate([_inside(A, part) for part in _parts(members)])
+    sums = np.concatenate([_inside(A, part) for part in parts(members)])
     n, m = int(members[0].sum()), int((~members[0]).sum())
     return np.asarray(sums * (1 / (n * (n - 1)) + 1 / (m * (m - 1)) + 2 / (n * m)))
 
@@ -71,7 +71,8 @@ def _inside(A: np.ndarray, members: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", U @ A, U)
 
 
-def _parts(members: np.ndarray) -> list[np.ndarray]:
+def parts(members: np.ndarray) -> list[np.ndarray]:
+    """Cut the rows of members into those of one matrix product each."""
     return [members[start : start + PRODUCT_ROWS] for start in range(0, len(members), PRODUCT_ROWS)]
 
 
@@ -84,7 +85,7 @@ def witnesses(A: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarra
     spread = np.sqrt(np.einsum("ij,ij->i", A, A) / max(len(A) - 2, 1)) * np.sqrt(1 / n + 1 / m)
     scale = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
     largest, observed = [], np.zeros(0)
-    for part in _parts(members):
+    for part in parts(members):
         U = part.astype(np.float64)
         t = (U @ A) * (1 / (n - U) + 1 / (m - 1 + U)) * scale
         observed = observed if len(observed) else t[0].copy()

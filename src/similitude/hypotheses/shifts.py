@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy import fft
 
-from similitude.hypotheses.landmark_sums import ROWS_AT_ONCE, LandmarkColumns
+from similitude.hypotheses.landmark_sums import LandmarkColumns, check_sums_fit
 
 
 def sums_over_pairs(
@@ -70,18 +70,17 @@ def squared_covariances(
     keep their places.
     """
     shifts = min(1 + n_permutations, n)
+    check_sums_fit(2 * 16 * (shifts // 2 + 1) * first.n_features * second.n_features, first.pool.engine)
     order = rng.permutation(n)
 
     def norms(paired: np.ndarray) -> np.ndarray:
         products, mean_x, mean_z = _summed_products(first, second, order, order[paired], shifts)
         found = []
-        for i, S in enumerate(first.projections):
-            for j, T in enumerate(second.projections):
-                a, b = first.columns_of(i), second.columns_of(j)
-                C = fft.irfft(products[:, a, b], shifts, axis=0) / n - np.outer(mean_x[a], mean_z[b])
-                C[np.abs(C) <= 1e-12 * np.abs(np.outer(mean_x[a], mean_z[b])).max()] = 0.0
-                C = C if S is None else np.matmul(S.T, C)
-                C = C if T is None else np.matmul(C, T)
+        for a in first.feature_columns:
+            for b in second.feature_columns:
+                constant = np.outer(mean_x[a], mean_z[b])
+                C = fft.irfft(products[:, a, b], shifts, axis=0) / n - constant
+                C[np.abs(C) <= 1e-12 * np.abs(constant).max()] = 0.0
                 found.append(np.einsum("kab,kab->k", C, C))
         return np.array(found)
 
@@ -91,26 +90,27 @@ def squared_covariances(
 def _summed_products(
     first: LandmarkColumns, second: LandmarkColumns, x: np.ndarray, z: np.ndarray, shifts: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the transformed sums over rows of products of similarities, and the means of the similarities."""
+    """Return the transformed sums over rows of products of features, and the means of the features."""
     n, width = len(x), len(x) // shifts
-    products = np.zeros((shifts // 2 + 1, first.width, second.width), dtype=np.complex128)
-    sum_x, sum_z = np.zeros(first.width), np.zeros(second.width)
-    for rows in _segments(n, shifts, width):
-        F = first.values(x[rows.ravel()]).reshape(*rows.shape, -1)
-        G = second.values(z[rows.ravel()]).reshape(*rows.shape, -1)
+    products = np.zeros((shifts // 2 + 1, first.n_features, second.n_features), dtype=np.complex128)
+    sum_x, sum_z = np.zeros(first.n_features), np.zeros(second.n_features)
+    for rows in _segments(shifts, width, min(first.rows_at_once, second.rows_at_once)):
+        F = first.features(x[rows.ravel()]).reshape(*rows.shape, -1)
+        G = second.features(z[rows.ravel()]).reshape(*rows.shape, -1)
         sum_x, sum_z = sum_x + F.sum(axis=(0, 1)), sum_z + G.sum(axis=(0, 1))
         f, g = (fft.rfft(values, axis=0) for values in (F, G))
-        products += np.matmul(f.conj().transpose(0, 2, 1), g)
+        for product, a, b in zip(products, f, g, strict=True):
+            product += a.conj().T @ b
     rest = np.arange(shifts * width, n)
     if len(rest):
-        F, G = first.values(x[rest]), second.values(z[rest])
+        F, G = first.features(x[rest]), second.features(z[rest])
         products[0] += shifts * (F.T @ G)  # the same for every shift
         sum_x, sum_z = sum_x + F.sum(axis=0), sum_z + G.sum(axis=0)
     return products, sum_x / n, sum_z / n
 
 
-def _segments(n: int, shifts: int, width: int) -> Iterator[np.ndarray]:
+def _segments(shifts: int, width: int, at_once: int) -> Iterator[np.ndarray]:
     """Yield the numbers of rows at some places of all segments, a row for each segment."""
-    step = max(1, ROWS_AT_ONCE // shifts)
+    step = max(1, at_once // shifts)
     for start in range(0, width, step):
         yield np.arange(shifts)[:, None] * width + np.arange(start, min(start + step, width))
