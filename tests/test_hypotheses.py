@@ -11,7 +11,7 @@ from similitude import FromPairs, Precomputed, drift_test, independence_test, lo
 from similitude.engines import LocalEngine
 from similitude.hypotheses import shifts
 from similitude.hypotheses.all_pairs import squared_discrepancies
-from similitude.hypotheses.p_values import holm
+from similitude.hypotheses.p_values import combined, holm, standardized
 from similitude.hypotheses.samples import centered
 from similitude.kernels import Gaussian, Linear, Spectrum
 from similitude.support import PairError
@@ -145,6 +145,20 @@ def test_the_order_of_the_objects_does_not_choose_the_kernels():
     assert [name.split("=")[0] for name in names[0]] == [name.split("=")[0] for name in names[1]]
     sigmas = [[float(name.split("=")[1].rstrip(")")) for name in each] for each in names]
     assert sigmas[0] == pytest.approx(sigmas[1])
+
+
+def test_kernels_are_combined_alike_for_all_permutations():
+    z = standardized(rng.normal(size=(5, 5)) @ rng.normal(size=(5, 40)))
+    order = rng.permutation(40)
+    assert combined(z[:, order]) == pytest.approx(combined(z)[order])
+    assert combined(z[::-1]) == pytest.approx(combined(z))
+    assert combined(z[:1]) == pytest.approx(z[0])
+
+
+def test_a_difference_that_one_kernel_of_many_sees_is_found():
+    z = standardized(rng.normal(size=200) + 0.1 * rng.normal(size=(20, 200)))
+    z[7, 0] += 3.0
+    assert combined(z).argmax() == 0
 
 
 def test_holm_is_bonferroni_for_the_smallest_and_nothing_for_the_largest():

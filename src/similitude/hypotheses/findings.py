@@ -76,7 +76,7 @@ class TestResult(Result):
     hypothesis : str
         What is tested, such as "both samples have the same distribution".
     statistic : float
-        With one kernel its estimate, with several the largest of the standardized ones.
+        With one kernel its estimate, with several a combination of the standardized ones.
     p_value : float
         (1 + b) / (1 + B), where b of B permutations give at least this statistic. If the hypothesis holds, it is at
         most a with probability at most a, for every a and whatever the similarity.

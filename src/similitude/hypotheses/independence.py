@@ -11,7 +11,7 @@ from similitude.compute import check_objects
 from similitude.compute.engines import Engine
 from similitude.hypotheses.findings import KernelFinding, TestResult
 from similitude.hypotheses.landmark_sums import LandmarkColumns
-from similitude.hypotheses.p_values import check_permutations, largest_of_several
+from similitude.hypotheses.p_values import check_permutations, of_several
 from similitude.hypotheses.samples import DEFAULT_LANDMARKS, PooledObjects, TestedObjects, centered, landmark_number
 from similitude.hypotheses.shifts import squared_covariances, sums_over_pairs
 from similitude.hypotheses.two_sample import CONSTANT_SIMILARITY
@@ -107,7 +107,7 @@ def _each(asked: Any, number: int, pool: PooledObjects) -> int:
 def _result(
     statistics: np.ndarray, pools: tuple[PooledObjects, PooledObjects], n: int, level: float, number: int | None
 ) -> TestResult:
-    largest, p_value, alone = largest_of_several(statistics)
+    together, p_value, alone = of_several(statistics)
     names = [f"{k!r} and {other!r}" for k in pools[0].kernels for other in pools[1].kernels]
     rows = zip(names, statistics[:, 0], alone, strict=True)
     kernels = tuple(KernelFinding(name, float(value), p) for name, value, p in rows)
@@ -125,7 +125,7 @@ def _result(
         )
     return TestResult(
         hypothesis="X and Z are independent",
-        statistic=float(statistics[0, 0]) if len(kernels) == 1 else largest,
+        statistic=float(statistics[0, 0]) if len(kernels) == 1 else together,
         p_value=p_value,
         level=level,
         sizes=(n,),

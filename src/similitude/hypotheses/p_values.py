@@ -1,4 +1,4 @@
-"""P-values of permutation tests: of one kernel, of the largest of several, and of several tests at once."""
+"""P-values of permutation tests: of one kernel, of several kernels together, and of several tests at once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from similitude.support import check_integer, check_share
 
 TIE_WITHIN = 1e-9
 """Standardized statistics within this of the observed one count as ties, because rounding may part them."""
+
+RIDGE = 0.02
+"""What is added to the diagonal of the correlations of kernels, besides the number of kernels per permutation."""
 
 
 def check_permutations(n_permutations: int, level: float, tests: int = 1) -> None:
@@ -46,11 +49,29 @@ def share_reached(statistics: np.ndarray) -> float:
     return float((statistics >= statistics[0] - TIE_WITHIN).mean())
 
 
-def largest_of_several(statistics: np.ndarray) -> tuple[float, float, list[float]]:
-    """Return the largest standardized statistic of several kernels, its p-value, and those of each kernel alone."""
+def of_several(statistics: np.ndarray) -> tuple[float, float, list[float]]:
+    """Return the statistic of several kernels together, its p-value, and those of each kernel alone."""
     z = standardized(statistics)
-    largest = z.max(axis=0)
-    return float(largest[0]), share_reached(largest), [share_reached(row) for row in z]
+    together = combined(z)
+    return float(together[0]), share_reached(together), [share_reached(row) for row in z]
+
+
+def combined(z: np.ndarray) -> np.ndarray:
+    """Return one statistic for each column of standardized statistics of several kernels.
+
+    It is the sum of two statistics, each standardized: z_1 + … + z_k, which is large if many kernels see a difference,
+    and z' C^(-1) z, where C are the correlations of the kernels over all columns, which is large as well if a few
+    kernels see what is unusual given the others (Chatterjee and Bhattacharya 2025).
+
+    >>> combined(np.array([[1.4, -0.7, -0.7], [1.4, -0.6, -0.8]])).round(2)
+    array([ 2.82, -1.46, -1.36])
+    """
+    number, columns = z.shape
+    if number == 1:
+        return np.asarray(z[0])
+    C = z @ z.T / columns + (RIDGE + number / columns) * np.eye(number)
+    squared_lengths = np.einsum("ij,ij->j", z, np.linalg.solve(C, z))
+    return standardized(squared_lengths) + standardized(z.sum(axis=0))
 
 
 def holm(p_values: list[float]) -> list[float]:

@@ -17,7 +17,7 @@ from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Auto, Similarity, as_similarity
 from similitude.support import check_integer, error_prefix, pairs_at
 
-RELATIVE_WIDTHS = (1 / 16, 1 / 4, 1 / 2, 1.0)
+RELATIVE_WIDTHS = (1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
 """Widths of the automatic kernels of vectors and tables, as multiples of the median distance in the pool."""
 
 ALL_PAIRS_LIMIT = 3000

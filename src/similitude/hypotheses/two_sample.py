@@ -12,7 +12,7 @@ from similitude.compute.engines import Engine
 from similitude.hypotheses.all_pairs import AllPairs, PermutedSamples
 from similitude.hypotheses.findings import KernelFinding, TellingObject, TestResult
 from similitude.hypotheses.landmark_sums import LandmarkSums
-from similitude.hypotheses.p_values import check_permutations, largest_of_several
+from similitude.hypotheses.p_values import check_permutations, of_several
 from similitude.hypotheses.samples import PooledObjects, TestedObjects, check_alike, landmark_number
 from similitude.similarity import Similarity
 from similitude.support import generator
@@ -42,10 +42,11 @@ def two_sample_test(
     consistency: a characteristic kernel, such as a Gaussian one, finds every difference if there are enough objects;
     a similarity that is no kernel may never see some.
 
-    ``"auto"`` compares under several kernels and takes the largest standardized discrepancy, whose distribution comes
-    from the same permutations (in the spirit of Schrab et al., "MMD Aggregated Two-Sample Test", 2023, and Biggs et
-    al., "MMD-FUSE", 2023): Gaussian kernels of four widths for vectors and tables, all kernels of the kind for other
-    objects. Kernels are fixed on the pool of all objects, without looking at who is in which sample.
+    ``"auto"`` compares under several kernels and combines their standardized discrepancies by the sum and by the
+    Mahalanobis length (Chatterjee and Bhattacharya, "Boosting the Power of Kernel Two-Sample Tests", 2025); the
+    distribution of the combination comes from the same permutations. There are Gaussian kernels of six widths for
+    vectors and tables, and all kernels of the kind for other objects, fixed on the pool of all objects, without looking
+    at who is in which sample.
 
     Parameters
     ----------
@@ -122,9 +123,9 @@ def prepared(pool: PooledObjects, samples: list[np.ndarray], number: int | None)
 
 def found_by(compared: PermutedSamples, kernels: list[Similarity]) -> tuple[float, float, tuple[KernelFinding, ...]]:
     """Return the statistic, its p-value, and the findings of the kernels."""
-    largest, p_value, alone = largest_of_several(compared.statistics)
+    together, p_value, alone = of_several(compared.statistics)
     observed = compared.statistics[:, 0]
-    statistic = float(observed[0]) if len(kernels) == 1 else largest
+    statistic = float(observed[0]) if len(kernels) == 1 else together
     rows = zip(kernels, observed, alone, strict=True)
     return statistic, p_value, tuple(KernelFinding(repr(k), float(value), p) for k, value, p in rows)
 
