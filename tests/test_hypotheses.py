@@ -188,6 +188,11 @@ def test_several_widths_find_what_the_median_width_does_not():
     assert two_sample_test("auto", X, Z, random_state=1).p_value < 0.01
 
 
+def test_strings_of_other_lengths_differ():
+    longer = [first + second[:4] for first, second in zip(words(40), words(40), strict=True)]
+    assert two_sample_test("auto", words(40), longer).p_value == 0.001
+
+
 def test_dependences_without_correlation_are_found():
     angle = 2 * np.pi * rng.uniform(size=200)
     x, z = np.cos(angle) + 0.1 * rng.normal(size=200), np.sin(angle) + 0.1 * rng.normal(size=200)

@@ -6,6 +6,7 @@ from benchmarks.tasks import (
     fits,
     gaussian,
     graphs,
+    hypotheses,
     laplace,
     learners,
     machine,
@@ -76,6 +77,7 @@ ALL: tuple[Task, ...] = (
     graphs.GRAPHLETS,
     graphs.ACCURACY,
     objects.TASK,
+    hypotheses.TWO_SAMPLES,
     verdict.TASK,
     startup.TASK,
 )

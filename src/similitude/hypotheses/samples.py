@@ -12,13 +12,16 @@ import numpy as np
 
 from similitude.compute import as_numpy, check_fits, check_objects, is_sparse, is_table, join_all, take
 from similitude.compute.engines import Engine
-from similitude.kernels import family_of, kind_of_objects
+from similitude.kernels import Spectrum, family_of, kind_of_objects
 from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Auto, Similarity, as_similarity
 from similitude.support import check_integer, error_prefix, pairs_at
 
 RELATIVE_WIDTHS = (1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
 """Widths of the automatic kernels of vectors and tables, as multiples of the median distance in the pool."""
+
+COUNTED_LENGTHS = (1, 2, 3)
+"""Lengths of the substrings whose counts are compared by the automatic kernels of strings."""
 
 ALL_PAIRS_LIMIT = 3000
 """Most objects of which all pairs are compared by default; more are compared with landmarks."""
@@ -84,9 +87,14 @@ def _column_of_numbers(objects: Any) -> Any:
 
 
 def _automatic(pool: Any, kind: str | None, seed: int) -> list[Similarity]:
-    """Return the kernels for a kind of objects: several widths, or all proven kernels of the kind."""
+    """Return the kernels for a kind of objects: several widths, or all proven kernels of the kind.
+
+    The kernels of strings are normalized, so that counts of letters, pairs and triples join them: they see lengths.
+    """
     kind = kind or kind_of_objects(pool)
     members = family_of(kind, pool)
+    if kind == "strings":
+        members = (*members, *[Spectrum(p, counts=True) for p in COUNTED_LENGTHS])
     if kind not in ("vectors", "table"):
         return [k.resolve(pool, seed) for k in members if k.proven]
     names = [name for name in members[0].unresolved() if name.endswith("sigma")]

@@ -45,8 +45,8 @@ def two_sample_test(
     ``"auto"`` compares under several kernels and combines their standardized discrepancies by the sum and by the
     Mahalanobis length (Chatterjee and Bhattacharya, "Boosting the Power of Kernel Two-Sample Tests", 2025); the
     distribution of the combination comes from the same permutations. There are Gaussian kernels of six widths for
-    vectors and tables, and all kernels of the kind for other objects, fixed on the pool of all objects, without looking
-    at who is in which sample.
+    vectors and tables, and all kernels of the kind for other objects (for strings also the counts of letters, pairs and
+    triples), fixed on the pool of all objects, without looking at who is in which sample.
 
     Parameters
     ----------
