@@ -17,11 +17,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="module")
 def quick_reports():
-    """Reports compare with boosting of five trees, not a hundred, and repeat the folds of few examples twice, not five
+    """Reports compare with boosting of two trees, not a hundred, and repeat the folds of few examples twice, not five
     times: both would take most of their time.
     """
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("similitude.report.findings.baselines.MAX_TREES", 5)
+        patched.setattr("similitude.report.findings.baselines.MAX_TREES", 2)
         patched.setattr("similitude.report.findings.held_out.REPEATS", 2)
         yield
 
@@ -31,6 +31,13 @@ def unjudged():
     """Fits estimate no error on new rows, which takes most of their time: for tests of something else."""
     with estimators.unjudged():
         yield
+
+
+@pytest.fixture
+def unlearned(monkeypatch):
+    """The automatic choice compares kernels as they are, and learns no metric: for tests of something else."""
+    monkeypatch.setattr("similitude.kernel_learning.auto.UNPREDICTABLE", 0.0)
+    monkeypatch.setattr("similitude.kernel_learning.auto.MOST_RANKED", 0)
 
 
 @pytest.fixture

@@ -56,6 +56,7 @@ from similitude.kernels import (
     Tabular,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanEdges,
     Words,
 )
 from similitude.kernels.series.elastic import ElasticDistance
@@ -99,6 +100,9 @@ GRAPHS = [
 ATTRIBUTED = [
     (*graph, None, np.array([[float(v), float(v % 2)] for v in range(size)]).reshape(-1, 2))
     for graph, size in zip(GRAPHS, [3, 5, 4, 1, 0], strict=True)
+]
+EDGE_ATTRIBUTED = [
+    (*graph, None, None, [[float(u + v), float(u * v)] for u, v in graph[0]] or None) for graph in GRAPHS
 ]
 
 
@@ -198,6 +202,7 @@ SIMILARITIES: dict[str, tuple[Similarity, object]] = {
     "shortest path": (ShortestPath(), GRAPHS),
     "shortest path, attributes": (ShortestPath(attributes=Gaussian()), ATTRIBUTED),
     "weisfeiler-lehman, attributes": (WeisfeilerLehman(2, attributes=Gaussian(0.5)), ATTRIBUTED),
+    "weisfeiler-lehman, edges": (WeisfeilerLehmanEdges(), EDGE_ATTRIBUTED),
     "graphlet": (Graphlet(), GRAPHS),
     "graphlet, frequencies": (Graphlet(4, mode="frequency", connected=True), GRAPHS),
     "dtw": (DTW(), SERIES),

@@ -51,10 +51,13 @@ from similitude.kernels import (
     Spectrum,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanEdges,
 )
 from similitude.learners import (
     AlignmentVote,
+    ClusterNumber,
     KernelKMeans,
+    KernelOneClassSVM,
     KernelPerceptron,
     KernelRanker,
     KernelRidge,
@@ -64,12 +67,20 @@ from similitude.learners import (
     KernelSVR,
     KreinSVC,
     MarginPerceptron,
+    OnlineKernelClassifier,
+    OnlineKernelRegressor,
     RepresenterClassifier,
     RepresenterRegressor,
     SeparatorLP,
+    SimilarityDensityClusters,
+    SimilarityIndex,
+    SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
+    SimilarityLinkage,
+    SimilarityNovelty,
     SimilarityVote,
+    SpectralClusters,
     WeakSimilarityVote,
 )
 from similitude.learners.losses import (
@@ -84,7 +95,15 @@ from similitude.learners.losses import (
 )
 from similitude.learners.representer import Norm, OwnRegularizer, SquaredNorm
 from similitude.linear import SmoothQuantile
-from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
+from similitude.maps import (
+    CompactMap,
+    FourierMap,
+    KernelPCA,
+    LandmarkMap,
+    PolynomialSketchMap,
+    ProjectionMap,
+    SpectralEmbedding,
+)
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))
@@ -195,6 +214,8 @@ def estimators():
     yield "spectrum", SimilarityClassifier(Spectrum(2) + 0.5 * Edit()).fit(WORDS, STARTS), WORDS
     yield "automatic", SimilarityClassifier(Auto(kind="graphs")).fit(GRAPHS, SHAPE), GRAPHS
     yield "graphs", SimilarityClassifier(WeisfeilerLehman()).fit(GRAPHS, SHAPE), GRAPHS
+    edged = [(list(one.edges), None, None, None, [[float(u * v)] for u, v in one.edges]) for one in GRAPHS]
+    yield "attributes of edges", SimilarityClassifier(WeisfeilerLehmanEdges(1)).fit(edged, SHAPE), edged
     yield "assignments", SimilarityClassifier(WeisfeilerLehmanAssignment(1, [0.5, 1.0])).fit(GRAPHS, SHAPE), GRAPHS
     yield "attributes", SimilarityClassifier(ShortestPath(Gaussian())).fit(ATTRIBUTED, SHAPE), ATTRIBUTED
     yield "walks", SimilarityClassifier(RandomWalk()).fit(GRAPHS, SHAPE), GRAPHS
@@ -254,12 +275,22 @@ def learners():
     yield RepresenterRegressor(loss=(quartic, quartic_slope)).fit(X, Y)
     yield KernelRidge(lam="auto").fit(X, Y)
     yield KernelRanker(lam=0.1).fit(X, Y)
+    yield OnlineKernelClassifier(budget=10).fit(X, THREE)
+    yield OnlineKernelRegressor(budget=10).fit(X, Y)
     yield KernelRidge(lam=[0.1, 1.0], fit_intercept=False).fit(X, np.stack([Y, -Y], axis=1))
     yield KernelRidgeClassifier().fit(X, THREE)
     yield SimilarityKNeighborsClassifier(n_neighbors=3).fit(X, THREE)
     yield SimilarityKNeighborsRegressor(weights="distance").fit(X, Y)
+    yield SimilarityIndex(Gaussian(), method="approximate", random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, random_state=0).fit(X)
     yield KernelKMeans(n_clusters=3, n_landmarks=20, random_state=0).fit(X)
+    yield SimilarityKMedoids(n_clusters=3).fit(X)
+    yield SpectralClusters(n_clusters=2).fit(X)
+    yield SpectralClusters(n_clusters=2, n_landmarks=20).fit(X)
+    yield SimilarityLinkage(n_clusters=3).fit(X)
+    yield SimilarityDensityClusters().fit(X)
+    yield KernelOneClassSVM(nu=0.2).fit(X)
+    yield SimilarityNovelty(LOPSIDED, level=0.1, random_state=0).fit(X)
 
 
 def votes():
@@ -273,14 +304,17 @@ def bare():
     """What is a parameter or an object, and no model."""
     yield from (Hinge(), SquaredHinge(), Logistic(), Squared(), EpsilonInsensitive(0.2), SquaredNorm())
     yield from (OwnLoss((quartic, quartic_slope)), OwnRegularizer((length, quartic)))
+    yield ClusterNumber(1, {2: 0.4, 3: 0.3}, {}, "no number of clusters is stable")
     yield from (figure_3_1(), lower_bound(), atoms(0.3, 0.2), PAPERS[0], PEOPLE)
 
 
 def precomputed():
     """Learners of a matrix: what they are asked about has a column for each training object."""
     yield KernelKMeans("precomputed", n_clusters=3, random_state=0).fit(GRAM)
+    yield SimilarityKMedoids("precomputed", n_clusters=3).fit(GRAM)
     yield KernelPerceptron("precomputed").fit(GRAM, TWO)
     yield SimilarityKNeighborsClassifier("precomputed").fit(GRAM, TWO)
+    yield KernelPCA("precomputed").fit(GRAM)
 
 
 def maps():
@@ -297,6 +331,8 @@ def maps():
     yield FourierMap(Laplace(), n_components=20, kind="plain").fit(X)
     yield PolynomialSketchMap(Polynomial(3), n_components=32).fit(X)
     yield PolynomialSketchMap(Linear() + 1.0, n_components=8).fit(X)
+    yield KernelPCA(n_components=3, fit_inverse_transform=True).fit(X)
+    yield SpectralEmbedding(n_neighbors=8).fit(X)
 
 
 def results():

@@ -22,11 +22,13 @@ ROOMS = """
 """.split()  # noqa: SIM905
 HELD = """
     data.Atoms data.FewObjects data.LowerBound data.Paper estimators.BlendInfluence estimators.Cascade
-    estimators.CascadeInfluence estimators.ClassInfluence estimators.ExampleInfluence estimators.GroupInfluence
-    estimators.LandmarkModel estimators.ProfileRidge estimators.Stage estimators.Stream estimators.ValueRange
+    estimators.CascadeInfluence estimators.ClassCalibration estimators.ClassInfluence estimators.ErrorCalibration
+    estimators.ExampleInfluence estimators.GroupInfluence estimators.LandmarkModel estimators.ProfileRidge
+    estimators.RankedScores estimators.Spread estimators.Stage estimators.Stream estimators.ValueRange
     estimators.WeightedLandmarks landmarks.Groups
-    landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.SquaredLengths linear.GroupMoments
-    linear.Moments maps.Form maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves
+    landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.Distances
+    learners.NeighborGraph learners.SquaredLengths
+    linear.GroupMoments linear.Moments maps.Form maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves
     similarity.PairStore
 """.split()  # noqa: SIM905
 """What models, maps and similarities contain besides each other; encodings are not stored."""

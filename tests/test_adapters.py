@@ -373,9 +373,9 @@ def test_fingerprints_are_the_same_in_every_process():
             text=True,
             check=True,
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     ]
-    assert runs[0] == runs[1] == runs[2]
+    assert runs[0] == runs[1]
     assert len(set(runs[0].split())) == 4
 
 
@@ -487,5 +487,9 @@ def test_what_a_function_keeps_in_objects_of_its_own_class_is_its_own_business()
 
 
 def test_arrays_of_a_worker_process_cannot_be_changed_either():
+    def doubles(x, z):  # here, so that workers need not import this module, which takes two seconds
+        x *= 2
+        return float(x @ z)
+
     with use_engine(LocalEngine(processes=2)), pytest.raises(PairError, match="may not change its arguments"):
-        FromPairs(halves).gram(np.ones((300, 2)))
+        FromPairs(doubles).gram(np.ones((300, 2)))

@@ -67,13 +67,14 @@ def test_the_held_out_error_is_that_on_new_rows(n):
 def test_noise_is_not_made_to_look_predictable():
     """Metrics of 40 columns are learned from 120 rows inside the folds, so the error by folds is that of the mean."""
     shares = []
-    for seed in range(4):
+    for seed in range(2):
         X, y = points(120, 40, seed), np.random.default_rng(99 + seed).standard_normal(120)
         model = SimilarityRegressor("auto", random_state=seed).fit(X, y)
         shares.append(model.held_out_error_.value / model.constant_error_)
     assert np.mean(shares) > 0.95
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_a_table_with_categories_and_missing_values(table, tmp_path):
     X, y = table
     model = SimilarityClassifier("auto", random_state=0).fit(X[:300], y[:300])
@@ -90,6 +91,7 @@ def test_a_table_with_categories_and_missing_values(table, tmp_path):
     assert set(model.predict(changed)) <= {"yes", "no"}
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_several_classes_and_several_outputs():
     X = points(120, 3)
     labels = np.select([X[:, 0] > 0.5, X[:, 1] > 0], ["a", "b"], "c")
@@ -215,6 +217,7 @@ def test_outlying_targets_are_named_where_squared_errors_count():
     assert {int(row) for row in named} <= {5, 17, 60, 99}
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_odd_columns():
     n = 100
     X = pd.DataFrame(
@@ -224,3 +227,13 @@ def test_odd_columns():
     assert model.score(X, X["x"] ** 2) > 0.9
     wide = SimilarityRegressor("auto", random_state=0).fit(points(80, 600), points(80, 1)[:, 0])
     assert np.isfinite(wide.predict(points(2, 600))).all()
+
+
+def test_rows_that_look_like_series_are_noted(unjudged):
+    rng = np.random.default_rng(0)
+    y = np.arange(50) % 2
+    noise = rng.normal(size=(50, 30))
+    for X, is_noted in ((noise.cumsum(axis=1), True), (noise, False), (noise + 1e3 * np.arange(30.0), False)):
+        for model in (SimilarityClassifier(random_state=0), SimilarityRegressor(random_state=0)):
+            notes = " ".join(model.fit(X, y).notes_)
+            assert ("Auto(kind='series')" in notes) == is_noted

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -16,6 +17,12 @@ from benchmarks.nouns import Check, Contender, Dataset, Gate, SelfTimed, Setting
 from benchmarks.tasks import ALL, task_named  # noqa: E402
 
 SETTINGS = Settings(quick=True)
+
+
+@pytest.fixture(autouse=True)
+def garbage_stays(monkeypatch):
+    """No garbage is collected before a measurement: among the objects of all test modules that takes most of a test."""
+    monkeypatch.setattr("benchmarks.measure.gc", Mock())
 
 
 class Twice(Contender):

@@ -22,7 +22,19 @@ from similitude.files import Data, Schema
 from similitude.similarity.expressions import NAMES
 from similitude.support import plain, printable
 
-COMMANDS = ("demo", "check", "assess", "compare", "report", "fit", "predict", "explain", "info", "kernels")
+COMMANDS = (
+    "demo",
+    "check",
+    "assess",
+    "compare",
+    "report",
+    "fit",
+    "predict",
+    "explain",
+    "duplicates",
+    "info",
+    "kernels",
+)
 
 
 @pytest.fixture(scope="module")

@@ -132,6 +132,7 @@ def test_predict_without_labels_and_with_other_columns(genes, model, tmp_path):
     assert found["predictions"] == json.loads(run("predict", model, genes, "--json").out)["predictions"]
 
 
+@pytest.mark.usefixtures("unlearned")
 def test_predict_numbers(waves, tmp_path):
     model = tmp_path / "m.sim"
     run("fit", waves, "--label", "y", "-o", model)
@@ -211,6 +212,7 @@ def test_explain_adds_up(genes, model):
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
+@pytest.mark.usefixtures("unlearned")
 def test_explain_of_three_classes(tmp_path):
     flowers, model = write_flowers(tmp_path), tmp_path / "m.sim"
     run("fit", flowers, "--label", "species", "-o", model)

@@ -36,7 +36,7 @@ def test_a_report_as_json_holds_the_same_findings_twice(genes, tmp_path):
 def test_a_page_is_one_file(genes, tmp_path):
     pytest.importorskip("vl_convert")
     path = tmp_path / "report.html"
-    assert run("report", genes, "--label", "class", "-o", path).code == 0
+    assert run("report", genes, "--label", "class", "-s", "spectrum(p=2)", "-o", path).code == 0
     assert path.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
 
 

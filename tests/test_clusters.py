@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from grids import thin
 from hypothesis import given
 from hypothesis import strategies as st
 from market import KINDS, SAMPLE, shared_letters
@@ -24,7 +25,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear
 from similitude.learners.clusters import KernelKMeans
-from similitude.learners.kmeans import FeatureInnerProducts, GramInnerProducts, cluster, seeded
+from similitude.learners.clusters.lloyd import FeatureInnerProducts, GramInnerProducts, cluster, seeded
 
 rng = np.random.default_rng(0)
 BLOBS = np.concatenate([rng.standard_normal((20, 2)) + center for center in ([0, 0], [8, 0], [0, 8], [8, 8])])
@@ -83,8 +84,7 @@ def test_on_few_points_it_comes_close_to_the_best_of_all_partitions(seed):
     assert best - 1e-9 <= model.inertia_ <= 1.2 * best
 
 
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("seed", "weighted"), thin(range(5), [True, False]))
 def test_the_objective_never_grows(seed, weighted):
     points = np.random.default_rng(seed).standard_normal((300, 4))
     weights = np.random.default_rng(seed).uniform(0, 3, 300) if weighted else np.ones(300)
@@ -95,7 +95,9 @@ def test_the_objective_never_grows(seed, weighted):
 
 def test_a_cluster_left_empty_gets_the_farthest_object(monkeypatch):
     points = np.array([[0.0], [1.0], [2.0], [30.0], [50.0]])
-    monkeypatch.setattr("similitude.learners.kmeans.seeded", lambda *_: np.array([0, 0, 0, 1, 1]))  # none is in 2
+    monkeypatch.setattr(
+        "similitude.learners.clusters.lloyd.seeded", lambda *_: np.array([0, 0, 0, 1, 1])
+    )  # none is in 2
     for space in (FeatureInnerProducts(points), GramInnerProducts(points @ points.T)):
         first = cluster(space, np.ones(5), 3, np.random.default_rng(0), 1, 0.0)
         assert first.inertia == pytest.approx(202.0) and first.norms[2] == np.inf

@@ -5,6 +5,8 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 
+import cloudpickle
+import market
 import numpy as np
 import pytest
 from market import SIMILARITIES, TELLING, agree_on
@@ -30,6 +32,15 @@ def test_every_similarity_is_that_of_one_thread(name):
     agree_on(LocalEngine(threads=3), name)
 
 
+@pytest.fixture
+def little_to_import():
+    """Functions of the list are sent as code, so that workers need not import it, which takes two seconds each."""
+    cloudpickle.register_pickle_by_value(market)
+    yield
+    cloudpickle.unregister_pickle_by_value(market)
+
+
+@pytest.mark.usefixtures("little_to_import")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in TELLING else pytest.mark.deep) for name in SIMILARITIES]
 )

@@ -2,7 +2,17 @@
 
 import numpy as np
 import pytest
-from learners import CLASSIFIERS, CLUSTERERS, OF_VECTORS, REGRESSORS, SKIPPED, with_similarity
+from learners import (
+    CLASSIFIERS,
+    CLUSTERERS,
+    DETECTORS,
+    INDEXES,
+    NEGATIVE,
+    OF_VECTORS,
+    REGRESSORS,
+    SKIPPED,
+    with_similarity,
+)
 from market import KINDS, NUMBERS, SAMPLE, THREE, TWO
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +22,7 @@ from similitude import learners
 from similitude.checks import check_learner
 from similitude.checks.learners import LEARNER_CHECKS
 
-TARGETS = [(CLASSIFIERS, TWO), (REGRESSORS, NUMBERS), (CLUSTERERS, None)]
+TARGETS = [(CLASSIFIERS, TWO), (REGRESSORS, NUMBERS), (CLUSTERERS, None), (DETECTORS, None)]
 
 
 def named(value):
@@ -30,7 +40,7 @@ def keeps_the_contract(learner, X, y):
 
 
 def test_every_learner_is_in_the_list():
-    listed = {type(one) for one in [*CLASSIFIERS, *REGRESSORS, *CLUSTERERS, *OF_VECTORS]}
+    listed = {type(one) for one in [*CLASSIFIERS, *REGRESSORS, *CLUSTERERS, *DETECTORS, *INDEXES, *OF_VECTORS]}
     public = [getattr(learners, name) for name in learners.__all__] + [
         similitude.SimilarityClassifier,
         similitude.SimilarityOrdinalClassifier,
@@ -39,7 +49,16 @@ def test_every_learner_is_in_the_list():
     assert listed == {one for one in public if isinstance(one, type) and issubclass(one, BaseEstimator)}
 
 
-LIKE_ANOTHER = (learners.MarginPerceptron, learners.KreinSVC, learners.AlignmentVote, learners.WeakSimilarityVote)
+LIKE_ANOTHER = (
+    similitude.SimilarityOrdinalClassifier,
+    learners.MarginPerceptron,
+    learners.KreinSVC,
+    learners.AlignmentVote,
+    learners.WeakSimilarityVote,
+    learners.SimilarityDensityClusters,
+    learners.SimilarityLinkage,
+    learners.SpectralClusters,
+)
 
 
 def marks(learner, kind):
@@ -55,7 +74,13 @@ def marks(learner, kind):
 
 @pytest.mark.parametrize(
     ("learner", "y", "kind"),
-    [pytest.param(one, y, kind, marks=marks(one, kind)) for kind in KINDS for ones, y in TARGETS for one in ones],
+    [
+        pytest.param(one, y, kind, marks=marks(one, kind))
+        for kind in KINDS
+        for ones, y in TARGETS
+        for one in ones
+        if not (isinstance(one, learners.SpectralClusters) and kind in NEGATIVE)
+    ],
     ids=named,
 )
 def test_learners_take(learner, y, kind):

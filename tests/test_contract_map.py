@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from learners import MAPS, MAPS_OF_VECTORS
+from learners import EMBEDDINGS, MAPS, MAPS_OF_VECTORS, with_similarity
 from market import KINDS
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +19,8 @@ LANDMARKED = [type(one) for one in MAPS]
 
 
 def test_every_map_is_in_the_list():
-    assert {type(one) for one in [*MAPS, *MAPS_OF_VECTORS]} == {getattr(maps, name) for name in maps.__all__}
+    listed = {type(one) for one in [*MAPS, *EMBEDDINGS, *MAPS_OF_VECTORS]}
+    assert listed == {getattr(maps, name) for name in maps.__all__}
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,17 @@ def test_every_map_is_in_the_list():
 def test_maps_keep_the_contract_on(make, kind):
     similarity, X = KINDS[kind]
     check_map(make(similarity, landmark_indices=[0, 3, 5, 7]), X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("one", EMBEDDINGS, ids=lambda one: type(one).__name__)
+def test_embeddings_keep_the_contract_on(one, kind):
+    similarity, X = KINDS[kind]
+    if isinstance(one, maps.SpectralEmbedding) and kind in ("indices", "rows"):
+        with pytest.raises(ValueError, match="must not be negative"):
+            with_similarity(one, similarity).fit(X)
+    else:
+        check_map(with_similarity(one, similarity), X)
 
 
 @pytest.mark.parametrize("make", LANDMARKED)

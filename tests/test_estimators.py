@@ -651,6 +651,7 @@ def test_the_same_seed_gives_the_same_model(similarity):
     np.testing.assert_array_equal(fitted(None).decision_function(Z), fitted(None).decision_function(Z))
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_the_number_of_landmarks_grows_while_that_helps():
     local = np.random.default_rng(0)
     objects = local.uniform(0, 1, (1500, 2))
@@ -711,6 +712,7 @@ def test_landmarks_by_every_rule(rule):
     assert model.score(X, TWO) > 0.8
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_a_rare_class_has_landmarks_of_its_own():
     rare = np.array(["common"] * 86 + ["rare"] * 4)
     for seed in range(5):
@@ -784,7 +786,7 @@ def test_the_unit_of_a_similarity_beside_others_does_not_matter():
 GIVEN = {"similarity": Gaussian(sigma=1.0), "landmark_indices": range(20)}
 
 
-@pytest.mark.usefixtures("few_penalties")
+@pytest.mark.usefixtures("few_penalties", "unjudged")
 @pytest.mark.parametrize(("objective", "similarity"), thin(L2_OBJECTIVES, [Gaussian(sigma=1.0), LOPSIDED]))
 def test_a_weight_of_zero_is_no_example(objective, similarity):
     landmarks = X[:15]

@@ -42,7 +42,7 @@ def test_several_similarities_are_taken(kind):
     check_learner(SimilarityRegressor(similarity), objects, SAMPLE[:, 0])
 
 
-@pytest.mark.usefixtures("few_penalties")
+@pytest.mark.usefixtures("few_penalties", "unjudged")
 @pytest.mark.parametrize(("kind", "objective"), thin(["sparse", "strings"], ["logistic", "squared_hinge"]))
 def test_every_loss_takes(kind, objective):
     similarity, objects = OBJECTS[kind]
@@ -229,8 +229,9 @@ def test_engines_make_no_difference(similarity):
 
 
 @pytest.mark.usefixtures("few_penalties")
-@pytest.mark.parametrize("constant", [0.0, 1.0, -1.0, 3e7, 1e-9])
-@pytest.mark.parametrize("objective", ["ridge", "logistic", "squared_hinge", "l1"])
+@pytest.mark.parametrize(
+    ("constant", "objective"), thin([0.0, 1.0, -1.0, 3e7, 1e-9], ["ridge", "logistic", "squared_hinge", "l1"])
+)
 def test_a_constant_similarity_predicts_the_majority(constant, objective):
     y = np.array(["rare"] * 20 + ["common"] * 40)
     model = SimilarityClassifier(lambda x, z: constant, **OBJECTIVES[objective], n_landmarks=10).fit(X, y)
@@ -259,7 +260,7 @@ def test_a_similarity_outside_its_range_is_taken_as_it_is(scale):
         assert model.guarantee_.grade == "NONE"
 
 
-@pytest.mark.usefixtures("few_penalties")
+@pytest.mark.usefixtures("few_penalties", "unjudged")
 def test_classes_with_one_example():
     y = np.array(["a"] * 58 + ["b", "c"])
     for objective in ("ridge", "logistic", "squared_hinge"):

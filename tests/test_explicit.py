@@ -215,7 +215,7 @@ def test_input_is_neither_changed_nor_shared():
 
 
 def test_many_strips_of_rows_make_the_same_matrix():
-    X = np.random.default_rng(2).normal(size=(300, 30))
+    X = np.random.default_rng(2).normal(size=(200, 30))
     whole = explicit_map(Polynomial(degree=3), X)
     assert whole.nbytes > 2**23
     np.testing.assert_array_equal(whole[123:130], explicit_map(Polynomial(degree=3), X[123:130]))

@@ -57,6 +57,7 @@ from similitude.kernels import (
     Tabular,
     WeisfeilerLehman,
     WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanEdges,
     Words,
 )
 from similitude.learners import KernelRidge, KernelSVC
@@ -183,6 +184,7 @@ STRINGS = st.one_of(
 )
 GRAPHS = st.one_of(
     st.builds(WeisfeilerLehman, st.integers(0, 5)),
+    st.builds(WeisfeilerLehmanEdges, st.integers(0, 3), st.sampled_from([Gaussian(), Linear()])),
     st.builds(WeisfeilerLehmanAssignment, st.just(2), st.sampled_from([None, [1.0, 0.5, 0.25], (0, 1, 0)])),
     st.builds(RandomWalk, st.sampled_from(["auto", 0.05])),
     st.just(ShortestPath()),

@@ -20,6 +20,7 @@ from similitude.estimators.members import Family, left_out_loss, products_of_fea
 from similitude.kernels import (
     DTW,
     Auto,
+    Convolutions,
     Edit,
     Gaussian,
     Jaccard,
@@ -27,6 +28,7 @@ from similitude.kernels import (
     default_similarity,
     family_of,
     kind_of_objects,
+    pilot_rows,
 )
 from similitude.learners import KernelRidge, KernelSVC, SimilarityKNeighborsClassifier
 from similitude.maps import LandmarkMap, ProjectionMap
@@ -141,11 +143,64 @@ def test_narrow_time_warping_is_a_power():
 def test_matrices_of_members_follow_from_those_of_their_parts():
     from similitude.compute.engines import LocalEngine
 
-    X = ["".join(rng.choice(list("ACGT"), 1 + i % 12)) for i in range(25)]
+    X = ["".join(rng.choice(list("ACGT"), 5 + i % 12)) for i in range(25)]
     members = (0.5 * Spectrum(3).normalized() + 0.5 * Edit(), Spectrum(3).normalized(), Edit())
     for one in Family.of(members, X, np.arange(25), 0, LocalEngine(threads=1)).tried:
         np.testing.assert_allclose(
             one.products, products_of_features(one.similarity, one.similarity.gram(X)), rtol=1e-12
+        )
+
+
+def test_costly_members_are_tried_on_a_pilot(monkeypatch):
+    """Time warping is computed on fewer rows, and compared there with the best of the others."""
+    from similitude.compute.engines import LocalEngine
+
+    y, members = np.arange(40) % 2, (Convolutions(84), Convolutions(168), DTW())
+    X = [rng.normal(size=50) + 3.0 * np.sin((1 + of) * np.arange(50) / 9) for of in y]
+    assert pilot_rows(members, X) == 40
+    for budget, tried in ((450, [40, 40]), (720, [40, 40, 24, 24])):  # a pilot of 18 rows would tell nothing
+        monkeypatch.setattr("similitude.kernels.automatic.families.PAIR_BUDGET", budget)
+        family = Family.of(members, X, np.arange(40), 0, LocalEngine(threads=1))
+        assert [len(one.products) for one in family.tried] == tried
+    choice = family.chosen(y[:, None].astype(float), np.ones(40))
+    assert [one.n_rows for one in choice.comparisons] == [40, 24]
+    assert any(isinstance(k, DTW) for k, _ in choice.comparisons[-1].losses)
+    assert "on 40 rows" in choice.reason
+
+
+def test_many_rows_screen_members_on_half_of_them():
+    from similitude.compute.engines import LocalEngine
+
+    X, y = words_with_gaps(200)
+    members = family_of("strings", X)
+    family = Family.of(members, X, np.arange(200), 0, LocalEngine(threads=1))
+    choice = family.chosen(y[:, None].astype(float), np.ones(200))
+    first, last = choice.comparisons
+    assert (first.n_rows, last.n_rows) == (100, 200)
+    assert len(first.losses) == len(members) > len(last.losses) == 2
+    for k, loss in last.losses:
+        member = next(one for one in family.tried if one.similarity is k)
+        assert loss == pytest.approx(left_out_loss(member.products, y[:, None].astype(float), np.ones(200)))
+
+
+def test_equal_rows_are_tried_once():
+    from similitude.compute.engines import LocalEngine
+
+    X = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(30)]
+    family = Family.of(family_of("strings", X), X + X[:10], np.arange(40), 0, LocalEngine(threads=1))
+    assert family.rows.tolist() == list(range(30))
+    assert all(one.products.shape == (30, 30) for one in family.tried)
+
+
+def test_members_that_folds_choose_are_those_of_the_tried_rows():
+    """What data fix is known from the trial: the resolved member gives the same matrix."""
+    from similitude.compute.engines import LocalEngine
+
+    X = list(rng.normal(size=(25, 12)).cumsum(axis=1))
+    for one in Family.of(family_of("series", X), X, np.arange(25), 0, LocalEngine(threads=1)).tried:
+        assert not one.resolved.unresolved()
+        np.testing.assert_allclose(
+            one.products, products_of_features(one.similarity, one.resolved.gram(X)), rtol=1e-6, atol=1e-9
         )
 
 

@@ -292,14 +292,22 @@ def triangle(tmp_path):
 
 
 def test_a_small_tu_folder(triangle):
-    data = files.read(triangle(edge_attributes="0.5\n" * 4))
+    data = files.read(triangle(graph_attributes="0.5\n" * 4))
     assert [(edges.tolist(), nodes) for edges, nodes in data.objects] == [([[0, 1]], 2), ([[0, 1]], 2)]
-    assert data.notes == ("DS: undirected graphs, without labels of nodes and edges", "ignored: 'edge_attributes'")
+    assert data.notes == ("DS: undirected graphs, without labels of nodes and edges", "ignored: 'graph_attributes'")
     assert files.read(triangle(graph_labels=None)).labels is None
     data = files.read(triangle(node_labels="0, 1\n0, 2\n0, 1\n1, 1\n"))
     assert data.objects[0][1] == [(0, 1), (0, 2)]
     mixed = files.read(triangle(graph_indicator="1\n2\n1\n2\n", A="1, 3\n4, 2\n", node_labels="5\n6\n7\n8\n"))
     assert [(edges.tolist(), nodes) for edges, nodes in mixed.objects] == [([[0, 1]], [5, 7]), ([[1, 0]], [6, 8])]
+
+
+def test_attributes_of_edges_in_a_tu_folder(triangle):
+    data = files.read(triangle(edge_attributes="0.5, 1\n" * 2 + "2, 3\n" * 2))
+    assert data.notes == ("DS: undirected graphs, without labels of nodes and edges, 2 attributes of each edge",)
+    assert [graph[4].tolist() for graph in data.objects] == [[[0.5, 1]], [[2, 3]]]
+    with pytest.raises(FileError, match="two vectors of attributes for the edge of nodes 2 and 1"):
+        files.read(triangle(edge_attributes="0.5\n1\n1\n1\n"))
 
 
 def test_attributes_of_nodes_in_a_tu_folder(triangle):

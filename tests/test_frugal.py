@@ -539,15 +539,15 @@ def test_a_service_that_is_slow_fails_and_limits(service, monkeypatch, tmp_path)
             error.close()
             raise ConnectionError(f"status {error.code}") from None
 
-    X = np.linspace(-2, 2, 30).tolist()
+    X = np.linspace(-2, 2, 20).tolist()
     y = [x > 0 for x in X]
     asked = FromPairs(judged, workers=4, retries=6, cost=0.001)
     k = asked.cached(tmp_path / "pairs.sqlite", name="judge-1")
-    model = SimilarityClassifier(k, max_calls=700, random_state=0).fit(X, y)
-    assert service.asked == model.calls_.spent <= 700 and service.answered < service.asked
+    model = SimilarityClassifier(k, max_calls=400, random_state=0).fit(X, y)
+    assert service.asked == model.calls_.spent <= 400 and service.answered < service.asked
     assert model.score(X, y) > 0.9
     paid = service.asked
-    again = SimilarityClassifier(k, max_calls=700, random_state=0).fit(X, y)
+    again = SimilarityClassifier(k, max_calls=400, random_state=0).fit(X, y)
     assert service.asked == paid and again.calls_.spent == 0
 
 

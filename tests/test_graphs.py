@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from grids import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
@@ -291,6 +292,7 @@ def test_order_of_nodes_does_not_matter(k, graph, data):
 
 
 @with_walks
+@examples(7)
 @given(batch=batches)
 def test_gram_is_pairs(k, batch):
     K = k.gram(batch)
@@ -576,10 +578,10 @@ def test_bad_parameters_are_named(k, message):
 
 @with_walks
 def test_claims_survive_a_search(k):
-    verdict = check_kernel(k, molecules(40))
+    verdict = check_kernel(k, molecules(20))
     assert verdict.verdict == "VALID"
     unproven = FromPairs(lambda x, z: k(x, z), claims=["SYMMETRIC"])
-    assert check_kernel(unproven, molecules(15)).verdict != "INVALID"
+    assert check_kernel(unproven, molecules(9)).verdict != "INVALID"
 
 
 @pytest.mark.parametrize("k", [WeisfeilerLehman(2), ShortestPath(), Graphlet(4, "frequency")], ids=repr)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import thin
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
@@ -60,8 +61,9 @@ def test_errors_of_classifiers_are_covered(n, noise, n_classes, copies, loss, pr
     assert covered >= fewest(problems, 0.93)
 
 
-@pytest.mark.parametrize("similarity", ["gaussian", "auto"])
-@pytest.mark.parametrize("estimator", [SimilarityClassifier, SimilarityRegressor])
+@pytest.mark.parametrize(
+    ("estimator", "similarity"), thin([SimilarityClassifier, SimilarityRegressor], ["gaussian", "auto"])
+)
 def test_models_that_are_not_judged_predict_the_same(estimator, similarity):
     X, y = labeled(60, np.random.default_rng(0), 0.5, 2)
     judged = estimator(similarity, random_state=0, engine=ONE).fit(X, y)

@@ -147,8 +147,17 @@ def rippled(n, seed=0):
 
 
 @pytest.fixture(scope="module")
-def many():
-    X, y = rippled(5_400)
+def small_pilots():
+    """The pilots and numbers of landmarks of fits to many rows are half as large."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(landmark_pilot, "FIRST_FIT", (100, 800))
+        patched.setattr(landmark_pilot, "SECOND_FIT", (400, 1_600))
+        yield
+
+
+@pytest.fixture(scope="module")
+def many(small_pilots):
+    X, y = rippled(5_100)
     model, judged = SimilarityRegressor("gaussian", random_state=0, engine=ONE), []
     with pytest.MonkeyPatch.context() as patched:
         judge = SimilarityRegressor._judge
@@ -175,7 +184,7 @@ def test_rows_that_judge_many_take_part_in_no_choice(many):
 
 
 @pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.deep), 3])
-def test_influences_in_a_classifier_of_many_rows_sum_to_the_score(n_classes):
+def test_influences_in_a_classifier_of_many_rows_sum_to_the_score(small_pilots, n_classes):
     X, y = rippled(5_100)
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
     model = SimilarityClassifier("gaussian", random_state=0, engine=ONE).fit(X, labels)

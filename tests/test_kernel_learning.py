@@ -89,7 +89,7 @@ def test_a_planted_direction_is_the_leading_one_of_a_full_metric():
 
 def test_where_gradients_say_nothing_the_start_from_l1_weights_helps():
     """A product of two columns among 28 of noise: the first fit of an isotropic Matern kernel has learned nothing."""
-    X = points(1400, 30)
+    X = points(1100, 30)
     y = np.sign(X[:, 0]) * np.sign(X[:, 1]) * (1 + np.abs(X[:, 0]))
     learned = learn_kernel(Matern(), X, y, random_state=0)
     assert set(learned.importance.order()[:2]) == {0, 1}

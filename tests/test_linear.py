@@ -262,7 +262,7 @@ def test_conditions_of_karush_kuhn_and_tucker(model, seed, n, d, part):
 
 
 @pytest.mark.parametrize(
-    ("loss", "classes", "kind"), thin(["squared", "squared_hinge"], [2, 3], [np.float32, np.float64], together=2)
+    ("loss", "classes", "kind"), thin(["squared", "squared_hinge"], [2, 3], [np.float32, np.float64])
 )
 def test_many_features_that_resemble_each_other(loss, classes, kind):
     """Similarities to 400 landmarks, most of which never enter a working set."""

@@ -227,3 +227,38 @@ def test_small_series_of_any_kind(X, Z, window):
     np.testing.assert_allclose(warped(loops, *A, *B, window), expected)
     sums = [[alignment_by_paths(x, z, 0.3) for z in pieces(*B)] for x in pieces(*A)]
     np.testing.assert_allclose(np.exp(aligned(loops, *A, *B)), sums)
+
+
+@every_float
+@pytest.mark.parametrize("window", [None, 0.1, 3])
+def test_distances_of_some_pairs_are_those_of_the_matrix_up_to_a_limit(either, dtype, window):
+    rng = np.random.default_rng(0)
+    A, a = series([30, 12, 40], 2, dtype)
+    B, b = series([30, 30, 9, 40, 40, 0, 33], 2, dtype, 1)
+    out = np.empty((3, 7), dtype)
+    either.dtw(out, A, a, B, b, window)
+    i, j = rng.integers(0, 3, 60), rng.integers(0, 7, 60)
+    limits = rng.choice(np.append(out[np.isfinite(out)], np.inf), 60).astype(dtype)
+    found = np.empty(60, dtype)
+    either.dtw_pairs(found, A, a, B, b, i, j, limits, window)
+    needed = out[i, j] <= limits
+    np.testing.assert_array_equal(found[needed], out[i, j][needed])
+    assert (found[~needed] > limits[~needed]).all()
+
+
+@every_float
+def test_the_squares_outside_of_ranges_are_at_most_the_distance(either, dtype):
+    rng = np.random.default_rng(0)
+    for time, window in ((1, 0), (19, 2), (33, 5)):
+        A, B = (rng.normal(size=(rows, time)).astype(dtype).cumsum(axis=1) for rows in (3, 4))
+        around = [slice(max(0, t - window), t + window + 1) for t in range(time)]
+        low, high = (np.stack([of(B[:, one], axis=1) for one in around], axis=1) for of in (np.min, np.max))
+        out, distances = np.empty((3, 4), dtype), np.empty((3, 4), dtype)
+        either.outside_ranges(out, A, low, high)
+        expected = [
+            [(np.clip(x, lo, hi) - x) @ (np.clip(x, lo, hi) - x) for lo, hi in zip(low, high, strict=True)] for x in A
+        ]
+        np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
+        starts = [np.arange(len(X) + 1) * time for X in (A, B)]
+        either.dtw(distances, A.reshape(-1, 1), starts[0], B.reshape(-1, 1), starts[1], window)
+        assert (out <= distances * (1 + 1e-5)).all()

@@ -5,7 +5,7 @@ import pytest
 from test_loops import SETS, chosen, strided
 
 from similitude.compute import loops
-from similitude.compute.loops.named_functions import VALUES
+from similitude.compute.loops.named_functions import BOUNDS, VALUES
 from similitude.compute.loops.reference import sets as reference_sets
 
 SIZES = [(0, 3), (3, 0), (1, 1), (2, 7), (5, 17), (9, 33), (35, 150)]
@@ -54,3 +54,22 @@ def test_of_shared(either, value, n, m):
     of_all["share"] = np.where(items == 0, 1.0, shared / np.where(items == 0, 1.0, items))
     np.testing.assert_allclose(out, of_all[value], rtol=1e-15)
     assert np.isnan(around).sum() == around.size - n * m
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize(("n", "m"), SIZES[2:])
+def test_candidates_are_the_pairs_that_bits_and_sizes_allow(either, bound, n, m):
+    rng = np.random.default_rng(n + m)
+    A, B = (rng.integers(0, 2**63, (rows, 2), dtype=np.uint64) for rows in (n, m))
+    spare_a, spare_b = rng.integers(0, 5, n).astype(float), rng.integers(0, 5, m).astype(float)
+    a, b = reference_sets.count_bits(A) + spare_a, reference_sets.count_bits(B) + spare_b
+    floors = rng.random(n)
+    i, j, values = either.candidates(A, a, spare_a, B, b, spare_b, floors, bound)
+    expected = {}
+    for s in range(n):
+        for t in range(m):
+            c = reference_sets.count_bits(A[s : s + 1] & B[t : t + 1])[0] + min(spare_a[s], spare_b[t])
+            most = c / (max(a[s], b[t]) if bound == "share_of_larger" else a[s] + b[t] - c)
+            if most >= floors[s]:
+                expected[s, t] = most
+    assert dict(zip(zip(i.tolist(), j.tolist(), strict=True), values.tolist(), strict=True)) == pytest.approx(expected)

@@ -16,10 +16,10 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, Nearest
 
 from similitude import FromBlocks, FromPairs, Precomputed
 from similitude.engines import LocalEngine
-from similitude.errors import NotAKernelError, PairError
+from similitude.errors import PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
-from similitude.learners.neighbor_search import NearestColumns
 from similitude.learners.neighbors import SimilarityKNeighborsClassifier, SimilarityKNeighborsRegressor
+from similitude.learners.neighbors.tiles import NearestColumns
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 3))
@@ -187,10 +187,12 @@ def test_bad_weight_functions_are_refused(function):
     assert nothing.predict(Z) == pytest.approx(plain.predict(Z))
 
 
-def test_what_is_not_a_kernel_is_refused():
-    overlap = lambda x, z: float(bool(set(x) & set(z)))  # noqa: E731
-    with pytest.raises(NotAKernelError):
-        SimilarityKNeighborsClassifier(overlap, n_neighbors=1).fit(["ab", "bc", "cd"], [0, 1, 0])
+def test_what_is_not_a_kernel_gives_an_order_and_no_distances():
+    overlap = lambda x, z: float(len(set(x) & set(z)) >= 2) - len(z)  # noqa: E731
+    model = SimilarityKNeighborsClassifier(overlap, n_neighbors=1).fit(["abc", "bc", "cd"], [0, 1, 2])
+    assert model.predict(["abcd", "xd"]).tolist() == [1, 1] and model.validity_.verdict == "INVALID"
+    with pytest.raises(ValueError, match="gives no distances"):
+        model.kneighbors(["ab"])
     # What training objects cannot show is met with the first query that does: K(x_2, x_2) = 1, but K(x_2, x_0) = 3.
     late = Precomputed(np.array([[1.0, 0, 3], [0, 1, 0], [3, 0, 1]]))
     model = SimilarityKNeighborsRegressor(late, n_neighbors=1).fit([0, 1], [0.0, 1.0])

@@ -11,7 +11,10 @@ import pytest
 from cli_runs import run
 
 from similitude import SimilarityClassifier, SimilarityRegressor, check_kernel, load, save
-from similitude.estimators.members import alignment_weights
+from similitude.compute import keys
+from similitude.engines import LocalEngine
+from similitude.estimators.members import Family, alignment_weights
+from similitude.estimators.rows import groups_of_equals
 from similitude.kernels import (
     Columns,
     Convolutions,
@@ -231,3 +234,30 @@ def test_few_records_are_compared_by_the_mean():
     model = SimilarityClassifier().fit(SOME, [0, 1] * 3)
     assert model.similarity_.how == "mean"
     assert "too few to compare" in model.notes_[0]
+
+
+@pytest.mark.parametrize("told_by_text", [False, True])
+def test_a_kernel_of_plain_columns_is_learned_beside_texts(told_by_text):
+    """Labels follow two of five numbers, or a number and the words: the metric of numbers is learned in both cases."""
+    rng = np.random.default_rng(0)
+    A, n = rng.normal(size=(200, 5)), 200
+    spoken = rng.integers(0, 2, n)
+    y = np.where(told_by_text, A[:, 0] + 2.0 * spoken - 1.0, A[:, 0] * A[:, 1]) > 0
+    X = pd.DataFrame(A, columns=list("abcde"))
+    X["text"] = [" ".join(rng.choice(WORDS[:6] if one else WORDS[6:], 6)) for one in spoken]
+    family = Family.of(family_of("records", X), X, np.arange(n), 0, LocalEngine())
+    choice = family.chosen(np.where(y, 1.0, -1.0)[:, None], np.ones(n))
+    assert "Tabular" in repr(choice.similarity)
+    assert ("Words" in repr(choice.similarity)) == told_by_text
+    (compared,) = choice.comparisons
+    plain = [loss for k, loss in compared.losses if isinstance(k, Columns)]
+    assert min(loss for _, loss in compared.losses) < 0.9 * min(plain)
+
+
+def test_equal_records_are_found_by_fingerprints():
+    X, _ = records(12, "text")
+    X = X + X[3:6]
+    _, A = default_similarity(X).prepare(X)
+    _, first, group = np.unique(keys(A), return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(groups_of_equals(A, np.arange(15)), np.argsort(np.argsort(first))[group])
+    assert groups_of_equals(A, np.arange(15))[-3:].tolist() == [3, 4, 5]

@@ -55,13 +55,28 @@ from similitude.kernels import (
 from similitude.learners import (
     AlignmentVote,
     KernelKMeans,
+    KernelOneClassSVM,
     KernelSGDSVC,
+    SimilarityDensityClusters,
+    SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
+    SimilarityLinkage,
+    SimilarityNovelty,
     SimilarityVote,
+    SpectralClusters,
     WeakSimilarityVote,
+    choose_clusters,
 )
-from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
+from similitude.maps import (
+    CompactMap,
+    FourierMap,
+    KernelPCA,
+    LandmarkMap,
+    PolynomialSketchMap,
+    ProjectionMap,
+    SpectralEmbedding,
+)
 from similitude.maps.sketches import Sketch
 from similitude.sources import Source
 
@@ -135,6 +150,14 @@ def calls(name, function, rows):
         Refusal(name, lambda asked, change=change: function(asked, change), error, message)
         for change, error, message in rows
     ]
+
+
+def asked_after_fit(asked, make, y):
+    """Return a model that was fitted with another similarity, and has one that must not be called since."""
+    model = make(Linear(), n_landmarks=2, random_state=0).fit(X, y)
+    part = model._model.parts[0]
+    object.__setattr__(part.features, "similarity", as_similarity(asked))
+    return model
 
 
 # Estimators.
@@ -293,7 +316,26 @@ ESTIMATORS = [
     *calls(
         "before fit",
         lambda asked, method: getattr(SimilarityClassifier(asked), method)(X),
-        [(method, NotFittedError, "not fitted") for method in ("predict", "predict_proba", "explain")],
+        [(method, NotFittedError, "not fitted") for method in ("predict", "predict_proba", "predict_set", "explain")],
+    ),
+    *calls(
+        "predict_interval",
+        lambda asked, change: asked_after_fit(asked, SimilarityRegressor, Y).predict_interval(change[0], *change[1:]),
+        [
+            ((X, 0.0), ValueError, r"level must be a number in \(0, 1\), got 0.0"),
+            ((X, 1), ValueError, r"level must be a number in \(0, 1\), got 1"),
+            ((X, 0.99), ValueError, "level=0.99 needs 99 rows to calibrate, there are 60: ask for 0.9836 at most"),
+            ((lambda: iter([X]), 0.9), TypeError, "predict_interval takes objects in memory, got function"),
+        ],
+    ),
+    *calls(
+        "predict_set",
+        lambda asked, change: asked_after_fit(asked, SimilarityClassifier, TWO).predict_set(change[0], *change[1:]),
+        [
+            ((X, 1.5), ValueError, r"level must be a number in \(0, 1\), got 1.5"),
+            ((X, 0.99), ValueError, "level=0.99 needs 99 rows"),
+            ((lambda: iter([X]), 0.9), TypeError, "predict_set takes objects in memory, got function"),
+        ],
     ),
 ]
 
@@ -387,6 +429,33 @@ MAPS = [
         ],
     ),
     *examples(LandmarkMap, [((X, TWO[:10]), ValueError, "inconsistent"), (([],), ValueError, "no objects")]),
+    *fits(
+        KernelPCA,
+        WORDS,
+        rows=[
+            ({"n_components": 15}, ValueError, "n_components = 15 is more than there are objects"),
+            ({"n_components": 0}, ValueError, "n_components must be an integer >= 1"),
+            ({"tol": 0.0}, ValueError, "tol must be a positive number"),
+            ({"fit_inverse_transform": True}, ValueError, "only dense vectors"),
+            ({"engine": "local"}, *ENGINE),
+            ({"engine": LocalEngine(memory="1kB")}, MemoryError, "takes"),
+        ],
+    ),
+    *fits(KernelPCA, X, rows=[({"kernel": "precomputed"}, ValueError, "square matrix")]),
+    *examples(KernelPCA, [((WORDS[:1],), ValueError, "n_samples = 1"), (([],), ValueError, "no objects")]),
+    *fits(
+        SpectralEmbedding,
+        WORDS,
+        rows=[
+            ({"n_components": 14}, ValueError, "n_components = 14 must be less"),
+            ({"n_components": 2.5}, ValueError, "n_components must be an integer >= 1"),
+            ({"n_neighbors": 14}, ValueError, "n_neighbors = 14 must be less"),
+            ({"n_neighbors": 0}, ValueError, "n_neighbors must be an integer >= 1"),
+            ({"tol": -1.0}, ValueError, "tol must be a positive number"),
+            ({"engine": LocalEngine(memory="1kB")}, MemoryError, "takes"),
+        ],
+    ),
+    *examples(SpectralEmbedding, [((WORDS[:1],), ValueError, "n_samples = 1"), (([],), ValueError, "no objects")]),
     *fits(
         FourierMap,
         X,
@@ -524,6 +593,67 @@ LEARNERS = [
         n_clusters=2,
     ),
     *fits(
+        SimilarityKMedoids,
+        WORDS,
+        rows=[
+            ({"n_clusters": 15}, ValueError, "n_clusters = 15 is more than there are objects"),
+            ({"n_clusters": "many"}, ValueError, "n_clusters must be an integer >= 1 or 'auto'"),
+            ({"n_clusters": 3, "n_landmarks": 15}, ValueError, "n_landmarks = 15 is more"),
+            ({"n_clusters": 3, "n_landmarks": 2}, ValueError, "n_clusters = 3 is more than n_landmarks = 2"),
+            ({"distance": "cosine"}, ValueError, "distance must be one of"),
+            ({"init": "build"}, ValueError, "init must be one of 'random' or an array of indices"),
+            ({"n_clusters": 2, "init": [1, 1]}, ValueError, "2 different indices below 14"),
+            ({"n_clusters": 2, "init": [1, 14]}, ValueError, "2 different indices below 14"),
+            ({"n_clusters": 2, "init": [1]}, ValueError, "2 different indices below 14"),
+            ({"n_init": 0}, ValueError, "n_init must be an integer >= 1"),
+            ({"max_iter": 1.5}, ValueError, "max_iter must be an integer >= 1"),
+            ({"n_clusters": 2, "engine": LocalEngine(memory=512)}, MemoryError, "memory budget"),
+        ],
+    ),
+    *fits(
+        SpectralClusters,
+        WORDS,
+        rows=[
+            ({"n_clusters": 15}, ValueError, "n_clusters = 15 is more than there are objects"),
+            ({"n_clusters": 3, "n_landmarks": 2}, ValueError, "n_clusters = 3 is more than n_landmarks = 2"),
+            ({"n_init": 0}, ValueError, "n_init must be an integer >= 1"),
+        ],
+    ),
+    *fits(
+        SimilarityLinkage,
+        WORDS,
+        rows=[
+            ({"n_clusters": 15}, ValueError, "n_clusters = 15 is more than there are objects"),
+            ({"n_clusters": None}, ValueError, "give either n_clusters or distance_threshold"),
+            ({"distance_threshold": 1.0}, ValueError, "give either n_clusters or distance_threshold"),
+            ({"n_clusters": None, "distance_threshold": -1.0}, ValueError, "distance_threshold must be"),
+            ({"method": "mean"}, ValueError, "method must be one of"),
+            ({"engine": LocalEngine(memory=512)}, MemoryError, "memory budget"),
+        ],
+    ),
+    *examples(SimilarityLinkage, [((["a"],), ValueError, "at least two objects")], n_clusters=1),
+    *fits(
+        SimilarityDensityClusters,
+        WORDS,
+        rows=[
+            ({"eps": 0.0}, ValueError, "eps must be a positive number or None"),
+            ({"min_samples": 0}, ValueError, "min_samples must be an integer >= 1"),
+            ({"min_samples": 15}, ValueError, "min_samples = 15 is more than there are objects"),
+            ({"n_landmarks": 15}, ValueError, "n_landmarks = 15 is more"),
+            ({"distance": None}, ValueError, "distance must be one of"),
+        ],
+    ),
+    *calls(
+        "choose_clusters",
+        lambda asked, change: choose_clusters(asked, WORDS, **change),
+        [
+            ({"n_clusters": [1, 2]}, ValueError, "n_clusters must be an integer >= 2"),
+            ({"n_clusters": [8]}, ValueError, "halves of at least 8 objects"),
+            ({"n_clusters": []}, ValueError, "halves of at least 2 objects"),
+            ({"n_clusters": [2], "distance": "far"}, ValueError, "distance must be one of"),
+        ],
+    ),
+    *fits(
         KernelSGDSVC,
         X,
         TWO,
@@ -551,6 +681,31 @@ LEARNERS = [
             ((X, ["a", "b"]), ValueError, "inconsistent numbers"),
         ],
     ),
+    *fits(
+        KernelOneClassSVM,
+        WORDS,
+        rows=[
+            *[
+                ({"nu": bad}, ValueError, r"nu must be a number in \(0, 1\]")
+                for bad in (0.0, 1.5, np.nan, "half", True)
+            ],
+            ({"tol": 0.0}, ValueError, "tol must be a positive number"),
+        ],
+    ),
+    *examples(
+        KernelOneClassSVM, [((WORDS, None, -np.ones(14)), ValueError, "negative"), (([],), ValueError, "no objects")]
+    ),
+    *fits(
+        SimilarityNovelty,
+        WORDS,
+        rows=[
+            *[({"level": bad}, ValueError, r"level must be a number in \(0, 1\)") for bad in (0.0, 1.0, "low")],
+            ({"n_neighbors": 0}, ValueError, "n_neighbors must be an integer >= 1"),
+            ({"n_landmarks": 12}, ValueError, "n_landmarks must be between 2 and 11"),
+            ({"n_landmarks": 1}, ValueError, "n_landmarks must be between 2 and 11"),
+        ],
+    ),
+    *examples(SimilarityNovelty, [((WORDS[:2],), ValueError, "n_samples = 2"), (([],), ValueError, "no objects")]),
     *examples(SimilarityVote, VOTE_LABELS),
     *examples(AlignmentVote, VOTE_LABELS),
     *examples(

@@ -30,7 +30,7 @@ def found(name):
     rng = np.random.default_rng(0)
     if name == "adult":
         X, y = datasets.adult()
-        return investigate("gower", X.iloc[:50], y[:50])
+        return investigate("gower", X.iloc[:50, :6], y[:50])
     X = rng.normal(size=(120 if name == "many" else 60, 3))
     if name == "numbers":
         return investigate("gaussian", X, X[:, 0] ** 2)

@@ -44,7 +44,7 @@ def iris_findings():
 @cache
 def adult_findings():
     X, y = datasets.adult()
-    return investigate("gower", X.iloc[:60], y[:60])
+    return investigate("gower", X.iloc[:60, :7], y[:60])
 
 
 @cache
@@ -62,7 +62,7 @@ def strings():
 
 def tables():
     X, y = datasets.adult()
-    return "gower", X.iloc[:40], y[:40]
+    return "gower", X.iloc[:40, :6], y[:40]
 
 
 def series():
@@ -87,7 +87,7 @@ def own_objects():
 
 
 def asymmetric():
-    X, codes = points(50)
+    X, codes = points(30)
     return leaning, X, codes
 
 
@@ -214,10 +214,10 @@ def test_a_similarity_that_is_no_kernel_shows_its_witness():
     witness = found.validity.witness
     for index, one in zip(witness.indices, witness.objects, strict=True):
         np.testing.assert_array_equal(X[index], one)
-    skewed = investigate(leaning, *points(60))
+    skewed = investigate(leaning, *points(30))
     i, j = skewed.validity.witness.indices
     K = skewed.validity.witness.gram
-    X = points(60)[0]
+    X = points(30)[0]
     assert K[0, 1] == leaning(X[i], X[j]) and skewed.spectrum.asymmetry > 0.1
 
 

@@ -249,7 +249,7 @@ def test_a_function_of_the_user_is_called_for_the_parts_of_the_first_examples_on
         calls += 1
         return float(np.exp(-np.sum((x - z) ** 2)))
 
-    X = np.random.default_rng(0).normal(size=(60, 3))
+    X = np.random.default_rng(0).normal(size=(40, 3))
     found = investigate(own, X, X[:, 0] > 0)
     assert all(one.decision.attribution is not None for one in found.examples)
     before, calls = calls, 0

@@ -1,14 +1,23 @@
 """Scikit-learn's own checks of every estimator, learner and map."""
 
 import pytest
-from learners import CLASSIFIERS, CLUSTERERS, EXPECTED_FAILURES, MAPS, MAPS_OF_VECTORS, REGRESSORS
+from learners import (
+    CLASSIFIERS,
+    CLUSTERERS,
+    DETECTORS,
+    EMBEDDINGS,
+    EXPECTED_FAILURES,
+    MAPS,
+    MAPS_OF_VECTORS,
+    REGRESSORS,
+)
 from sklearn.base import is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.learners import AlignmentVote, KreinSVC, MarginPerceptron, WeakSimilarityVote
 
-ESTIMATORS = [*CLASSIFIERS, *REGRESSORS, *CLUSTERERS, *MAPS, *MAPS_OF_VECTORS]
+ESTIMATORS = [*CLASSIFIERS, *REGRESSORS, *CLUSTERERS, *DETECTORS, *MAPS, *EMBEDDINGS, *MAPS_OF_VECTORS]
 FIRST = {type(one): one for one in reversed(ESTIMATORS)}
 SLOW = (SimilarityClassifier, SimilarityRegressor)
 OF_TARGETS = ("regressor", "supervised_y", "sample_weight", "takes_y")
@@ -63,6 +72,7 @@ def run(estimator, check):
         check(estimator)
 
 
+@pytest.mark.usefixtures("unlearned", "unjudged")  # both on every kind of object: test_contract_learner.py
 @pytest.mark.filterwarnings("ignore:only 4 of 8 clusters have members")
 @checks_of(list(FIRST.values()))
 def test_scikit_learn_is_content(estimator, check):

@@ -393,12 +393,12 @@ def test_two_candidates_get_students_paired_interval():
 
 def test_skewed_errors_are_covered_better_than_by_students_interval():
     rng, missed = np.random.default_rng(0), np.zeros(2)
-    for _ in range(1000):
+    for _ in range(500):
         errors = rng.standard_normal(60) ** 2 * np.exp(rng.standard_normal(60))
         found, plain = error_of(errors, of_classes=False), ttest_1samp(errors, 0).confidence_interval(0.95)
         truth = np.exp(0.5)
         missed += [not found.low <= truth <= found.high, not plain.low <= truth <= plain.high]
-    assert missed[0] <= 100 and missed[1] >= 130
+    assert missed[0] <= 50 and missed[1] >= 65
 
 
 def test_few_disagreements_tell_nothing():
@@ -431,7 +431,7 @@ def fold_models(X, y, landmarks, folds, kernel, penalty, Z):
     return [Ridge(alpha=penalty).fit(F[train], y[train]).predict(new @ basis) for train, _ in folds]
 
 
-@pytest.mark.parametrize("runs", [30, pytest.param(200, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("runs", [20, pytest.param(200, marks=pytest.mark.deep)])
 def test_intervals_cover_the_errors_of_the_models_on_new_examples(runs):
     """The models of all folds are made again, so the truth is known by new examples."""
     rng, covered = np.random.default_rng(1), np.zeros(2)

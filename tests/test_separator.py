@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from grids import thin
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -175,9 +176,12 @@ def can_be_separated(X, y, **params):
     return True
 
 
-@pytest.mark.parametrize("store", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-@pytest.mark.parametrize(("d", "n_classes", "fit_intercept"), [(1, 2, True), (2, 2, False), (4, 2, True), (3, 4, True)])
-def test_conflicts_are_few_and_every_one_is_needed(d, n_classes, fit_intercept, store):
+@pytest.mark.parametrize(
+    ("store", "problem"),
+    thin([np.asarray, sparse.csr_matrix], [(1, 2, True), (2, 2, False), (4, 2, True), (3, 4, True)]),
+)
+def test_conflicts_are_few_and_every_one_is_needed(store, problem):
+    d, n_classes, fit_intercept = problem
     rng = np.random.default_rng(d)
     for _ in range(2):
         X, y = rng.standard_normal((60, d)), rng.integers(0, n_classes, 60)

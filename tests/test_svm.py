@@ -23,7 +23,7 @@ from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners import KernelSVC, KernelSVR, KreinSVC
 from similitude.learners.svm import dual, row_cache, svc
 from similitude.learners.svm.dual import BoxProblem, GramRows, solve, solve_svc
-from similitude.learners.svm.svc import in_single_precision
+from similitude.scikit import in_single_precision
 
 rng = np.random.default_rng(0)
 X, y = make_classification(240, 5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=3)

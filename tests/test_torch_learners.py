@@ -18,10 +18,10 @@ from similitude.learners import (
     SimilarityKNeighborsClassifier,
     SimilarityKNeighborsRegressor,
 )
-from similitude.learners import clusters as clusters_module
 from similitude.learners import ridge as ridge_module
-from similitude.learners.kmeans import FeatureInnerProducts, GramInnerProducts, cluster
-from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice
+from similitude.learners.clusters import kernel_kmeans
+from similitude.learners.clusters.lloyd import FeatureInnerProducts, GramInnerProducts, cluster
+from similitude.learners.neighbors.tiles import NearestColumns, NearestOnDevice
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -160,7 +160,7 @@ def test_lloyd_is_that_of_arrays_and_fills_empty_clusters(monkeypatch, device):
     for seeds in ([0, 0, 0, 1, 1], None):
         if seeds:
             monkeypatch.setattr(
-                "similitude.learners.kmeans.seeded",
+                "similitude.learners.clusters.lloyd.seeded",
                 lambda space, weights, *_, seeds=seeds: (
                     torch.tensor(seeds, device=device) if isinstance(weights, torch.Tensor) else np.array(seeds)
                 ),
@@ -246,9 +246,9 @@ def test_out_of_memory_in_the_algebra_leaves_no_half_fitted_model(monkeypatch, m
     X = vectors(30)
     model.set_params(engine=TorchEngine(device="cpu"))
     before = set(vars(model))
-    monkeypatch.setattr(clusters_module, "cluster", never)
+    monkeypatch.setattr(kernel_kmeans, "cluster", never)
     monkeypatch.setattr(ridge_module, "fit_dual_ridge", never)
-    monkeypatch.setattr("similitude.learners.neighbors.NearestOnDevice", never)
+    monkeypatch.setattr("similitude.learners.neighbors.estimators.NearestOnDevice", never)
     with warnings.catch_warnings(), pytest.raises(MemoryError, match="30 objects does not fit on cpu"):
         model.fit(X, X[:, 0]).predict(X)
     assert set(vars(model)) == before or isinstance(model, SimilarityKNeighborsRegressor)

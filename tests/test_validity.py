@@ -80,8 +80,8 @@ def test_no_false_alarm_after_a_long_search(f, X):
 
 @pytest.mark.parametrize(("scale", "offset", "dtype"), thin([1e-6, 1.0, 1e6], [0.0, 1e3], [np.float32, np.float64]))
 def test_no_false_alarm_from_rounding(scale, offset, dtype):
-    X = (scale * (rng.standard_normal((80, 3)) + offset)).astype(dtype)
-    X[40:] = X[:40]
+    X = (scale * (rng.standard_normal((50, 3)) + offset)).astype(dtype)
+    X[25:] = X[:25]
 
     class Unproven(Similarity):
         """A kernel of which nothing is known."""
@@ -120,7 +120,7 @@ def test_one_point_refutes_the_negative_dot_product():
     assert "no length is negative" in str(validity)
 
 
-@pytest.mark.parametrize("n", [50, 200, 600])
+@pytest.mark.parametrize("n", [50, 200, pytest.param(600, marks=pytest.mark.deep)])
 def test_the_two_tenths_similarity_is_good_but_no_kernel(n):
     labels = np.arange(n) % 2
     same = labels[:, None] == labels[None, :]

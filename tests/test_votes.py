@@ -297,8 +297,8 @@ def test_answers_come_as_often_as_their_probabilities():
     chance = model.predict_proba([0])[0, 1]
     answers = model.predict(np.zeros(4000, dtype=int))  # copies have chances of their own
     assert binomtest(int((answers == 1).sum()), 4000, chance).pvalue > 0.001
-    by_seed = [fitted_on(problem, 300, random_state=seed).predict([0])[0] for seed in range(120)]
-    assert binomtest(sum(answer == 1 for answer in by_seed), 120, chance).pvalue > 0.001
+    by_seed = [fitted_on(problem, 300, random_state=seed).predict([0])[0] for seed in range(60)]
+    assert binomtest(sum(answer == 1 for answer in by_seed), 60, chance).pvalue > 0.001
 
 
 def test_an_object_has_its_own_answer():

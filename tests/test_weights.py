@@ -323,7 +323,7 @@ def test_nothing_has_values_before_it_is_learned():
 
 
 def test_estimators_learn_inside_their_folds():
-    X, y = dna(160)
+    X, y = dna(120)
     plain, learned = (
         SimilarityClassifier(k, random_state=0).fit(X, y)
         for k in (Spectrum(4).normalized(), Spectrum(4).normalized().learned())

@@ -101,6 +101,9 @@ def solvers(rng: np.random.Generator) -> Iterator[Case]:
             yield "perceptron_pass", given, after("perceptron_pass", given, 2), 1e-9
             given = [K, rng.integers(0, n, 9), rng.normal(size=9), np.zeros(n)]
             yield "add_rows", given, after("add_rows", given, 3), 1e-9
+            if n > 1:
+                given = [rng.random((n, n)).astype(dtype), rng.choice(n, 2, replace=False), 0, 1000, 0]
+                yield "swap_medoids", given, after("swap_medoids", given, 1), 0.0
     K = np.clip(rng.normal(size=(30, 30)), -1, 1)
     yield "worst_triple", [K], [np.array(reference.worst_triple(K), float)], 0.0
 
@@ -137,6 +140,8 @@ def objects(rng: np.random.Generator) -> Iterator[Case]:
     patterns = Patterns(np.array([0, 1, 0, 1, 2]), np.array([0, 2, 5]), np.array([2, 3]))
     bags = reference.window_bags(text, begins, patterns)
     yield "window_bags", [text, begins, *patterns], list(bags[:4]), 0.0
+    spaced = np.where(text == 3, np.uint32(ord(" ")), text)
+    yield "term_bags", [spaced, begins, 2, 2, 3], list(reference.term_bags(spaced, begins, 2, 2, 3)), 0.0
     given = [*bags, *bags, *patterns]
     yield "shared_features", given, list(reference.shared_features(bags, bags, patterns)[:2]), 0.0
     few = np.minimum(text, 4).astype(np.uint32)

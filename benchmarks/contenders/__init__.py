@@ -6,6 +6,7 @@ holds one family of operations; here they come together.
 
 from benchmarks.contenders import (
     cluster,
+    embedding,
     fits,
     graphs,
     hypotheses,
@@ -23,6 +24,7 @@ from benchmarks.nouns import Contender
 
 class Ours(
     cluster.Ours,
+    embedding.Ours,
     fits.Ours,
     graphs.Ours,
     hypotheses.Ours,
@@ -39,12 +41,17 @@ class Ours(
 
 
 class ScikitLearn(
-    learners.ScikitLearn, machine.ScikitLearn, matrices.ScikitLearn, streams.ScikitLearn, strings.ScikitLearn
+    embedding.ScikitLearn,
+    learners.ScikitLearn,
+    machine.ScikitLearn,
+    matrices.ScikitLearn,
+    streams.ScikitLearn,
+    strings.ScikitLearn,
 ):
     packages = ("sklearn.cluster", "sklearn.svm", "sklearn.kernel_approximation", "sklearn.metrics.pairwise")
     on_one_thread = (
         *("laplace", "sparse_gram", "spectrum"),
-        *("svc", "svc_classes", "svc_predict", "machine_defaults"),  # by LIBSVM
+        *("svc", "svc_classes", "svc_predict", "machine_defaults", "one_class", "novelty"),  # by LIBSVM
     )
 
 
@@ -76,6 +83,8 @@ ALL: tuple[Contender, ...] = (
     matrices.Torch(),
     matrices.NumPy(),
     fits.BoostedTrees(),
+    embedding.IsolationForest(),
+    embedding.LocalOutlierFactor(),
     machine.Clip(),
     machine.Flip(),
     machine.Shift(),
@@ -99,6 +108,7 @@ ALL: tuple[Contender, ...] = (
     objects.WholeGram(),
     hypotheses.OursSixWidths(),
     hypotheses.Hyppo(),
+    learners.KMedoids(),
     learners.Eigen(),
     matrices.BareLoop(),
     tables.Blas(),

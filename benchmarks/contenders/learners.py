@@ -1,4 +1,4 @@
-"""Who learns: support vector machines, perceptrons, ridge regression, k-means."""
+"""Who learns: support vector machines, perceptrons, ridge regression, clusters."""
 
 from __future__ import annotations
 
@@ -60,6 +60,17 @@ class Ours(Contender):
 
         return KernelKMeans(Gaussian(sigma), n_clusters=clusters, n_init=1).fit(X).labels_
 
+    def kmedoids(self, distances, start):
+        from similitude.learners import SimilarityKMedoids
+
+        model = SimilarityKMedoids("precomputed", n_clusters=len(start), distance="values", init=start)
+        return model.fit(distances).medoid_indices_
+
+    def spectral(self, affinity, clusters, truth):
+        from similitude.learners import SpectralClusters
+
+        return SpectralClusters("precomputed", n_clusters=clusters).fit(affinity).labels_
+
 
 class ScikitLearn(Contender):
     name = "scikit-learn"
@@ -80,6 +91,11 @@ class ScikitLearn(Contender):
     def svc_predict(self, X, y, new, truth, sigma, C):
         return timed_predict(self._machine(sigma, C).fit(X, y), new)
 
+    def spectral(self, affinity, clusters, truth):
+        from sklearn.cluster import SpectralClustering
+
+        return SpectralClustering(clusters, affinity="precomputed", random_state=0).fit_predict(affinity)
+
 
 class ScikitLearnIntelex(ScikitLearn):
     name = "scikit-learn-intelex"
@@ -99,6 +115,14 @@ class TsLearn(Contender):
             n_clusters=clusters, kernel="rbf", kernel_params={"gamma": 0.5 / sigma**2}, n_init=1, random_state=0
         )
         return model.fit(X[:, :, None]).labels_
+
+
+class KMedoids(Contender):
+    name = "kmedoids"
+    packages = ("kmedoids",)
+
+    def kmedoids(self, distances, start):
+        return self.library.fasterpam(distances, start.astype(np.uint64), n_cpu=1).medoids.astype(np.int64)
 
 
 class Eigen(Contender):

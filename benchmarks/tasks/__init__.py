@@ -3,6 +3,7 @@
 from benchmarks.nouns import Task
 from benchmarks.tasks import (
     cluster,
+    embedding,
     fits,
     gaussian,
     graphs,
@@ -41,6 +42,11 @@ ALL: tuple[Task, ...] = (
     learners.PERCEPTRON,
     learners.RIDGE,
     learners.KMEANS,
+    learners.KMEDOIDS,
+    learners.SPECTRAL,
+    embedding.KERNEL_PCA,
+    embedding.ONE_CLASS,
+    embedding.NOVELTY,
     machine.FIT,
     machine.DEFAULTS,
     fits.TASK,

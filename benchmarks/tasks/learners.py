@@ -1,4 +1,4 @@
-"""Learners: support vector machines, perceptrons, ridge regression, k-means."""
+"""Learners: support vector machines, perceptrons, ridge regression, clusters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.gates import at_most, faster, less_memory, seconds
 from benchmarks.nouns import Check, Data, Dataset, Settings, Task
@@ -209,5 +211,67 @@ KMEANS = Task(
     datasets=lambda settings: [groups(settings.size(2_000, 1_000))],
     check=inertia,
     gates=(faster(5.0, "tslearn"),),
+    in_child=False,
+)
+
+
+def distances(n: int, k: int, dtype: str) -> Dataset:
+    """Return the Euclidean distances of vectors around thirty centers, and the first medoids."""
+
+    def make(rng: np.random.Generator) -> Data:
+        X = 3 * rng.standard_normal((30, 10))[rng.integers(30, size=n)] + rng.standard_normal((n, 10))
+        far = squareform(pdist(X)).astype(dtype)
+        return {"distances": far, "start": rng.choice(n, k, replace=False)}
+
+    return Dataset(f"distances n={n} k={k} {dtype}", make)
+
+
+def loss(data: Data, result: Any, truth: Any) -> Check:
+    """Return the sum of the distances from the nearest medoids."""
+    total = float(data["distances"][np.asarray(result)].min(axis=0).sum(dtype=float))
+    return Check(total, f"loss {total:.1f}", bool(np.isfinite(total)))
+
+
+def _distances(settings: Settings) -> list[Dataset]:
+    if settings.quick:
+        return [distances(1_000, 10, "float64")]
+    return [distances(n, k, dtype) for n, k in ((2_000, 10), (5_000, 100)) for dtype in ("float64", "float32")]
+
+
+KMEDOIDS = Task(
+    name="kmedoids",
+    computes="k-medoids of a matrix of distances, from the same first medoids",
+    operation="kmedoids",
+    datasets=_distances,
+    check=loss,
+    gates=(at_most(2.5, "kmedoids", goal=1.0),),
+    in_child=False,
+)
+
+
+def affinities(n: int) -> Dataset:
+    """Return the Gaussian similarities of vectors around eight centers."""
+
+    def make(rng: np.random.Generator) -> Data:
+        truth = rng.integers(8, size=n)
+        X = 8 * rng.standard_normal((8, 10))[truth] + rng.standard_normal((n, 10))
+        return {"affinity": _gaussian(X, X, 4.0), "clusters": 8, "truth": truth}
+
+    return Dataset(f"affinities n={n}", make)
+
+
+def agreement(data: Data, result: Any, truth: Any) -> Check:
+    """Return the adjusted Rand index of the clusters and those that were planted."""
+    index = float(adjusted_rand_score(data["truth"], result))
+    return Check(index, f"adjusted Rand {index:.3f}", index > 0.99)
+
+
+SPECTRAL = Task(
+    name="spectral",
+    computes="normalized cuts into eight clusters",
+    operation="spectral",
+    datasets=lambda settings: [affinities(settings.size(2_000, 500))],
+    check=agreement,
+    gates=(at_most(2.0, "scikit-learn", goal=1.0),),
     in_child=False,
 )

@@ -22,6 +22,7 @@
 #include "graphs.hpp"
 #include "keyed.hpp"
 #include "table.hpp"
+#include "terms.hpp"
 #include "walks.hpp"
 
 DECLARE_TABLE(SIMD_NAMESPACE)
@@ -199,6 +200,10 @@ template <class T> static Arrays run_numbers(const std::string &loop, Arrays a) 
         f.perceptron_pass(in<T>(a[0]), a[1].as<double>(), a[2].as<double>(), a[3].number(),
                           a[4].whole() != 0, updated.data());
         return {a[2], array('l', std::vector<std::int64_t>(updated.begin(), updated.end()))};
+    } else if (loop == "swap_medoids") {
+        f.swap_medoids(in<T>(a[0]), a[1].as<std::int64_t>(), a[1].size(), static_cast<std::size_t>(a[2].whole()),
+                       static_cast<std::size_t>(a[3].whole()), static_cast<std::size_t>(a[4].whole()));
+        return {a[1]};
     } else if (loop == "add_rows") {
         f.add_rows(in<T>(a[0]), a[1].as<std::int64_t>(), a[2].as<double>(), a[1].size(),
                    a[3].as<double>());
@@ -215,6 +220,12 @@ static Arrays run_others(const std::string &loop, Arrays a) {
     }
     if (loop == "window_bags")
         return bagged(bag_windows(strings(a, 0), patterns(a, 2)));
+    if (loop == "term_bags") {
+        const auto size = [&](std::size_t at) { return static_cast<std::size_t>(a[at].whole()); };
+        const TermBags terms = bag_terms(strings(a, 0), {size(2), size(3), size(4)});
+        return {array('l', terms.starts), array('i', terms.columns), array('l', terms.counts), array('w', terms.keys),
+                array('u', terms.names)};
+    }
     if (loop == "neighbor_bags")
         return bagged(bag_neighbors(strings(a, 0), static_cast<std::size_t>(a[2].whole()),
                                     static_cast<std::size_t>(a[3].whole()), static_cast<std::size_t>(a[4].whole())));

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from similitude.cli import assess, cache, check, compare, demo, explain, fit, info, kernels, predict, report
+from similitude.cli import assess, cache, check, compare, demo, duplicates, explain, fit, info, kernels, predict, report
 from similitude.cli.errors import CLOSED_PIPE, INTERRUPTED, SUCCESS, discard_output, message_of, report_error
 
 COMPLETION = "_SIMILITUDE_COMPLETE"
@@ -82,6 +82,7 @@ for command, example in (
     (fit.fit, "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"),
     (predict.predict, "predict genes.sim new.csv -o predictions.csv --probabilities"),
     (explain.explain, "explain genes.sim new.csv --row 3"),
+    (duplicates.duplicates, "duplicates names.csv --similarity edit --threshold 0.85"),
     (info.info, "info genes.sim"),
     (kernels.kernels, "kernels spectrum"),
 ):

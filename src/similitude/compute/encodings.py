@@ -64,10 +64,52 @@ def keys(encoding: Encoding) -> np.ndarray:
     if isinstance(encoding, list):
         found = digests(encoding)
     elif isinstance(encoding, np.ndarray) and encoding.dtype != object:
-        found = digests(encoding + 0)  # + 0: 0.0 and -0.0 are equal
+        found = digests(encoding if encoding.dtype.kind == "V" else encoding + 0)  # + 0: 0.0 and -0.0 are equal
     else:
         found = digests(rows(encoding, slice(i, i + 1)) for i in range(count(encoding)))
     return np.array([int.from_bytes(one, "little") for one in found], dtype=np.uint64)
+
+
+def fingerprints(encoding: Encoding) -> np.ndarray:
+    """Return a 64-bit number per encoded object, equal for equal objects of the same encoding; quicker than `keys`.
+
+    Two of N different objects have the same one with a probability of about N^2 / 2^65. Classes with a method
+    ``fingerprints`` have their own.
+
+    >>> a, b, c = fingerprints((np.array([1.0, 2.0, 1.0]), np.array([[0.0, 3.0], [0.0, 3.0], [-0.0, 3.0]]))).tolist()
+    >>> a == c, a == b
+    (True, False)
+    """
+    if isinstance(encoding, tuple):
+        found = np.zeros(count(encoding), np.uint64)
+        for part in encoding:
+            found = mixed(found + fingerprints(part))
+        return found
+    if hasattr(encoding, "fingerprints"):
+        own: np.ndarray = encoding.fingerprints()
+        return own
+    if isinstance(encoding, np.ndarray) and encoding.dtype.kind in "fiub" and encoding.ndim <= 2:
+        return mixed_entries(encoding)
+    return keys(encoding)
+
+
+def mixed_entries(values: np.ndarray) -> np.ndarray:
+    """Return a 64-bit number for each number, or for each row of numbers."""
+    wide = (values + 0).astype(np.float64 if values.dtype.kind == "f" else np.int64)  # + 0: 0.0 and -0.0 are equal
+    bits = wide.view(np.uint64)
+    if bits.ndim == 1:
+        return mixed(bits)
+    found = np.zeros(len(bits), np.uint64)
+    for one in bits.T:
+        found = mixed(found + one)
+    return found
+
+
+def mixed(x: np.ndarray) -> np.ndarray:
+    """Return numbers of 64 bits that each depend on all bits of one given, different for different ones."""
+    x = (x ^ (x >> np.uint64(32)) ^ np.uint64(0x5851F42D4C957F2D)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return x ^ (x >> np.uint64(32))
 
 
 def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:

@@ -10,6 +10,7 @@ from similitude.estimators.nested_folds import error_of_classes as error_of_clas
 from similitude.estimators.nested_folds import unjudged as unjudged
 from similitude.estimators.ordinal import SimilarityOrdinalClassifier
 from similitude.estimators.regressor import SimilarityRegressor
+from similitude.estimators.uncertainty import Uncertainty
 from similitude.landmarks import Representation
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "SimilarityMultilabelClassifier",
     "SimilarityOrdinalClassifier",
     "SimilarityRegressor",
+    "Uncertainty",
     "cost_curve",
 ]

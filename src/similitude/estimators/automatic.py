@@ -56,20 +56,17 @@ def similarity_without_labels(kind: str) -> Similarity:
 def try_family(
     X: Any, order: np.ndarray, kind: str, judged_together: bool, random_state: Any, engine: Engine
 ) -> Family:
-    """Try the similarities for a kind of objects on the first of some rows in random order, no two of which are equal.
+    """Try the similarities for a kind of objects on the first of some rows in random order.
 
     For `judged_together` see `learn_on_pilot`.
     """
     from similitude.kernels import family_of
 
     members = family_of(kind, X)
-    _, encoding = members[0].prepare(X, random_state)
-    groups = groups_of_equals(encoding, order)
     if judged_together:
-        order = equals_judged_together(order, groups)
-        groups = groups_of_equals(encoding, order)
-    _, first = np.unique(groups, return_index=True)
-    return Family.of(members, X, order[np.sort(first)], random_state, engine)
+        _, encoding = members[0].prepare(X, random_state)
+        order = equals_judged_together(order, groups_of_equals(encoding, order))
+    return Family.of(members, X, order, random_state, engine)
 
 
 def can_learn(X: Any, n: int, memory: int) -> bool:
@@ -137,6 +134,8 @@ class ExactFit:
         Returns the predictions for rows that had no influence on them; it may fit again in folds.
     note : str
         What was learned, and the size of the model.
+    at : array of int
+        Which landmarks the rows of the trial are.
     """
 
     learned: LearnedSummary
@@ -147,6 +146,7 @@ class ExactFit:
     tried: tuple[np.ndarray, np.ndarray]
     judge: Callable[[], Judged]
     note: str
+    at: np.ndarray
 
     @property
     def kernels(self) -> list[Similarity]:
@@ -218,7 +218,7 @@ def fit_exactly(
     learned, (n, width) = summarize(blend.choice.named(names)), blend.choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
     note = f"{in_words(learned)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
-    return ExactFit(learned, features, blend.linear, influence, trial, tried, judge, note)
+    return ExactFit(learned, features, blend.linear, influence, trial, tried, judge, note, blend.judged)
 
 
 def in_double_precision(X: Any) -> Any:
@@ -245,9 +245,19 @@ class _Blend:
 
     @classmethod
     def fit(
-        cls, X: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, kind: str, judges: bool = False
+        cls,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        order: np.ndarray,
+        kind: str,
+        judges: bool = False,
+        left_out: bool = False,
     ) -> _Blend:
-        """Choose kernels on the first rows and fit them to all; with `judges`, some are kept from the choice."""
+        """Choose kernels on the first rows and fit them to all; with `judges`, some are kept from the choice.
+
+        With `left_out` every row is judged, left out alone.
+        """
         from similitude.kernel_learning import ExactRidge, choose_automatically
 
         n_apart = rows_apart(len(order)) if judges else 0
@@ -257,7 +267,7 @@ class _Blend:
         groups = groups_of_equals(encodings[0], np.arange(len(Y))) if judges else np.arange(len(Y))
         judged = _rows_apart(choice, order, groups) if judges else order[:0]
         apart = len(judged) >= ENOUGH_OUTSIDE
-        judged = judged if apart or not judges else np.arange(len(Y))
+        judged = judged if apart or not (judges or left_out) else np.arange(len(Y))
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
         models = tuple(ExactRidge.fit(k, A, Y - mean, weights, penalty, judged) for k, A, penalty in parts)
         return cls(choice, kernels, encodings, models, mean, judged, groups, apart)
@@ -319,11 +329,13 @@ def _judged(
     left_out, (truth, counted) = blend.left_out(Y, weights)
     if blend.apart or blend.groups.max() + 1 < FEWEST_NESTED_ROWS:
         return Judged(left_out, truth, counted, positions=at[blend.judged])
-    folds, scores = assign_folds(blend.groups, labels, seed), np.empty(Y.shape)
+    folds, scores, within = assign_folds(blend.groups, labels, seed), np.empty(Y.shape), []
     for fold in np.unique(folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         inside = np.argsort(np.argsort(order)[train])
-        part = _Blend.fit(take(X, train), Y[train], weights[train], inside, kind)
+        part = _Blend.fit(take(X, train), Y[train], weights[train], inside, kind, left_out=True)
         scores[test] = part.scores(take(X, test))
+        alone, _ = part.left_out(Y[train], weights[train])
+        within.append((alone.scores, Y[train]))
     trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-    return Judged(trial, Y, weights, blend.groups, positions=at, left_out=left_out, folds=folds)
+    return Judged(trial, Y, weights, blend.groups, at, left_out, folds, tuple(within))

@@ -12,6 +12,7 @@ from similitude.estimators.explanation import Asked, Explanations
 from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.estimators.nested_folds import Judged, error_of_numbers
 from similitude.estimators.options import FitOptions
+from similitude.estimators.uncertainty import SizedRows
 from similitude.linear import LinearModel, Trial, fit_numbers, probabilities, scale_and_shift
 from similitude.support import number_of
 
@@ -38,7 +39,14 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
     ) -> tuple[LinearModel, Trial, np.ndarray]:
         return fit_numbers(F, Y, weights, self.random_state)
 
-    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+    def _calibrate(
+        self,
+        trial: Trial,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        at: np.ndarray | None = None,
+        sized: SizedRows | None = None,
+    ) -> None:
         """Keep the scale and the shift of each column that rows left out ask for."""
         found = [scale_and_shift(trial.scores[:, j], (Y[:, j] > 0) * 1, weights) for j in range(Y.shape[1])]
         self.temperature_ = np.array([scale for scale, _ in found])

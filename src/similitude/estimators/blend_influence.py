@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg import cho_solve, solve_triangular
 
 from similitude.compute import Encoding, count, rows
 from similitude.estimators.model import LandmarkModel
 from similitude.scikit import class_codes
 from similitude.similarity import Similarity
+
+VARIANCE_ROWS = 2048
+"""Objects whose variances are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,40 @@ class BlendInfluence:
                 smoother[at] += share * cho_solve((factor, True), K[at].T, check_finite=False).T
         Y = self.labels if self.labels.ndim == 2 else class_codes(self.labels, max(2, len(self.base)))
         return smoother[:, :, None] * (Y - self.base), blocks[0]
+
+    @property
+    def main(self) -> int:
+        """The number of the model that has the largest weight in the blend."""
+        return int(np.argmax(self.shares))
+
+    def open_variance(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> np.ndarray:
+        r"""Return what the rows leave open of a Gaussian process: :math:`k(x, x) - k(x)^\top G^{-1} k(x)`.
+
+        Its kernel is that of the main model.
+        """
+        part, A = model.parts[self.main], encodings[self.main]
+        k, known = part.features.similarity, part.features.landmarks.encoding
+        found, cells = np.asarray(k.diagonal(A), dtype=np.float64).copy(), cells_of(k, A)
+        for cell in np.unique(cells):
+            mine, factor = self._factor(model, self.main, int(cell))
+            here = np.flatnonzero(cells == cell)
+            for start in range(0, len(here), VARIANCE_ROWS):
+                some = here[start : start + VARIANCE_ROWS]
+                K = np.asarray(k.block(rows(A, some), rows(known, mine)), dtype=np.float64)
+                half = solve_triangular(factor, K.T, lower=True, check_finite=False)
+                found[some] -= np.einsum("ij,ij->j", half, half)
+        return np.maximum(found, 0.0)
+
+    def open_variance_left_out(self, model: LandmarkModel) -> np.ndarray:
+        r"""Return the same for each row, given all others: :math:`1 / (G^{-1})_{ii}` less its own noise."""
+        features = model.parts[self.main].features
+        found = np.empty(len(self.weights))
+        for cell in np.unique(cells_of(features.similarity, features.landmarks.encoding)):
+            mine, factor = self._factor(model, self.main, int(cell))
+            inverse = solve_triangular(factor, np.eye(len(factor), dtype=factor.dtype), lower=True, check_finite=False)
+            noise = self.penalties[self.main] * self.weights.mean() / self.weights[mine]
+            found[mine] = 1.0 / np.einsum("ij,ij->j", inverse, inverse) - noise
+        return np.maximum(found, 0.0)
 
     def _factor(self, model: LandmarkModel, number: int, cell: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of a cell, and the Cholesky factor of one kernel's G among them."""

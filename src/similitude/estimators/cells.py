@@ -267,6 +267,7 @@ def _final(
         (Y[rows.chosen_on], weights[rows.chosen_on]),
         partial(Judged, judged, Y[rows.judged], weights[rows.judged]),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
+        rows.chosen_on,
     )
 
 

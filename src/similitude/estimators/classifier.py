@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from similitude.compute import as_numpy, is_tensor, namespace
+from similitude.compute import as_numpy, beside, is_tensor, namespace
 from similitude.compute.engines import Engine
 from similitude.estimators.cascade import Cascade
 from similitude.estimators.certificate import upper_bound
@@ -21,6 +21,7 @@ from similitude.estimators.nested_folds import Judged, error_of_classes
 from similitude.estimators.options import FitOptions
 from similitude.estimators.rows import Sampling
 from similitude.estimators.targets import ClassTargets
+from similitude.estimators.uncertainty import ClassCalibration, SizedRows, TrueClassScores, Uncertainty
 from similitude.linear import LinearModel, Trial, fit_classes, probabilities, scale_and_shift, temperature
 from similitude.scikit import (
     all_or_nothing,
@@ -141,6 +142,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     certificate_ : Estimate
         With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
         with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.
+    uncertainty_ : Uncertainty
+        How :meth:`predict_set` is calibrated: the method, its grade, and the number of rows.
     lam_ : float
         The strength of the penalty, chosen by exact leave-one-out up to 5,000 rows and on held-out rows beyond.
     intercept_ : array
@@ -327,7 +330,27 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         numbers, k = class_numbers(Y), len(self.classes_)
         return fit_classes(options.loss, options.penalty, F, numbers, k, weights, self.random_state)
 
-    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
+    def _calibrate(
+        self,
+        trial: Trial,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        at: np.ndarray | None = None,
+        sized: SizedRows | None = None,
+    ) -> None:
+        """Keep what probabilities and sets of classes need."""
+        self._scale_probabilities(trial, Y, weights)
+        self._sets = ClassCalibration.of(self._class_scores(trial.scores + self.shift_, Y), len(self.classes_))
+        self.uncertainty_ = Uncertainty.left_out(len(Y))
+
+    def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
+        self._sets = ClassCalibration.of(self._class_scores(scores, Y), len(self.classes_))
+        self.uncertainty_ = Uncertainty.split(len(Y))
+
+    def _class_scores(self, scores: np.ndarray, Y: np.ndarray) -> TrueClassScores:
+        return TrueClassScores.of(probabilities(_decision(scores), self.temperature_), class_numbers(Y))
+
+    def _scale_probabilities(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
         """Keep the scale of probabilities, and a shift of scores where rare classes had larger weights."""
         scores, numbers = _decision(trial.scores), class_numbers(Y)
         self.shift_ = np.zeros(trial.scores.shape[1])
@@ -351,6 +374,11 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         plain = self._without_class_weights(numbers, judged.weights)
         shares = np.bincount(numbers, plain, minlength=len(self.classes_)) / plain.sum()
         self.constant_error_ = 1.0 - float(shares.max())
+        if judged.within is not None and judged.folds is not None:
+            each = [judged.folds == fold for fold in np.unique(judged.folds)]
+            pairs = zip([(judged.trial.scores[test], judged.Y[test]) for test in each], judged.within, strict=True)
+            scored = [[self._class_scores(found + self.shift_, Y) for found, Y in (i, o)] for o, i in pairs]
+            self._sets = self._sets.corrected([(inside, outside) for inside, outside in scored])
         self.suspects_ = np.empty(0, dtype=np.intp)
         if judged.positions is not None:
             own = probabilities(_decision(scores), self.temperature_)[np.arange(len(numbers)), numbers]
@@ -441,6 +469,51 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         array of shape (n, classes)
         """
         return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self.temperature_))
+
+    def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = False) -> np.ndarray:
+        """Return for every object which classes it may have: sets that hold its class with a given probability.
+
+        They are the smallest such sets on average as far as the probabilities are right: all classes that are probable
+        enough. An object that is unlike all others may have none. With ``certify=share`` the rows set apart calibrate
+        the sets (split conformal), and the level is PROVEN for independent rows. Otherwise rows of the fit do, each
+        predicted by a model without it, and the level is an ESTIMATE: ``uncertainty_`` says which. See
+        ``docs/theory/uncertainty.md``.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        level : float
+            Strictly between 0 and 1. m rows calibrate levels up to m / (m + 1); a higher one is refused.
+        by_class : bool
+            Whether the level is to hold for the rows of each class by themselves, rather than for all rows together. A
+            class with too few rows to calibrate the level is then in every set.
+
+        Returns
+        -------
+        array of bool of shape (n, classes)
+
+        Examples
+        --------
+        >>> from similitude import SimilarityClassifier
+        >>> from similitude.datasets import iris
+        >>> X, y = iris()
+        >>> model = SimilarityClassifier("gaussian", certify=0.4, random_state=0).fit(X, y)
+        >>> model.uncertainty_.grade, model.uncertainty_.n_rows
+        ('PROVEN', 60)
+        >>> sets = model.predict_set([[5.0, 3.4, 1.5, 0.2], [6.0, 2.7, 5.1, 1.6]], level=0.98)
+        >>> [model.classes_[one].tolist() for one in sets]
+        [['setosa'], ['versicolor', 'virginica']]
+        """
+        self._check_calibrated(level)
+        self._check_in_memory(X, "predict_set")
+        limits = self._sets.limits(level, by_class)
+
+        def sets(scores: Any) -> Any:
+            chances = probabilities(_decision(scores), self.temperature_)
+            return chances >= beside(limits, chances)
+
+        found: np.ndarray = self._predictions(X, "predict_set", sets)
+        return found
 
     def explain(self, X: Any, *, by: str = "auto", against: Any = "runner-up") -> Explanations:
         r"""Return for every object which training examples decided its class, with their labels.

@@ -52,6 +52,10 @@ class Fitted:
         Features, targets and weights of all rows, if they are in memory.
     influence : FitInfluence or None
         What training rows add to the scores, by the features; None if it is not known.
+    tried : array or None
+        The features of the rows of the trial, if they are in memory.
+    at : array of int, or None
+        Which landmarks the rows of the trial are, in an exact fit.
     """
 
     features: tuple[LandmarkFeatures, ...]
@@ -64,6 +68,8 @@ class Fitted:
     samples: Sequence[SampleFeatures]
     design: Design | None
     influence: FitInfluence | None = None
+    tried: np.ndarray | None = None
+    at: np.ndarray | None = None
 
 
 def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> Fitted:
@@ -131,7 +137,8 @@ def _fit_sample(
         at = samples[0].places
         influence = influence_in_ridge(ridge, trial.lam, best.features, (F, Y, weights), at, options.classes)
     design = F, Y, weights
-    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, design, influence)
+    tried = F[judged] if validation.n_judged else F
+    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, design, influence, tried)
 
 
 def _fit_by_products(
@@ -232,7 +239,8 @@ def _fit_in_one_pass(
     curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
     drawn, representations = choice.landmarks.only(np.arange(n_landmarks)), _representations(samples, features)
     linear, influence = ridge.fit(trial.lam), GroupInfluence.of_ridge(ridge, trial.lam, groups)
-    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, None, influence)
+    tried = F[len(chosen_on) :] if len(judged) else F
+    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, None, influence, tried)
 
 
 def fit_with_held_out(

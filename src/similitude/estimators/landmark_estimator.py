@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import (
     as_numpy,
@@ -32,6 +33,7 @@ from similitude.estimators.rows import (
 from similitude.estimators.scales import open_scales
 from similitude.estimators.targets import Targets
 from similitude.estimators.training import LandmarkTrainer
+from similitude.estimators.uncertainty import Uncertainty
 from similitude.scikit import InputCheck, all_or_nothing
 from similitude.similarity import Learnable, check_max_calls
 from similitude.support import Estimate
@@ -39,6 +41,8 @@ from similitude.support import Estimate
 
 class LandmarkEstimator(LandmarkTrainer):
     """Landmark features and a linear model of them. A subclass reads targets, and names its losses."""
+
+    uncertainty_: Uncertainty
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -147,10 +151,28 @@ class LandmarkEstimator(LandmarkTrainer):
         model, encodings = self._encoded(take(X, outside))
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
         self.certificate_ = self._certified(scores, Y[outside])
+        self._calibrate_apart(take(X, outside), scores, Y[outside])
 
     def _certified(self, scores: np.ndarray, Y: np.ndarray) -> Estimate:
         """Bound the error, given scores and targets of rows that were used for nothing else; a subclass writes it."""
         raise NotImplementedError
+
+    def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
+        """Calibrate intervals or sets of classes by rows that were used for nothing else; a subclass writes it."""
+        raise NotImplementedError
+
+    def _check_calibrated(self, level: float | None = None) -> None:
+        """Refuse a model that is not fitted or too old, and a level that is none or too high for its rows."""
+        check_is_fitted(self)
+        if "uncertainty_" not in vars(self):
+            raise ValueError("this model keeps no errors of left-out rows: it was saved by a version without them")
+        if level is not None:
+            self.uncertainty_.check_level(level)
+
+    def _check_in_memory(self, X: Any, method: str) -> None:
+        """Refuse a Dask collection and a source."""
+        if is_distributed(X) or (not in_memory(X) and self._source(X) is not None):
+            raise TypeError(f"{method} takes objects in memory, got {type(X).__name__}: give it a batch at a time")
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from similitude.compute import Encoding, take
-from similitude.estimators.members import Family
 from similitude.estimators.rows import equals_judged_together, groups_of_equals
 from similitude.similarity import Learnable, Similarity
 
@@ -61,15 +60,15 @@ def _learned(k: Similarity, X: Any, Y: np.ndarray, rows: np.ndarray, random_stat
 
 
 def prepared_by_labels(
-    k: Similarity, X: Any, Y: np.ndarray, weights: np.ndarray, known: np.ndarray, random_state: Any
+    k: Similarity, X: Any, Y: np.ndarray, known: np.ndarray, random_state: Any
 ) -> tuple[Similarity, Encoding]:
-    """Return a similarity learned from, chosen by or resolved on some training rows, and these rows encoded.
+    """Return a similarity learned from or resolved on some training rows, and these rows encoded.
 
     Parameters
     ----------
     k : Similarity
-    X, Y, weights
-        All objects, targets and weights.
+    X, Y
+        All objects and targets.
     known : array of int
         The rows that may be used.
     random_state : int or None
@@ -77,11 +76,4 @@ def prepared_by_labels(
     some = take(X, known)
     if isinstance(k, Learnable):
         k = _learned(k, some, Y[known], np.arange(len(known)), random_state).similarity
-    elif isinstance(k, Family):
-        k = k.chosen(Y, weights, known).similarity
     return k.prepare(some, random_state)
-
-
-def keeps_member(k: Similarity, Y: np.ndarray, weights: np.ndarray, known: np.ndarray) -> bool:
-    """Tell whether some rows choose the same member of a family as all rows did."""
-    return isinstance(k, Family) and k.chosen(Y, weights, known).similarity is k.taken

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import Encoding, take
+from similitude.compute import Encoding, is_table, take
+from similitude.compute import rows as encoded_rows
 from similitude.compute.engines import Engine
+from similitude.estimators.rows import groups_of_equals
 from similitude.similarity import SYMMETRIC, Normalized, Scaled, Similarity, Sum
 from similitude.support import UnresolvedError
 
@@ -22,12 +25,26 @@ FEWEST_TO_CHOOSE_BY = 20
 MEMBER_PENALTIES = 10.0 ** np.arange(-5.0, 2.1, 0.5)
 """Penalties that are tried, as multiples of the mean K(x, x)."""
 
+FINALISTS, FEWEST_IN_HALF = 2, 100
+"""Number of members that are compared on all rows, if there are as many rows: half of them show the best ones."""
+
 NARROWER = (0.25,)
 """Further scales of time warping that are tried, as multiples of the median distance."""
 
-
 CLEARLY = 2.0
 """Number of standard deviations from which on a column is taken to be aligned with the targets."""
+
+ROUNDED = 1e-5
+"""Relative difference up to which similarities may be equal but for rounding."""
+
+RECORDS_TRIED = 1000
+"""The same for records with numbers or categories, whose kernel is learned."""
+
+FEWEST_TO_LEARN_FROM, LEARNED_SHARE = 150, 0.6
+"""Number of records from which on a kernel is learned, and the share that it is learned from before it is compared."""
+
+SHARES_OF_OTHERS = (0.1, 0.25, 0.5)
+"""Shares of the columns that hold texts, sets or other objects which are tried beside a learned kernel of the rest."""
 
 CONSTANT = 1e-20
 """Mean square of the centered values of a kernel up to which it is constant, but for rounding."""
@@ -35,20 +52,23 @@ CONSTANT = 1e-20
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A similarity, and the dot products of the features of the tried rows that it gives.
+    """A similarity, and the dot products of the features of the tried rows that it gives, or of the first of them.
 
-    A mean of columns also has those of each column, so that labels can weight them.
+    A mean of columns also has those of each column, so that labels can weight them. `resolved` is the similarity with
+    what data fix taken from the tried rows, without their labels, if that is known.
     """
 
     similarity: Similarity
     products: np.ndarray
     columns: np.ndarray | None = None
+    resolved: Similarity | None = None
 
     def among(self, rows: np.ndarray) -> Member:
-        """Return the products of some of the rows."""
+        """Return the products of some of the rows, in increasing order, as far as they are known."""
+        rows = rows[rows < len(self.products)]
         grid = np.ix_(rows, rows)
         columns = None if self.columns is None else np.stack([one[grid] for one in self.columns])
-        return Member(self.similarity, self.products[grid], columns)
+        return Member(self.similarity, self.products[grid], columns, self.resolved)
 
     def weighted(self, Y: np.ndarray, weights: np.ndarray) -> list[Member]:
         """Return the mean of columns with weights by centered alignment; nothing if no column is aligned with Y."""
@@ -65,24 +85,39 @@ class Member:
         return [Member(k, k.combined(list(self.columns[kept])))]
 
 
+class MemberComparison(NamedTuple):
+    """Leave-one-out losses of some members on the same rows, relative to the variance of the targets."""
+
+    n_rows: int
+    losses: tuple[tuple[Similarity, float], ...]
+
+    def ranked(self, without: Similarity | None = None) -> str:
+        """Return the losses of the members, the smallest first."""
+        ranked = sorted(self.losses, key=lambda one: one[1])
+        return ", ".join(f"{loss:.3g} with {_in_short(k)}" for k, loss in ranked if k is not without)
+
+
 @dataclass(frozen=True, eq=False)
 class MemberChoice:
-    """The member that was chosen, and the leave-one-out losses of all, relative to the variance of the targets."""
+    """The member that was chosen, by which comparisons, and the member with what data fix, if that is known."""
 
     similarity: Similarity
-    losses: tuple[tuple[Similarity, float], ...]
     n_rows: int
+    comparisons: tuple[MemberComparison, ...] = ()
+    resolved: Similarity | None = None
 
     @property
     def reason(self) -> str:
         """What was chosen, in a sentence."""
-        if not self.losses:
+        if not self.comparisons:
             return f"{self.similarity!r}: {self.n_rows} rows are too few to compare others"
-        ranked = sorted(self.losses, key=lambda one: one[1])
-        others = ", ".join(f"{loss:.3g} with {_in_short(k)}" for k, loss in ranked if k is not self.similarity)
+        last = self.comparisons[-1]
+        loss = next(loss for k, loss in last.losses if k is self.similarity)
+        parts = [last.ranked(self.similarity)]
+        parts += [f"on {one.n_rows:,} rows {one.ranked()}" for one in self.comparisons[-2::-1]]
         return (
-            f"{self.similarity!r}: squared error {ranked[0][1]:.3g} with each of {self.n_rows:,} rows left out, "
-            f"relative to the variance of the targets; {others}"
+            f"{self.similarity!r}: squared error {loss:.3g} with each of {last.n_rows:,} rows left out, "
+            f"relative to the variance of the targets; " + "; ".join(part for part in parts if part)
         )
 
 
@@ -103,11 +138,13 @@ class Family(Similarity):
     members : sequence of Similarity
         The one to take where rows are too few to choose comes first.
     rows : array of int
-        Positions of the objects that all members were tried on; none of few objects.
+        Positions of the objects that members were tried on, in random order, no two of them equal.
     tried : sequence of Member
-        The members, with the products of features of these objects.
+        The members, with the products of features of these objects; costly members with those of the first of them.
     taken : Similarity, optional
         The member that all rows chose.
+    plain : table, optional
+        The numbers and categories of these objects, if they are records: a kernel of them is learned from labels.
     """
 
     def __init__(
@@ -116,25 +153,39 @@ class Family(Similarity):
         rows: np.ndarray,
         tried: Sequence[Member] = (),
         taken: Similarity | None = None,
+        plain: Any = None,
     ) -> None:
         self.members = members
         self.rows = rows
         self.tried = tried
         self.taken = taken
+        self.plain = plain
 
     @classmethod
     def of(cls, members: Sequence[Similarity], X: Any, rows: np.ndarray, random_state: Any, engine: Engine) -> Family:
-        """Compute the members on the first of some rows."""
-        rows = np.sort(rows[:TRIED_ROWS])
+        """Compute the members on the first of some rows in random order, and costly ones on fewer of these."""
+        from similitude.kernels import Columns, pair_cost  # loads all kernels
+
+        records = all(isinstance(k, Columns) for k in members)
+        rows = rows[: RECORDS_TRIED if records else TRIED_ROWS]
         if len(rows) < FEWEST_TO_CHOOSE_BY or len(members) == 1:
             return cls(members, rows)
-        from similitude.kernels import Columns  # loads all kernels
-
         objects = take(X, rows)
-        if all(isinstance(k, Columns) for k in members):
-            return cls(members, rows, list(_columns_tried(members, objects, random_state, engine)))
-        matrices = _Matrices(objects, random_state, engine)
-        return cls(members, rows, [one for k in members for one in matrices.tried(k)])
+        plain = None
+        if records:
+            tried, A = _columns_tried(members, objects, random_state, engine)
+            encode: Callable[[np.ndarray], Encoding] = partial(encoded_rows, A)
+            plain = _plain_columns(members[0], objects)
+        else:
+            matrices = _Matrices(members, objects, random_state, engine)
+            affordable = [k for k in members if matrices.n_pilot >= FEWEST_TO_CHOOSE_BY or not pair_cost(k)]
+            tried = [one for k in affordable for one in matrices.tried(k)]
+            encode = matrices.encoded
+        different = different_rows(encode, tried[0].products)
+        if len(different) < len(rows):
+            tried = [one.among(different) for one in tried]
+            plain = None if plain is None else take(plain, different)
+        return cls(members, rows[different], tried, plain=plain)
 
     @property
     def objects(self) -> str:  # type: ignore[override]
@@ -160,6 +211,8 @@ class Family(Similarity):
     def chosen(self, Y: np.ndarray, weights: np.ndarray, known: np.ndarray | None = None) -> MemberChoice:
         """Return the member with the smallest loss on those of the tried rows that are known.
 
+        Costly members, which were computed on the first rows alone, are compared there with the best of the others.
+
         Parameters
         ----------
         Y, weights : array
@@ -169,64 +222,207 @@ class Family(Similarity):
         """
         inside = np.arange(len(self.rows)) if known is None else np.flatnonzero(np.isin(self.rows, known))
         rows = self.rows[inside]
-        if not self.tried or len(inside) < FEWEST_TO_CHOOSE_BY or not (Y[rows] != Y[rows[:1]]).any():
-            return MemberChoice(self.members[0], (), len(inside))
+        if not self.tried or not _can_choose(Y[rows]):
+            return MemberChoice(self.members[0], len(inside))
         tried = [one.among(inside) for one in self.tried]
         tried += [better for one in tried for better in one.weighted(Y[rows], weights[rows])]
-        losses = [left_out_loss(one.products, Y[rows], weights[rows]) for one in tried]
-        table = tuple((one.similarity, loss) for one, loss in zip(tried, losses, strict=True))
-        return MemberChoice(tried[int(np.argmin(losses))].similarity, table, len(inside))
+        if self.plain is not None and len(inside) >= FEWEST_TO_LEARN_FROM:
+            return _chosen_beside_learned(tried, take(self.plain, inside), Y[rows], weights[rows])
+        costly = [one for one in tried if len(one.products) < len(rows)]
+        others = [one for one in tried if len(one.products) == len(rows)]
+        found = _Comparisons(Y[rows], weights[rows])
+        if len(others) > FINALISTS and len(rows) // 2 >= FEWEST_IN_HALF:
+            others = found.best(others, len(rows) // 2, FINALISTS)
+        (best,) = found.best(others, len(rows), 1)
+        if costly:
+            (best,) = found.best([best, *costly], len(costly[0].products), 1)
+        return MemberChoice(best.similarity, len(rows), tuple(found.made), best.resolved)
+
+
+def different_rows(encode: Callable[[np.ndarray], Encoding], K: np.ndarray) -> np.ndarray:
+    """Return the first of each set of equal rows, given what encodes some of them.
+
+    K is a kernel of all rows, and tells which ones may be equal.
+
+    >>> different_rows(np.array([[2.0], [3.0], [2.0]]).__getitem__, np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1.0]]))
+    array([0, 1])
+    """
+    near = np.isclose(K, K.diagonal()[:, None], rtol=ROUNDED)
+    np.fill_diagonal(near, False)
+    some = np.flatnonzero(near.any(axis=1))
+    if not len(some):
+        return np.arange(len(K))
+    _, first = np.unique(groups_of_equals(encode(some), np.arange(len(some))), return_index=True)
+    return np.delete(np.arange(len(K)), np.delete(some, first))
+
+
+def _can_choose(Y: np.ndarray) -> bool:
+    """Tell whether there are enough targets, and not all of them the same."""
+    return len(Y) >= FEWEST_TO_CHOOSE_BY and bool((Y[:1] != Y).any())
+
+
+class _Comparisons:
+    """Comparisons of members on the first of some rows, which have targets and weights."""
+
+    def __init__(self, Y: np.ndarray, weights: np.ndarray) -> None:
+        self.Y, self.weights = Y, weights
+        self.made: list[MemberComparison] = []
+
+    def best(self, tried: list[Member], n: int, kept: int) -> list[Member]:
+        """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
+        Y, weights = self.Y[:n], self.weights[:n]
+        if not _can_choose(Y):
+            return tried if kept > 1 else tried[:1]
+        losses = [left_out_loss(one.products[:n, :n], Y, weights) for one in tried]
+        pairs = zip(tried, losses, strict=True)
+        self.made.append(MemberComparison(n, tuple((one.similarity, loss) for one, loss in pairs)))
+        return [tried[i] for i in np.argsort(losses, kind="stable")[:kept]]
+
+
+class _Leaf(NamedTuple):
+    """A similarity that is not made of others: resolved on some objects, these encoded, and their Gram matrix."""
+
+    resolved: Similarity
+    encoding: Encoding
+    K: np.ndarray
 
 
 class _Matrices:
-    """Gram matrices of some objects under similarities that are partly made of the same ones: each is computed once."""
+    """Gram matrices of some objects under similarities that are partly made of the same ones: each is computed once.
 
-    def __init__(self, objects: Any, random_state: Any, engine: Engine) -> None:
+    Those of costly similarities are computed for the first objects alone.
+    """
+
+    def __init__(self, members: Sequence[Similarity], objects: Any, random_state: Any, engine: Engine) -> None:
+        from similitude.kernels import pilot_rows  # loads all kernels
+
         self.objects, self.random_state, self.engine = objects, random_state, engine
-        self.known: dict[str, tuple[Similarity, np.ndarray]] = {}
+        self.n_pilot = pilot_rows(members, objects)
+        self.known: dict[str, _Leaf] = {}
 
-    def leaf(self, k: Similarity) -> tuple[Similarity, np.ndarray]:
-        """Return a similarity resolved on the objects, and its matrix."""
+    def leaf(self, k: Similarity) -> _Leaf:
+        """Return a similarity resolved on the objects, the objects encoded, and its matrix."""
+        from similitude.kernels import pair_cost  # loads all kernels
+
         if repr(k) not in self.known:
-            resolved, A = k.prepare(self.objects, self.random_state)
+            objects = take(self.objects, np.arange(self.n_pilot)) if pair_cost(k) else self.objects
+            resolved, A = k.prepare(objects, self.random_state)
             K = np.asarray(resolved.blocks(A, engine=self.engine).whole(), dtype=np.float64)
-            self.known[repr(k)] = resolved, K
+            self.known[repr(k)] = _Leaf(resolved, A, K)
         return self.known[repr(k)]
 
-    def of(self, k: Similarity) -> np.ndarray:
-        """Return the matrix of a similarity; those of sums, multiples and normalized ones follow from their parts'."""
+    def encoded(self, which: np.ndarray) -> Encoding:
+        """Return some objects as every similarity that is not made of others encodes them."""
+        few = take(self.objects, which)
+        return tuple(
+            encoded_rows(one.encoding, which) if len(one.K) == len(self.objects) else one.resolved.encode(few)
+            for one in self.known.values()
+        )
+
+    def of(self, k: Similarity) -> tuple[Similarity, np.ndarray]:
+        """Return k resolved, and its matrix; those of sums, multiples and normalized ones follow from their parts'."""
+        if not isinstance(k, MADE_OF_OTHERS):
+            found = self.leaf(k)
+            return found.resolved, found.K
+        resolved, parts = zip(*map(self.of, k.parts()), strict=True)
         if isinstance(k, Scaled):
-            return float(k.factor) * self.of(k.k)
+            return k.with_params(k=resolved[0]), float(k.factor) * parts[0]
         if isinstance(k, Sum):
-            return np.sum([self.of(part) for part in k.parts()], axis=0)
-        if isinstance(k, Normalized):
-            K = self.of(k.k)
-            lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
-            inverse = np.divide(1.0, lengths, out=np.zeros(len(K)), where=lengths > 0)
-            return inverse[:, None] * K * inverse
-        return self.leaf(k)[1]
+            n = min(map(len, parts))
+            return Sum(*resolved), np.sum([K[:n, :n] for K in parts], axis=0)
+        lengths = np.sqrt(np.maximum(parts[0].diagonal(), 0.0))
+        inverse = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        return k.with_params(k=resolved[0]), inverse[:, None] * parts[0] * inverse
 
     def tried(self, k: Similarity) -> Iterator[Member]:
         """Yield a member with its products, and time warping at narrower scales as well: powers of its values."""
         from similitude.kernels import DTW, Derivative  # loads all kernels
 
-        yield Member(k, products_of_features(k, self.of(k)))
-        resolved, K = self.leaf(k) if isinstance(k, (DTW, Derivative)) else (k, np.empty(0))
+        resolved, K = self.of(k)
+        yield Member(k, products_of_features(k, K), resolved=resolved)
         warping = resolved.k if isinstance(resolved, Derivative) else resolved
         if isinstance(warping, DTW):
             for share in NARROWER:
                 narrow = warping.with_params(sigma=share * float(warping.sigma))
                 narrower = Derivative(narrow) if isinstance(resolved, Derivative) else narrow
-                yield Member(narrower, products_of_features(narrower, K ** (1.0 / share)))
+                yield Member(narrower, products_of_features(narrower, K ** (1.0 / share)), resolved=narrower)
 
 
-def _columns_tried(members: Sequence[Any], objects: Any, random_state: Any, engine: Engine) -> Iterator[Member]:
-    """Yield ways to combine the same columns, which are computed once."""
+MADE_OF_OTHERS = (Scaled, Sum, Normalized)
+"""Similarities whose matrices follow from those of their parts."""
+
+
+def _columns_tried(
+    members: Sequence[Any], objects: Any, random_state: Any, engine: Engine
+) -> tuple[list[Member], Encoding]:
+    """Return ways to combine the same columns, which are computed once, and the objects encoded."""
     resolved, A = members[0].prepare(objects, random_state)
     parts = zip(resolved.parts(), A, strict=True)
     columns = np.stack([np.asarray(part.blocks(a, engine=engine).whole(), dtype=np.float64) for part, a in parts])
-    for k in members:
-        yield Member(k, k.combined(list(columns)), columns if k.how == "mean" else None)
+    return [Member(k, k.combined(list(columns)), columns if k.how == "mean" else None) for k in members], A
+
+
+def _is_plain(k: Any) -> bool:
+    """Tell whether it compares numbers or categories."""
+    from similitude.kernels import Equal, Gaussian, OrMissing  # loads all kernels
+
+    return isinstance(k.k if isinstance(k, OrMissing) else k, (Equal, Gaussian))
+
+
+def _plain_columns(k: Any, objects: Any) -> Any:
+    """Return the columns of numbers and categories of records; None if there are none."""
+    names = [name for name, part in k.columns.items() if _is_plain(part)]
+    if not names:
+        return None
+    return objects[names] if is_table(objects) else [{name: row.get(name) for name in names} for row in objects]
+
+
+def _chosen_beside_learned(tried: list[Member], plain: Any, Y: np.ndarray, weights: np.ndarray) -> MemberChoice:
+    """Compare the members with learned kernels, on rows that those were not learned from; the chosen one learns anew.
+
+    Parameters
+    ----------
+    tried : list of Member
+        The mean of all columns first.
+    plain : table
+        The numbers and categories of the same rows.
+    Y, weights : array
+    """
+    order = np.random.default_rng(len(Y)).permutation(len(Y))
+    cut = int(LEARNED_SHARE * len(Y))
+    judges = np.sort(order[cut:])
+    learned = [Member(k, K) for k, K in _learned_kernels(tried[0], plain, Y, weights, order[:cut])]
+    members = [one.among(judges) for one in tried + learned]
+    losses = [left_out_loss(one.products, Y[judges], weights[judges]) for one in members]
+    best = int(np.argmin(losses))
+    similarities = [one.similarity for one in members]
+    if best >= len(tried):
+        again = list(_learned_kernels(tried[0], plain, Y, weights, order))
+        similarities[best] = again[best - len(tried)][0]
+    compared = MemberComparison(len(judges), tuple(zip(similarities, losses, strict=True)))
+    return MemberChoice(similarities[best], len(judges), (compared,))
+
+
+def _learned_kernels(
+    mean: Member, plain: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray
+) -> Iterator[tuple[Similarity, np.ndarray]]:
+    """Yield a kernel of numbers and categories learned from some rows, and its sums with the other columns.
+
+    Those columns have weights by centered alignment; without any that is aligned, the learned kernel stands alone.
+    """
+    from similitude.kernel_learning import choose_automatically  # loads all kernels
+
+    choice = choose_automatically(plain, Y, order, table=True)
+    k = choice.kernels()[int(np.argmin([part.loss for part in choice.parts]))]
+    K = np.asarray(k.gram(plain), dtype=np.float64)
+    yield k, K
+    given: Any = mean.similarity
+    columns: Any = mean.columns
+    others = {name: i for i, (name, part) in enumerate(given.columns.items()) if not _is_plain(part)}
+    composed = given.with_params(columns={name: given.columns[name] for name in others})
+    for rest in Member(composed, mean.products, columns[list(others.values())]).weighted(Y, weights):
+        for share in SHARES_OF_OTHERS:
+            yield (1.0 - share) * k + share * rest.similarity, (1.0 - share) * K + share * rest.products
 
 
 def alignment_weights(kernels: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -291,12 +487,12 @@ def left_out_loss(K: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> float:
     values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
     values = np.maximum(values, 0.0)
     residuals = root[:, None] * (Y - w @ Y)
-    projected, squares = vectors.T @ residuals, vectors**2
-    best = np.inf
-    for penalty in MEMBER_PENALTIES * (values.sum() / n):
-        shrunk = penalty / (values + penalty) if penalty > 0 else np.ones(n)
-        left = vectors @ (shrunk[:, None] * projected)
-        share = 1.0 - w - squares @ (1.0 - shrunk)
-        if (share > 0).all():
-            best = min(best, float(((left / share[:, None]) ** 2).sum()))
-    return best / max(float((residuals**2).sum()), np.finfo(float).tiny)
+    penalties = MEMBER_PENALTIES * (values.sum() / n)
+    total = values[:, None] + penalties
+    shrunk = np.divide(penalties, total, out=np.ones_like(total), where=total > 0)
+    shares = 1.0 - w[:, None] - vectors**2 @ (1.0 - shrunk)
+    left = vectors @ (shrunk[:, :, None] * (vectors.T @ residuals)[:, None, :]).reshape(n, -1)
+    squares = (left.reshape(n, len(penalties), -1) ** 2).sum(axis=2)
+    known = (shares > 0).all(axis=0)
+    losses = (squares[:, known] / shares[:, known] ** 2).sum(axis=0)
+    return float(losses.min(initial=np.inf)) / max(float((residuals**2).sum()), np.finfo(float).tiny)

@@ -127,6 +127,11 @@ class LandmarkModel:
         """Return the same for another precomputed matrix; None waits for the next one."""
         return LandmarkModel(tuple(replace(part, features=part.features.with_similarity(k)) for part in self.parts))
 
+    def split(self, outputs: int) -> tuple[LandmarkModel, tuple[np.ndarray, ...]]:
+        """Return the model of the first outputs, and the weights of the others in each part."""
+        first = LandmarkModel(tuple(replace(part, weights=part.weights[:, :outputs]) for part in self.parts))
+        return first, tuple(part.weights[:, outputs:] for part in self.parts)
+
     def scores(self, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
         """Return the scores of encoded objects without the intercept: tensors for tensors."""
         on_tensors = all([part.features.on_tensors for part in self.parts])

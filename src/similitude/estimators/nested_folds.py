@@ -19,7 +19,8 @@ from similitude.compute import take
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.fit import Fitted, best_of
 from similitude.estimators.landmark_count import SampleFeatures, Validation, doubled
-from similitude.estimators.learned_similarities import keeps_member, prepared_by_labels
+from similitude.estimators.learned_similarities import prepared_by_labels
+from similitude.estimators.members import Family
 from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.rows import TrainingRows, groups_of_equals
 from similitude.estimators.scales import choose_scales, keeps_median
@@ -43,6 +44,9 @@ UPWARD = 2.0
 """How much farther the upper end of the interval of a mean squared error lies than that of a normal one, in logarithms:
 squares with heavy tails mostly have a mean below the expected one."""
 
+EncodedMembers = dict[str, Any]
+"""Objects as similarities encode them, by how the similarities are written."""
+
 FitLinear = Callable[[FitOptions, Any, np.ndarray, np.ndarray], tuple[LinearModel, Trial, np.ndarray]]
 
 
@@ -54,6 +58,8 @@ class Judged:
     `positions` are those of the rows in X, if all rows were scored.
     `left_out` are the same rows left out one by one, by models that see nearly all rows; but these had their choices
     made on the same rows. `folds` numbers the models that scored the rows; None if it was one.
+    `within` are the scores by each of these models for the rows that made its choices, each left out alone, and the
+    targets of these: how much better they are than those of other folds is what choices make scores look better.
     """
 
     trial: Trial
@@ -63,6 +69,7 @@ class Judged:
     positions: np.ndarray | None = None
     left_out: Trial | None = None
     folds: np.ndarray | None = None
+    within: tuple[tuple[np.ndarray, np.ndarray], ...] | None = None
 
 
 _judges: ContextVar[bool] = ContextVar("judges", default=True)
@@ -117,17 +124,18 @@ def judged_by_folds(
     if groups.max() + 1 < FEWEST_NESTED_ROWS:
         return tried
     folds = assign_folds(groups, None if labels is None else labels[places], options.random_state)
-    scores = np.empty((len(places), data.Y.shape[1]))
+    scores, within = np.empty((len(places), data.Y.shape[1])), []
     sizes = [int(n) for n in fitted.curve.x]
+    members: EncodedMembers = {}
     with remembered_images():
         for fold in np.unique(folds):
             train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test)
-            scores[test] = _scores(samples, sizes, data, options, places[train], fit_linear)
+            samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test, members)
+            scores[test], inside = _scores(samples, sizes, data, options, places[train], fit_linear)
+            within.append(inside)
     Y, weights = data.Y[places], data.weights[places]
-    return Judged(
-        Trial.of(fitted.trial.lam, scores, Y, weights), Y, weights, groups, data.located_at(places), fitted.trial, folds
-    )
+    trial, at = Trial.of(fitted.trial.lam, scores, Y, weights), data.located_at(places)
+    return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
 
 
 def assign_folds(groups: np.ndarray, labels: np.ndarray | None, random_state: Any) -> np.ndarray:
@@ -156,8 +164,12 @@ def _samples_of_fold(
     samples: Sequence[SampleFeatures],
     train: np.ndarray,
     test: np.ndarray,
+    members: EncodedMembers,
 ) -> list[SampleFeatures]:
-    """Return the similarities of all rows, those of the training folds first, to landmarks outside of the test fold."""
+    """Return the similarities of all rows, those of the training folds first, to landmarks outside of the test fold.
+
+    `members` keeps X as members of a family encode it, which several folds may choose.
+    """
     places, landmarks = samples[0].places, samples[0].landmarks
     order = np.concatenate([train, test])
     mine = np.arange(len(landmarks))
@@ -165,14 +177,23 @@ def _samples_of_fold(
         mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
     if not len(mine):
         return []
-    pairs = zip(options.similarities, data.similarities, strict=True)
-    known = data.Y, data.weights, places[train]
-    if all([k is resolved or keeps_median(k, resolved) or keeps_member(k, *known) for k, resolved in pairs]):
+    given_similarities = list(options.similarities)
+    if isinstance(family := options.similarities[0], Family):
+        chosen = family.chosen(data.Y, data.weights, places[train])
+        if chosen.similarity is family.taken:
+            return [sample.restricted(order, mine) for sample in samples]
+        if (k := chosen.resolved) is not None:
+            A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(X))
+            near = choice.landmarks.only(mine).encoded(k, A)
+            return [SampleFeatures(k, A, places[order], near, options, places[order])]
+        given_similarities = [chosen.similarity]
+    pairs = zip(given_similarities, data.similarities, strict=True)
+    if all(k is resolved or keeps_median(k, resolved) for k, resolved in pairs):
         return [sample.restricted(order, mine) for sample in samples]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
     rows_in, everything = take(X, places[train]), take(X, places[order])
     Y, weights = data.Y[places[train]], data.weights[places[train]]
-    prepared = [prepared_by_labels(k, X, *known, options.random_state) for k in options.similarities]
+    prepared = [prepared_by_labels(k, X, data.Y, places[train], options.random_state) for k in given_similarities]
     similarities, encodings = zip(*prepared, strict=True)
     fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
     scaled, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
@@ -187,23 +208,26 @@ def _scores(
     options: FitOptions,
     train: np.ndarray,
     fit_linear: FitLinear,
-) -> np.ndarray:
-    """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean."""
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean.
+
+    Also return the scores of the training rows, each left out alone, and their targets.
+    """
     Y, weights = data.Y[train], data.weights[train]
     mean = np.average(Y, axis=0, weights=weights)
     if not samples or not samples[0].n_known:  # all landmarks are in the test fold
-        return mean
+        return mean, (np.broadcast_to(mean, Y.shape), Y)
     fewer = sorted({min(n, samples[0].n_known) for n in sizes})
     try:
         best = best_of(list(doubled(samples, fewer, Validation(Y, weights, len(train)))), samples)
     except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
-        return mean
+        return mean, (np.broadcast_to(mean, Y.shape), Y)
     inside, outside = best.F[: len(train)], best.F[len(train) :]
     if (options.loss, options.penalty) == RIDGE:
-        return best.ridge.fit(best.trial.lam).scores(outside)
+        return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    linear, _, _ = fit_linear(options, here, Y, weights)
-    return linear.scores(outside)
+    linear, trial, judged = fit_linear(options, here, Y, weights)
+    return linear.scores(outside), (trial.scores, Y[judged])
 
 
 def error_of_classes(wrong: np.ndarray, n_classes: int, groups: np.ndarray | None) -> Estimate:

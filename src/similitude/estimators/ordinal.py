@@ -16,7 +16,7 @@ from similitude.scikit import check_labels, check_weights
 
 
 class SimilarityOrdinalClassifier(BinaryColumns):
-    r"""Predict grades: classes that have an order, where a wrong neighbor is a smaller error than a far class.
+    """Predict grades: classes that have an order, where a wrong neighbor is a smaller error than a far class.
 
     For each grade but the highest, one score says whether an object is above it (Frank and Hall, "A simple approach to
     ordinal classification", 2001), all by the same landmarks. Probabilities of being above are made to fall from grade

@@ -27,6 +27,7 @@ from similitude.estimators.passes import features_of
 from similitude.estimators.pilot_choice import LANDMARKS_FACTOR, PilotChoice, best_constant, choose_on_pilot
 from similitude.estimators.rows import PILOT, TrainingRows, groups_of_equals
 from similitude.estimators.scales import open_scales
+from similitude.estimators.uncertainty import MOST_NOISE_FEATURES
 from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Moments, Ridge, Trial, n_held_out, n_judged
 from similitude.similarity import Similarity
@@ -135,7 +136,8 @@ class _Problem:
         influence = BlendInfluence(known, weights, constant, (penalty,), (1.0,))
         linear = LinearModel(solved.coefficients, constant)
         curve = self._curve([*self.choice.sizes, len(self.rows)], trial, EVERY_ROW)
-        return self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence)
+        fit = self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence)
+        return replace(fit, fitted=replace(fit.fitted, at=self.judging))
 
     def with_landmarks(self) -> PilotedFit:
         """Fit to all rows by the features of the first of them."""
@@ -168,6 +170,15 @@ class _Problem:
         places, classes = self.data.located_at(self.rows), self.options.classes
         influence = influence_in_ridge(ridge, self.lam, (features,), (F, Y, weights), places, classes)
         return ridge.fit(self.lam), self._trial(left.scores), influence
+
+    def _leading_features(self, features: LandmarkFeatures) -> np.ndarray | None:
+        """Return the features of the first landmarks for the rows that judge; None in an exact fit."""
+        if features.factor is None:
+            return None
+        some, factor = np.arange(min(len(features.landmarks), MOST_NOISE_FEATURES)), features.factor
+        first = replace(features.only(some), factor=factor[: len(some), : len(some)])
+        A = self.choice.similarity.encode(_in_double_precision(take(self.X, self.rows[self.judging])))
+        return features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress(), 8)
 
     def _encoded(self) -> Any:
         """Return all rows, encoded."""
@@ -213,6 +224,7 @@ class _Problem:
         reason = sample.representation.reason
         if len(landmarks) == len(self.rows):
             reason = f"{reason}, and {EVERY_ROW}: the fit is exact"
+        tried = None if self.options.classes else self._leading_features(features)
         fitted = Fitted(
             (features,),
             (Representation(PROJECTION, reason),),
@@ -224,6 +236,7 @@ class _Problem:
             [sample],
             None,
             influence,
+            tried,
         )
         judged = Judged(trial, *held_out, positions=self.data.located_at(self.rows[self.judging]))
         return PilotedFit(fitted, judged, self.choice.n_scales * len(curve.x))

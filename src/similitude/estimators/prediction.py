@@ -63,18 +63,30 @@ class LandmarkPredictor(LandmarkParameters):
     _mean_calls: float
 
     def _set_model(
-        self, features: tuple[LandmarkFeatures, ...], linear: LinearModel, influence: FitInfluence | None
-    ) -> None:
-        """Make a linear function of the features the model, and keep what training rows add to it."""
+        self,
+        features: tuple[LandmarkFeatures, ...],
+        linear: LinearModel,
+        influence: FitInfluence | None,
+        noise: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, ...] | None:
+        """Make a linear function of the features the model, and keep what training rows add to it.
+
+        `noise` are weights of the features in the size of errors; return those of the similarities.
+        """
         edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
-        pieces = np.split(linear.weights, edges[:-1])
-        parts, self._influence = weighted_landmarks(features, pieces, influence)
+        W = linear.weights if noise is None else np.hstack([linear.weights, noise])
+        parts, self._influence = weighted_landmarks(features, np.split(W, edges[:-1]), influence)
         self._model, self.intercept_ = LandmarkModel(parts), linear.intercept
+        by_similarities = None
+        if noise is not None:
+            self._model, by_similarities = self._model.split(linear.weights.shape[1])
+            parts = self._model.parts
         kept = [part.features.landmarks for part in parts]
         alone = len(parts) == 1
         self.landmarks_ = kept[0].objects if alone else [one.objects for one in kept]
         self.landmark_indices_ = kept[0].positions if alone else [one.positions for one in kept]
         self.n_similarity_calls_ = sum([part.n_used for part in parts])
+        return by_similarities
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from similitude.compute import is_tensor, namespace
 from similitude.compute.engines import Engine
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
@@ -22,6 +23,15 @@ from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, error
 from similitude.estimators.options import FitOptions
 from similitude.estimators.rows import Sampling, TrainingRows
 from similitude.estimators.targets import NumberTargets
+from similitude.estimators.uncertainty import (
+    MOST_NOISE_FEATURES,
+    ErrorCalibration,
+    SizedRows,
+    SpreadFit,
+    Uncertainty,
+    fit_spread,
+    scores_and_sizes,
+)
 from similitude.linear import (
     LinearModel,
     Quantile,
@@ -94,6 +104,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         were used for nothing else. Its grade is PROVEN, or NONE without `certify`.
     certified_size_ : float
         With `certify`: twice the root of `held_out_error_`.
+    uncertainty_ : Uncertainty
+        How :meth:`predict_interval` is calibrated: the method, its grade, and the number of rows.
 
     Examples
     --------
@@ -105,6 +117,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     True
     """
 
+    _errors: ErrorCalibration
     _losses = ("squared", HUBER, *QUANTILES)
 
     def __init__(
@@ -222,6 +235,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             "deviations from predictions by other rows; the held-out error is that of targets at most "
             f"{FAR_TARGET:g} robust standard deviations from their median"
         )
+        self._calibrate(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights)
         trial = Trial.of(self.lam_, limited.predicted, limited.near, weights)
         return lambda: Judged(trial, limited.near, weights, np.arange(len(Y)))
 
@@ -261,13 +275,6 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         self._width = QUANTILE_WIDTH * (float(robust_deviation(errors)[0]) or 1.0)
         return super()._refit(fitted, data, replace(options, own_loss=self._rounded_loss))
 
-    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
-        """Shift quantiles such that their share of the rows left out is below."""
-        self.shift_ = np.zeros(Y.shape[1])
-        if self.loss in QUANTILES:
-            self.shift_ = self._quantile_of(Y - trial.scores, weights)
-            self.intercept_ = self.intercept_ + self.shift_
-
     def _judge(self, judged: Judged) -> None:
         """Keep what rows of other folds show: the mean squared error, or pinball loss, and that of a constant."""
         Y, weights = judged.Y, judged.weights
@@ -280,6 +287,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         squares = ((Y - np.average(Y, axis=0, weights=weights)) ** 2).sum(axis=1)
         self.constant_error_ = float(np.average(squares, weights=weights))
         self.held_out_error_ = error_of_numbers(judged.trial.losses, weights, judged.groups, judged.left_out)
+        if judged.within is not None:
+            self._errors = self._errors.enlarged(Y - judged.trial.scores, [y - scores for scores, y in judged.within])
 
     def verdict(self) -> str:
         """Say in one sentence how well numbers are predicted, as far as new rows show.
@@ -315,18 +324,109 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         sizes = np.sqrt(((scores - Y) ** 2).sum(axis=1))
         return upper_bound(int((sizes > self.certified_size_).sum()), len(Y))
 
-    def predict(self, X: Any) -> np.ndarray:
+    def _fit_sizes(self, fitted: Fitted) -> SpreadFit | None:
+        """Fit the size of errors as a function of the first features that have a weight in the model."""
+        if fitted.tried is None:
+            return None
+        width, F = len(fitted.linear.weights), fitted.tried
+        used = np.flatnonzero((fitted.linear.weights[: F.shape[1]] != 0).any(axis=1))[:MOST_NOISE_FEATURES]
+        Y, weights = fitted.held_out
+        return fit_spread(Y - fitted.trial.scores, weights, F[:, used] if len(used) else None).padded(used, width)
+
+    def _calibrate(
+        self,
+        trial: Trial,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        at: np.ndarray | None = None,
+        sized: SizedRows | None = None,
+    ) -> None:
+        """Keep the errors of rows left out, which calibrate intervals; quantiles are shifted by theirs first."""
+        errors, self.shift_ = Y - trial.scores, np.zeros(Y.shape[1])
+        if self.loss in QUANTILES:
+            self.shift_ = self._quantile_of(errors, weights)
+            self.intercept_, errors = self.intercept_ + self.shift_, errors - self.shift_
+        self.uncertainty_ = Uncertainty.left_out(len(Y))
+        self._errors = ErrorCalibration.of(errors, weights, at, sized)
+
+    def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
+        self._errors = self._errors.completed(self._model, self._influence)
+        spread, sizes = self._errors.spread, np.ones(Y.shape)
+        assert spread is not None
+        if spread.adaptive:
+            _, sizes = scores_and_sizes(*self._encoded(X), self._influence, spread, self._engine)
+        self._errors, self.uncertainty_ = self._errors.calibrated(Y - scores, sizes), Uncertainty.split(len(Y))
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the prediction for every object.
 
         Parameters
         ----------
         X : sequence of objects
+        return_std : bool
+            Also return a standard deviation of the error for each prediction: in an exact fit that of a Gaussian
+            process with the same kernel, of the function and the noise together; where errors are clearly larger for
+            some objects than for others, in proportion to that; otherwise the same for all. It is an estimate: the
+            variances are those under which left-out rows are most likely. :meth:`predict_interval` says what is proven.
 
         Returns
         -------
-        array of shape (n,) or (n, outputs)
+        array of shape (n,) or (n, outputs), or a tuple of two of these
         """
-        return self._predictions(X, "predict", lambda scores: scores[:, 0] if self._one_output else scores)
+        if return_std:
+            scores, sizes, _ = self._scores_and_sizes(X, "predict(X, return_std=True)")
+            return like_input(X, self._shaped(scores)), like_input(X, self._shaped(sizes))
+        return self._predictions(X, "predict", self._shaped)
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> Any:
+        """Return an interval for every object that holds its target with a given probability.
+
+        With ``certify=share`` the rows set apart calibrate the intervals (split conformal), and the level is PROVEN for
+        independent rows. Otherwise rows of the fit do, each predicted by a model without it, and the level is an
+        ESTIMATE: ``uncertainty_`` says which. See ``docs/theory/uncertainty.md``.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        level : float
+            Strictly between 0 and 1. m rows calibrate levels up to m / (m + 1); a higher one is refused.
+
+        Returns
+        -------
+        array of shape (n, 2) or (n, outputs, 2)
+            The ends of the intervals; those of each output hold by themselves.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from similitude import SimilarityRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(-2, 2, size=(400, 1))
+        >>> y = np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=400)
+        >>> model = SimilarityRegressor(certify=0.25, random_state=0).fit(X, y)
+        >>> print(model.uncertainty_)
+        split conformal on 100 rows, levels up to 0.9901 (PROVEN): rows were set apart by certify
+        >>> model.predict_interval([[1.0]], level=0.9).round(1)
+        array([[0. , 0.3]])
+        """
+        self._check_calibrated(level)
+        scores, sizes, errors = self._scores_and_sizes(X, "predict_interval")
+        half = errors.half_widths(level, sizes)
+        ends = np.stack([scores - half, scores + half], axis=-1)
+        return like_input(X, ends[:, 0] if self._one_output else ends)
+
+    def _shaped(self, values: Any) -> Any:
+        """Return one column for a single output as it was given."""
+        return values[:, 0] if self._one_output else values
+
+    def _scores_and_sizes(self, X: Any, method: str) -> tuple[np.ndarray, np.ndarray, ErrorCalibration]:
+        """Return predictions, standard deviations, and the errors that calibrate, for objects in memory."""
+        self._check_calibrated()
+        self._check_in_memory(X, method)
+        errors = self._errors.completed(self._model, self._influence)
+        assert errors.spread is not None
+        scores, sizes = scores_and_sizes(*self._asked(X), self._influence, errors.spread, self._engine)
+        return scores + self.intercept_, sizes, errors
 
     def explain(self, X: Any, output: int = 0, *, by: str = "auto") -> Explanations:
         """Return for every object which training examples decided the predicted number, with their numbers.
@@ -352,6 +452,11 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         directions[:, output] = 1.0
         asked = Asked(scores[:, output], scores, directions, [None] * len(scores), getattr(self, "shift_", 0.0))
         return self._explain(X, by, asked)
+
+
+def like_input(X: Any, values: np.ndarray) -> Any:
+    """Return an array as a tensor on the same device, if X is one."""
+    return namespace(X).asarray(values, device=X.device) if is_tensor(X) else values
 
 
 def _notes_on_outliers(Y: np.ndarray, sampling: Sampling) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, itemsize, keys, moved, rows
+from similitude.compute import Encoding, as_numpy, fingerprints, itemsize, moved, rows
 from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.passes import Marks, covering, features_where_computed, sums_over
@@ -18,6 +18,9 @@ from similitude.landmarks import FeatureUnion, Landmarks
 from similitude.linear import LEAVE_ONE_OUT, Moments, n_fitted, n_held_out, n_judged
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, generator, key_order, pairs_at, random_keys
+
+WIDE_ROWS = 1000
+"""Number of columns above which rows are compared by digests, which are quicker to sort."""
 
 PILOT = 20_000
 """Most rows on which the number of landmarks is chosen; a fit to more rows then makes one pass over all of them."""
@@ -90,11 +93,11 @@ def draw_seed(random_state: Any) -> int:
 def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
     """Return a number for each of some rows, the same for equal ones, in the order in which they first occur."""
     some = moved(rows(A, places), as_numpy)
-    if isinstance(some, np.ndarray) and some.dtype.kind == "f" and some.ndim == 2 and some.shape[1]:
+    if isinstance(some, np.ndarray) and some.dtype.kind == "f" and some.ndim == 2 and 0 < some.shape[1] <= WIDE_ROWS:
         bits = np.ascontiguousarray(some + 0)  # + 0: 0.0 and -0.0 are equal
         named = bits.view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
     else:
-        named = keys(some)
+        named = fingerprints(some)
     _, first, group = np.unique(named, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[group]
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from similitude.compute import (
     Encoding,
+    as_numpy,
     take,
 )
 from similitude.compute.engines import LocalEngine
@@ -44,17 +45,42 @@ from similitude.estimators.rows import (
     groups_of_equals,
 )
 from similitude.estimators.scales import MEDIAN_KEPT, choose_scales, keeps_median, open_scales
+from similitude.estimators.uncertainty import SizedRows, SpreadFit
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
 from similitude.similarity import Learnable, Precomputed, Similarity, remembered_images
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice
 
+SERIES_SUGGESTED = (
+    "neighboring columns are alike, as in series and spectra: if rows are series, similarity=Auto(kind='series') "
+    "compares them as such"
+)
+"""What is noted where an array was taken for vectors, and its rows may be series."""
+
 
 class LandmarkTrainer(FrugalTrainer):
     """Fits landmark features and a linear model of them to rows in memory, or to a sample of rows elsewhere."""
 
     def _fitted(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        sample_weight: Any,
+        labels: np.ndarray | None,
+        sampling: Sampling,
+    ) -> Callable[[], Judged]:
+        """Fit to rows, note if they look like series, and return a function that judges the fit."""
+        judge = self._fitted_suitably(X, Y, weights, sample_weight, labels, sampling)
+        if self._is_automatic and self._kind() == "vectors" and isinstance(X, np.ndarray):
+            from similitude.kernels import neighbors_are_alike  # loads all kernels
+
+            if SERIES_SUGGESTED not in self.notes_ and neighbors_are_alike(X):
+                self.notes_.append(SERIES_SUGGESTED)
+        return judge
+
+    def _fitted_suitably(
         self,
         X: Any,
         Y: np.ndarray,
@@ -112,7 +138,7 @@ class LandmarkTrainer(FrugalTrainer):
         alone = len(fit.features) == 1
         self.representation_ = fit.representation if alone else (fit.representation,) * len(fit.features)
         self.similarity_ = fit.kernels[0] if alone else fit.kernels
-        self._calibrate(fit.trial, *fit.tried)
+        self._calibrate(fit.trial, *fit.tried, fit.at)
         return fit.judge
 
     def _learns(self, X: Any, Y: np.ndarray, weighted: np.ndarray) -> bool:
@@ -168,11 +194,13 @@ class LandmarkTrainer(FrugalTrainer):
             found, note = learn_similarities(given, X, Y, sampling.order(weighted), together, self.random_state)
             return found, note, tuple(given)
         if self._is_automatic and self._kind() not in LEARNED_KINDS:
+            from similitude.kernels import kind_in_words  # loads all kernels
+
             together = LEAVE_ONE_OUT < len(weighted) <= PILOT and sampling.all_rows is None
             order, kind = sampling.order(weighted), self._kind()
             family = try_family(X, order, kind, together, self.random_state, self._engine)
             choice = family.chosen(Y, weights)
-            note = f"similarity='auto' chose for {kind} {choice.reason}"
+            note = f"similarity='auto' chose for {kind_in_words(kind, family.members)} {choice.reason}"
             return (choice.similarity,), note, (family.with_params(taken=choice.similarity),)
         if chosen is None:
             return (), None, ()
@@ -232,8 +260,9 @@ class LandmarkTrainer(FrugalTrainer):
         self.representation_ = fitted.representations[0] if len(fitted.representations) == 1 else fitted.representations
         n_classes = max(2, fitted.held_out[0].shape[1])
         self.guarantee_ = guarantee_of_fit(fitted, options, labels, n_classes, n_choices)
-        self._keep(fitted, tuple(one.similarity for one in fitted.features))
-        self._calibrate(fitted.trial, *fitted.held_out)
+        found = self._fit_sizes(fitted)
+        noise = self._keep(fitted, tuple(one.similarity for one in fitted.features), found)
+        self._calibrate(fitted.trial, *fitted.held_out, fitted.at, None if found is None else found.sized(noise))
 
     def _rows(
         self,
@@ -280,7 +309,8 @@ class LandmarkTrainer(FrugalTrainer):
             places = None if fitted.design is None else data.located_at(fitted.samples[0].places)
             linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
         held_out = Y[judged], weights[judged]
-        return replace(fitted, linear=linear, trial=trial, held_out=held_out, influence=influence)
+        tried = as_numpy(F[judged])
+        return replace(fitted, linear=linear, trial=trial, held_out=held_out, influence=influence, tried=tried)
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
@@ -288,9 +318,15 @@ class LandmarkTrainer(FrugalTrainer):
         """Fit a loss or penalty that needs all features at once; a subclass writes it."""
         raise NotImplementedError
 
-    def _keep(self, fitted: Fitted, similarities: tuple[Similarity, ...]) -> None:
-        """Keep the landmarks that have a weight, and nothing else of the training objects."""
-        self._set_model(fitted.features, fitted.linear, fitted.influence)
+    def _keep(
+        self, fitted: Fitted, similarities: tuple[Similarity, ...], found: SpreadFit | None
+    ) -> tuple[np.ndarray, ...] | None:
+        """Keep the landmarks that have a weight, and nothing else of the training objects.
+
+        Return the weights of similarities in the size of errors, if it is a function of these.
+        """
+        sizes = None if found is None or found.noise is None else found.noise.weights
+        noise = self._set_model(fitted.features, fitted.linear, fitted.influence, sizes)
         self.lam_ = fitted.trial.lam
         if self._precomputed:
             self.similarity_, self._model = "precomputed", self._model.with_similarity(None)
@@ -298,6 +334,22 @@ class LandmarkTrainer(FrugalTrainer):
             self.similarity_ = list(similarities)
         else:
             self.similarity_ = similarities[0]
+        return noise
 
-    def _calibrate(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
-        """Keep what probabilities need, given rows left out of the fit or held out; a classifier writes it."""
+    def _fit_sizes(self, fitted: Fitted) -> SpreadFit | None:
+        """Fit the size of errors as a function of landmark features; a regressor writes it."""
+        return None
+
+    def _calibrate(
+        self,
+        trial: Trial,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        at: np.ndarray | None = None,
+        sized: SizedRows | None = None,
+    ) -> None:
+        """Keep what probabilities, intervals and sets of classes need, given rows left out of the fit or held out.
+
+        `at` tells which landmarks the rows are, in an exact fit, and `sized` which errors are expected for them. A
+        subclass writes it.
+        """

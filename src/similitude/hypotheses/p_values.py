@@ -11,7 +11,7 @@ from similitude.support import check_integer, check_share
 TIE_WITHIN = 1e-9
 """Standardized statistics within this of the observed one count as ties, because rounding may part them."""
 
-RIDGE = 0.02
+SHRINKAGE = 0.02
 """What is added to the diagonal of the correlations of kernels, besides the number of kernels per permutation."""
 
 
@@ -69,7 +69,7 @@ def combined(z: np.ndarray) -> np.ndarray:
     number, columns = z.shape
     if number == 1:
         return np.asarray(z[0])
-    C = z @ z.T / columns + (RIDGE + number / columns) * np.eye(number)
+    C = z @ z.T / columns + (SHRINKAGE + number / columns) * np.eye(number)
     squared_lengths = np.einsum("ij,ij->j", z, np.linalg.solve(C, z))
     return standardized(squared_lengths) + standardized(z.sum(axis=0))
 

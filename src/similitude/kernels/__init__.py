@@ -2,10 +2,21 @@
 
 from similitude.kernels.automatic import default_similarity as default_similarity
 from similitude.kernels.automatic import family_of as family_of
+from similitude.kernels.automatic import kind_in_words as kind_in_words
 from similitude.kernels.automatic import kind_of_objects as kind_of_objects
+from similitude.kernels.automatic import neighbors_are_alike as neighbors_are_alike
+from similitude.kernels.automatic import pair_cost as pair_cost
+from similitude.kernels.automatic import pilot_rows as pilot_rows
 from similitude.kernels.automatic import suggestion as suggestion
 from similitude.kernels.explicit import explicit_dimension, explicit_map
-from similitude.kernels.graphs import Graphlet, RandomWalk, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
+from similitude.kernels.graphs import (
+    Graphlet,
+    RandomWalk,
+    ShortestPath,
+    WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanEdges,
+)
 from similitude.kernels.samples import MeanOf
 from similitude.kernels.series import DTW, ERP, MSM, TWE, Convolutions, Derivative, GlobalAlignment, Signature, SoftDTW
 from similitude.kernels.sets import Intersection, Jaccard, SharesAny
@@ -77,6 +88,7 @@ __all__ = [
     "Tabular",
     "WeisfeilerLehman",
     "WeisfeilerLehmanAssignment",
+    "WeisfeilerLehmanEdges",
     "Words",
     "explicit_dimension",
     "explicit_map",

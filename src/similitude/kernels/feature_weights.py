@@ -87,7 +87,9 @@ class WeightedFeatures(Similarity):
             X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
         table = self.feature_table(X)
         values, default = idf_weights(table.rows)
-        return self.with_params(weights=dict(zip(table.keys, values.tolist(), strict=True)), default_weight=default)
+        k = self.with_params(weights=dict(zip(table.keys, values.tolist(), strict=True)), default_weight=default)
+        remembered(k, _nothing_to_check, "checked", type(k), k._key_params())
+        return k
 
     def written_params(self) -> dict[str, str]:
         """Return the parameters as `repr` shows them: weights in short, and nothing of none."""
@@ -98,6 +100,10 @@ class WeightedFeatures(Similarity):
             written["weights"] = f"<{len(self.weights):,} weights>"
             written["default_weight"] = f"{float(self.default_weight):.4g}"
         return written
+
+
+def _nothing_to_check() -> None:
+    """Stand for the validation of weights that were computed here."""
 
 
 def proof_with_weights(reason: str) -> Any:

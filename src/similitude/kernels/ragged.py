@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from similitude.compute import keys, mixed, mixed_entries
+
 
 def starts_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return the starts of rows of these lengths, and the end of the last one.
@@ -49,3 +51,19 @@ class Ragged:
     def owners(self) -> np.ndarray:
         """The row of each entry."""
         return np.repeat(np.arange(len(self)), self.lengths)
+
+    def entries(self) -> tuple[np.ndarray, ...]:
+        """Return arrays of entries that say all about the rows; none if they do not."""
+        return ()
+
+    def fingerprints(self) -> np.ndarray:
+        """Return a 64-bit number per row, equal for equal rows: a sum over entries and their places in the row."""
+        entries = self.entries()
+        if not entries:
+            return keys(self)
+        found = np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], self.lengths)
+        found = found.astype(np.uint64)
+        for one in entries:
+            found = mixed(found + mixed_entries(one))
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(found, dtype=np.uint64)])
+        return mixed(np.diff(sums[self.starts]) + self.lengths.astype(np.uint64))

@@ -20,7 +20,7 @@ data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
 estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityMultilabelClassifier
-    SimilarityOrdinalClassifier SimilarityRegressor
+    SimilarityOrdinalClassifier SimilarityRegressor Uncertainty
 estimators.blend_influence: BlendInfluence
 estimators.cascade: Cascade CascadeInfluence Stage
 estimators.group_influence: ClassInfluence GroupInfluence
@@ -29,6 +29,10 @@ estimators.landmark_count: LandmarkCurve
 estimators.model: LandmarkModel WeightedLandmarks
 estimators.partial_fit: Stream
 estimators.profile_ridge: ProfileRidge
+estimators.uncertainty.class_sets: ClassCalibration
+estimators.uncertainty.intervals_of_errors: ErrorCalibration
+estimators.uncertainty.ranked_scores: RankedScores
+estimators.uncertainty.spread: Spread
 estimators.value_range: ValueRange
 goodness: Goodness Margin MarginCurve
 goodness.class_means: WeakGoodness
@@ -42,18 +46,23 @@ kernel_learning: Direction GradientImportance Learned LearnedSummary LearningSte
 kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gapped Gaussian GlobalAlignment Gower
     Graphlet HistogramIntersection Intersection Jaccard Laplace Linear LocalAlignment MSM Matern MeanOf Mismatch
     OrMissing Ordinal Partitioned Polynomial RandomWalk RationalQuadratic SharesAny ShortestPath Sigmoid Signature
-    SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment Words
+    SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment WeisfeilerLehmanEdges Words
 kernels.series.elastic: ElasticDistance
 landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
-learners: AlignmentVote KernelKMeans KernelPerceptron KernelRanker KernelRidge KernelRidgeClassifier KernelSGDSVC
-    KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound RepresenterClassifier RepresenterRegressor SeparatorLP
-    SimilarityKNeighborsClassifier SimilarityKNeighborsRegressor SimilarityVote WeakSimilarityVote
-learners.neighbor_search: SquaredLengths
+learners: AlignmentVote ClusterNumber KernelKMeans KernelOneClassSVM KernelPerceptron KernelRanker KernelRidge
+    KernelRidgeClassifier KernelSGDSVC KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound
+    OnlineKernelClassifier OnlineKernelRegressor RepresenterClassifier RepresenterRegressor SeparatorLP
+    SimilarityDensityClusters SimilarityIndex SimilarityKMedoids SimilarityKNeighborsClassifier
+    SimilarityKNeighborsRegressor SimilarityLinkage SimilarityNovelty SimilarityVote SpectralClusters
+    WeakSimilarityVote
+learners.clusters.distances: Distances
+learners.neighbors.graph: NeighborGraph
+learners.neighbors.tiles: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.largest_margin: LargestMargin
 linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile SmoothQuantile Squared
     SquaredHinge
-maps: CompactMap FourierMap LandmarkMap PolynomialSketchMap ProjectionMap
+maps: CompactMap FourierMap KernelPCA LandmarkMap PolynomialSketchMap ProjectionMap SpectralEmbedding
 maps.fourier: Waves
 maps.frequencies: Matrix Structured
 maps.polynomial_sketch: Form TensorSketch

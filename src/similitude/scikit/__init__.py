@@ -17,6 +17,7 @@ from similitude.scikit.kernel_checks import (
     refuse_known,
     whole_gram,
 )
+from similitude.scikit.single_precision import in_single_precision
 from similitude.scikit.validation import (
     check_class_weights,
     check_label_column,

@@ -16,6 +16,7 @@ from similitude.similarity.algebra import (
     hints_of_parts,
 )
 from similitude.similarity.automatic import Auto
+from similitude.similarity.bounds import Bounds, Candidates
 from similitude.similarity.cache_files import (
     CacheInformation,
     cache_information,
@@ -35,6 +36,8 @@ from similitude.similarity.claims import (
     check_claims,
 )
 from similitude.similarity.contract import Similarity, image, remembered_images
+from similitude.similarity.feature_space import finite_diagonal as finite_diagonal
+from similitude.similarity.feature_space import kernel_distance as kernel_distance
 from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, current_meters, metered, progress_line
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
@@ -50,9 +53,11 @@ __all__ = [
     "UNIT_KERNEL",
     "Absolute",
     "Auto",
+    "Bounds",
     "CacheInformation",
     "Cached",
     "Calls",
+    "Candidates",
     "Exponential",
     "FromBlocks",
     "FromPairs",

@@ -28,6 +28,7 @@ from similitude.compute import (
     rows,
 )
 from similitude.compute.engines import Engine, engine_for
+from similitude.similarity.bounds import Bounds
 from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
 from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
@@ -103,6 +104,8 @@ class Similarity(Parametric, ABC):
             cls.hints = _cautions(cls.hints)  # type: ignore[method-assign]
         if _stated_for_other_code(cls, "counterexamples"):
             cls.counterexamples = Similarity.counterexamples  # type: ignore[method-assign]
+        if _stated_for_other_code(cls, "bounds"):
+            cls.bounds = Similarity.bounds  # type: ignore[method-assign]
 
     __array_ufunc__ = None  # so that np.float64(2) * k is algebra on k
 
@@ -137,6 +140,13 @@ class Similarity(Parametric, ABC):
                 if deliver is not None:
                     deliver(positions.tolist(), values[positions].tolist())
         return values
+
+    def bounds(self, A: Encoding) -> Bounds | None:
+        """Return upper bounds on similarities to the encoded objects A, for searches among them; None if it has none.
+
+        They may be fitted to A, but must hold for all objects. By default there are none.
+        """
+        return None
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Return the similarity with its data-dependent parameters fixed on X; itself if there are none."""

@@ -2,5 +2,13 @@
 
 from similitude.theory import bounds
 from similitude.theory.bounds import margin_perceptron_updates, perceptron_mistakes
-from similitude.theory.intervals import LEVEL, clopper_pearson, dkw_radius, proportion
+from similitude.theory.intervals import (
+    LEVEL,
+    clopper_pearson,
+    conformal_quantile,
+    conformal_rank,
+    dkw_radius,
+    highest_level,
+    proportion,
+)
 from similitude.theory.sources import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA

@@ -1,4 +1,4 @@
-"""Exact confidence intervals for proportions and bands for distribution functions."""
+"""Exact confidence intervals for proportions, bands for distribution functions, and conformal quantiles."""
 
 from __future__ import annotations
 
@@ -51,3 +51,36 @@ def dkw_radius(trials: int, level: float = LEVEL) -> float:
     0.0429
     """
     return math.sqrt(math.log(2 / (1 - level)) / (2 * trials))
+
+
+def conformal_quantile(scores: Any, level: float) -> float:
+    r"""Return the limit below which the score of a new row lies with probability `level` at least.
+
+    The :math:`\lceil (m + 1) \cdot \text{level} \rceil`-th smallest of m scores, infinity if there are fewer: the rank
+    of a new score among m others that are exchangeable with it is uniform (Vovk, Gammerman and Shafer, Algorithmic
+    Learning in a Random World, 2005). Without ties it lies below with a probability of at most level + 1 / (m + 1).
+
+    >>> conformal_quantile([0.3, 0.1, 0.2, 0.4], 0.8), conformal_quantile([0.3, 0.1, 0.2, 0.4], 0.9)
+    (0.4, inf)
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    rank = conformal_rank(len(scores), level)
+    return float(np.partition(scores, rank - 1)[rank - 1]) if rank <= len(scores) else math.inf
+
+
+def conformal_rank(m: int, level: float) -> int:
+    """Return the rank of the conformal quantile among m scores in increasing order; m + 1 if it is infinite.
+
+    >>> conformal_rank(9, 0.9), conformal_rank(10, 0.9), conformal_rank(8, 0.9)
+    (9, 10, 9)
+    """
+    return math.ceil((m + 1) * level * (1 - 1e-12))  # level = 0.9 and m = 9 is rank 9, not 10 by rounding
+
+
+def highest_level(m: int) -> float:
+    """Return the highest level at which m scores have a conformal quantile that is finite: m / (m + 1).
+
+    >>> highest_level(9)
+    0.9
+    """
+    return m / (m + 1)

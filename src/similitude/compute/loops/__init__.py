@@ -7,7 +7,7 @@ selects the reference loops, ``SIMILITUDE_SIMD=baseline|avx2|avx512`` an instruc
 import os
 
 from similitude.compute.loops import reference
-from similitude.compute.loops.argument_types import CSR, BagArrays, Patterns
+from similitude.compute.loops.argument_types import CSR, BagArrays, Patterns, TermArrays
 from similitude.compute.loops.domains import LONGEST_SUBSEQUENCE, MOST_NEIGHBORS, SIZES_OF_FACTORS, words_near
 from similitude.compute.loops.named_functions import formula
 from similitude.compute.loops.reference import *  # noqa: F403
@@ -42,6 +42,7 @@ __all__ = [
     "SIZES_OF_FACTORS",
     "BagArrays",
     "Patterns",
+    "TermArrays",
 ]
 __all__ += ["convolved", "formula", "refined_labels", "words_near"]
 __all__ += reference.__all__

@@ -49,3 +49,16 @@ class BagArrays(NamedTuple):
     starts: Array
     text: Array
     text_starts: Array
+
+
+class TermArrays(NamedTuple):
+    """Terms of texts with counts: text i has ``counts[starts[i]:starts[i + 1]]`` in these columns, by increasing key.
+
+    A column is a term; they are numbered as they come. ``names`` are the letters of all terms, a newline after each.
+    """
+
+    starts: Array
+    columns: Array
+    counts: Array
+    keys: Array
+    names: Array

@@ -5,10 +5,19 @@ from typing import Any
 import numpy as np
 
 import similitude.compute.loops._compiled as _compiled
-from similitude.compute.loops.argument_types import CSR, Array, BagArrays, Keyed, LabeledGraphs, Patterns, Structure
+from similitude.compute.loops.argument_types import (
+    CSR,
+    Array,
+    BagArrays,
+    Keyed,
+    LabeledGraphs,
+    Patterns,
+    Structure,
+    TermArrays,
+)
 from similitude.compute.loops.domains import checked
 from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
-from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
+from similitude.compute.loops.named_functions import BOUNDS, SHAPES, SUMS, VALUES
 from similitude.compute.loops.reference import __all__ as __all__
 
 # Vectors.
@@ -68,6 +77,7 @@ hadamard = checked(_compiled.hadamard)
 smo = checked(_compiled.smo)
 add_rows = checked(_compiled.add_rows)
 pick = checked(_compiled.pick)
+swap_medoids = checked(_compiled.swap_medoids)
 
 
 @checked
@@ -104,6 +114,20 @@ def neighbor_bags(text: Any, starts: Any, letters: int, length: int, most: int) 
 
 
 @checked
+def term_bags(text: Any, starts: Any, words: int, shortest: int = 1, longest: int = 0) -> TermArrays:
+    """See `reference.strings.term_bags`."""
+    return TermArrays(*_compiled.terms(text, starts, words, shortest, longest))
+
+
+@checked
+def term_keys(text: Any, starts: Any) -> Array:
+    """See `reference.strings.term_keys`."""
+    keys = np.empty(len(starts) - 1, np.uint64)
+    _compiled.term_keys(text, starts, keys)
+    return keys
+
+
+@checked
 def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
     """See `reference.strings.shared_features`."""
     a, b = np.empty(len(A.codes), np.int32), np.empty(len(B.codes), np.int32)
@@ -119,6 +143,15 @@ def levenshtein(
     alphabet = max(int(queries.max(initial=-1)), int(targets.max(initial=-1))) + 1
     order = _by_length(target_starts)
     _compiled.levenshtein(out, queries, query_starts, targets, target_starts, order, alphabet, same)
+
+
+@checked
+def levenshtein_pairs(
+    out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, i: Any, j: Any
+) -> None:
+    """See `reference.strings.levenshtein_pairs`."""
+    alphabet = max(int(queries.max(initial=-1)), int(targets.max(initial=-1))) + 1
+    _compiled.levenshtein_pairs(out, queries, query_starts, targets, target_starts, i, j, alphabet)
 
 
 @checked
@@ -239,6 +272,20 @@ def dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: float | None = None, h
     _compiled.dtw(out, A, a, B, b, _by_length(b), *_band(A, B, window), half)
 
 
+@checked
+def dtw_pairs(
+    out: Any, A: Any, a: Any, B: Any, b: Any, i: Any, j: Any, limits: Any, window: float | None = None
+) -> None:
+    """See `reference.series.dtw_pairs`."""
+    order = np.lexsort((np.diff(b)[j], i))  # neighbors share a query, and waste no lanes
+    found = np.empty_like(out)
+    _compiled.dtw_pairs(found, A, a, B, b, i[order], j[order], limits[order], *_band(A, B, window))
+    out[order] = found
+
+
+outside_ranges = checked(_compiled.outside_ranges)
+
+
 def _band(A: Array, B: Array, window: float | None) -> tuple[int, float]:
     """Return the radius and the fraction of a window; negative numbers stand for no limit."""
     if isinstance(window, (int, np.integer)):
@@ -338,6 +385,16 @@ def shared_bits(out: Any, A: Any, B: Any, a: Any, b: Any, value: str) -> None:
 def of_shared(out: Any, a: Any, b: Any, value: str) -> None:
     """See `reference.sets.of_shared`."""
     _compiled.of_shared(out, a, b, VALUES.index(value))
+
+
+@checked
+def candidates(
+    A: Any, a: Any, spare_a: Any, B: Any, b: Any, spare_b: Any, floors: Any, bound: str
+) -> tuple[Array, Array, Array]:
+    """See `reference.sets.candidates`."""
+    i, j, values = _compiled.candidates(A, a, spare_a, B, b, spare_b, floors, BOUNDS.index(bound))
+    order = np.lexsort((j, i))
+    return i[order], j[order], values[order]
 
 
 @checked

@@ -25,6 +25,15 @@ count    c
 share    c / (a + b - c), 1 for two empty sets
 any      1 if c > 0, else 0
 =======  =====================================
+
+A bound on a similarity follows from the largest number c of items that two sets can have in common:
+
+===============  ============================================================
+bound            definition
+===============  ============================================================
+share_of_all     c / (a + b - c), the share of all items; 1 if there is none
+share_of_larger  c / max(a, b), the share of the larger set; 1 if both are empty
+===============  ============================================================
 """
 
 from collections.abc import Callable
@@ -55,6 +64,8 @@ TERMS: dict[str, Callable[[Array, Array], Array]] = {
 SUMS = tuple(TERMS)
 
 VALUES = ("count", "share", "any")
+
+BOUNDS = ("share_of_all", "share_of_larger")
 
 
 def formula(xp: Any, x: Any, shape: str, p: float = 0.0, q: float = 0.0, degree: int = 1) -> Any:

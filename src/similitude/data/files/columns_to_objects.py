@@ -292,7 +292,7 @@ def _stacked(name: str, arrays: list[np.ndarray], first: int) -> np.ndarray:
 
 
 def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return graph number i as (edges, node labels or number of nodes[, edge labels[, node attributes]]).
+    """Return graph number i as (edges, node labels or number of nodes, ...): what follows is left out if missing.
 
     >>> graph_of(0, {"edges": [[0, 1], [1, 2]], "node_labels": ["C", "C", "O"]})
     (array([[0, 1],
@@ -306,7 +306,7 @@ def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
     if not exact:
         raise FileError(f"graph {i}: edges must be pairs of nodes numbered from 0, got {brief(parts['edges'])}")
     labels = parts.get("node_labels") or parts.get("labels")
-    attributes = _node_attributes(i, parts.get("node_attributes"))
+    attributes = _attributes(i, parts.get("node_attributes"), "node")
     nodes = parts.get("nodes", None if attributes is None else len(attributes))
     n_nodes = _node_count(i, edges, labels, nodes)
     if attributes is not None and len(attributes) != n_nodes:
@@ -320,22 +320,26 @@ def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
     edge_labels = parts.get("edge_labels")
     if edge_labels is not None and len(edge_labels) != len(edges):
         raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_labels)} edge labels")
-    if attributes is not None:
-        return edges, labels or n_nodes, edge_labels, attributes
-    return (edges, labels or n_nodes) if edge_labels is None else (edges, labels or n_nodes, edge_labels)
+    edge_attributes = _attributes(i, parts.get("edge_attributes"), "edge")
+    if edge_attributes is not None and len(edge_attributes) != len(edges):
+        raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_attributes)} rows of edge attributes")
+    found = [edges, labels or n_nodes, edge_labels, attributes, edge_attributes]
+    while found[-1] is None:
+        found.pop()
+    return tuple(found)
 
 
-def _node_attributes(i: int, given: Any) -> np.ndarray | None:
-    """Return a matrix with a row for each node of graph number i, or None."""
-    if given is None:
+def _attributes(i: int, given: Any, of: str) -> np.ndarray | None:
+    """Return a matrix with a row for each node or edge of graph number i, or None."""
+    if given is None or (of == "edge" and not given):
         return None
     try:
         values = np.array(given)
         if values.dtype.kind not in "iuf" or values.ndim not in (1, 2) or not values.size:
             raise ValueError
     except ValueError:
-        wanted = "must be a list with as many numbers for each node"
-        raise FileError(f"graph {i}: node_attributes {wanted}, got {brief(given)}") from None
+        wanted = f"must be a list with as many numbers for each {of}"
+        raise FileError(f"graph {i}: {of}_attributes {wanted}, got {brief(given)}") from None
     return values.astype(float).reshape(len(values), -1)
 
 

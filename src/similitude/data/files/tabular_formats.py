@@ -23,7 +23,7 @@ from similitude.support import FileError, brief
 Cells = dict[str, Any]
 """The cells of each column by its name: an Arrow array, or a list."""
 
-GRAPH_PARTS = ("edges", "labels", "node_labels", "edge_labels", "node_attributes", "nodes")
+GRAPH_PARTS = ("edges", "labels", "node_labels", "edge_labels", "node_attributes", "edge_attributes", "nodes")
 """The keys of a graph in JSON."""
 
 ONE_PER_LINE = "JSON Lines has one object per line: jq -c '.[]' makes them of a list, jq -c . of objects"

@@ -13,13 +13,13 @@ from similitude.data.files.file_errors import listed
 from similitude.data.files.schema import Data, Schema
 from similitude.support import FileError, brief
 
-IGNORED = ("edge_attributes", "graph_attributes")
+IGNORED = ("graph_attributes",)
 
 
 def read_tu(path: Path) -> Data:
-    """Read graphs with the labels of graphs, nodes and edges and the attributes of nodes, if there are any.
+    """Read graphs with the labels of graphs, nodes and edges and the attributes of nodes and edges, if there are any.
 
-    Attributes of edges and graphs are ignored.
+    Attributes of graphs are ignored.
     """
     parts, name = _parts(path)
     indicator = _integers(parts, "graph_indicator", 1)[:, 0]
@@ -30,14 +30,18 @@ def read_tu(path: Path) -> Data:
     edge_labels = _integers(parts, "edge_labels", None) if "edge_labels" in parts else None
     _check_count("node_labels", node_labels, len(indicator), "nodes")
     attributes = _numbers(parts, "node_attributes") if "node_attributes" in parts else None
+    edge_attributes = _numbers(parts, "edge_attributes") if "edge_attributes" in parts else None
     _check_count("edge_labels", edge_labels, len(edges), "edges")
     _check_count("node_attributes", attributes, len(indicator), "nodes")
+    _check_count("edge_attributes", edge_attributes, len(edges), "edges")
     labels = _integers(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
     count = int(indicator.max()) if labels is None else len(labels)
     if labels is None and count > len(indicator):
         raise FileError(f"there are {len(indicator)} nodes, and one belongs to graph {count}: number graphs from 1 on")
-    graphs = _graphs(indicator - 1, edges, _hashable(node_labels), _hashable(edge_labels), attributes, count)
+    found = _hashable(node_labels), _hashable(edge_labels), attributes, edge_attributes
+    graphs = _graphs(indicator - 1, edges, *found, count)
     vectors = "" if attributes is None else f", {attributes.shape[1]} attributes of each node"
+    vectors += "" if edge_attributes is None else f", {edge_attributes.shape[1]} attributes of each edge"
     notes = [f"{name}: undirected graphs, {_labeled(node_labels, edge_labels)}{vectors}"]
     left_out = [part for part in IGNORED if part in parts]
     if left_out:
@@ -142,16 +146,19 @@ def _graphs(
     node_labels: list[Any] | None,
     edge_labels: list[Any] | None,
     attributes: np.ndarray | None,
+    edge_attributes: np.ndarray | None,
     count: int,
 ) -> list[tuple[Any, ...]]:
-    """Return the graphs: edges between nodes that are numbered from 0 in each, labels, and attributes of nodes."""
+    """Return the graphs: edges between nodes that are numbered from 0 in each, labels, and attributes."""
     _check(owner, edges, count)
     order = np.argsort(owner, kind="stable")
     sizes = np.bincount(owner, minlength=count)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     place = np.empty(len(owner), np.int64)
     place[order] = np.arange(len(owner)) - starts[owner[order]]
-    kept = _each_edge_once(owner, edges, edge_labels)
+    kept = _each_edge_once(owner, edges, edge_labels, "labels")
+    if edge_attributes is not None:
+        _each_edge_once(owner, edges, edge_attributes.tolist(), "vectors of attributes")
     kept = kept[np.argsort(owner[edges[kept, 0]], kind="stable")]
     ends = np.searchsorted(owner[edges[kept, 0]], np.arange(count + 1))
     graphs = []
@@ -160,8 +167,12 @@ def _graphs(
         nodes = order[starts[i] : starts[i + 1]]
         labels = int(sizes[i]) if node_labels is None else [node_labels[node] for node in nodes]
         marks = None if edge_labels is None else [edge_labels[edge] for edge in chosen]
-        graph: tuple[Any, ...] = (place[edges[chosen]], labels, marks)
-        graphs.append((*graph, attributes[nodes]) if attributes is not None else graph[: 2 if marks is None else 3])
+        graph: list[Any] = [place[edges[chosen]], labels, marks]
+        graph.append(None if attributes is None else attributes[nodes])
+        graph.append(None if edge_attributes is None else edge_attributes[chosen])
+        while graph[-1] is None:
+            graph.pop()
+        graphs.append(tuple(graph))
     return graphs
 
 
@@ -192,16 +203,16 @@ def _check(owner: np.ndarray, edges: np.ndarray, count: int) -> None:
         )
 
 
-def _each_edge_once(owner: np.ndarray, edges: np.ndarray, edge_labels: list[Any] | None) -> np.ndarray:
-    """Return the position of each undirected edge: most files list both directions."""
+def _each_edge_once(owner: np.ndarray, edges: np.ndarray, given: list[Any] | None, what: str) -> np.ndarray:
+    """Return the position of each undirected edge: most files list both directions, with the same values."""
     low, high = edges.min(axis=1, initial=len(owner)), edges.max(axis=1, initial=0)
     _, first, which = np.unique(low * len(owner) + high, return_index=True, return_inverse=True)
-    if edge_labels is not None:
+    if given is not None:
         for place, one in enumerate(first[which].tolist()):
-            if edge_labels[place] != edge_labels[one]:
+            if given[place] != given[one]:
                 u, v = (edges[place] + 1).tolist()
                 raise FileError(
-                    f"graph {owner[u - 1] + 1} has two labels for the edge of nodes {u} and {v}: "
-                    f"{edge_labels[one]} and {edge_labels[place]}"
+                    f"graph {owner[u - 1] + 1} has two {what} for the edge of nodes {u} and {v}: "
+                    f"{given[one]} and {given[place]}"
                 )
     return np.sort(first)

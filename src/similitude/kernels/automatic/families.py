@@ -6,16 +6,24 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from similitude.compute import as_objects
 from similitude.kernels.automatic.kinds import kind_of_objects
 from similitude.kernels.automatic.records import LOOKED_AT, RecordColumn, composed_columns
-from similitude.kernels.graphs import ShortestPath, WeisfeilerLehman, WeisfeilerLehmanAssignment
+from similitude.kernels.graphs import (
+    ShortestPath,
+    WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanEdges,
+    parse_graphs,
+)
 from similitude.kernels.series import DTW, Convolutions, Derivative, GlobalAlignment
 from similitude.kernels.sets import Intersection, Jaccard
 from similitude.kernels.strings import Edit, Gapped, Spectrum, Words
 from similitude.kernels.tables import Columns, Equal, OrMissing, Tabular
 from similitude.kernels.vectors import Gaussian
-from similitude.similarity import BOUNDED, Similarity
+from similitude.similarity import BOUNDED, Similarity, Sum
 
 FEW_LETTERS = 8
 """Size of an alphabet up to which gapped windows are long, as for DNA."""
@@ -25,6 +33,10 @@ SHORT_SERIES = 200
 
 SHORT_STRING = 20
 """Mean length up to which edits are tried."""
+
+PAIR_BUDGET = 24_000
+"""Product of the mean size of objects, the square of the number of rows and the costs of pairs that costly similarities
+are tried on, for each row that there is: it makes them take about as long as the others."""
 
 
 def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
@@ -40,15 +52,61 @@ def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
     if kind == "series":
         return _of_series(list(islice(as_objects(X), LOOKED_AT)))
     if kind == "graphs":
-        deep, deeper = (WeisfeilerLehmanAssignment(depth).normalized() for depth in (3, 5))
-        paths = ShortestPath().normalized()
-        return deep, deeper, 0.5 * deep + 0.5 * paths, paths, WeisfeilerLehman(3).normalized()
+        return _of_graphs(list(islice(as_objects(X), LOOKED_AT)))
     if kind == "sets":
         return Jaccard(), Intersection(weights="idf").normalized()
     if kind == "records":
         columns = {name: _of_column(one) for name, one in composed_columns(X).items()}
         return Columns(columns), Columns(columns, how="product")
     return (Tabular(Gaussian()) if kind == "table" else Gaussian(),)
+
+
+def kind_in_words(kind: str, members: Sequence[Similarity]) -> str:
+    """Return the kind of objects, for graphs with what members of their family compare beside labels.
+
+    >>> kind_in_words("graphs", family_of("graphs", [([(0, 1)], None, None, [0.5, 1.5])]))
+    'graphs with attributes of nodes'
+    """
+    compared = [_of_attributes(k) for k in members]
+    found = [what for what in ("nodes", "edges") if what in compared]
+    return f"{kind} with attributes of {' and '.join(found)}" if found else kind
+
+
+def _of_attributes(k: Similarity) -> str | None:
+    """Return "nodes" or "edges" if a similarity, or one that it is made of, compares their attributes."""
+    if isinstance(k, WeisfeilerLehmanEdges):
+        return "edges"
+    if isinstance(k, WeisfeilerLehman) and k.attributes is not None:
+        return "nodes"
+    return next((what for part in k.parts() if (what := _of_attributes(part)) is not None), None)
+
+
+def pair_cost(k: Similarity) -> float:
+    """Return how much the square of the size of objects costs for one pair, relative to time warping; 0 if little.
+
+    >>> pair_cost(DTW()), pair_cost(0.5 * GlobalAlignment() + 0.5 * Convolutions()), pair_cost(Convolutions())
+    (1.0, 6.0, 0.0)
+    """
+    if isinstance(k, GlobalAlignment):
+        return 6.0
+    if _of_attributes(k) is not None:
+        return 10.0
+    return 1.0 if isinstance(k, DTW) else max(map(pair_cost, k.parts()), default=0.0)
+
+
+def pilot_rows(members: Sequence[Similarity], X: Any) -> int:
+    """Return how many of some objects costly members of a family are tried on: fewer if the objects are large.
+
+    >>> pilot_rows((DTW(), Convolutions()), [np.zeros(1000)] * 100)
+    48
+    """
+    cost = sum(pair_cost(k) for k in members if not isinstance(k, Sum))  # parts of sums are members too
+    n = len(X)
+    if not cost:
+        return n
+    graphs = members[0].objects == "graphs"
+    size = sum(one.nodes for one in parse_graphs(X)) / n if graphs else sum(map(len, as_objects(X))) / n
+    return min(n, int(np.sqrt(PAIR_BUDGET * n / (max(size, 1.0) * cost))))
 
 
 def default_similarity(X: Any, kind: str | None = None) -> Similarity:
@@ -67,6 +125,23 @@ def _of_series(some: Sequence[Any]) -> tuple[Similarity, ...]:
         return convolutions, *warping
     alignments = GlobalAlignment()
     return convolutions, alignments, 0.5 * alignments + 0.5 * convolutions.normalized(), *warping
+
+
+def _of_graphs(some: Sequence[Any]) -> tuple[Similarity, ...]:
+    """Return similarities by labels and structure, and by attributes where all nodes or all edges have some."""
+    deep, deeper = (WeisfeilerLehmanAssignment(depth).normalized() for depth in (3, 5))
+    paths = ShortestPath().normalized()
+    members = [deep, deeper, 0.5 * deep + 0.5 * paths, paths, WeisfeilerLehman(3).normalized()]
+    parts = parse_graphs(some)
+    nodes = [one.attributes is not None for one in parts if one.nodes]
+    edges = [one.edge_attributes is not None for one in parts if len(one.ends)]
+    if nodes and all(nodes):
+        vectors = WeisfeilerLehman(1, attributes=Gaussian()).normalized()
+        members += [vectors, 0.5 * deep + 0.5 * vectors]
+    if edges and all(edges):
+        vectors = WeisfeilerLehmanEdges(0, attributes=Gaussian()).normalized()
+        members += [vectors, 0.5 * deep + 0.5 * vectors]
+    return tuple(members)
 
 
 def _of_column(one: RecordColumn) -> Similarity:

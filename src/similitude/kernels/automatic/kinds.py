@@ -32,6 +32,9 @@ WHAT_IS_HELD = {
 FEWEST_TIMES, AUTOCORRELATED = 20, 0.8
 """Least number of values, and autocorrelation at the next time, from which on arrays in a list are taken for series."""
 
+AUTOCORRELATED_COLUMNS = 0.7
+"""Autocorrelation of standardized columns from which on rows of an array look like series; it is 0.67 for MNIST."""
+
 
 def kind_of_objects(X: Any) -> str:
     """Return the kind of objects, which decides what ``similarity="auto"`` compares them by.
@@ -94,21 +97,42 @@ def _are_series(some: Sequence[Any]) -> bool:
     if not all(isinstance(one, (Sequence, np.ndarray)) or is_table(one) for one in some):
         return False
     if all(isinstance(one, np.ndarray) and one.ndim == 1 for one in some) and len(some[0]) >= FEWEST_TIMES:
-        return len({len(one) for one in some}) > 1 or neighbors_are_alike(some)
+        return len({len(one) for one in some}) > 1 or _autocorrelated(some)
     deep = [len(one) > 0 and not isinstance(one[0], (Real, np.generic, str)) for one in some]
     return any(deep) or len({len(one) for one in some}) > 1
 
 
-def neighbors_are_alike(rows: Any) -> bool:
-    """Tell whether neighboring values in rows of equal length are as alike as in most series, unlike columns.
+def _autocorrelated(rows: Any) -> bool:
+    """Tell whether neighboring values in rows of equal length are as alike as in most series.
 
-    >>> neighbors_are_alike(np.sin(np.arange(60.0) / 5).reshape(2, 30)), neighbors_are_alike(np.eye(30))
+    >>> _autocorrelated(np.sin(np.arange(60.0) / 5).reshape(2, 30)), _autocorrelated(np.eye(30))
     (True, False)
     """
-    values = np.asarray(rows, dtype=np.float64)
+    return _autocorrelation(np.asarray(rows, dtype=np.float64)) >= AUTOCORRELATED
+
+
+def _autocorrelation(values: np.ndarray) -> float:
     apart = values - values.mean(axis=1, keepdims=True)
-    squares = (apart**2).sum()
-    return bool(squares > 0 and (apart[:, 1:] * apart[:, :-1]).sum() >= AUTOCORRELATED * squares)
+    squares = float((apart**2).sum())
+    return float((apart[:, 1:] * apart[:, :-1]).sum()) / squares if squares > 0 else 0.0
+
+
+def neighbors_are_alike(X: np.ndarray) -> bool:
+    """Tell whether the columns of an array are each like the next, as in series: standardized, and within rows.
+
+    Columns of one scale after the other, or that all follow one factor, are not alike in this sense.
+
+    >>> t = np.arange(30.0) / 5
+    >>> waves = np.array([np.sin(t + shift) for shift in range(6)])
+    >>> neighbors_are_alike(waves), neighbors_are_alike(np.eye(30)), neighbors_are_alike(1e6 * t + np.eye(30))
+    (True, False, False)
+    """
+    if X.shape[1] < FEWEST_TIMES or len(X) < 2:
+        return False
+    some = np.asarray(X[:LOOKED_AT], dtype=np.float64)
+    deviations = some.std(axis=0)
+    standardized = (some - some.mean(axis=0)) / np.where(deviations > 0, deviations, 1.0)
+    return _autocorrelation(standardized) >= AUTOCORRELATED_COLUMNS
 
 
 def suggestion(X: Any, taken: str) -> str:

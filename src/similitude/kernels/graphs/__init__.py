@@ -1,6 +1,7 @@
 """Graph kernels."""
 
 from similitude.kernels.graphs.assignments import WeisfeilerLehmanAssignment
+from similitude.kernels.graphs.edges import WeisfeilerLehmanEdges
 from similitude.kernels.graphs.encoding import as_graphs
 from similitude.kernels.graphs.kernels import Graphlet, ShortestPath, WeisfeilerLehman
 from similitude.kernels.graphs.parsing import ParsedGraph, is_graph, parse_graph, parse_graphs
@@ -13,6 +14,7 @@ __all__ = [
     "ShortestPath",
     "WeisfeilerLehman",
     "WeisfeilerLehmanAssignment",
+    "WeisfeilerLehmanEdges",
     "as_graphs",
     "is_graph",
     "parse_graph",

@@ -1,4 +1,4 @@
-"""Graphs encoded as concatenated arrays: undirected and simple, with or without labels and attributes of nodes."""
+"""Graphs encoded as concatenated arrays: undirected and simple, with or without labels and attributes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EncodedGraphs:
     Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbors
     ``neighbors[starts[v]:starts[v + 1]]``, numbered within the graph and increasing, each edge in both directions.
     ``labels`` and ``edge_labels`` are uint64 keys of the labels of each node and of each neighbor; 0 without labels.
-    ``attributes`` has a row for each node, if it was asked for.
+    ``attributes`` has a row for each node, and ``edge_attributes`` one for each neighbor, if they were asked for.
 
     >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
     >>> graphs = as_graphs([path, triangle])
@@ -41,6 +41,7 @@ class EncodedGraphs:
     neighbors: np.ndarray
     edge_labels: np.ndarray
     attributes: np.ndarray | None = None
+    edge_attributes: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.node_starts) - 1
@@ -49,8 +50,9 @@ class EncodedGraphs:
         node_starts, nodes = ragged_rows(self.node_starts, which)
         starts, ends = ragged_rows(self.starts, nodes)
         attributes = None if self.attributes is None else self.attributes[nodes]
+        of_edges = None if self.edge_attributes is None else self.edge_attributes[ends]
         return EncodedGraphs(
-            node_starts, self.labels[nodes], starts, self.neighbors[ends], self.edge_labels[ends], attributes
+            node_starts, self.labels[nodes], starts, self.neighbors[ends], self.edge_labels[ends], attributes, of_edges
         )
 
     @property
@@ -71,25 +73,29 @@ class EncodedGraphs:
         return self.node_starts, self.starts, self.neighbors
 
 
-def as_graphs(objects: Any, nodes: bool = True, edges: bool = True, attributes: bool = False) -> EncodedGraphs:
-    """Return graphs as concatenated arrays, with labels of nodes and edges and attributes of nodes if asked for.
+def as_graphs(
+    objects: Any, nodes: bool = True, edges: bool = True, attributes: bool = False, edge_attributes: bool = False
+) -> EncodedGraphs:
+    """Return graphs as concatenated arrays, with labels and attributes of nodes and edges if asked for.
 
     Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges, vectors of numbers
-    in the attribute ``"attributes"`` of nodes), scipy sparse adjacency matrices, and tuples ``(edges,)``, ``(edges,
-    node_labels)``, ``(edges, node_labels, edge_labels)`` or ``(edges, node_labels, edge_labels, node_attributes)``,
-    where None stands for labels that are missing. There `edges` are pairs of nodes or a sparse adjacency matrix. Nodes
+    in the attribute ``"attributes"`` of both), scipy sparse adjacency matrices, and tuples ``(edges, node_labels,
+    edge_labels, node_attributes, edge_attributes)``, of which all but the first may be missing at the end, or be None.
+    There `edges` are pairs of nodes or a sparse adjacency matrix. Nodes
     are numbers from 0, one per label (an integer in place of the labels is the number of nodes), or the keys of a dict
     of labels. Edge labels are in the order of the edges. Node attributes are a matrix with a row for each node, or a
-    dict of vectors; one number for each node is a vector of length 1. Every node needs attributes, as many as any
-    other, all of them finite; an error names the graph and the node.
+    dict of vectors; one number for each node is a vector of length 1. Edge attributes are a matrix with a row for each
+    edge. Every node or edge needs attributes, as many as any other, all of them finite; an error names the graph and
+    the node or edge.
 
-    An edge that is given more than once, in either direction, counts once, and must have one label. Weights of an
+    An edge that is given more than once, in either direction, counts once, and must have one label and one vector of
+    attributes. Weights of an
     adjacency matrix are ignored, but zero means no edge. Directed graphs, asymmetric matrices and self-loops are
     refused, because their meaning would be a guess; the error names the graph by its index, and the node.
     """
     if is_one_graph(objects):
         raise TypeError(f"expected graphs, got a single one, {brief(objects)}: pass a list of graphs")
-    parts = parse_graphs(as_objects(objects), edges, attributes)
+    parts = parse_graphs(as_objects(objects), edges, attributes, edge_attributes)
     sizes = np.array([one.nodes for one in parts], np.int64)
     node_starts = starts_of(sizes)
     counts = np.array([len(one.ends) for one in parts], np.int64)
@@ -97,12 +103,12 @@ def as_graphs(objects: Any, nodes: bool = True, edges: bool = True, attributes: 
     ends = np.concatenate([one.ends for one in parts])
     _check_ends(parts, ends, owner, sizes)
     vectors = attribute_matrix(parts) if attributes else None
+    of_edges = attribute_matrix(parts, "edge") if edge_attributes else None
     labels = _label_keys(parts, "node") if nodes else None
     labels = np.full(node_starts[-1], NO_LABEL, np.uint64) if labels is None else labels
-    starts, neighbors, marks = _adjacency(
-        parts, ends, owner, node_starts, _label_keys(parts, "edge") if edges else None
-    )
-    return EncodedGraphs(node_starts, labels, starts, neighbors, marks, vectors)
+    edge_keys = _label_keys(parts, "edge") if edges else None
+    starts, neighbors, marks, of_edges = _adjacency(parts, ends, owner, node_starts, edge_keys, of_edges)
+    return EncodedGraphs(node_starts, labels, starts, neighbors, marks, vectors, of_edges)
 
 
 def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> None:
@@ -147,9 +153,14 @@ def _pair(one: ParsedGraph, edge: int) -> str:
 
 
 def _adjacency(
-    parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, node_starts: np.ndarray, labels: np.ndarray | None
-) -> Iterator[np.ndarray]:
-    """Yield the start of the neighbors of each node, the neighbors, and the labels of the edges to them."""
+    parts: list[ParsedGraph],
+    ends: np.ndarray,
+    owner: np.ndarray,
+    node_starts: np.ndarray,
+    labels: np.ndarray | None,
+    attributes: np.ndarray | None,
+) -> Iterator[Any]:
+    """Yield the start of the neighbors of each node, the neighbors, and labels and attributes of the edges to them."""
     n = int(node_starts[-1])
     u, v = (ends[:, side] + node_starts[owner] for side in (0, 1))
     keys = np.concatenate([u * n + v, v * n + u])
@@ -158,14 +169,20 @@ def _adjacency(
     again = np.zeros(len(keys), bool)
     again[1:] = keys[1:] == keys[:-1]
     both = None if labels is None else np.concatenate([labels, labels])[order]
-    if both is not None and (different := np.flatnonzero(again[1:] & (both[1:] != both[:-1]))).size:
-        edge = int(order[different[0]]) % len(ends)
-        g = int(owner[edge])
-        pair = " and ".join(parts[g].name(node) for node in ends[edge].tolist())
-        raise ValueError(f"graph {g} has several edges between nodes {pair}, with different labels")
+    vectors = None if attributes is None else np.concatenate([attributes, attributes])[order]
+    for what, values in (("labels", None if both is None else both[:, None]), ("attributes", vectors)):
+        if values is None:
+            continue
+        different = np.flatnonzero(again[1:] & (values[1:] != values[:-1]).any(axis=1))
+        if len(different):
+            edge = int(order[different[0]]) % len(ends)
+            g = int(owner[edge])
+            pair = " and ".join(parts[g].name(node) for node in ends[edge].tolist())
+            raise ValueError(f"graph {g} has several edges between nodes {pair}, with different {what}")
     keys = keys[~again]
     source, target = np.divmod(keys, max(n, 1))
     yield starts_of(np.bincount(source, minlength=n))
     first = np.repeat(node_starts[:-1], np.diff(node_starts))
     yield (target - first[source]).astype(np.int32)
     yield np.zeros(len(keys), np.uint64) if both is None else both[~again]
+    yield None if vectors is None else vectors[~again]

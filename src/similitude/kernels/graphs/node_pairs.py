@@ -1,4 +1,4 @@
-"""Graph kernels of attributes: sums over pairs of nodes of a base kernel of the vectors of both nodes."""
+"""Graph kernels of attributes: sums over pairs of nodes, or of edges, of a base kernel of the vectors of both."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class NodeVectors:
 
     Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``. Each node has a label, an encoded vector, and perhaps
     a sparse row of counts; the graph has its `kinds` (see `EncodedGraphs`) and the number of attributes of its nodes.
+    For kernels of edges, they take the place of nodes; each may have several labels, one per column.
     """
 
     node_starts: np.ndarray
@@ -108,11 +109,14 @@ class NodeGroup(NamedTuple):
     counts: Any
 
 
-def sums_over_nodes(k: Similarity, A: NodeVectors, B: NodeVectors) -> np.ndarray:
-    """Return the sums of k over all pairs of nodes with equal labels, times the dot products of counts, if any."""
+def sums_over_nodes(k: Similarity, A: NodeVectors, B: NodeVectors, of: str = "nodes") -> np.ndarray:
+    """Return the sums of k over all pairs of nodes with equal labels, times the dot products of counts, if any.
+
+    With several labels, k is multiplied by the number of those that are equal.
+    """
     widths = np.union1d(A.widths[A.widths > 0], B.widths[B.widths > 0])
     if len(widths) > 1:
-        raise ValueError(f"the nodes of some graphs have {widths[0]} attributes, those of others {widths[1]}")
+        raise ValueError(f"the {of} of some graphs have {widths[0]} attributes, those of others {widths[1]}")
     values = np.zeros((len(A), len(B)))
     others = list(B.groups())
     for a in A.groups():
@@ -125,7 +129,11 @@ def _sums_of_groups(k: Similarity, a: NodeGroup, b: NodeGroup) -> np.ndarray:
     pairs = np.asarray(k.block(a.vectors, b.vectors), np.float64)
     if a.counts is not None and b.counts is not None:
         pairs = pairs * _products(a.counts, b.counts)
-    if a.labels[0] != NO_LABEL:
+    if a.labels.ndim == 2:
+        pairs = pairs * sum(
+            np.equal.outer(a.labels[:, t], b.labels[:, t]).astype(float) for t in range(a.labels.shape[1])
+        )
+    elif a.labels[0] != NO_LABEL:
         pairs = pairs * np.equal.outer(a.labels, b.labels)
     return np.add.reduceat(np.add.reduceat(pairs, b.starts, axis=1), a.starts, axis=0)
 

@@ -14,11 +14,18 @@ from similitude.kernels.ragged import starts_of
 from similitude.support import brief
 
 ATTRIBUTES = "attributes"
-"""The name under which nodes of networkx and igraph carry a vector of attributes."""
+"""The name under which nodes and edges of networkx and igraph carry a vector of attributes."""
+
+
+MOST_PARTS = 5
+"""Largest number of entries of a tuple: edges, node labels, edge labels, node attributes and edge attributes."""
 
 
 class ParsedGraph(NamedTuple):
-    """One graph: number of nodes, ends of each edge, labels or None, names of nodes for error messages, attributes."""
+    """One graph: number of nodes, ends of each edge, labels or None, names of nodes for error messages, attributes.
+
+    Labels and attributes of edges are in the order of their ends.
+    """
 
     nodes: int
     ends: np.ndarray
@@ -26,6 +33,7 @@ class ParsedGraph(NamedTuple):
     edge_labels: Any = None
     names: Any = None
     attributes: Any = None
+    edge_attributes: Any = None
 
     def name(self, node: int) -> str:
         """Return the user's name of a node."""
@@ -41,7 +49,7 @@ def is_graph(one: Any) -> bool:
     """Tell whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and more."""
     if not isinstance(one, tuple):
         return is_one_graph(one)
-    return 1 <= len(one) <= 4 and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
+    return 1 <= len(one) <= MOST_PARTS and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
 
 
 def _is_list_of_pairs(edges: Any) -> bool:
@@ -58,16 +66,18 @@ def _is_igraph(graph: Any) -> bool:
     return hasattr(graph, "get_edgelist") and hasattr(graph, "vs")
 
 
-def parse_graphs(graphs: Sequence[Any], edge_labels: bool = True, attributes: bool = True) -> list[ParsedGraph]:
+def parse_graphs(
+    graphs: Sequence[Any], edge_labels: bool = True, attributes: bool = True, edge_attributes: bool = True
+) -> list[ParsedGraph]:
     """Return every graph in parts. Simple graphs of networkx are read together, with what is asked for."""
     simple = {i: one for i, one in enumerate(graphs) if _is_networkx(one) and not one.is_multigraph()}
-    together = dict(zip(simple, _from_networkx(simple, edge_labels, attributes), strict=True))
+    together = dict(zip(simple, _from_networkx(simple, edge_labels, attributes, edge_attributes), strict=True))
     return [together[i] if i in together else parse_graph(i, one) for i, one in enumerate(graphs)]
 
 
 def parse_graph(i: int, graph: Any) -> ParsedGraph:
     """Return graph number i in parts; an error names it by its number."""
-    if isinstance(graph, tuple) and 1 <= len(graph) <= 4:
+    if isinstance(graph, tuple) and 1 <= len(graph) <= MOST_PARTS:
         return _from_tuple(i, *graph)
     if is_sparse(graph):
         return _from_matrix(i, graph)
@@ -77,13 +87,16 @@ def parse_graph(i: int, graph: Any) -> ParsedGraph:
         return _from_igraph(i, graph)
     raise TypeError(
         f"object {i} is not a graph but {brief(graph)}: graph kernels take networkx or igraph graphs, scipy sparse "
-        f"adjacency matrices, or tuples (edges, node_labels, edge_labels, node_attributes), of which all but the first "
-        f"may be missing"
+        f"adjacency matrices, or tuples (edges, node_labels, edge_labels, node_attributes, edge_attributes), of which "
+        f"all but the first may be missing"
     )
 
 
 def _from_networkx(
-    graphs: Mapping[int, Any], with_edge_labels: bool = True, with_attributes: bool = True
+    graphs: Mapping[int, Any],
+    with_edge_labels: bool = True,
+    with_attributes: bool = True,
+    with_edge_attributes: bool = True,
 ) -> list[ParsedGraph]:
     """Return simple graphs of networkx, which have numbers in the whole sequence, in parts."""
     for i, graph in graphs.items():
@@ -105,10 +118,11 @@ def _from_networkx(
     parts = []
     for k in range(len(names)):
         own = slice(cuts[k], cuts[k + 1])
-        edge_labels = _edge_labels(neighbors[own], once[entries[k] : entries[k + 1]]) if with_edge_labels else None
-        here = ends[edges[k] : edges[k + 1]]
-        attributes = _if_any(vectors[own])
-        parts.append(ParsedGraph(len(names[k]), here, _if_any(labels[own]), edge_labels, names[k], attributes))
+        kept = once[entries[k] : entries[k + 1]]
+        edge_labels = _of_edges(neighbors[own], kept, "label") if with_edge_labels else None
+        edge_vectors = _of_edges(neighbors[own], kept, ATTRIBUTES) if with_edge_attributes else None
+        here, mine = ends[edges[k] : edges[k + 1]], (_if_any(labels[own]), _if_any(vectors[own]))
+        parts.append(ParsedGraph(len(names[k]), here, mine[0], edge_labels, names[k], mine[1], edge_vectors))
     return parts
 
 
@@ -133,12 +147,12 @@ def _neighbor_numbers(
     return np.fromiter(chain.from_iterable(found), np.int64, degrees.sum())
 
 
-def _edge_labels(neighbors: list[Any], kept: np.ndarray) -> Any:
-    """Return the labels of the kept entries of the neighbors of each node in turn; None if there are none."""
+def _of_edges(neighbors: list[Any], kept: np.ndarray, name: str) -> Any:
+    """Return what kept entries of the neighbors of each node in turn have under a name; None if nothing."""
     if not any(chain.from_iterable(map(methodcaller("values"), neighbors))):
         return None
     attributes = chain.from_iterable(of_one.values() for of_one in neighbors)
-    return _if_any([edge.get("label") for edge in compress(attributes, kept)])
+    return _if_any([edge.get(name) for edge in compress(attributes, kept)])
 
 
 def _from_multigraph(i: int, graph: Any) -> ParsedGraph:
@@ -146,20 +160,22 @@ def _from_multigraph(i: int, graph: Any) -> ParsedGraph:
     names = list(graph)
     labels = [label for _, label in graph.nodes(data="label")]
     number = {node: position for position, node in enumerate(names)}
-    edges = [(number[u], number[v], label) for u, v, label in graph.edges(data="label")]
+    edges = [(number[u], number[v], of_one) for u, v, of_one in graph.edges(data=True)]
     ends = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2)
     vectors = _if_any([vector for _, vector in graph.nodes(data=ATTRIBUTES)])
-    return ParsedGraph(len(names), ends, _if_any(labels), _if_any([label for *_, label in edges]), names, vectors)
+    edge_labels, edge_vectors = (_if_any([of_one.get(name) for *_, of_one in edges]) for name in ("label", ATTRIBUTES))
+    return ParsedGraph(len(names), ends, _if_any(labels), edge_labels, names, vectors, edge_vectors)
 
 
 def _from_igraph(i: int, graph: Any) -> ParsedGraph:
     _refuse_directed(i, graph.is_directed(), "graph.as_undirected()")
     ends = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
-    nodes, edges, vectors = (
+    nodes, edges, vectors, edge_vectors = (
         _if_any(part[name] if name in part.attributes() else [])
-        for part, name in ((graph.vs, "label"), (graph.es, "label"), (graph.vs, ATTRIBUTES))
+        for name in ("label", ATTRIBUTES)
+        for part in (graph.vs, graph.es)
     )
-    return ParsedGraph(graph.vcount(), ends, nodes, edges, attributes=vectors)
+    return ParsedGraph(graph.vcount(), ends, nodes, edges, None, vectors, edge_vectors)
 
 
 def _refuse_directed(i: int, directed: bool, remedy: str) -> None:
@@ -192,7 +208,29 @@ def _from_matrix(i: int, matrix: Any, labels: Any = None) -> ParsedGraph:
     return ParsedGraph(n, np.column_stack([u, v])[u <= v], None if isinstance(labels, int) else labels)
 
 
-def _from_tuple(i: int, edges: Any, labels: Any = None, edge_labels: Any = None, attributes: Any = None) -> ParsedGraph:
+def _from_tuple(
+    i: int,
+    edges: Any,
+    labels: Any = None,
+    edge_labels: Any = None,
+    attributes: Any = None,
+    edge_attributes: Any = None,
+) -> ParsedGraph:
+    found = _attributed_tuple(i, edges, labels, edge_labels, attributes)
+    if edge_attributes is None:
+        return found
+    if is_sparse(edges):
+        raise ValueError(f"graph {i} is an adjacency matrix: it takes no edge attributes, which edge lists take")
+    if isinstance(edge_attributes, (str, bytes, Mapping)) or not hasattr(edge_attributes, "__getitem__"):
+        raise TypeError(
+            f"the edge attributes of graph {i} are {brief(edge_attributes)}: give a matrix with a row for each edge"
+        )
+    if len(edge_attributes) != len(found.ends):
+        raise ValueError(f"graph {i} has {len(found.ends)} edges and {len(edge_attributes)} rows of edge attributes")
+    return found._replace(edge_attributes=edge_attributes)
+
+
+def _attributed_tuple(i: int, edges: Any, labels: Any, edge_labels: Any, attributes: Any) -> ParsedGraph:
     if attributes is None:
         return _labeled_tuple(i, edges, labels, edge_labels)
     if isinstance(attributes, (str, bytes)) or not hasattr(attributes, "__getitem__"):

@@ -11,8 +11,9 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.series.elastic import ElasticSimilarity, SeriesSimilarity
 from similitude.kernels.series.encoding import Series, as_series, in_common_precision
+from similitude.kernels.series.envelopes import WarpingBounds
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
-from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL
+from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Bounds
 
 LONGEST_SINGLE = 512
 """The longest series whose paths are summed in float32, whose range is too small for longer ones."""
@@ -75,6 +76,10 @@ class DTW(ElasticSimilarity):
         zeros = [0.0] * min(math.ceil(1 / self.window), LONGEST_COUNTEREXAMPLE) if fraction else []  # type: ignore
         unit = 1.0 if isinstance(self.sigma, str) else math.sqrt(self.sigma)
         return [[zeros + [unit * step for step in steps] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]]
+
+    def bounds(self, A: Encoding) -> Bounds | None:
+        """Return bounds by the ends of series and by envelopes."""
+        return WarpingBounds(float(self.sigma), self.window)
 
     def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
         """Write the squares along the best path."""

@@ -23,8 +23,9 @@ from similitude.kernels.feature_weights import (
     sorted_roots,
 )
 from similitude.kernels.item_keys import item_keys
-from similitude.kernels.sets.encoding import as_sets, check_comparable, compare
-from similitude.similarity import BOUNDED, KERNEL, SYMMETRIC, UNIT_KERNEL, Similarity
+from similitude.kernels.sets.encoding import ItemSets, as_sets, check_comparable, compare
+from similitude.kernels.signatures_of_sets import Items, SetBounds, shared_counts
+from similitude.similarity import BOUNDED, KERNEL, SYMMETRIC, UNIT_KERNEL, Bounds, Similarity
 from similitude.support import brief, is_integer
 
 RATES = "items arrive at random times, at rates equal to their weights (those of weight 0 never)"
@@ -186,6 +187,10 @@ class Jaccard(WeightedSets):
         """Return the shares of common items, or of their weights."""
         return compare(A, B, "share", out)
 
+    def bounds(self, A: Encoding) -> Bounds | None:
+        """Return bounds by the sizes of the sets and rows of bits; none with weights."""
+        return None if isinstance(self.weights, Mapping) else JaccardBounds(A, items_of_sets, "share_of_all")
+
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return ones."""
         return np.ones(len(A))
@@ -233,3 +238,22 @@ class SharesAny(SetSimilarity):
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return 1, or 0 for an empty set."""
         return np.minimum(np.asarray(A.sizes, float), 1.0)
+
+
+class JaccardBounds(SetBounds):
+    """The share of common items is at most what the bits of two sets allow."""
+
+    def values(
+        self, k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, floors: np.ndarray
+    ) -> np.ndarray:
+        """Return the shares of common items, each pair by itself."""
+        first, second = items_of_sets(A), items_of_sets(B)
+        common, sizes = shared_counts(i, j, first, second), first[2][i] + second[2][j]
+        total = sizes - common
+        return np.where(total > 0, common / np.where(total > 0, total, 1), 1.0)
+
+
+def items_of_sets(A: Encoding) -> Items:
+    """Return the items of encoded sets."""
+    sets: ItemSets = A.as_items()
+    return sets.owners, sets.keys, sets.lengths

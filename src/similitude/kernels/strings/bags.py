@@ -38,6 +38,10 @@ class Bags(Ragged):
         values = None if self.values is None else self.values[features]
         return Bags(BagArrays(*chosen, starts, self.text[letters], text_starts), values)
 
+    def entries(self) -> tuple[np.ndarray, ...]:
+        """Return codes and counts."""
+        return self.codes, self.counts
+
     @property
     def arrays(self) -> BagArrays:
         """The arrays, as the loops take them."""

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.signatures_of_sets import ROUNDING_ROOM, Items, SetBounds, as_counted
 from similitude.kernels.strings.letters import Letters, as_letters, numbered
 from similitude.kernels.strings.substitution import Substitution
-from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Similarity
+from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Bounds, Candidates, Similarity
 from similitude.support import brief, check_positive
 
 Costs = tuple[float, float, float]
@@ -102,11 +103,63 @@ class Edit(Similarity):
         """Return ones."""
         return np.ones(len(A))
 
+    def bounds(self, A: Encoding) -> Bounds | None:
+        """Return bounds by the lengths and the letters that strings share; none for other costs than 1."""
+        return EditBounds(A) if _as_costs(self.costs) == UNIT else None
+
     def distances(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return the numbers or costs of edits d(x_i, z_j), by default between the objects of X."""
         self.check_params()
         distance = _EditDistance(self.costs)
         return distance.gram(X) if Z is None else distance.cross(X, Z)
+
+
+class EditBounds(Bounds):
+    """There are at least as many edits as letters of the longer string that the other one lacks.
+
+    There are at least half as many as such pairs of neighboring letters: an edit changes two of them (Ukkonen, 1992).
+    """
+
+    def __init__(self, A: Letters) -> None:
+        self.letters = SetBounds(A, letter_counts, "share_of_larger")
+        self.neighbors = SetBounds(A, neighbor_counts, "share_of_larger")
+
+    def sketch(self, A: Encoding) -> Any:
+        """Return the bits of the letters, and of pairs of neighboring letters."""
+        return self.letters.sketch(A), self.neighbors.sketch(A)
+
+    def upper(self, A: Any, B: Any) -> np.ndarray:
+        """Return the smaller of both bounds."""
+        longer = np.maximum(np.maximum(A[0][1][:, None], B[0][1]), 1.0)
+        edits = np.ceil((longer + 1 - self.neighbors.common(A[1], B[1])) / 2)
+        return np.minimum(self.letters.upper(A[0], B[0]), (1 - edits / longer) * (1 + ROUNDING_ROOM) + ROUNDING_ROOM)
+
+    def candidates(self, A: Any, B: Any, floors: np.ndarray) -> Candidates:
+        """Return pairs by lengths and letters."""
+        return self.letters.candidates(A[0], B[0], floors)
+
+    def values(
+        self, k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, floors: np.ndarray
+    ) -> np.ndarray:
+        """Return one minus the numbers of edits over the longer lengths, each pair by itself."""
+        a, b = numbered(A.text, B.text)
+        out = np.empty(len(i))
+        loops.levenshtein_pairs(out, a, A.starts, b, B.starts, *map(np.ascontiguousarray, (i, j)))
+        return np.subtract(1.0, out / _largest(A.lengths[i], B.lengths[j], UNIT))
+
+
+def letter_counts(A: Letters) -> Items:
+    """Return the letters of each string as the items of a set; its second e is another item than its first."""
+    return *as_counted(A.owners, A.text), A.lengths
+
+
+def neighbor_counts(A: Letters) -> Items:
+    """Return the pairs of neighboring letters in the same way; 0 stands before the first and after the last letter."""
+    sizes = A.lengths + 1
+    before, after = np.zeros((2, int(sizes.sum())), np.uint64)
+    places = np.arange(len(A.text)) + A.owners  # each string before has one more pair than letters
+    after[places], before[places + 1] = A.text, A.text
+    return *as_counted(np.repeat(np.arange(len(A)), sizes), (before << np.uint64(21)) | after), sizes
 
 
 class _EditDistance(Similarity):

@@ -21,6 +21,10 @@ class Letters(Ragged):
         starts, letters = ragged_rows(self.starts, which)
         return Letters(self.text[letters], starts)
 
+    def entries(self) -> tuple[np.ndarray, ...]:
+        """Return the letters."""
+        return (self.text,)
+
 
 def as_letters(objects: Any) -> Letters:
     """Return the letters of all strings: unicode code points, or the values of bytes.

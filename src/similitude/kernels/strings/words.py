@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, as_objects
+from similitude.compute import Encoding, Hints, as_objects, loops
 from similitude.kernels.feature_weights import (
     FeatureTable,
     WeightedFeatures,
@@ -19,10 +19,8 @@ from similitude.kernels.feature_weights import (
     sorted_roots,
 )
 from similitude.kernels.histograms import Histograms
-from similitude.kernels.item_keys import item_keys
-from similitude.kernels.ragged import starts_of
-from similitude.kernels.strings.letters import as_text
-from similitude.similarity import BOUNDED, KERNEL
+from similitude.kernels.strings.letters import as_letters, as_text
+from similitude.similarity import BOUNDED, KERNEL, image
 from similitude.support import brief, check_integer
 
 WORD = re.compile(r"\w+")
@@ -137,43 +135,25 @@ class Words(WeightedFeatures):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the terms of each text with their values, as vectors of length 1, or 0 for a text without terms."""
-        found, _ = self._counted(objects)
+        counted = self._counted(objects)
+        found = Histograms(counted.starts, counted.keys[counted.columns], counted.values)
         if isinstance(self.weights, Mapping):
             known, roots = remembered(self, self._known_terms, "terms", self._key_params())
-            found = found.scaled(scales_of_keys(found.keys, known, roots, float(self.default_weight) ** 0.5))
+            scales = scales_of_keys(counted.keys, known, roots, float(self.default_weight) ** 0.5)
+            found = found.scaled(scales[counted.columns])
         norms = np.sqrt(found.squared_norms())
         return found.scaled(1.0 / norms[found.owners])
 
     def _known_terms(self) -> tuple[np.ndarray, np.ndarray]:
         given: Any = self.weights
-        return sorted_roots(item_keys(given), given)
+        if not given:
+            return np.zeros(0, np.uint64), np.zeros(0)
+        terms = as_letters(list(given))
+        return sorted_roots(loops.term_keys(terms.text, terms.starts), given)
 
-    def _counted(self, objects: Any) -> tuple[Histograms, dict[int, str]]:
-        """Return one plus the logarithms of the counts of terms, and the terms by their keys."""
-        texts = [as_text(i, one) for i, one in enumerate(as_objects(objects))]
-        terms = [list(self._terms(text)) for text in texts]
-        numbers: dict[str, int] = {term: i for i, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
-        keys = item_keys(numbers)
-        order, lengths = np.argsort(keys), [len(row) for row in terms]
-        rank = np.empty(len(keys), np.int64)
-        rank[order] = np.arange(len(keys))
-        columns = rank[np.fromiter(map(numbers.__getitem__, chain.from_iterable(terms)), np.int64, sum(lengths))]
-        owners = np.repeat(np.arange(len(terms)), lengths)
-        codes, counts = np.unique(owners * max(1, len(keys)) + columns, return_counts=True)
-        rows, columns = np.divmod(codes, max(1, len(keys)))
-        starts = starts_of(np.bincount(rows, minlength=len(terms)))
-        names = dict(zip(keys.tolist(), numbers, strict=True))
-        return Histograms(starts, keys[order][columns], 1.0 + np.log(counts)), names
-
-    def _terms(self, text: str) -> Iterator[str]:
-        """Yield the terms of a text, each as often as it occurs."""
-        words = _words(text)
-        for n in range(1, int(self.words) + 1):
-            yield from words if n == 1 else map(" ".join, zip(*(words[i:] for i in range(n)), strict=False))
-        if self.letters is not None:
-            low, high = self.letters
-            for word in words:
-                yield from _pieces(f" {word} ", int(low), int(high))
+    def _counted(self, objects: Any) -> CountedTerms:
+        shortest, longest = self.letters or (1, 0)
+        return image(_term_counter(int(self.words), int(shortest), int(longest)), objects, batched=True)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the cosines."""
@@ -187,13 +167,15 @@ class Words(WeightedFeatures):
     def features(self, objects: Any, like: Any = None) -> Any:
         """Return a sparse matrix with a column per term that occurs in `like`, and one for the norm of all others."""
         A = self.encode(objects)
-        return A.features(A if like is None else self.encode(like))
+        return A.features(A if like is None or like is objects else self.encode(like))
 
     def feature_table(self, objects: Any) -> FeatureTable:
         """Return the values of terms without weights and norms, and the terms."""
-        found, names = self._counted(objects)
-        rows, keys = found.table()
-        return FeatureTable(rows, [names[key] for key in keys.tolist()])
+        from scipy.sparse import csr_array
+
+        found = self._counted(objects)
+        shape = len(found.starts) - 1, len(found.keys)
+        return FeatureTable(csr_array((found.values, found.columns, found.starts), shape=shape), found.names())
 
     def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
         """Return the terms; pieces of words in quotes."""
@@ -209,13 +191,51 @@ def _words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-def _pieces(word: str, low: int, high: int) -> Iterator[str]:
-    """Yield the keys of the substrings of `low` to `high` letters of a word; of a shorter one, that of itself.
+class CountedTerms(NamedTuple):
+    """Terms of texts with one plus the logarithms of their counts, as sparse rows, and the key of each column.
 
-    >>> list(_pieces(" at ", 3, 6))
-    ['~ at', '~at ', '~ at ']
+    The columns of a row are in the order of their keys. Letters are those of the terms, with a newline after each.
     """
-    if len(word) < low:
-        yield PIECE + word
-    for n in range(low, min(high, len(word)) + 1):
-        yield from (PIECE + word[i : i + n] for i in range(len(word) - n + 1))
+
+    starts: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    keys: np.ndarray
+    letters: np.ndarray
+
+    def names(self) -> list[str]:
+        """Return the term of each column."""
+        return self.letters.astype("<u4", copy=False).tobytes().decode("utf-32-le").split("\n")[:-1]
+
+
+@cache
+def _term_counter(words: int, shortest: int, longest: int) -> Callable[[Any], CountedTerms]:
+    """Return the function that counts terms of these sizes, always the same one, so that its values are remembered."""
+    return partial(_counted_terms, words=words, shortest=shortest, longest=longest)
+
+
+def _counted_terms(objects: Any, words: int, shortest: int, longest: int) -> CountedTerms:
+    """Count the terms of each text.
+
+    >>> found = _counted_terms(["The cat's kittens!"], words=1, shortest=1, longest=0)
+    >>> sorted(found.names())
+    ['cat', 'kittens', 's', 'the']
+    """
+    texts = as_letters([as_text(i, one).lower() for i, one in enumerate(as_objects(objects))])
+    found = loops.term_bags(_only_words(texts.text), texts.starts, words, shortest, longest)
+    return CountedTerms(found.starts, found.columns, 1.0 + np.log(found.counts), found.keys, found.names)
+
+
+def _only_words(text: np.ndarray) -> np.ndarray:
+    """Return the code points of a text with spaces for all that do not belong to words.
+
+    >>> bytes(_only_words(np.frombuffer(b"cat's x_1", np.uint8)).astype(np.uint8))
+    b'cat s x_1'
+    """
+    kept: np.ndarray = np.full(int(text.max(initial=0)) + 1, ord(" "), np.uint32)
+    seen: np.ndarray = np.zeros(len(kept), bool)
+    seen[text] = True
+    for letter in np.flatnonzero(seen).tolist():
+        if WORD.fullmatch(chr(letter)):
+            kept[letter] = letter
+    return kept[text]

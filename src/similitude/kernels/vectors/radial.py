@@ -21,6 +21,7 @@ from similitude.kernels.vectors.pairwise import (
     pairwise,
     vector_profile,
 )
+from similitude.kernels.vectors.principal_axes import bounds_by_axes
 from similitude.similarity import UNIT_KERNEL
 from similitude.support import check_positive, digest
 
@@ -145,6 +146,7 @@ class Gaussian(DistanceSimilarity):
     )
     hints = FINITE
     resolves = ("sigma",)
+    bounds = bounds_by_axes
 
     def __init__(self, sigma: float | str = "median", metric: Any = None) -> None:
         self.sigma = sigma
@@ -263,6 +265,7 @@ class Matern(DistanceSimilarity):
     claims = UNIT_KERNEL
     reason = proof_with_metric("its spectral density is positive (a Student t), so it is a kernel by Bochner's theorem")
     resolves = ("length",)
+    bounds = bounds_by_axes
 
     def __init__(self, nu: float = 1.5, length: float | str = "median", metric: Any = None) -> None:
         self.nu = nu
@@ -337,6 +340,7 @@ class RationalQuadratic(DistanceSimilarity):
     reason = proof_with_metric("a mixture with weights >= 0 of Gaussian kernels of different widths")
     hints = FINITE
     resolves = ("length",)
+    bounds = bounds_by_axes
 
     def __init__(self, alpha: float = 1.0, length: float | str = "median", metric: Any = None) -> None:
         self.alpha = alpha

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute import BlockTask, Encoding, as_objects, count, is_sparse, is_table, join, rows, take
+from similitude.compute import BlockTask, Encoding, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
     EncodedExamples,
@@ -19,9 +17,10 @@ from similitude.learners.perceptron.training import (
     lengthening,
 )
 from similitude.learners.perceptron.update_rules import TIES, Rule, perceptron_rule
+from similitude.learners.stream import StreamLearner, appended, can_grow
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on
-from similitude.similarity import Similarity, as_similarity
-from similitude.support import UnresolvedError, brief, check_choice, check_integer
+from similitude.similarity import Similarity
+from similitude.support import brief, check_choice, check_integer
 
 WITNESS_EXAMPLES = 1000
 """Largest number of remembered examples that are searched for a witness against the kernel."""
@@ -29,7 +28,7 @@ WITNESS_EXAMPLES = 1000
 NO_STREAM_BOUND = no_bound("the examples of a stream are not kept, so their margin is not known")
 
 
-class KernelPerceptron(ScoreClassifier, KernelLearner):
+class KernelPerceptron(ScoreClassifier, StreamLearner):
     r"""The perceptron in the feature space of a kernel: on a mistake, remember the example.
 
     The score of x is :math:`\sum_i a_i K(x_i, x)` over the remembered examples. An example with label :math:`y = \pm 1`
@@ -61,6 +60,7 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
         Largest number of remembered objects, for infinite streams. When it is exceeded, the one whose last mistake is
         oldest is forgotten, also by the average; there is no mistake bound then. (Dekel, Shalev-Shwartz and Singer,
         The Forgetron, 2008, prove one for the same rule with weights that shrink before they are dropped.)
+        `OnlineKernelClassifier` forgets nothing: it projects.
     engine : Engine, optional
 
     Attributes
@@ -278,8 +278,8 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
     ) -> None:
         if not len(positions):
             return
-        self.support_objects_ = _appended(self.support_objects_, X)
-        self._support = _appended(self._support, A) if _can_grow(A) else k.encode(self.support_objects_)
+        self.support_objects_ = appended(self.support_objects_, X)
+        self._support = appended(self._support, A) if can_grow(A) else k.encode(self.support_objects_)
         self.support_ = np.concatenate([self.support_, positions])
         self._weights = np.concatenate([self._weights, weights])
         self._moments = np.concatenate([self._moments, moments])
@@ -305,81 +305,15 @@ class KernelPerceptron(ScoreClassifier, KernelLearner):
         self.mistake_bound_ = NO_STREAM_BOUND
         return self
 
-    def _codes(self, X: Any, y: Any, classes: Any) -> np.ndarray:
-        """Return the class numbers of labels in a stream; the first call declares the classes."""
-        if classes is None and not hasattr(self, "classes_"):
-            raise ValueError("classes must be passed on the first call to partial_fit: all labels that may ever come")
-        if classes is not None:
-            self._declare(classes)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        unknown = np.flatnonzero(~np.isin(y, self.classes_))
-        if len(unknown):
-            raise ValueError(f"y holds {y[unknown[0]]!r}, which is none of the classes {brief(self.classes_)}")
-        return np.searchsorted(self.classes_, y)
-
-    def _declare(self, classes: Any) -> None:
-        given = np.unique(column_or_1d(classes))
-        if len(given) < 2:
-            raise ValueError(f"{type(self).__name__} needs at least two classes, got {brief(classes)}")
-        if hasattr(self, "classes_") and not np.array_equal(given, self.classes_):
-            raise ValueError(f"classes are {brief(given)}, but earlier calls had {brief(self.classes_)}")
-        self.classes_ = given
-
     def _learn_first(self, x: Any, y: Any, classes: Any) -> KernelPerceptron:
         self._refuse_precomputed("learn_one")
         if classes is None and isinstance(y, (bool, np.bool_)):
             classes = [False, True]
-        waiting = as_similarity(self.kernel).unresolved()
-        if waiting:
-            raise UnresolvedError(
-                f"{', '.join(waiting)} of {self.kernel!r} cannot be resolved from one object: give a number, or begin "
-                f"with partial_fit on a first batch"
-            )
+        self._demand_resolved()
         return self.partial_fit(self._as_batch(x), [y], classes)
-
-    def _refuse_precomputed(self, method: str) -> None:
-        if self._precomputed:
-            raise ValueError(
-                f"{method} needs the objects of a stream, a precomputed matrix has none: use fit, or the kernel "
-                f"Precomputed(M) with row numbers as objects"
-            )
-
-    def _as_batch(self, x: Any) -> Any:
-        """Return one object as a batch of one."""
-        if self._kind() != "vectors":
-            return [x]
-        return x if is_sparse(x) else np.atleast_1d(np.asarray(x))[None]
-
-    def _encode_one(self, x: Any) -> tuple[Any, Encoding]:
-        self._refuse_precomputed("one object at a time")
-        X = self._as_batch(x)
-        if self._kind() == "vectors" and X.shape != (1, self.n_features_in_):
-            raise ValueError(f"x has shape {X.shape[1:]}, expected one vector of {self.n_features_in_} features")
-        return X, self.kernel_.encode(X)
 
     def _scores_of_one(self, A: Encoding, weights: np.ndarray) -> np.ndarray:
         if not len(self.support_):
             return np.zeros((1, *weights.shape[1:]))
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(np.asarray(BlockTask(self.kernel_)(A, self._support)) @ weights)
-
-
-def _appended(objects: Any, more: Any) -> Any:
-    """Return objects or encodings followed by more; objects that come in another container become a list."""
-    if isinstance(objects, tuple):
-        return tuple(map(_appended, objects, more))
-    if isinstance(objects, np.ndarray):
-        more = more.toarray() if is_sparse(more) else np.array(more)  # a copy, which later changes of x leave alone
-    if not count(objects):
-        return more
-    if type(objects) is type(more) or is_sparse(objects):
-        return join(objects, more)
-    return [*as_objects(objects), *as_objects(more)]
-
-
-def _can_grow(encoding: Encoding) -> bool:
-    """Tell whether two encodings of this kind can be joined: a user's own class cannot."""
-    if isinstance(encoding, tuple):
-        return all(map(_can_grow, encoding))
-    return isinstance(encoding, list) or hasattr(encoding, "shape") or is_table(encoding)

@@ -6,7 +6,8 @@
 from similitude.learners.svm.hard_margin import separates
 from similitude.learners.svm.largest_margin import LargestMargin
 from similitude.learners.svm.min_norm_point import nearest_point
+from similitude.learners.svm.one_class import KernelOneClassSVM
 from similitude.learners.svm.svc import KernelSVC, KreinSVC
 from similitude.learners.svm.svr import KernelSVR
 
-__all__ = ["KernelSVC", "KernelSVR", "KreinSVC", "LargestMargin", "nearest_point", "separates"]
+__all__ = ["KernelOneClassSVM", "KernelSVC", "KernelSVR", "KreinSVC", "LargestMargin", "nearest_point", "separates"]

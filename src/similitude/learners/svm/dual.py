@@ -217,6 +217,26 @@ def _optimality(problem: BoxProblem, beta: np.ndarray, residual: np.ndarray) -> 
     return max(0.0, float(top) - float(bottom)), float(shared.mean())
 
 
+def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> BoxSolution:
+    """Minimize a' K a / 2 over 0 <= a <= `most` with the sum of a equal to `nu` times that of `most`.
+
+    The start is `most` for the first objects; where rows of K must be computed, for those with the lowest scores under
+    the solution for every fourth object.
+    """
+    n, order = len(most), np.arange(len(most))
+    if isinstance(K, KernelRows) and n >= SAMPLED_FROM:
+        chosen = np.flatnonzero(most)[::SAMPLED_EVERY]
+        sample = solve_one_class(K.of(chosen), most[chosen], nu, tolerance)
+        used, scores = np.flatnonzero(sample.beta), np.zeros(n)
+        K.add_to(scores, chosen[used], sample.beta[used])
+        order = np.argsort(scores, kind="stable")
+    before = np.concatenate([[0.0], np.cumsum(most[order])[:-1]])
+    start = np.zeros(n)
+    start[order] = np.clip(nu * most.sum() - before, 0.0, most[order])
+    problem = BoxProblem(np.zeros(n), np.zeros(n), most, np.arange(n), keep_sum=True)
+    return _descend(problem, K, tolerance, start, None)
+
+
 @dataclass(frozen=True)
 class SVMSolution:
     """A solved support vector machine: f(x) = sum_i coefficients_i K(x, x_i) + intercept."""

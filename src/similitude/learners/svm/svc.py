@@ -24,6 +24,7 @@ from similitude.scikit import (
     check_weights,
     class_weights,
     demand_valid,
+    in_single_precision,
     whole_gram,
 )
 from similitude.similarity import Similarity
@@ -35,12 +36,6 @@ CALIBRATION_OBJECTS = 1000
 
 SINGLE_PRECISION_TOLERANCE = 1e-5
 """A smaller tolerance requires kernel values in double precision."""
-
-LARGEST_SINGLE_ENTRY = 1e15
-"""Vectors with larger entries stay in double precision: their squared lengths could overflow in single precision."""
-
-COMPARED_OBJECTS = 200
-"""Number of objects on which single precision is compared with double precision."""
 
 ASYMMETRY = 1e-6
 """Relative difference between K(x, z) and K(z, x) that is put down to rounding."""
@@ -362,19 +357,3 @@ class KreinSVC(BaseSVC):
             return U @ (signs.reshape(-1, *[1] * (a.ndim - 1)) * (U.T @ a))
 
         return lambda members: GramRows(absolute[np.ix_(members, members)]), to_prediction
-
-
-def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float) -> Encoding:
-    """Return the encoding in float32 if it holds vectors whose kernel values then change by at most the tolerance.
-
-    The values are compared on a sample of the vectors.
-    """
-    if kernel.objects != "vectors" or getattr(encoding, "dtype", None) != np.float64:
-        return encoding
-    if np.abs(encoding).max() > LARGEST_SINGLE_ENTRY:
-        return encoding
-    single = encoding.astype(np.float32)
-    some = np.unique(np.linspace(0, encoding.shape[0] - 1, COMPARED_OBJECTS).astype(int))
-    exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
-    rounded = np.asarray(kernel.block(single[some], single[some]), float)
-    return single if np.abs(exact - rounded).max() <= tolerance else encoding

@@ -6,12 +6,6 @@
 
 namespace {
 
-Code mixed(Code x) {
-    x = (x ^ (x >> 32)) * 0x9E3779B97F4A7C15u;
-    x = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9u;
-    return x ^ (x >> 32);
-}
-
 // The letters of a window themselves where they are below 256 and fit beside the number of the pattern, else a digest.
 Code code_of(const std::uint32_t *window, const Patterns &patterns, std::size_t q) {
     const std::int64_t *positions = patterns.of(q);

@@ -10,6 +10,13 @@ using Code = std::uint64_t;
 // A code with this bit is only a digest: whether two of them mean the same is seen by looking at the windows.
 constexpr Code digested = Code(1) << 63;
 
+// A number all of whose bits depend on all bits of x; different for different x.
+inline Code mixed(Code x) {
+    x = (x ^ (x >> 32)) * 0x9E3779B97F4A7C15u;
+    x = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9u;
+    return x ^ (x >> 32);
+}
+
 // Strings one after the other: string i is letters starts[i] to starts[i + 1].
 struct Strings {
     const std::uint32_t *letters;

@@ -60,6 +60,22 @@ static void signatures(const Out<T> &result, const In<T> &A, const Starts &a, co
     functions<T>().signatures(to, rows, order.data(), level);
 }
 
+template <class T>
+static void dtw_pairs(const OutRow<T> &result, const In<T> &A, const Starts &a, const In<T> &B, const Starts &b,
+                      const Starts &i, const Starts &j, const InRow<T> &limits, std::int64_t radius, double fraction) {
+    const Series<T> rows = series<T>(A, a), columns = series<T>(B, b);
+    nb::gil_scoped_release release;
+    functions<T>().dtw_pairs(result.data(), rows, columns, i.data(), j.data(), limits.data(), i.shape(0),
+                             {radius, fraction});
+}
+
+template <class T>
+static void outside_ranges(const Out<T> &result, const In<T> &A, const In<T> &low, const In<T> &high) {
+    const Matrix<T> to = out<T>(result);
+    nb::gil_scoped_release release;
+    functions<T>().outside_ranges(to, in<T>(A), in<T>(low), in<T>(high));
+}
+
 template <class T> static void define(nb::module_ &m) {
     using nb::arg;
     m.def("dtw", &dtw<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(), arg("B").noconvert(),
@@ -74,6 +90,11 @@ template <class T> static void define(nb::module_ &m) {
           arg("radius"), arg("fraction"), arg("half"));
     m.def("convolutions", &convolutions<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(),
           arg("shapes").noconvert(), arg("mix").noconvert(), arg("biases").noconvert(), arg("starts").noconvert());
+    m.def("dtw_pairs", &dtw_pairs<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(),
+          arg("B").noconvert(), arg("b").noconvert(), arg("i").noconvert(), arg("j").noconvert(),
+          arg("limits").noconvert(), arg("radius"), arg("fraction"));
+    m.def("outside_ranges", &outside_ranges<T>, arg("out").noconvert(), arg("A").noconvert(), arg("low").noconvert(),
+          arg("high").noconvert());
     m.def("signatures", &signatures<T>, arg("out").noconvert(), arg("A").noconvert(), arg("a").noconvert(),
           arg("order").noconvert(), arg("level"));
 }

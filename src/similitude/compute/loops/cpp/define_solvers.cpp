@@ -1,4 +1,4 @@
-// The Python face of the loops that solve quadratic programmes.
+// The Python face of the loops that solve quadratic programmes, and of those that choose medoids.
 #include "arguments.hpp"
 
 template <class T>
@@ -30,6 +30,13 @@ static void pick(const In<T> &from, const InRow<std::int64_t> &which, const InRo
     }
 }
 
+template <class T>
+static std::size_t swap_medoids(const In<T> &far, const OutRow<std::int64_t> &medoids, std::size_t start,
+                                std::size_t most, std::size_t failed) {
+    nb::gil_scoped_release release;
+    return functions<T>().swap_medoids(in<T>(far), medoids.data(), medoids.shape(0), start, most, failed);
+}
+
 template <class T> static void define(nb::module_ &m) {
     using nb::arg;
     m.def("smo", &smo<T>, arg("K").noconvert(), arg("u").noconvert(), arg("beta").noconvert(), arg("low").noconvert(),
@@ -38,6 +45,8 @@ template <class T> static void define(nb::module_ &m) {
           arg("out").noconvert());
     m.def("pick", &pick<T>, arg("rows").noconvert(), arg("which").noconvert(), arg("columns").noconvert(),
           arg("out").noconvert());
+    m.def("swap_medoids", &swap_medoids<T>, arg("far").noconvert(), arg("medoids").noconvert(), arg("start"),
+          arg("most"), arg("failed"));
 }
 
 void define_solvers(nb::module_ &m) {

@@ -5,6 +5,7 @@
 
 #include "arguments.hpp"
 #include "codes.hpp"
+#include "terms.hpp"
 
 using nb::arg;
 using Integers = InRow<std::int64_t>;
@@ -44,6 +45,28 @@ static Found neighbors(const InRow<std::uint32_t> &text, const Integers &starts,
         bagged = bag_neighbors(strings, letters, length, most);
     }
     return found(std::move(bagged));
+}
+
+using TermArrays =
+    std::tuple<Owned<std::int64_t>, Owned<std::int32_t>, Owned<std::int64_t>, Owned<Code>, Owned<std::uint32_t>>;
+
+static TermArrays terms(const InRow<std::uint32_t> &text, const Integers &starts, std::size_t words,
+                        std::size_t shortest, std::size_t longest) {
+    const Strings texts = strings_of(text, starts);
+    TermBags bags;
+    {
+        nb::gil_scoped_release release;
+        bags = bag_terms(texts, {words, shortest, longest});
+    }
+    return {owned(std::move(bags.starts)), owned(std::move(bags.columns)), owned(std::move(bags.counts)),
+            owned(std::move(bags.keys)), owned(std::move(bags.names))};
+}
+
+static void term_keys(const InRow<std::uint32_t> &text, const Integers &starts, const OutRow<Code> &keys) {
+    const Strings texts = strings_of(text, starts);
+    nb::gil_scoped_release release;
+    for (std::size_t i = 0; i < texts.count; ++i)
+        keys.data()[i] = key_of(texts.begin(i), texts.begin(i) + texts.length(i));
 }
 
 // The strings are looked at where codes are digests only.
@@ -86,6 +109,15 @@ static void levenshtein(const Out<double> &result, const InRow<std::int32_t> &qu
     const Series<std::int32_t> A = letters_of(queries, query_starts), B = letters_of(targets, target_starts);
     nb::gil_scoped_release release;
     table().levenshtein(to, A, B, order.data(), alphabet, same);
+}
+
+static void levenshtein_pairs(const OutRow<double> &result, const InRow<std::int32_t> &queries,
+                              const Integers &query_starts, const InRow<std::int32_t> &targets,
+                              const Integers &target_starts, const Integers &i, const Integers &j,
+                              std::size_t alphabet) {
+    const Series<std::int32_t> A = letters_of(queries, query_starts), B = letters_of(targets, target_starts);
+    nb::gil_scoped_release release;
+    table().levenshtein_pairs(result.data(), A, B, i.data(), j.data(), i.shape(0), alphabet);
 }
 
 static void subsequences(const Out<double> &result, const InRow<std::int32_t> &queries, const Integers &query_starts,
@@ -137,11 +169,17 @@ void define_strings(nb::module_ &m) {
           arg("pattern_starts").noconvert(), arg("spans").noconvert());
     m.def("neighbors", &neighbors, arg("text").noconvert(), arg("starts").noconvert(), arg("letters"), arg("length"),
           arg("most"));
+    m.def("terms", &terms, arg("text").noconvert(), arg("starts").noconvert(), arg("words"), arg("shortest"),
+          arg("longest"));
+    m.def("term_keys", &term_keys, arg("text").noconvert(), arg("starts").noconvert(), arg("keys").noconvert());
     m.def("shared", &shared);
     m.def("set_bits", &set_bits, arg("out").noconvert(), arg("numbers").noconvert(), arg("starts").noconvert());
     m.def("levenshtein", &levenshtein, arg("out").noconvert(), arg("queries").noconvert(), arg("query_starts").noconvert(),
           arg("targets").noconvert(), arg("target_starts").noconvert(), arg("order").noconvert(), arg("alphabet"),
           arg("same"));
+    m.def("levenshtein_pairs", &levenshtein_pairs, arg("out").noconvert(), arg("queries").noconvert(),
+          arg("query_starts").noconvert(), arg("targets").noconvert(), arg("target_starts").noconvert(),
+          arg("i").noconvert(), arg("j").noconvert(), arg("alphabet"));
     m.def("subsequences", &subsequences, arg("out").noconvert(), arg("queries").noconvert(),
           arg("query_starts").noconvert(), arg("targets").noconvert(), arg("target_starts").noconvert(),
           arg("order").noconvert(), arg("p"), arg("decay"), arg("same"));

@@ -16,6 +16,9 @@ template <class T, std::size_t registers> struct Group {
     Vector<T> at[registers];
 };
 
+// After so many columns, a recurrence that may be `hopeless` is asked whether to give up.
+constexpr std::size_t checked_every = 8;
+
 // Cells `low` to `high` of the next column; column[i] is the cell after i entries of the query. The query is one for
 // all lanes or, if paired, packed like the targets.
 template <class T, std::size_t registers, bool paired, class Recurrence>
@@ -124,6 +127,9 @@ void fill_table(Recurrence step, Group<T, registers> *column, const T *query, st
             if (high < n) // no path leads through the cells below the band
                 for (auto &v : column[high + 1].at)
                     v = all<T>(Recurrence::border);
+            if constexpr (requires { step.template hopeless<registers>(column, low, high); })
+                if (j % checked_every == 0 && j < longest && step.template hopeless<registers>(column, low, high))
+                    return;
             if (Recurrence::rescaled_every != 0 && j % Recurrence::rescaled_every == 0)
                 step.template rescale<registers>(column, n, powers);
         }

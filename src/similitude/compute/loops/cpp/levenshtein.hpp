@@ -218,4 +218,58 @@ inline void levenshtein(Matrix<double> out, Series<std::int32_t> queries, Series
     }
 }
 
+// One letter of the target against one block of 64 letters of the query, as `advance` does it for many.
+struct ColumnBlock {
+    std::uint64_t grows, falls;
+
+    void advance(std::uint64_t equal, std::uint64_t &up, std::uint64_t &down) {
+        const std::uint64_t Xv = equal | falls, at = equal | down;
+        const std::uint64_t Xh = (((at & grows) + grows) ^ grows) | at;
+        std::uint64_t Ph = falls | ~(Xh | grows), Mh = grows & Xh;
+        const std::uint64_t carry_up = Ph >> 63, carry_down = Mh >> 63;
+        Ph = (Ph << 1) | up;
+        Mh = (Mh << 1) | down;
+        grows = Mh | ~(Xv | Ph);
+        falls = Ph & Xv;
+        up = carry_up;
+        down = carry_down;
+    }
+};
+
+// Distances of the pairs (i, j) alone; neighbors with the same i share the table of its letters.
+inline void levenshtein_pairs(double *out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                              const std::int64_t *i, const std::int64_t *j, std::size_t pairs, std::size_t alphabet) {
+    std::size_t longest = 1;
+    for (std::size_t q = 0; q < queries.count; ++q)
+        longest = queries.length(q) > longest ? queries.length(q) : longest;
+    const std::size_t stride = (longest + 63) / 64;
+    const Buffer<std::uint64_t> equal(alphabet * stride);
+    const Buffer<ColumnBlock> column(stride);
+    for (std::size_t p = 0; p < pairs; ++p) {
+        const auto q = static_cast<std::size_t>(i[p]), t = static_cast<std::size_t>(j[p]);
+        const std::size_t n = queries.length(q), m = targets.length(t), blocks = (n + 63) / 64;
+        const std::int32_t *query = queries.begin(q), *target = targets.begin(t);
+        if (p == 0 || i[p] != i[p - 1])
+            for (std::size_t k = 0; k < n; ++k)
+                equal[static_cast<std::size_t>(query[k]) * stride + k / 64] |= std::uint64_t(1) << k % 64;
+        for (std::size_t w = 0; w < blocks; ++w)
+            column[w] = {~std::uint64_t(0), 0};
+        for (std::size_t k = 0; k < m; ++k) {
+            std::uint64_t up = 1, down = 0;
+            for (std::size_t w = 0; w < blocks; ++w)
+                column[w].advance(equal[static_cast<std::size_t>(target[k]) * stride + w], up, down);
+        }
+        auto total = static_cast<std::int64_t>(m);
+        for (std::size_t w = 0; w < blocks; ++w) {
+            const std::size_t left = n - w * 64;
+            const std::uint64_t mask = left >= 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << left) - 1;
+            total += count_word(column[w].grows & mask) - count_word(column[w].falls & mask);
+        }
+        out[p] = static_cast<double>(total);
+        if (p + 1 == pairs || i[p] != i[p + 1])
+            for (std::size_t k = 0; k < n; ++k)
+                equal[static_cast<std::size_t>(query[k]) * stride + k / 64] = 0;
+    }
+}
+
 } // namespace SIMD_NAMESPACE

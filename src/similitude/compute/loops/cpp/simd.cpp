@@ -1,11 +1,13 @@
 // Compiled once per instruction set, each time into a namespace of its own (SIMD_NAMESPACE).
 #include "alignment.hpp"
 #include "bits.hpp"
+#include "candidates.hpp"
 #include "convolutions.hpp"
 #include "elastic.hpp"
 #include "hadamard.hpp"
 #include "mixed.hpp"
 #include "levenshtein.hpp"
+#include "medoids.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
 #include "scored.hpp"
@@ -15,6 +17,7 @@
 #include "sparse_sums.hpp"
 #include "subsequences.hpp"
 #include "sums.hpp"
+#include "warping_search.hpp"
 #include "waves.hpp"
 
 namespace SIMD_NAMESPACE {
@@ -94,7 +97,10 @@ template <class T> constexpr Functions<T> functions() {
             &hadamard<T>,
             &cos_sin<T>,
             &smo<T>,
-            &add_rows<T>};
+            &add_rows<T>,
+            &swap_medoids<T>,
+            &dtw_pairs<T>,
+            &outside_ranges<T>};
 }
 
 extern const Table table;
@@ -113,6 +119,8 @@ const Table table{NAME(SIMD_NAMESPACE),
                   &self_subsequences,
                   &best_alignment,
                   &sum_alignments,
-                  &self_sum_alignments};
+                  &self_sum_alignments,
+                  &candidates,
+                  &levenshtein_pairs};
 
 } // namespace SIMD_NAMESPACE

@@ -122,12 +122,36 @@ template <class T> struct Functions {
                        double tolerance, std::size_t most_steps, bool keep_sum);
     void (*add_rows)(Matrix<const T> rows, const std::int64_t *which, const double *weights, std::size_t count,
                      double *out);
+    std::size_t (*swap_medoids)(Matrix<const T> far, std::int64_t *medoids, std::size_t k, std::size_t start,
+                                std::size_t most, std::size_t failed);
+    void (*dtw_pairs)(T *out, Series<T> A, Series<T> B, const std::int64_t *i, const std::int64_t *j, const T *limits,
+                      std::size_t pairs, Band band);
+    void (*outside_ranges)(Matrix<T> out, Matrix<const T> A, Matrix<const T> low, Matrix<const T> high);
 };
 
 using Words = Matrix<const std::uint64_t>;
 
 // What is made of the number of items that two sets share; said in reference_sets.py.
 enum class SetValue : int { count, share, any };
+
+// Sets as rows of bits, in which several items may share a bit: their numbers of items, and of items beyond their bits.
+struct SignedSets {
+    Words words;
+    const double *sizes, *spare;
+
+    INLINED SignedSets piece(std::size_t first, std::size_t count) const {
+        return {{words.row(first), count, words.columns, words.stride}, sizes + first, spare + first};
+    }
+};
+
+// A similarity of sets as a share of common items: among all items, or among those of the larger set.
+enum class SetBound : int { share_of_all, share_of_larger };
+
+// A pair of a tile, and the largest similarity it can have.
+struct Candidate {
+    std::int32_t i, j;
+    double bound;
+};
 
 // Rows of a table: numbers, NaN where missing, and keys of categories, 0 where missing.
 struct Mixed {
@@ -160,6 +184,10 @@ struct Table {
                            bool same);
     void (*self_sum_alignments)(double *out, Series<std::int32_t> strings, const std::int64_t *order,
                                 Matrix<const double> scores, double gap_open, double gap_extend);
+    std::size_t (*candidates)(SignedSets A, SignedSets B, const double *floors, SetBound bound, double *common,
+                              Candidate *found);
+    void (*levenshtein_pairs)(double *out, Series<std::int32_t> queries, Series<std::int32_t> targets,
+                              const std::int64_t *i, const std::int64_t *j, std::size_t pairs, std::size_t alphabet);
 };
 
 #define DECLARE_TABLE(set)                                                                                             \

@@ -156,6 +156,32 @@ template <class T> SIMD_INLINE bool every(Mask<T> holds) {
 #endif
 }
 
+// The lanes in which a comparison holds, as bits.
+template <class T> SIMD_INLINE unsigned where(Mask<T> holds) {
+#if defined(__AVX512F__)
+    const __m512i all_bits = bits<__m512i>(holds);
+    if constexpr (sizeof(T) == 4)
+        return _mm512_test_epi32_mask(all_bits, all_bits);
+    else
+        return _mm512_test_epi64_mask(all_bits, all_bits);
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) == 4)
+        return static_cast<unsigned>(_mm256_movemask_ps(bits<__m256>(holds)));
+    else
+        return static_cast<unsigned>(_mm256_movemask_pd(bits<__m256d>(holds)));
+#elif defined(__x86_64__)
+    if constexpr (sizeof(T) == 4)
+        return static_cast<unsigned>(_mm_movemask_ps(bits<__m128>(holds)));
+    else
+        return static_cast<unsigned>(_mm_movemask_pd(bits<__m128d>(holds)));
+#else
+    unsigned found = 0;
+    for (std::size_t lane = 0; lane < lanes<T>; ++lane)
+        found |= holds[lane] ? 1u << lane : 0u;
+    return found;
+#endif
+}
+
 template <class T> SIMD_INLINE Vector<T> root(Vector<T> v) {
     for (std::size_t lane = 0; lane < lanes<T>; ++lane)
         v[lane] = __builtin_sqrt(v[lane]);

@@ -23,7 +23,7 @@ from similitude.compute.loops.domains.requirements import (
     view,
     whole,
 )
-from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
+from similitude.compute.loops.named_functions import BOUNDS, SHAPES, SUMS, VALUES
 
 # Vectors.
 
@@ -179,6 +179,19 @@ def _pick(rows: Any, which: Any, columns: Any, out: Any) -> None:
     inside(columns, rows.shape[1], "no such column")
 
 
+def _swap_medoids(far: Any, medoids: Any, start: Any, most: Any, failed: Any) -> None:
+    array("far", far, 2, *FLOAT32_OR_64)
+    out_row("medoids", medoids, INT64)
+    require(is_square(far), "far must be square")
+    require(len(medoids) >= 2, "at least two medoids are needed")
+    inside(medoids, len(far), "no such object")
+    require(len(np.unique(medoids)) == len(medoids), "the medoids must differ")
+    require(len(medoids) < 2**31, "too many medoids")
+    for name, value in (("start", start), ("most", most), ("failed", failed)):
+        whole(name, value, 0, 2**62)
+    require(np.isfinite(far[medoids]).all(), "distances must be finite")
+
+
 # Sets and tables.
 
 
@@ -211,6 +224,28 @@ def _of_shared(out: Any, a: Any, b: Any, value: Any) -> None:
     require(value in VALUES, f"unknown value {value!r}")
 
 
+def _candidates(A: Any, a: Any, spare_a: Any, B: Any, b: Any, spare_b: Any, floors: Any, bound: Any) -> None:
+    array("A", A, 2, UINT64)
+    array("B", B, 2, UINT64)
+    require(A.shape[1] == B.shape[1], "A and B need the same number of columns")
+    for name, given, rows in (("a", a, A), ("spare_a", spare_a, A), ("floors", floors, A)):
+        array(name, given, 1, FLOAT64)
+        require(len(given) == len(rows), f"one of {name} for each row of A")
+    for name, given in (("b", b), ("spare_b", spare_b)):
+        array(name, given, 1, FLOAT64)
+        require(len(given) == len(B), f"one of {name} for each row of B")
+    require(bound in BOUNDS, f"unknown bound {bound!r}")
+
+
+def _outside_ranges(out: Any, A: Any, low: Any, high: Any) -> None:
+    out_matrix("out", out, *FLOAT32_OR_64)
+    for name, given in (("A", A), ("low", low), ("high", high)):
+        array(name, given, 2, out.dtype)
+    require(low.shape == high.shape, "low and high need the same shape")
+    require(A.shape[1] == low.shape[1], "A and the ranges need the same number of columns")
+    require(out.shape == (len(A), len(low)), "one row of out for each row of A, one column for each range")
+
+
 def _gower(out: Any, A: tuple[Any, Any], B: tuple[Any, Any]) -> None:
     out_matrix("out", out, FLOAT64)
     for name, (numbers, keys), rows in (("A", A, out.shape[0]), ("B", B, out.shape[1])):
@@ -225,6 +260,7 @@ def _gower(out: Any, A: tuple[Any, Any], B: tuple[Any, Any]) -> None:
 OF_NUMBERS: dict[str, Callable[..., None]] = {
     "add_rows": _add_rows,
     "apply": _apply,
+    "candidates": _candidates,
     "common_bits": _common_bits,
     "cos_sin": _cos_sin,
     "count_bits": _count_bits,
@@ -235,11 +271,13 @@ OF_NUMBERS: dict[str, Callable[..., None]] = {
     "of_shared": _of_shared,
     "of_sparse_sums": _of_sparse_sums,
     "of_sums": _of_sums,
+    "outside_ranges": _outside_ranges,
     "perceptron_pass": _perceptron_pass,
     "pick": _pick,
     "shared_bits": _shared_bits,
     "smo": _smo,
     "sparse_dense_products": _sparse_dense_products,
     "sparse_products": _sparse_products,
+    "swap_medoids": _swap_medoids,
     "worst_triple": _worst_triple,
 }

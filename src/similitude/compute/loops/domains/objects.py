@@ -21,6 +21,7 @@ from similitude.compute.loops.domains.requirements import (
     is_square,
     number,
     out_matrix,
+    out_row,
     require,
     same_values,
     starts_to,
@@ -76,6 +77,18 @@ def _neighbor_bags(text: Any, starts: Any, letters: Any, length: Any, most: Any)
     require(near <= MOST_NEIGHBORS, f"{near:,} words are near each window, the limit is {MOST_NEIGHBORS:,}")
 
 
+def _term_keys(text: Any, starts: Any) -> None:
+    _strings(text, starts)
+    inside(text, 0x110000, "letters must be code points")
+
+
+def _term_bags(text: Any, starts: Any, words: Any, shortest: Any = 1, longest: Any = 0) -> None:
+    _term_keys(text, starts)
+    require(len(text) < 2**31, "too many letters in one block")
+    for name, size, least in (("words", words, 0), ("shortest", shortest, 1), ("longest", longest, 0)):
+        whole(name, size, least, 2**31 - 1)
+
+
 def words_near(letters: int, length: int, most: int) -> int:
     """Return the number of words that differ from one of this length at no more than `most` positions.
 
@@ -121,14 +134,29 @@ def _levenshtein(
     out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool = False
 ) -> None:
     out_matrix("out", out, FLOAT64)
+    _numbered_letters(queries, query_starts, targets, target_starts)
+    require(out.shape == (len(query_starts) - 1, len(target_starts) - 1), "one row and column of out for each string")
+    alike = not same or (same_values(query_starts, target_starts) and same_values(queries, targets))
+    require(alike, "same needs queries and targets to be the same")
+
+
+def _levenshtein_pairs(
+    out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, i: Any, j: Any
+) -> None:
+    out_row("out", out, FLOAT64)
+    _numbered_letters(queries, query_starts, targets, target_starts)
+    for name, given, starts in (("i", i, query_starts), ("j", j, target_starts)):
+        array(name, given, 1, INT64)
+        inside(given, len(starts) - 1, f"{name} must number strings")
+    require(len(out) == len(i) == len(j), "one entry of out, i and j for each pair")
+
+
+def _numbered_letters(queries: Any, query_starts: Any, targets: Any, target_starts: Any) -> None:
     for text, starts in ((queries, query_starts), (targets, target_starts)):
         array("letters", text, 1, INT32)
         starts_to(starts, len(text))
     for text in (queries, targets):
         inside(text, len(queries) + len(targets) + 1, "letters must be numbered from 0 on, without large gaps")
-    require(out.shape == (len(query_starts) - 1, len(target_starts) - 1), "one row and column of out for each string")
-    alike = not same or (same_values(query_starts, target_starts) and same_values(queries, targets))
-    require(alike, "same needs queries and targets to be the same")
 
 
 def _pairs_of_strings(out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool) -> None:
@@ -329,10 +357,27 @@ def _dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: Any = None, half: boo
     out_matrix("out", out, *FLOAT32_OR_64)
     _pairs_of_series(out, A, a, B, b, half)
     require(out.dtype == A.dtype, "out must have the precision of the series")
+    _window(window)
+
+
+def _window(window: Any) -> None:
     if isinstance(window, Real) and not isinstance(window, Integral):
         require(0 <= float(window) <= 1, f"a window that is a fraction must be from 0.0 to 1.0, got {window}")
     elif window is not None:
         whole("window", window, 0)
+
+
+def _dtw_pairs(out: Any, A: Any, a: Any, B: Any, b: Any, i: Any, j: Any, limits: Any, window: Any = None) -> None:
+    _series(A, a, *FLOAT32_OR_64)
+    _series(B, b, A.dtype)
+    out_row("out", out, A.dtype)
+    array("limits", limits, 1, A.dtype)
+    for name, given, starts in (("i", i, a), ("j", j, b)):
+        array(name, given, 1, INT64)
+        inside(given, len(starts) - 1, f"{name} must number series")
+    require(A.shape[1] == B.shape[1], "A and B need the same number of channels")
+    require(len(out) == len(i) == len(j) == len(limits), "one entry of out, i, j and limits for each pair")
+    _window(window)
 
 
 def _global_alignment(out: Any, A: Any, a: Any, B: Any, b: Any, scale: Any, half: bool = False) -> None:
@@ -375,12 +420,14 @@ OF_OBJECTS: dict[str, Callable[..., None]] = {
     "best_alignment": _best_alignment,
     "convolutions": _convolutions,
     "dtw": _dtw,
+    "dtw_pairs": _dtw_pairs,
     "erp": _elastic("gap"),
     "global_alignment": _global_alignment,
     "graphlets": _graphlets,
     "keyed_products": _keyed_products,
     "labeled_walks": _labeled_walks,
     "levenshtein": _levenshtein,
+    "levenshtein_pairs": _levenshtein_pairs,
     "msm": _elastic("cost"),
     "neighbor_bags": _neighbor_bags,
     "self_alignment": _self_alignment,
@@ -396,4 +443,6 @@ OF_OBJECTS: dict[str, Callable[..., None]] = {
     "twe": _elastic("stiffness", "penalty"),
     "weisfeiler_lehman": _weisfeiler_lehman,
     "window_bags": _window_bags,
+    "term_bags": _term_bags,
+    "term_keys": _term_keys,
 }

@@ -9,12 +9,21 @@ from similitude.compute.loops.reference.graphs import (
     weisfeiler_lehman,
 )
 from similitude.compute.loops.reference.matrices import cos_sin, hadamard, mirror, worst_triple
-from similitude.compute.loops.reference.series import convolutions, dtw, global_alignment, self_alignment, signatures
-from similitude.compute.loops.reference.sets import common_bits, count_bits, of_shared, shared_bits
-from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, pick, smo
+from similitude.compute.loops.reference.series import (
+    convolutions,
+    dtw,
+    dtw_pairs,
+    global_alignment,
+    outside_ranges,
+    self_alignment,
+    signatures,
+)
+from similitude.compute.loops.reference.sets import candidates, common_bits, count_bits, of_shared, shared_bits
+from similitude.compute.loops.reference.solvers import add_rows, perceptron_pass, pick, smo, swap_medoids
 from similitude.compute.loops.reference.strings import (
     best_alignment,
     levenshtein,
+    levenshtein_pairs,
     neighbor_bags,
     self_subsequences,
     self_sum_alignments,
@@ -22,6 +31,8 @@ from similitude.compute.loops.reference.strings import (
     shared_features,
     subsequences,
     sum_alignments,
+    term_bags,
+    term_keys,
     window_bags,
 )
 from similitude.compute.loops.reference.tables import gower
@@ -38,11 +49,13 @@ __all__ = [
     "add_rows",
     "apply",
     "best_alignment",
+    "candidates",
     "common_bits",
     "convolutions",
     "cos_sin",
     "count_bits",
     "dtw",
+    "dtw_pairs",
     "erp",
     "global_alignment",
     "gower",
@@ -51,6 +64,7 @@ __all__ = [
     "keyed_products",
     "labeled_walks",
     "levenshtein",
+    "levenshtein_pairs",
     "mirror",
     "msm",
     "neighbor_bags",
@@ -58,6 +72,7 @@ __all__ = [
     "of_shared",
     "of_sparse_sums",
     "of_sums",
+    "outside_ranges",
     "perceptron_pass",
     "pick",
     "self_alignment",
@@ -74,6 +89,9 @@ __all__ = [
     "sparse_products",
     "subsequences",
     "sum_alignments",
+    "swap_medoids",
+    "term_bags",
+    "term_keys",
     "twe",
     "weisfeiler_lehman",
     "window_bags",

@@ -40,6 +40,41 @@ def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None
         out[i, j] = D[-1, -1]
 
 
+@checked
+def dtw_pairs(
+    out: Array, A: Array, a: Array, B: Array, b: Array, i: Array, j: Array, limits: Array, window: float | None = None
+) -> None:
+    """Write the dynamic time warping distances of some pairs: series i[p] of A and j[p] of B.
+
+    A distance above limits[p] may be infinite instead, and is found sooner. See `dtw` for the window.
+
+    >>> out, values, starts = np.empty(1), np.array([[1.0], [2.0], [3.0], [5.0]]), np.array([0, 3, 4])
+    >>> dtw_pairs(out, values, starts, values, starts, np.array([0]), np.array([1]), np.array([np.inf]))
+    >>> out
+    array([29.])
+    """
+    for p, (s, t) in enumerate(zip(i, j, strict=True)):
+        x, z, one = A[a[s] : a[s + 1]], B[b[t] : b[t + 1]], np.empty((1, 1), out.dtype)
+        dtw(one, x, np.array([0, len(x)]), z, np.array([0, len(z)]), window)
+        out[p] = one[0, 0] if one[0, 0] <= limits[p] else np.inf
+
+
+@checked
+def outside_ranges(out: Array, A: Array, low: Array, high: Array) -> None:
+    """Write the sum of squares by which each row of A leaves each row of ranges.
+
+    If the ranges are the least and largest values of a series within the window around each time, this is at most its
+    dynamic time warping distance to the row, if both have one length (Keogh and Ratanamahatana, 2005).
+
+    >>> out = np.empty((1, 1))
+    >>> outside_ranges(out, np.array([[0.0, 5.0]]), np.array([[1.0, 1.0]]), np.array([[2.0, 3.0]]))
+    >>> out
+    array([[5.]])
+    """
+    for row, x in zip(out, A, strict=True):
+        row[...] = (np.maximum(np.maximum(low - x, x - high), 0) ** 2).sum(axis=1)
+
+
 def band(n: int, m: int, window: float | None) -> tuple[int, int]:
     """Return the smallest and the largest i - j on a path of entries i of n and j of m.
 

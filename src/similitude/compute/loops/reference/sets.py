@@ -35,3 +35,27 @@ def common_bits(out: Array, A: NDArray[np.uint64], B: NDArray[np.uint64]) -> Non
 def count_bits(A: NDArray[np.uint64]) -> Array:
     """Return the number of bits that are set in each row of 64-bit words."""
     return np.unpackbits(np.ascontiguousarray(A).view(np.uint8), axis=1).sum(axis=1, dtype=np.int64)
+
+
+@checked
+def candidates(
+    A: Array, a: Array, spare_a: Array, B: Array, b: Array, spare_b: Array, floors: Array, bound: str
+) -> tuple[Array, Array, Array]:
+    """Return the pairs of sets whose similarity may reach floors[i], and the largest value that each can have.
+
+    Rows of 64-bit words stand for the sets; several items may share a bit. `a` and `b` are the numbers of items, and
+    `spare_a` and `spare_b` those of items beyond the bits: two sets share at most as many items as bits, and the spare
+    ones of either. See `named_functions` for the bounds.
+
+    >>> words, sizes = np.array([[0b0111], [0b0110], [0b1000]], np.uint64), np.array([3.0, 2.0, 1.0])
+    >>> i, j, most = candidates(words, sizes, np.zeros(3), words, sizes, np.zeros(3), np.full(3, 0.5), "share_of_all")
+    >>> [(int(one), int(other), round(float(value), 2)) for one, other, value in zip(i, j, most) if one < other]
+    [(0, 1, 0.67)]
+    """
+    common = np.empty((len(A), len(B)))
+    common_bits(common, A, B)
+    common += np.minimum(spare_a[:, np.newaxis], spare_b)
+    total = np.maximum(a[:, np.newaxis], b) if bound == "share_of_larger" else a[:, np.newaxis] + b - common
+    values = np.where(total > 0, common / np.where(total > 0, total, 1.0), 1.0)
+    i, j = np.nonzero(values >= np.fmax(floors, 0.0)[:, np.newaxis] * (1 - 1e-12))
+    return i, j, values[i, j]

@@ -1,4 +1,4 @@
-"""Loops of iterative solvers: perceptron passes, sequential minimal optimization, weighted sums of rows."""
+"""Loops of solvers: perceptron passes, sequential minimal optimization, weighted sums of rows, swaps of medoids."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,6 +7,9 @@ from similitude.compute.loops.argument_types import Array, Doubles
 from similitude.compute.loops.domains import checked
 
 SMALLEST_CURVATURE = 1e-12
+
+SMALLEST_GAIN = 1e-12
+"""A swap of medoids must lower the loss by this part of it: less is rounding."""
 
 
 @checked
@@ -113,3 +116,43 @@ def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.
         if updated[i]:
             scores[i + 1 :] += y[i] * K[i, i + 1 :].astype(np.float64)
     return updated
+
+
+@checked
+def swap_medoids(far: Array, medoids: NDArray[np.int64], start: int, most: int, failed: int) -> int:
+    """Swap medoids for other objects while that lowers the loss; return how many candidates failed in a row.
+
+    Entry (c, o) of `far` is the distance of object o from candidate c; the loss is the sum over all objects of the
+    distance from the nearest medoid. Candidates are tried one after the other, from `start`, and each replaces the
+    medoid that lowers the loss most, at once (FasterPAM; Schubert and Rousseeuw, 2021). It ends when `most` candidates
+    were tried, or when as many as there are objects have failed in a row, `failed` of them before this call: then no
+    swap lowers the loss. The medoids, of which there are at least two, are updated in place.
+
+    >>> x, medoids = np.array([0.0, 1.0, 5.0, 6.0, 8.0]), np.array([0, 1])
+    >>> swap_medoids(abs(x[:, None] - x), medoids, 0, 100, 0), medoids
+    (5, array([3, 1]))
+    """
+    n = far.shape[1]
+    for tried in range(most):
+        if failed >= n:
+            break
+        failed = 0 if _swap_in(far, medoids, (start + tried) % n) else failed + 1
+    return failed
+
+
+def _swap_in(far: Array, medoids: NDArray[np.int64], candidate: int) -> bool:
+    """Replace the medoid whose replacement by a candidate lowers the loss most, if any does."""
+    if candidate in medoids:
+        return False
+    distances, everyone = far[medoids].astype(np.float64), np.arange(far.shape[1])
+    order = distances.argsort(axis=0, kind="stable")
+    near, following = distances[order[0], everyone], distances[order[1], everyone]
+    new = far[candidate].astype(np.float64)
+    gain = np.minimum(new - near, 0.0).sum()
+    removed = np.minimum(np.maximum(new, near), following) - near
+    change = np.bincount(order[0], removed, len(medoids))
+    leaving = int(change.argmin())
+    if not gain + change[leaving] < -SMALLEST_GAIN * abs(near.sum()):
+        return False
+    medoids[leaving] = candidate
+    return True

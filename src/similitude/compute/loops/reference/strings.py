@@ -1,6 +1,7 @@
 """Loops over strings: bags of windows, features that bags share, edit distances, subsequences, alignments."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import combinations, product
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from similitude.compute.loops.argument_types import Array, BagArrays, Patterns
+from similitude.compute.loops.argument_types import Array, BagArrays, Patterns, TermArrays
 from similitude.compute.loops.domains import checked
 
 DIGESTED = 1 << 63
@@ -59,6 +60,64 @@ def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: i
                 yield code, code, 0
 
     return _bagged(text, starts, features)
+
+
+@checked
+def term_bags(text: Array, starts: Array, words: int, shortest: int = 1, longest: int = 0) -> TermArrays:
+    r"""Return the terms of each text with their counts: runs of 1 to `words` words, and pieces of words.
+
+    Words are separated by spaces. Pieces are the substrings of `shortest` to `longest` letters of a word with a space
+    before and after it, or that itself if it is shorter; the name of a piece begins with "~". There are none if
+    `longest` is 0.
+
+    Examples
+    --------
+    >>> text = np.frombuffer(b"a b a", np.uint8).astype(np.uint32)
+    >>> bags = term_bags(text, np.array([0, 5]), words=2)
+    >>> sorted(zip(bytes(bags.names.astype(np.uint8)).decode().split("\n"), bags.counts.tolist()))
+    [('a', 2), ('a b', 1), ('b', 1), ('b a', 1)]
+    """
+    counts, columns, ends = [], [], [0]
+    numbers: dict[str, int] = {}
+    for string in _split(text, starts):
+        terms = Counter(_terms("".join(map(chr, string.tolist())), words, shortest, longest))
+        for term in sorted(terms, key=_key):
+            columns.append(numbers.setdefault(term, len(numbers)))
+            counts.append(terms[term])
+        ends.append(len(counts))
+    keys = np.array([_key(term) for term in numbers], np.uint64)
+    names = np.array([ord(letter) for term in numbers for letter in f"{term}\n"], np.uint32)
+    return TermArrays(np.array(ends, np.int64), np.array(columns, np.int32), np.array(counts, np.int64), keys, names)
+
+
+def _terms(text: str, words: int, shortest: int, longest: int) -> Iterator[str]:
+    """Yield the terms of a text, each as often as it occurs."""
+    found = [word for word in text.split(" ") if word]
+    for n in range(1, min(words, len(found)) + 1):
+        yield from (" ".join(found[i : i + n]) for i in range(len(found) - n + 1))
+    for word in (f" {word} " for word in found if longest):
+        if len(word) < shortest:
+            yield f"~{word}"
+        for n in range(shortest, min(longest, len(word)) + 1):
+            yield from (f"~{word[i : i + n]}" for i in range(len(word) - n + 1))
+
+
+@checked
+def term_keys(text: Array, starts: Array) -> Array:
+    """Return the key of each string as a term: a digest of 64 bits.
+
+    >>> a, b, c = term_keys(np.array([97, 98, 97], np.uint32), np.array([0, 1, 2, 3])).tolist()
+    >>> a == c, a == b
+    (True, False)
+    """
+    return np.array([_key("".join(map(chr, string.tolist()))) for string in _split(text, starts)], np.uint64)
+
+
+def _key(term: str) -> int:
+    key = 1
+    for letter in term:
+        key = _mixed((key + ord(letter)) % 2**64)
+    return key
 
 
 def _neighbors(window: list[int], letters: int, most: int) -> list[tuple[int, ...]]:
@@ -164,6 +223,22 @@ def levenshtein(
     for i, query in enumerate(_split(queries, query_starts)):
         for j, target in enumerate(_split(targets, target_starts)):
             out[i, j] = out[j, i] if same and j < i else _edits(query, target)
+
+
+@checked
+def levenshtein_pairs(
+    out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, i: Array, j: Array
+) -> None:
+    """Write the Levenshtein distances of some pairs into `out`: query i[p] and target j[p].
+
+    >>> import numpy as np
+    >>> out, text, starts = np.empty(2), np.array([0, 1, 2, 1, 2, 2], np.int32), np.array([0, 3, 6])
+    >>> levenshtein_pairs(out, text, starts, text, starts, np.array([0, 1]), np.array([1, 1]))
+    >>> out
+    array([2., 0.])
+    """
+    A, B = list(_split(queries, query_starts)), list(_split(targets, target_starts))
+    out[:] = [_edits(A[s], B[t]) for s, t in zip(i, j, strict=True)]
 
 
 def _edits(query: Array, target: Array) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,18 +23,32 @@ from similitude.compute import (
     namespace,
 )
 from similitude.compute.engines import Engine, format_bytes
+from similitude.learners.clusters.distances import CLUSTER_LANDMARKS
+from similitude.learners.clusters.lloyd import (
+    Clustering,
+    FeatureInnerProducts,
+    GramInnerProducts,
+    InnerProducts,
+    cluster,
+)
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.kmeans import Clustering, FeatureInnerProducts, GramInnerProducts, InnerProducts, cluster
-from similitude.learners.neighbor_search import SquaredLengths, squared_lengths
+from similitude.learners.neighbors import SquaredLengths, squared_lengths
 from similitude.linear import unit_of
 from similitude.maps import ProjectionMap
 from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, check_integer, check_nonnegative, generator
 
-CLUSTER_LANDMARKS = 500
-"""Default number of landmarks if the Gram matrix does not fit."""
+
+@contextmanager
+def _naming_medoids() -> Iterator[None]:
+    """Add to the refusal of a similarity that is not a kernel which learner takes it."""
+    try:
+        yield
+    except NotAKernelError as error:
+        advice = "SimilarityKMedoids finds clusters by any similarity."
+        raise NotAKernelError(f"{error.problem} {advice}", error.witness) from None
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
@@ -131,7 +147,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         rng = generator(self.random_state)
         self.solver_ = self._choose_solver(n)
         fit = self._fit_landmarks if self.solver_.startswith("landmarks") else self._fit_all
-        with self._engine.linear_algebra(f"k-means of {n:,} objects"):
+        with self._engine.linear_algebra(f"k-means of {n:,} objects"), _naming_medoids():
             fit(k, X, A, weights, rng)
         self._lengths = SquaredLengths(k, A) if self._precomputed else None
         return self

@@ -1,4 +1,4 @@
-"""Nearest neighbors by distances in the feature space of a kernel, computed in tiles."""
+"""Distances in the feature space of a kernel, and the nearest of them, computed in tiles."""
 
 from __future__ import annotations
 
@@ -67,6 +67,13 @@ def _checked(values: np.ndarray) -> np.ndarray:
         i = int(bad[0])
         raise PairError(i, i, f"K(x, x) = {values[i]:.6g} is not a squared length: K is not a kernel")
     return np.maximum(values, 0.0)
+
+
+def leave_out_itself(far: Any, tile: Tile) -> None:
+    """Set the distance of every object from itself to infinity."""
+    down, right = tile
+    here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
+    far[here - down.start, here - right.start] = np.inf
 
 
 class NearestColumns:

@@ -11,18 +11,23 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, is_tensor, itemsize
-from similitude.compute.engines import Engine, Tile
+from similitude.compute.engines import Engine, LocalEngine
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.neighbor_search import NearestColumns, NearestOnDevice, SquaredLengths
+from similitude.learners.neighbors.bounded import BoundedSearch
+from similitude.learners.neighbors.tiles import NearestColumns, NearestOnDevice, SquaredLengths, leave_out_itself
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
-from similitude.support import brief, check_choice, check_integer
+from similitude.support import NotAKernelError, brief, check_choice, check_integer
+from similitude.validity import Validity
+
+NO_DISTANCE = "the similarity is not a kernel, so that it orders neighbors but gives no distances"
 
 
 class BaseNeighbors(KernelLearner):
     """What classification and regression share: the nearest training objects and their weights."""
 
     _takes_tensors = True
+    _lengths: SquaredLengths | None
 
     def __init__(
         self,
@@ -58,15 +63,27 @@ class BaseNeighbors(KernelLearner):
         indices : array of shape (n, n_neighbors)
         """
         check_is_fitted(self)
+        lengths = self._lengths
+        if return_distance and lengths is None:
+            raise ValueError(f"{NO_DISTANCE}: use return_distance=False")
         k, A = self._training() if X is None else self._ask(X)
         wanted = self._check_number(self.n_neighbors if n_neighbors is None else n_neighbors, X is None)
-        instead = "use return_distance=False and weights='uniform'"
-        own = self._lengths.of_new(k, A, self._precomputed, instead) if return_distance else None
+        if lengths is None or not return_distance:
+            return self._nearest(k, A, wanted, X is None)[1]
+        own = lengths.of_new(k, A, self._precomputed, "use return_distance=False and weights='uniform'")
         far, which = self._nearest(k, A, wanted, X is None)
-        return which if own is None else (self._lengths.distances(own, far, which, itemsize(A) == 4), which)
+        return lengths.distances(own, far, which, itemsize(A) == 4), which
 
     def _nearest(self, k: Similarity, A: Encoding, wanted: int, without_itself: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return ranks and indices of the nearest; only these are copied from a device."""
+        own_order = self._lengths is None or self._lengths.equal
+        bounds = (
+            k.bounds(self._support) if own_order and k.hints.heavy and isinstance(self._engine, LocalEngine) else None
+        )
+        if bounds is not None:
+            own = np.arange(count(A)) if without_itself else None
+            found = BoundedSearch(k, self._support, bounds, self._engine).nearest(A, wanted, own)
+            return -found.values, found.which
         there = self._engine.to_device(A) if k.hints.on_tensors else A
         nearest: NearestColumns | NearestOnDevice | None = None
         with (
@@ -74,9 +91,9 @@ class BaseNeighbors(KernelLearner):
             closing(Blocks(k, there, self._support, engine=self._engine, itemsize=itemsize(A)).tiles()) as tiles,
         ):
             for tile, values in tiles:
-                far = self._lengths.ranked(values, tile[1])
+                far = -values if self._lengths is None else self._lengths.ranked(values, tile[1])
                 if without_itself:
-                    _leave_out_itself(far, tile)
+                    leave_out_itself(far, tile)
                 if nearest is None:
                     on_device = is_tensor(far)
                     nearest = NearestOnDevice(count(A), wanted, far) if on_device else NearestColumns(count(A), wanted)
@@ -113,8 +130,15 @@ class BaseNeighbors(KernelLearner):
 
     def _remember(self, X: Any) -> None:
         """Keep the training objects."""
-        k, X, A = self._begin(X)
-        self._lengths = SquaredLengths(k, A)
+        try:
+            k, X, A = self._begin(X)
+            self._lengths = SquaredLengths(k, A)
+        except NotAKernelError as error:
+            if self.weights != "uniform":
+                raise ValueError(f"{NO_DISTANCE}: use weights='uniform'") from error
+            k, X, A = self._start(X)
+            self._lengths = None
+            self.validity_ = Validity("INVALID", k.proof(), error.witness)
         self.support_objects_, self._support, self.n_samples_fit_ = X, A, count(A)
 
     def _weighted_neighbors(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -128,13 +152,6 @@ class BaseNeighbors(KernelLearner):
         weights = _inverse(distances) if isinstance(self.weights, str) else _applied(self.weights, distances)
         totals = weights.sum(axis=1, keepdims=True)
         return which, np.where(totals > 0, weights, 1.0) / np.where(totals > 0, totals, which.shape[1])
-
-
-def _leave_out_itself(far: Any, tile: Tile) -> None:
-    """Set the distance of every object from itself to infinity."""
-    down, right = tile
-    here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
-    far[here - down.start, here - right.start] = np.inf
 
 
 def _inverse(distances: np.ndarray) -> np.ndarray:
@@ -156,13 +173,16 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
     The distance is that in the feature space of the kernel,
     :math:`D_K(x, z) = \sqrt{K(x, x) + K(z, z) - 2 K(x, z)}`. (Lecture 6: Kernels, "kernelised distance" and k nearest
     neighbors.) Under a Gaussian kernel the neighbors are the Euclidean ones. Distances are computed in tiles, of which
-    only the nearest are kept.
+    only the nearest are kept. A similarity that is not a kernel defines no distance: the neighbors are then the objects
+    of the largest similarity s(x, training object). Those of `DTW` and `Edit` are found by bounds, which leave out most
+    pairs, with the same result.
 
     Parameters
     ----------
     kernel : Similarity, str or callable
-        Must be PSD. With ``"precomputed"``, K(x, x) of new objects is unknown. Ranking does not need it; distances are
-        available only if K(x, x) is the same for all training objects, and is then assumed for new ones.
+        If it is not PSD, neighbors are ordered by similarity, and `weights` must be ``"uniform"``. With
+        ``"precomputed"``, K(x, x) of new objects is unknown. Ranking does not need it; distances are available only if
+        K(x, x) is the same for all training objects, and is then assumed for new ones.
     n_neighbors : int
         Number of neighbors; ties are broken by index.
     weights : {"uniform", "distance"} or callable
@@ -176,7 +196,7 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
     support_objects_, n_samples_fit_
         The training objects and their number.
     kernel_, validity_
-        The kernel with data-dependent parameters resolved, and the verdict on it.
+        The kernel with data-dependent parameters resolved, and the verdict on it; if INVALID, its own order is used.
 
     Examples
     --------

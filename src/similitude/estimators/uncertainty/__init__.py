@@ -1,0 +1,19 @@
+"""Uncertainty of predictions: intervals and sets of classes that hold for a share of new rows, standard deviations."""
+
+from similitude.estimators.uncertainty.class_sets import ClassCalibration, TrueClassScores
+from similitude.estimators.uncertainty.intervals_of_errors import ErrorCalibration, scores_and_sizes
+from similitude.estimators.uncertainty.record import Uncertainty
+from similitude.estimators.uncertainty.spread import MOST_NOISE_FEATURES as MOST_NOISE_FEATURES
+from similitude.estimators.uncertainty.spread import SizedRows, Spread, SpreadFit, fit_spread
+
+__all__ = [
+    "ClassCalibration",
+    "ErrorCalibration",
+    "SizedRows",
+    "Spread",
+    "SpreadFit",
+    "TrueClassScores",
+    "Uncertainty",
+    "fit_spread",
+    "scores_and_sizes",
+]

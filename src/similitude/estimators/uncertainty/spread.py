@@ -1,0 +1,205 @@
+r"""The standard deviation of errors as a function of the object.
+
+The Gaussian-process view of ridge regression (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
+chapter 2): the error at x has the variance :math:`s^2 + a\, q(x)`, noise and what the rows leave open of the function,
+with :math:`q(x) = k(x, x) - k(x)^\top (K + \lambda)^{-1} k(x)`. Where errors are larger for some objects than for
+others, the logarithm of their size is also a linear function of the landmark features. Both are chosen by the
+likelihood of rows, each of which is predicted without itself (ibid., section 5.4.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from similitude.linear import LinearModel, Moments, Ridge
+from similitude.theory import conformal_quantile
+
+RATIOS = 10.0 ** np.arange(-3.0, 3.01, 0.25)
+"""Ratios of signal to noise that are tried, relative to the one that the penalty of the fit stands for."""
+
+SMALLEST_ERROR = 0.02
+"""Errors count as at least this part of their standard deviation: logarithms of errors near zero say little."""
+
+FEWEST_FOR_NOISE = 200
+"""Number of rows from which on the size of errors is fitted."""
+
+MOST_NOISE_FEATURES = 300
+"""Most features of which the size of errors is a function."""
+
+COMPARED_LEVELS = (0.8, 0.9, 0.95)
+"""Levels at which intervals that adapt are compared with intervals of one width."""
+
+CLEARLY_NARROWER = 0.97
+"""Intervals adapt to objects if they are narrower than this part of intervals of one width."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The standard deviation of errors: ``scale * sqrt(1 + ratio * q(x)) * exp(g(x))``, one column per output.
+
+    Attributes
+    ----------
+    scale : array of shape (outputs,)
+    ratio : array of shape (outputs,)
+        Of the variance of the function to that of the noise; 0 where q is not known.
+    noise : tuple of arrays, or None
+        Weights of the similarities in g, one array for each similarity; None if g is zero.
+    intercept, low, high : array of shape (outputs,)
+        The constant of g, and the limits that it is kept in.
+    adaptive : bool
+        Whether intervals that are wider for some objects than for others are narrower on average.
+    """
+
+    scale: np.ndarray
+    ratio: np.ndarray
+    noise: tuple[np.ndarray, ...] | None
+    intercept: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    adaptive: bool
+
+    def sizes(self, logs: np.ndarray | None, open_variance: np.ndarray | None, n: int) -> np.ndarray:
+        """Return the standard deviations of n objects, given g without its constant, and q."""
+        found = np.repeat(self.scale[None, :], n, axis=0)
+        if open_variance is not None:
+            found *= np.sqrt(1.0 + self.ratio * open_variance[:, None])
+        if logs is not None:
+            found *= np.exp(np.clip(logs + self.intercept, self.low, self.high))
+        return found
+
+
+class SizedRows(NamedTuple):
+    """A spread, and the standard deviations that it gives the rows that calibrate, each without itself."""
+
+    spread: Spread
+    sizes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadFit:
+    """A spread, g as a linear function of the features that it was fitted to, and the sizes for the rows left out."""
+
+    scale: np.ndarray
+    ratio: np.ndarray
+    noise: LinearModel | None
+    low: np.ndarray
+    high: np.ndarray
+    sizes: np.ndarray
+    adaptive: bool
+
+    def sized(self, noise: tuple[np.ndarray, ...] | None) -> SizedRows:
+        """Return the spread, given the weights of g by similarities, and the sizes of the rows."""
+        intercept = np.zeros(len(self.scale)) if self.noise is None else self.noise.intercept
+        spread = Spread(self.scale, self.ratio, noise, intercept, self.low, self.high, self.adaptive)
+        return SizedRows(spread, self.sizes)
+
+    def padded(self, used: np.ndarray, width: int) -> SpreadFit:
+        """Return the same with g a function of more features, of which only some have a weight."""
+        if self.noise is None:
+            return self
+        W = np.zeros((width, self.noise.weights.shape[1]))
+        W[used] = self.noise.weights
+        return replace(self, noise=replace(self.noise, weights=W))
+
+
+def fit_spread(
+    errors: np.ndarray,
+    weights: np.ndarray,
+    F: np.ndarray | None = None,
+    open_variance: np.ndarray | None = None,
+    penalty: float = 1.0,
+) -> SpreadFit:
+    """Fit the size of errors of rows that were left out.
+
+    Parameters
+    ----------
+    errors : array of shape (n, outputs)
+    weights : array of shape (n,)
+    F : array of shape (n, features), optional
+        Of these rows.
+    open_variance : array of shape (n,), optional
+        q of each row without itself.
+    penalty : float
+        Of the fit; 1 / penalty is the ratio of signal to noise that it stands for.
+    """
+    outputs = errors.shape[1]
+    ratio = np.zeros(outputs)
+    sizes = np.repeat(_deviation(errors, weights)[None, :], len(errors), axis=0)
+    if open_variance is not None:
+        ratio = np.array([_best_ratio(column, weights, open_variance, penalty) for column in errors.T])
+        shape = np.sqrt(1.0 + ratio * open_variance[:, None])
+        sizes = shape * _deviation(errors / shape, weights)
+    low = high = np.zeros(outputs)
+    noise, scale = None, _deviation(errors if open_variance is None else errors / shape, weights)
+    found = None if F is None else _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F)
+    if found is not None:
+        noise, logs = found
+        low, high = logs.min(axis=0), logs.max(axis=0)
+        shape = sizes / scale * np.exp(logs)
+        scale = _deviation(errors / np.maximum(shape, 1e-300), weights)
+        sizes = shape * scale
+    return SpreadFit(scale, ratio, noise, low, high, sizes, _is_narrower(errors, sizes))
+
+
+def log_density(errors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return the logarithm of the normal density of errors with these standard deviations.
+
+    >>> log_density(np.array([0.0]), np.array([1.0])).round(4)
+    array([-0.9189])
+    """
+    sizes = np.maximum(sizes, 1e-300)
+    return np.asarray(-0.5 * (np.log(2 * np.pi) + (errors / sizes) ** 2) - np.log(sizes))
+
+
+def _deviation(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return np.asarray(np.sqrt(np.average(errors**2, axis=0, weights=weights)))
+
+
+def _best_ratio(errors: np.ndarray, weights: np.ndarray, open_variance: np.ndarray, penalty: float) -> float:
+    """Return the ratio of signal to noise under which the errors are most likely; zero if it is as good."""
+
+    def likelihood(ratio: float) -> float:
+        shape = np.sqrt(1.0 + ratio * open_variance)
+        return float(weights @ log_density(errors, shape * _deviation(errors / shape, weights)))
+
+    return max([0.0, *(RATIOS / penalty)], key=likelihood)
+
+
+def _fit_noise(errors: np.ndarray, weights: np.ndarray, F: np.ndarray) -> tuple[LinearModel, np.ndarray] | None:
+    """Fit g to errors in units of their standard deviation; also return g of each row without itself.
+
+    None if the likelihood of left-out rows is not clearly larger with it, or if the rows are too few.
+    """
+    if len(errors) < FEWEST_FOR_NOISE or not errors.any(axis=0).all():
+        return None
+    F = np.asarray(F, dtype=np.float64)
+    logs = np.log(np.maximum(np.abs(errors), SMALLEST_ERROR))
+    logs -= np.average(logs, axis=0, weights=weights)
+    ridge = Ridge(Moments.of(F, logs, weights))
+    try:
+        trial = ridge.best(ridge.left_out(F, logs, weights))
+    except ValueError:  # no penalty can be evaluated
+        return None
+    shape = np.exp(trial.scores)
+    with_noise = log_density(errors, shape * _deviation(errors / shape, weights))
+    gain = (with_noise - log_density(errors, np.ones(1))).sum(axis=1)
+    mean = np.average(gain, weights=weights)
+    if not mean > np.sqrt(weights**2 @ (gain - mean) ** 2) / weights.sum():
+        return None
+    return ridge.fit(trial.lam), trial.scores
+
+
+def _is_narrower(errors: np.ndarray, sizes: np.ndarray) -> bool:
+    """Tell whether intervals in proportion to the sizes are narrower on average than those of one width."""
+    if not (sizes > 0).all() or np.ptp(sizes, axis=0).max() == 0:
+        return False
+    ratios = []
+    for column, size in zip(np.abs(errors).T, sizes.T, strict=True):
+        for level in COMPARED_LEVELS:
+            plain = conformal_quantile(column, level)
+            if 0 < plain < np.inf:
+                ratios.append(conformal_quantile(column / size, level) * size.mean() / plain)
+    return bool(ratios) and float(np.mean(ratios)) < CLEARLY_NARROWER

@@ -1,0 +1,111 @@
+"""Bounds on similarities of sets by rows of bits: how many items two sets can have in common at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, loops, rows
+from similitude.similarity import Bounds, Candidates
+
+SIGNATURE_BITS = 256
+"""Bits that stand for the items of a set; frequent items have one of their own."""
+
+SETS_AT_ONCE = 256
+"""Sets of similar size that are compared with the others whose size allows it."""
+
+ROUNDING_ROOM = 1e-12
+"""Share by which bounds are raised: similarities are rounded in another way."""
+
+Items = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""The set that each item belongs to, a 64-bit key of each item, and the number of items of each set."""
+
+
+class SetBounds(Bounds):
+    """Bounds on a share of common items, of all items or of those of the larger set; see `loops.candidates`.
+
+    Sets differ at least by the bits that only one of them has (a bitmap filter), and by their sizes.
+    """
+
+    def __init__(self, A: Encoding, items: Callable[[Encoding], Items], bound: str) -> None:
+        self.items, self.bound = items, bound
+        keys, counts = np.unique(items(A)[1], return_counts=True)
+        ranks = np.empty(len(keys), np.int64)
+        ranks[np.argsort(-counts, kind="stable")] = np.arange(len(keys))
+        self.keys, self.bits = keys, ranks % SIGNATURE_BITS
+
+    def sketch(self, A: Encoding) -> Any:
+        """Return the bits as words, the sizes, and the numbers of items beyond the bits."""
+        owners, keys, sizes = self.items(A)
+        at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
+        known = self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), bool)
+        bits = np.where(
+            known, self.bits[at] if len(self.keys) else 0, (keys % np.uint64(SIGNATURE_BITS)).astype(np.int64)
+        )
+        signs = np.zeros((len(sizes), SIGNATURE_BITS), bool)
+        signs[owners, bits] = True
+        words = np.packbits(signs, axis=1, bitorder="little").view(np.uint64)
+        return words, sizes.astype(float), sizes - signs.sum(axis=1).astype(float)
+
+    def common(self, A: Any, B: Any) -> np.ndarray:
+        """Return the largest possible numbers of common items."""
+        common = np.empty((len(A[0]), len(B[0])))
+        loops.common_bits(common, *map(np.ascontiguousarray, (A[0], B[0])))
+        common += np.minimum(A[2][:, None], B[2])
+        return common
+
+    def upper(self, A: Any, B: Any) -> np.ndarray:
+        """Return the share that the largest possible number of common items is."""
+        common = self.common(A, B)
+        of_larger = self.bound == "share_of_larger"
+        total = np.maximum(A[1][:, None], B[1]) if of_larger else A[1][:, None] + B[1] - common
+        common[total == 0] = total[total == 0] = 1.0
+        return np.divide(common, total, out=common) * (1 + ROUNDING_ROOM)
+
+    def candidates(self, A: Any, B: Any, floors: np.ndarray) -> Candidates:
+        """Return pairs by sizes first, then by bits."""
+        by_size, columns = np.argsort(A[1], kind="stable"), np.argsort(B[1], kind="stable")
+        B = rows(B, columns)
+        found = []
+        for first in range(0, len(by_size), SETS_AT_ONCE):
+            some = by_size[first : first + SETS_AT_ONCE]
+            a, floor = A[1][some], max(float(floors[some].min()), 0.0) * (1 - ROUNDING_ROOM)
+            low, high = np.searchsorted(B[1], a[0] * floor), len(columns)
+            if floor > ROUNDING_ROOM:
+                high = int(np.searchsorted(B[1], a[-1] / floor, side="right"))
+            one, other = rows(A, some), rows(B, slice(int(low), high))
+            limits = np.ascontiguousarray(floors[some], np.float64)
+            i, j, upper = loops.candidates(one[0], one[1], one[2], other[0], other[1], other[2], limits, self.bound)
+            found.append((some[i], columns[low + j], upper * (1 + ROUNDING_ROOM)))
+        i, j, upper = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return i, j, upper
+
+
+def shared_counts(i: np.ndarray, j: np.ndarray, A: Items, B: Items) -> np.ndarray:
+    """Return how many items set i[p] of A and set j[p] of B have in common, for every pair."""
+    pairs, keys = zip(_items_of(i, *A), _items_of(j, *B), strict=True)
+    pair, key = np.concatenate(pairs), np.concatenate(keys)
+    order = np.lexsort((key, pair))
+    twice = (pair[order][1:] == pair[order][:-1]) & (key[order][1:] == key[order][:-1])
+    return np.bincount(pair[order][1:][twice], minlength=len(i))
+
+
+def _items_of(which: np.ndarray, owners: np.ndarray, keys: np.ndarray, sizes: np.ndarray) -> tuple[Any, Any]:
+    """Return, for the chosen sets one after the other, the position of the choice and the key of every item."""
+    starts, counts = np.cumsum(sizes) - sizes, sizes[which]
+    ends = np.cumsum(counts)
+    position = np.repeat(np.arange(len(which)), counts)
+    return position, keys[np.arange(len(position)) - np.repeat(ends - counts, counts) + starts[which][position]]
+
+
+def as_counted(owners: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return multisets as sets, sorted: the second occurrence of a key below 2^42 is another item than the first."""
+    order = np.lexsort((keys, owners))
+    keys, owners = keys[order].astype(np.uint64), owners[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
+    starts = np.flatnonzero(new)
+    occurrence = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return owners, (keys << np.uint64(22)) | occurrence.astype(np.uint64)

@@ -1,0 +1,18 @@
+"""Clusters: k-means, k-medoids, normalized cuts, hierarchies and dense regions by any similarity, and how many."""
+
+from similitude.learners.clusters.density import SimilarityDensityClusters
+from similitude.learners.clusters.kernel_kmeans import KernelKMeans
+from similitude.learners.clusters.kmedoids import SimilarityKMedoids
+from similitude.learners.clusters.linkage import SimilarityLinkage
+from similitude.learners.clusters.number import ClusterNumber, choose_clusters
+from similitude.learners.clusters.spectral import SpectralClusters
+
+__all__ = [
+    "ClusterNumber",
+    "KernelKMeans",
+    "SimilarityDensityClusters",
+    "SimilarityKMedoids",
+    "SimilarityLinkage",
+    "SpectralClusters",
+    "choose_clusters",
+]

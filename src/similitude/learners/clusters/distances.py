@@ -1,0 +1,129 @@
+"""How far objects are from each other by a similarity."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import FLOATS, Encoding, as_numpy, loops
+from similitude.compute.engines import Engine, format_bytes
+from similitude.learners.neighbors import SquaredLengths
+from similitude.scikit import refuse_known
+from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, Similarity, as_similarity, finite_diagonal, kernel_distance
+from similitude.support import PairError, check_choice, check_integer
+
+DISTANCES = ("auto", "kernel", "similarity", "values")
+"""How distances follow from the values of a similarity."""
+
+CLUSTER_LANDMARKS = 500
+"""Default number of landmarks if the matrix of all pairs does not fit."""
+
+
+class Distances:
+    r"""Distances by a similarity, from any objects to some that are fixed.
+
+    ``"kernel"``: :math:`\sqrt{K(x, x) + K(z, z) - 2 K(x, z)}`. ``"similarity"``: c - K(x, z), where c is the largest
+    K(z, z). ``"values"``: K(x, z) itself. ``"auto"``: the first if K is proven to be a kernel, else the second.
+    """
+
+    def __init__(self, rule: str, k: Similarity, fixed: Encoding) -> None:
+        self.rule = rule if rule != "auto" else "kernel" if k.proven else "similarity"
+        self.lengths = SquaredLengths(k, fixed) if self.rule == "kernel" else None
+        self.largest = 1.0
+        if self.rule == "similarity" and UNIT_DIAGONAL not in k.claims:
+            self.largest = float(as_numpy(finite_diagonal(k, fixed)).max())
+
+    def to_some(self, which: np.ndarray) -> Distances:
+        """Return the distances to some of the fixed objects."""
+        made = copy.copy(self)
+        if self.lengths is not None:
+            made.lengths = copy.copy(self.lengths)
+            made.lengths.values = self.lengths.values[which]
+        return made
+
+    def of_block(self, values: Any, own: np.ndarray | None, same: bool = False) -> np.ndarray:
+        """Return the distances for a block of similarities, in place if possible.
+
+        `own` is K(x, x) of the rows, which is needed for ``"kernel"`` only; `same` if the rows are the fixed objects.
+        """
+        K = as_numpy(values)
+        if K.dtype not in FLOATS or not K.flags.writeable or not K.flags.c_contiguous:
+            K = np.array(K, dtype=K.dtype if K.dtype in FLOATS else np.float64, order="C")
+        if self.lengths is not None:
+            distances: np.ndarray = kernel_distance(K, own, self.lengths.values, same)
+            return distances
+        if self.rule == "similarity":
+            return np.subtract(self.largest, K, out=K)
+        if K.min() < 0:
+            i, j = (int(place) for place in np.unravel_index(K.argmin(), K.shape))
+            raise PairError(i, j, f"the distance is {K[i, j]:.6g} < 0: use distance='similarity' for a similarity")
+        return K
+
+    def ranks(self, values: Any) -> np.ndarray:
+        """Return values that increase with the distance of an object from the fixed ones, without K(x, x)."""
+        K = as_numpy(values)
+        if self.lengths is not None:
+            return as_numpy(self.lengths.ranked(K, slice(None)))
+        return -K if self.rule == "similarity" else K
+
+    def own(self) -> np.ndarray | None:
+        """Return K(z, z) of the fixed objects, where it is needed."""
+        return None if self.lengths is None else self.lengths.values
+
+
+def all_distances(rule: str, k: Similarity, A: Encoding, engine: Engine) -> tuple[Distances, np.ndarray]:
+    """Return the distances between all objects; entry (i, j) is that from object i to object j."""
+    distances = Distances(rule, k, A)
+    return distances, distances.of_block(k.blocks(A, engine=engine).whole(), distances.own(), same=True)
+
+
+def symmetric(k: Similarity, D: np.ndarray) -> np.ndarray:
+    """Return a matrix of distances with the mean of d(x, z) and d(z, x) for both, which may be the given one."""
+    return D if SYMMETRIC in k.claims else (D + D.T) / 2
+
+
+def transposed(D: np.ndarray) -> np.ndarray:
+    """Return the transposed matrix with the entries of each row next to each other."""
+    out = np.empty(D.shape[::-1], D.dtype)
+    loops.mirror(out, D)
+    return out
+
+
+def check_rule(estimator: Any) -> None:
+    """Validate how distances follow from the similarity of an estimator, before it is called."""
+    check_choice("distance", estimator.distance, DISTANCES)
+    given = estimator.similarity
+    if estimator.distance == "kernel" and not (isinstance(given, str) and given in ("auto", "precomputed")):
+        refuse_known(as_similarity(given))
+
+
+def check_number(name: str, value: Any, n: int, otherwise: str = "") -> None:
+    """Validate a number of clusters or landmarks among n objects."""
+    if check_integer(name, value, otherwise=otherwise) > n:
+        raise ValueError(f"{name} = {value} is more than there are objects (n_samples = {n})")
+
+
+def check_distinct(values: np.ndarray, n_clusters: Any) -> None:
+    """Refuse a matrix in which all pairs of different objects have the same value."""
+    n = len(values)
+    if n_clusters == 1 or n < 3:
+        return
+    first = values[0, 1]
+    if all((row[:i] == first).all() and (row[i + 1 :] == first).all() for i, row in enumerate(values)):
+        raise ValueError(
+            f"all pairs of the {n:,} objects have the same similarity, so that no clusters can be told apart: "
+            f"use another similarity or other parameters of it"
+        )
+
+
+def landmarks_or_all(n_landmarks: int | None, n: int, engine: Engine) -> tuple[int | None, str]:
+    """Return the number of landmarks, None for all objects, and why."""
+    if n_landmarks is not None:
+        return n_landmarks, f"landmarks: n_landmarks is {n_landmarks:,}"
+    size, budget = 8 * n * n, engine.budget
+    figures = f"the matrix of {n:,} objects takes {format_bytes(size)}, the budget is {format_bytes(budget)}"
+    if size <= budget:
+        return None, f"all objects: {figures}"
+    return max(1, min(CLUSTER_LANDMARKS, n, budget // (16 * n))), f"landmarks: {figures}"

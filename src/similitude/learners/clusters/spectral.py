@@ -1,0 +1,249 @@
+"""SpectralClusters: normalized cuts of a nonnegative similarity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, qr
+from scipy.sparse.linalg import lobpcg
+from sklearn.base import ClusterMixin
+from sklearn.cluster import KMeans
+
+from similitude.compute import Encoding, as_numpy, check_fits, check_objects, itemsize, rows
+from similitude.compute.engines import Engine
+from similitude.learners.clusters.distances import check_distinct, check_number, landmarks_or_all
+from similitude.learners.kernel_learner import KernelLearner
+from similitude.scikit import all_or_nothing, tensors_for_tensors
+from similitude.similarity import Similarity
+from similitude.support import PairError, check_integer, generator
+
+SMALL_MATRIX = 500
+"""Up to this number of objects, all eigenvectors are computed at once."""
+
+EXTRA_VECTORS = 4
+"""Further eigenvectors of the iteration, so that the last one that is asked for converges as quickly as the others."""
+
+TOLERANCE = 1e-8
+"""The largest residual of an eigenvector of norm 1, where the largest eigenvalue is 1."""
+
+SMALLEST_EIGENVALUE = 1e-8
+"""An eigenvalue of the normalized similarity below this is zero."""
+
+
+class SpectralClusters(ClusterMixin, KernelLearner):
+    r"""Normalized cuts: clusters of any shape, by a similarity that is nowhere negative.
+
+    Objects are the nodes of a graph whose edges have the weights W = K(x, z). Cutting it into parts that are balanced
+    and little connected is relaxed to eigenvectors: those of the k largest eigenvalues of
+    :math:`D^{-1/2} W D^{-1/2}`, D the row sums of W, divided by the roots of D, are coordinates of the objects, in
+    which k-means finds the clusters (Shi and Malik, 2000; Ng, Jordan and Weiss, 2001). A new object gets coordinates as
+    the mean of those of all objects, weighted by its similarities (Nyström; Bengio et al., 2004), which for the
+    training objects are their own. If K is not symmetric, W is the mean of K(x, z) and K(z, x).
+
+    The similarity must be local: nearly zero between clusters. For vectors under a Gaussian kernel that means a width
+    like the distance of neighbors. K(x, x) counts in D, as an edge of an object to itself; it is cut by no part, and
+    makes it costlier to cut off single objects.
+
+    If W exceeds the memory budget, it is approximated from similarities to landmarks,
+    :math:`W \approx C M^+ C^\top`, C the similarities to the landmarks and M those among them (Fowlkes, Belongie, Chung
+    and Malik, 2004); ``solver_`` says so.
+
+    Parameters
+    ----------
+    similarity : Similarity, str or callable
+        Need not be a kernel.
+    n_clusters : int
+    n_init : int
+        Number of runs of k-means.
+    n_landmarks : int, optional
+        Number of landmarks, drawn by chance. Default: all objects if W fits into the memory budget of the engine, else
+        500.
+    random_state : int, optional
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    labels_ : array of int
+    embedding_ : array of shape (n, n_clusters)
+        The coordinates.
+    eigenvalues_ : array
+        The largest eigenvalues; as many are close to 1 as there are parts that are nearly unconnected.
+    solver_ : str
+        Whether all objects or landmarks were used, and why.
+    support_, support_objects_, dual_coef_
+        The objects whose similarities give the coordinates of a new one.
+    similarity_
+        The similarity with data-dependent parameters resolved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude.kernels import Gaussian
+    >>> from similitude.learners import SpectralClusters
+    >>> angles = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angles), np.sin(angles)])
+    >>> model = SpectralClusters(Gaussian(0.3), n_clusters=2).fit(np.concatenate([ring, 4 * ring]))
+    >>> len(set(model.labels_[:40])), len(set(model.labels_[40:])), len(set(model.labels_))
+    (1, 1, 2)
+    >>> model.predict([[1.1, 0.0], [0.0, 3.9]]) == model.labels_[[0, 40]]
+    array([ True,  True])
+    """
+
+    def __init__(
+        self,
+        similarity: Any = "auto",
+        *,
+        n_clusters: int = 8,
+        n_init: int = 10,
+        n_landmarks: int | None = None,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.similarity = similarity
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+        self.engine = engine
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None) -> SpectralClusters:
+        """Find clusters of objects.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : ignored
+        """
+        X = self._checked(X, reset=True)
+        n = check_objects(X)
+        self._check_params(n)
+        m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine)
+        check_fits(n, m or n, itemsize(X), self._engine)
+        k, X, A = self._start(X, self.random_state)
+        rng = generator(self.random_state)
+        which = np.arange(n) if m is None else np.sort(rng.choice(n, m, replace=False))
+        C = self._similarities(k, A, None if m is None else rows(A, which))
+        if m is None:
+            vectors, self.eigenvalues_, coefficients = self._of_all(C, rng)
+        else:
+            vectors, self.eigenvalues_, coefficients = self._of_landmarks(C, which)
+        whole = np.zeros((n, self.n_clusters + 1))
+        whole[which] = coefficients
+        self._keep(X, A, whole)
+        self._cluster(vectors, rng)
+        return self
+
+    def _check_params(self, n: int) -> None:
+        """Validate parameters before the first call of the similarity."""
+        check_number("n_clusters", self.n_clusters, n)
+        check_integer("n_init", self.n_init)
+        if self.n_landmarks is not None:
+            check_number("n_landmarks", self.n_landmarks, n)
+            if self.n_landmarks < self.n_clusters:
+                raise ValueError(f"n_clusters = {self.n_clusters} is more than n_landmarks = {self.n_landmarks}")
+
+    def _similarities(self, k: Similarity, A: Encoding, landmarks: Encoding | None) -> np.ndarray:
+        """Return the similarities to all objects or to landmarks in float64; a negative one is refused."""
+        C = as_numpy(k.blocks(A, landmarks, self._engine).whole()).astype(np.float64)
+        if C.min() < -1e-12 * abs(C).max():
+            i, j = (int(place) for place in np.unravel_index(C.argmin(), C.shape))
+            raise PairError(
+                i,
+                j,
+                f"the similarity is {C[i, j]:.6g} < 0, and a cut needs weights >= 0: use a similarity that is nowhere "
+                f"negative, KernelKMeans or SimilarityKMedoids",
+            )
+        return np.maximum(C, 0.0, out=C)
+
+    def _of_all(self, W: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return coordinates, eigenvalues, and coefficients of the coordinates and of the row sums."""
+        W = (W + W.T) / 2
+        check_distinct(W, self.n_clusters)
+        roots = np.sqrt(self._degrees(W.sum(axis=1)))
+        W /= roots[:, None]
+        W /= roots
+        values, vectors = leading_eigenvectors(W, self.n_clusters, rng)
+        self._check_rank(values)
+        vectors *= np.sqrt((roots**2).sum()) / roots[:, None]
+        return vectors, values, np.column_stack([vectors / values, np.ones(len(roots))])
+
+    def _of_landmarks(self, C: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the same for the approximation by landmarks."""
+        M, m = (C[which] + C[which].T) / 2, len(which)
+        check_distinct(M, self.n_clusters)
+        inverse = _pseudo_inverse(M)
+        towards = inverse @ C.sum(axis=0)
+        roots = np.sqrt(self._degrees(C @ towards))
+        R = qr(C / roots[:, None], mode="r", overwrite_a=True)[0][:m]
+        small = R @ inverse @ R.T
+        values, inner = eigh((small + small.T) / 2, subset_by_index=(m - self.n_clusters, m - 1))
+        values, inner = values[::-1], inner[:, ::-1]
+        self._check_rank(values)
+        scaled = inverse @ (R.T @ inner) / values * np.sqrt((roots**2).sum())
+        return self._coordinates(C @ np.column_stack([scaled, towards])), values, np.column_stack([scaled, towards])
+
+    def _degrees(self, sums: np.ndarray) -> np.ndarray:
+        """Return row sums, with 1 for objects without any similarity, which are noted."""
+        alone = sums <= 1e-12 * sums.max()
+        if alone.all():
+            raise ValueError("all similarities are zero, so that no clusters can be told apart")
+        if alone.any():
+            some = f"{int(alone.sum()):,} objects, the first at {int(alone.argmax())}"
+            self.notes_.append(f"{some}, have no similarity to any other: their coordinates are zero")
+        return np.where(alone, 1.0, sums)
+
+    def _check_rank(self, values: np.ndarray) -> None:
+        enough = int((values > SMALLEST_EIGENVALUE).sum())
+        if enough < self.n_clusters:
+            raise ValueError(
+                f"n_clusters = {self.n_clusters}, but only {enough} eigenvalues of the normalized similarity are "
+                f"positive: ask for fewer clusters"
+            )
+
+    def _cluster(self, vectors: np.ndarray, rng: np.random.Generator) -> None:
+        means = KMeans(self.n_clusters, n_init=self.n_init, random_state=int(rng.integers(2**31))).fit(vectors)
+        self.embedding_, self._centers = vectors, means.cluster_centers_
+        self.labels_ = self._nearest(vectors)
+
+    def _coordinates(self, sums: np.ndarray) -> np.ndarray:
+        """Return coordinates from weighted sums of similarities, whose last column is the sum of similarities."""
+        degrees = sums[:, -1:]
+        alone = degrees <= 1e-12 * abs(degrees).max()
+        return np.where(alone, 0.0, sums[:, :-1] / np.where(alone, 1.0, degrees))
+
+    def _nearest(self, vectors: np.ndarray) -> np.ndarray:
+        return ((vectors[:, None] - self._centers) ** 2).sum(axis=2).argmin(axis=1)
+
+    @tensors_for_tensors
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the cluster of every object."""
+        k, A = self._ask(X)
+        return self._nearest(self._coordinates(self._sums(k, A)))
+
+
+def leading_eigenvectors(S: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest eigenvalues of a symmetric matrix, the largest first, and their eigenvectors.
+
+    Of a large matrix they are found by blocks (LOBPCG), which do not miss eigenvalues that occur several times, as
+    those of unconnected parts do.
+    """
+    n, wanted = len(S), k + EXTRA_VECTORS
+    if n > max(SMALL_MATRIX, 5 * wanted):
+        start = rng.standard_normal((n, wanted))
+        values, vectors, residuals = lobpcg(
+            S, start, tol=TOLERANCE, maxiter=200, largest=True, retResidualNormsHistory=True
+        )
+        if np.max(np.asarray(residuals[-1])[:k]) <= 10 * TOLERANCE:
+            return values[:k], vectors[:, :k]
+    values, vectors = eigh(S, subset_by_index=(n - k, n - 1))
+    return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
+
+
+def _pseudo_inverse(M: np.ndarray) -> np.ndarray:
+    """Return the pseudo-inverse of a symmetric matrix, which may have negative eigenvalues."""
+    values, vectors = np.linalg.eigh(M)
+    large = abs(values) > 1e-10 * abs(values).max()
+    inverse: np.ndarray = (vectors[:, large] / values[large]) @ vectors[:, large].T
+    return inverse

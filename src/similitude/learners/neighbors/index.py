@@ -1,0 +1,288 @@
+"""SimilarityIndex: the most similar objects, close pairs and duplicates, for any similarity."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.utils.validation import check_is_fitted
+
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, itemsize, rows
+from similitude.compute.engines import Engine
+from similitude.learners.neighbors.bounded import BoundedSearch, Searched
+from similitude.learners.neighbors.graph import NeighborGraph
+from similitude.learners.neighbors.tiles import NearestColumns, leave_out_itself
+from similitude.scikit import SimilarityEstimator, all_or_nothing
+from similitude.similarity import SYMMETRIC, Similarity, is_counted
+from similitude.support import check_choice, check_integer, check_number, generator
+
+SMALL_INDEX = 2000
+"""Number of objects up to which a search is exact without further ado."""
+
+TRIAL_OBJECTS = 50
+"""Number of objects that are searched for to see how many pairs the bounds leave."""
+
+TRIAL_NEIGHBORS = 10
+"""Number of neighbors in that search."""
+
+FEW_PAIRS = 0.02
+"""Share of pairs up to which evaluating all that the bounds leave is worth an exact result."""
+
+SHORT_LIST = 0.015
+"""Share of the objects, those with the largest bounds, that an approximate search evaluates."""
+
+
+class SimilarityIndex(SimilarityEstimator):
+    """Search among objects by any similarity: the most similar ones, close pairs and duplicates.
+
+    A similarity may have bounds (see `similitude.Similarity.bounds`), as `Edit`, `Jaccard`, `DTW` and kernels of the
+    distance of long vectors have. A search then evaluates only pairs whose bound says that they may matter, and is
+    exact; if the bounds say too little, it evaluates the most promising 1.5 % and is approximate. Without bounds all
+    pairs are evaluated; for a function of your own and more than 2,000 objects, a graph of near neighbors is built
+    instead, and a search goes from neighbor to neighbor.
+
+    Parameters
+    ----------
+    similarity : Similarity, str or callable
+        Need be neither a kernel nor symmetric; the query comes first. ``"precomputed"`` is not supported: use
+        ``Precomputed(M)`` on indices.
+    method : {"auto", "exact", "approximate"}
+        How `nearest` searches. ``"auto"``: exact if there are at most 2,000 objects, or if the similarity is one of the
+        library and no bounds are known, or if the bounds leave at most 2 % of the pairs in a trial with 50 objects.
+    random_state : int, Generator or None
+        Seed of the trial and of the graph.
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    support_objects_, n_samples_fit_
+        The indexed objects and their number.
+    similarity_ : Similarity
+        With data-dependent parameters resolved.
+    exact_ : bool
+        Whether `nearest` is exact. `pairs` and `duplicates` always are.
+    method_ : {"all pairs", "bounds", "short list", "graph"}
+        How `nearest` searches: all pairs are evaluated; those that bounds leave; of these the most promising ones; or
+        those met in a graph of neighbors.
+    reason_ : str
+        Why this way.
+    n_evaluated_ : int
+        Number of pairs whose similarity was computed so far: by `fit`, and by all searches since.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Edit
+    >>> from similitude.learners import SimilarityIndex
+    >>> index = SimilarityIndex(Edit()).fit(["kernel", "kernels", "colonel", "sieve"])
+    >>> indices, values = index.nearest(["kernell", "steve"], 1)
+    >>> indices.ravel(), values.ravel().round(2)
+    (array([0, 3]), array([0.86, 0.8 ]))
+    >>> index.duplicates(0.8)
+    [array([0, 1])]
+    """
+
+    _graph: NeighborGraph | None
+
+    def __init__(
+        self, similarity: Any = "auto", *, method: str = "auto", random_state: Any = None, engine: Engine | None = None
+    ) -> None:
+        self.similarity = similarity
+        self.method = method
+        self.random_state = random_state
+        self.engine = engine
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None) -> SimilarityIndex:
+        """Index objects.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : ignored
+        """
+        check_choice("method", self.method, ("auto", "exact", "approximate"))
+        if self._precomputed:
+            raise ValueError("similarity='precomputed' has no objects to index: use Precomputed(M) on indices")
+        X = self._checked(X, reset=True)
+        n = check_objects(X)
+        k, X, A = self._start(X, self.random_state)
+        self.support_objects_, self.n_samples_fit_, self.n_evaluated_ = X, n, 0
+        self._support, self._graph = A, None
+        self.__dict__.pop("_search", None)
+        self._choose(k, A, n)
+        return self
+
+    @property
+    def _bounded(self) -> BoundedSearch | None:
+        """The objects with their bounds, if there are any; not saved."""
+        if "_search" not in self.__dict__:
+            k, A = self.similarity_, self._support
+            bounds = k.bounds(A)
+            self._search = None if bounds is None else BoundedSearch(k, A, bounds, self._engine)
+        return self._search
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without what follows from the others."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_search"}
+
+    def _choose(self, k: Similarity, A: Encoding, n: int) -> None:
+        """Set how to search, and why."""
+        if self._bounded is not None:
+            self._choose_by_trial(self._bounded, A, n)
+            return
+        asymmetric = SYMMETRIC not in k.claims
+        graph = is_counted(k) and n > SMALL_INDEX if self.method == "auto" else self.method == "approximate" and n > 2
+        if graph and not asymmetric:
+            self._graph = built = NeighborGraph(k, A, generator(self.random_state))
+            self.n_evaluated_ += built.n_evaluated
+            share = built.n_evaluated / (n * (n - 1) / 2)
+            reason = f"a graph of neighbors, built from {share:.2%} of all pairs: the similarity has no bounds"
+            self._set("graph", False, reason)
+        elif graph:
+            self._set("all pairs", True, "all pairs: no bounds, and a graph of neighbors needs the claim SYMMETRIC")
+        else:
+            self._set("all pairs", True, "all pairs: the similarity has no bounds")
+
+    def _choose_by_trial(self, search: BoundedSearch, A: Encoding, n: int) -> None:
+        """Choose between all pairs that bounds leave and a short list."""
+        if self.method == "exact" or (self.method == "auto" and n <= SMALL_INDEX):
+            self._set("bounds", True, "bounds: only pairs that may matter are evaluated")
+            return
+        drawn = np.sort(generator(self.random_state).permutation(n)[:TRIAL_OBJECTS])
+        trial, wanted = rows(A, drawn), min(TRIAL_NEIGHBORS, n - 1)
+        exact = search.nearest(trial, wanted, drawn)
+        share = exact.n_evaluated / (len(drawn) * n)
+        self.n_evaluated_ += exact.n_evaluated
+        left = f"bounds leave {share:.2%} of the pairs in a trial with {len(drawn)} objects"
+        if self.method == "auto" and share <= FEW_PAIRS:
+            self._set("bounds", True, left)
+            return
+        short = search.nearest(trial, wanted, drawn, self._short_list(wanted))
+        self.n_evaluated_ += short.n_evaluated
+        recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(exact.which, short.which, strict=True)]))
+        found = f"{recall:.1%} of the {wanted} nearest"
+        self._set("short list", False, f"{left}; the {SHORT_LIST:.1%} with the largest bounds hold {found}")
+
+    def _short_list(self, wanted: int) -> int:
+        return max(wanted, int(SHORT_LIST * self.n_samples_fit_))
+
+    def _set(self, method: str, exact: bool, reason: str) -> None:
+        self.method_, self.exact_, self.reason_ = method, exact, reason
+
+    def nearest(self, Q: Any = None, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
+        """Return the most similar objects of each query, most similar first, ties by index.
+
+        Parameters
+        ----------
+        Q : sequence of objects, optional
+            Default: the indexed objects, each without itself.
+        k : int
+            The number of objects to return for each query.
+
+        Returns
+        -------
+        indices : array of shape (n, k)
+        values : array of shape (n, k)
+            s(query, object).
+        """
+        check_is_fitted(self)
+        n = self.n_samples_fit_
+        k = check_integer("k", k)
+        if k > n - (Q is None):
+            besides = " besides the object itself" if Q is None else ""
+            raise ValueError(f"k = {k} is more than there are objects{besides} (n_samples = {n}): ask for fewer")
+        similarity: Similarity = self.similarity_
+        A = self._support if Q is None else self._ask(Q)[1]
+        found = self._nearest(similarity, A, k, np.arange(n) if Q is None else None)
+        self.n_evaluated_ += found.n_evaluated
+        return found.which, found.values
+
+    def _nearest(self, k: Similarity, A: Encoding, wanted: int, own: np.ndarray | None) -> Searched:
+        if self._graph is not None:
+            if own is not None and wanted <= self._graph.size:
+                return self._graph.own(wanted)
+            return self._graph.nearest(k, A, self._support, wanted, own)
+        if self._bounded is not None:
+            return self._bounded.nearest(A, wanted, own, None if self.exact_ else self._short_list(wanted))
+        nearest = NearestColumns(count(A), wanted)
+        blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
+        with closing(blocks.tiles()) as tiles:
+            for tile, values in tiles:
+                far = -as_numpy(values).astype(np.float64)
+                if own is not None:
+                    leave_out_itself(far, tile)
+                nearest.look_at(tile, far)
+        return Searched(-nearest.far, nearest.which, count(A) * (self.n_samples_fit_ - (own is not None)))
+
+    def pairs(self, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return all pairs of indexed objects with a similarity of at least a threshold, by i and j.
+
+        The similarity must claim to be symmetric; ``k.symmetrized()`` is.
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        i, j : array of int
+            Positions of both objects, i < j.
+        values : array
+            Their similarities.
+        """
+        check_is_fitted(self)
+        threshold = check_number("threshold", threshold)
+        k: Similarity = self.similarity_
+        if SYMMETRIC not in k.claims:
+            raise ValueError(
+                f"{k!r} does not claim to be symmetric, so a pair may have two similarities: use k.symmetrized(), or "
+                f"state what you know by FromPairs(f, claims=['SYMMETRIC'])"
+            )
+        found = []
+        for i, j, values, evaluated in self._close_pairs(k, threshold):
+            self.n_evaluated_ += evaluated
+            found.append((i, j, values))
+        i, j, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.lexsort((j, i))
+        return i[order], j[order], values[order]
+
+    def _close_pairs(self, k: Similarity, threshold: float) -> Any:
+        """Yield the pairs of each tile and the number of pairs that were evaluated."""
+        if self._bounded is not None:
+            yield from self._bounded.pairs(threshold)
+            return
+        A = self._support
+        with closing(Blocks(k, A, None, True, self._engine, itemsize(A)).tiles()) as tiles:
+            for (down, right), given in tiles:
+                values = as_numpy(given)
+                i, j = np.nonzero(values >= threshold)
+                later = j + right.start > i + down.start
+                i, j = i[later], j[later]
+                both = np.arange(down.start, down.stop)[:, None] < np.arange(right.start, right.stop)
+                yield i + down.start, j + right.start, values[i, j].astype(np.float64), int(both.sum())
+
+    def duplicates(self, threshold: float) -> list[np.ndarray]:
+        """Return groups of at least two objects that are linked by similarities of at least a threshold.
+
+        Two objects are in one group if a chain of such pairs leads from one to the other (single linkage).
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        groups : list of arrays of int
+            Positions of the objects, in order; groups are ordered by their first object.
+        """
+        i, j, _ = self.pairs(threshold)
+        n = self.n_samples_fit_
+        links = coo_array((np.ones(len(i), bool), (i, j)), shape=(n, n))
+        labels = connected_components(links, directed=False)[1]
+        order = np.argsort(labels, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
+        return sorted((group for group in groups if len(group) > 1), key=lambda group: int(group[0]))

@@ -1,0 +1,156 @@
+"""The leading eigenpairs of a large symmetric matrix, from its products with blocks of vectors."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import eigh, qr
+from sklearn.exceptions import ConvergenceWarning
+
+DENSE = 2000
+"""Number of rows up to which the whole matrix is decomposed by LAPACK."""
+
+FEW = 8
+"""LAPACK also decomposes larger matrices, if more than one in so many of their eigenpairs are wanted."""
+
+MAX_ROUNDS, MAX_BLOCKS = 30, 8
+"""Rounds, each of which ends with an exact product, and blocks of vectors that a round adds to its basis."""
+
+LATER_GAIN = 1e-4
+"""Factor by which a round after the first one reduces the residual at most: its rough products allow no more."""
+
+RELATIVE_ROUNDING = 8.0
+"""Rough products are trusted up to this multiple of their precision."""
+
+
+class SymmetricMatrix(Protocol):
+    """A symmetric matrix that is known by its products with blocks of vectors, of shape (n, columns)."""
+
+    n: int
+    rough_precision: float  # the machine epsilon of rough products
+
+    def exact(self, V: np.ndarray) -> np.ndarray:
+        """Return the product in float64."""
+
+    def rough(self, V: np.ndarray) -> np.ndarray:
+        """Return the product, perhaps in single precision."""
+
+    def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
+        """Return a block of vectors not far from the leading eigenvectors."""
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenvalues from the largest on, and their eigenvectors as columns."""
+
+    values: np.ndarray
+    vectors: np.ndarray
+    residual: float  # the largest |M v - value v|, as a share of the largest absolute eigenvalue
+    smallest: float  # the smallest eigenvalue, or a Ritz value, which is not below it
+
+
+def is_dense(n: int, k: int) -> bool:
+    """Tell whether the k leading eigenpairs of n rows are found by LAPACK."""
+    return n <= DENSE or FEW * k > n
+
+
+def dense_eigenpairs(M: np.ndarray, k: int, every: bool) -> Eigenpairs:
+    """Return the k leading eigenpairs of a matrix in float64, which is overwritten.
+
+    Only with `every` are all eigenpairs computed, and the smallest eigenvalue is known.
+    """
+    n = len(M)
+    values, vectors = eigh(M, overwrite_a=True, subset_by_index=None if every else [n - k, n - 1], check_finite=False)
+    return Eigenpairs(values[: -k - 1 : -1], vectors[:, : -k - 1 : -1], 0.0, float(values[0]))
+
+
+def leading_eigenpairs(M: SymmetricMatrix, k: int, tol: float, rng: np.random.Generator) -> Eigenpairs:
+    """Return the k leading eigenpairs, to residuals of at most `tol` times the largest eigenvalue.
+
+    A block of a few more vectors than k is expanded by its residuals (a block Krylov space), with rough products. Of
+    the best vectors in it, the exact product gives eigenpairs with exact residuals, from which the next round goes on:
+    rough products of small corrections are as good as exact ones (Carson and Higham, "Accelerating the solution of
+    linear systems by iterative refinement in three precisions", 2018, for linear systems).
+    """
+    width = min(M.n, k + max(10, k // 3))
+    V = _orthonormal(M.start(width, rng))
+    Y, aim, smallest = M.rough(V), max(0.8 * tol, RELATIVE_ROUNDING * M.rough_precision), np.inf
+    for _ in range(MAX_ROUNDS):
+        V, Y, lowest = _expanded(M, V, Y, k, aim)
+        best = _orthonormal(V[:, :k])
+        products = M.exact(best)
+        values, turned = _ritz(best.T @ products, k)
+        V[:, :k], Y[:, :k] = best @ turned, products @ turned
+        smallest, scale = min(smallest, lowest), max(float(np.abs(values).max()), 1e-300)
+        residual = float(_norms(Y[:, :k] - V[:, :k] * values).max()) / scale
+        if residual <= tol:
+            break
+        aim = max(0.8 * tol, LATER_GAIN * residual)
+    else:
+        warnings.warn(
+            f"after {MAX_ROUNDS} rounds a residual of eigenvectors is {residual:.2g}, not {tol:.2g}",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return Eigenpairs(values, V[:, :k], residual, smallest)
+
+
+def _expanded(
+    M: SymmetricMatrix, V: np.ndarray, Y: np.ndarray, k: int, aim: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the leading Ritz vectors of a Krylov space that begins with V, their products, the smallest Ritz value.
+
+    Y is the product of V, and its first k columns count as exact. The space grows by residuals above the aim, until
+    none of the first k is left.
+    """
+    width, basis, products, H = V.shape[1], V, Y, V.T @ Y
+    H[:k, k:] = Y[:, :k].T @ V[:, k:]
+    H[k:, :k] = H[:k, k:].T
+    for block in range(MAX_BLOCKS + 1):
+        values, turned = _ritz(H, len(H))
+        V, Y = basis @ turned[:, :width], products @ turned[:, :width]
+        R = Y - V * values[:width]
+        norms = _norms(R) / max(float(np.abs(values).max()), 1e-300)
+        active = np.flatnonzero(norms > 0.3 * aim)[: M.n - len(H)]
+        if norms[:k].max() <= aim or not len(active) or block == MAX_BLOCKS:
+            break
+        Z = _beyond(basis, R[:, active])
+        products_of_Z = M.rough(Z)
+        mixed = np.vstack([products[:, :k].T @ Z, basis[:, k:].T @ products_of_Z])
+        H = np.block([[H, mixed], [mixed.T, Z.T @ products_of_Z]])
+        basis, products = np.hstack([basis, Z]), np.hstack([products, products_of_Z])
+    return V, Y, float(values[-1])
+
+
+def _ritz(H: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k largest eigenvalues of a small matrix and their eigenvectors."""
+    values, vectors = np.linalg.eigh((H + H.T) / 2)
+    return values[: -k - 1 : -1], vectors[:, : -k - 1 : -1]
+
+
+def _beyond(basis: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return orthonormal vectors, orthogonal to a basis, that span R together with it."""
+    for _ in range(2):  # twice is enough
+        R = _orthonormal(R - basis @ (basis.T @ R))
+    return R
+
+
+def _orthonormal(V: np.ndarray) -> np.ndarray:
+    lengths = _norms(V)
+    Q: np.ndarray = qr(V / np.where(lengths > 0, lengths, 1.0), mode="economic", overwrite_a=True, check_finite=False)[
+        0
+    ]
+    return Q
+
+
+def _norms(V: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.einsum("ij,ij->j", V, V))
+
+
+def flipped(vectors: np.ndarray) -> np.ndarray:
+    """Return eigenvectors with the signs of scikit-learn: the largest entry of each is positive."""
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.where(largest < 0, -1.0, 1.0)
