@@ -25,9 +25,11 @@ from similitude import (
     choose_kernel,
     combine,
     cost_curve,
+    drift_test,
     error_at_margin,
     learn_kernel,
     margin,
+    two_sample_test,
 )
 from similitude.datasets import Paper, atoms, figure_3_1, lower_bound
 from similitude.kernels import (
@@ -351,6 +353,8 @@ def results():
     yield model.explain(X[:2])
     yield from (model.representation_, model.guarantee_, model.landmark_curve_)
     yield Gaussian().proof()
+    yield two_sample_test("auto", X[:30], X[30:], n_permutations=19)
+    yield drift_test(Spectrum(2), WORDS[:20], WORDS[20:], n_permutations=39, batches=list("ab") * 10)
 
 
 def everything():

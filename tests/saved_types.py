@@ -17,8 +17,8 @@ from similitude.similarity.parameters import Parametric
 
 REGISTRY = Path(similitude.__file__).parent / "persistence" / "registry.py"
 ROOMS = """
-    data estimators goodness kernel_learning kernels landmarks learners linear maps selection similarity support
-    validity
+    data estimators goodness hypotheses kernel_learning kernels landmarks learners linear maps selection similarity
+    support validity
 """.split()  # noqa: SIM905
 HELD = """
     data.Atoms data.FewObjects data.LowerBound data.Paper estimators.BlendInfluence estimators.Cascade
@@ -49,6 +49,7 @@ LEFT_OUT = {
     "MultinomialLogistic",
     "Representer",
     "SimilarityEstimator",
+    "TestedObjects",
     "VectorSimilarity",
 }
 """Classes that live only during a fit, and base classes."""

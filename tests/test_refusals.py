@@ -31,9 +31,12 @@ from similitude import (
     choose_kernel,
     combine,
     datasets,
+    drift_test,
     error_at_margin,
+    independence_test,
     margin,
     repair,
+    two_sample_test,
     use_engine,
 )
 from similitude.engines import DaskEngine, LocalEngine, TorchEngine
@@ -1070,6 +1073,57 @@ ENGINES = [
             ({"memory": "much"}, ValueError, "memory size .*got 'much'"),
             ({"memory": 0}, ValueError, "memory size .*got 0"),
             ({"checkpoint": 3}, ValueError, "checkpoint must be the path"),
+        ],
+    ),
+    *calls(
+        "two_sample_test",
+        lambda asked, change: two_sample_test(
+            **{"kernel": asked, "X": LETTERS[:6], "Z": LETTERS[6:], **change},
+        ),
+        [
+            ({"X": ["a"]}, ValueError, "X holds one object: a sample of at least two is needed"),
+            ({"Z": []}, ValueError, "Z holds no objects"),
+            (
+                {"X": ["a", "b"], "Z": ["c", "d", "e"]},
+                ValueError,
+                "too small for the level 0.05: there are only 10 ways",
+            ),
+            ({"Z": X}, TypeError, "X holds strings and Z holds vectors"),
+            ({"kernel": "gaussian", "X": X, "Z": X[:, :2]}, ValueError, "X has 3 columns and Z has 2"),
+            ({"X": pd.DataFrame(X), "Z": X}, TypeError, "X is a data frame and the other is not"),
+            ({"kernel": "gaussian", "X": X, "Z": np.full((9, 3), np.nan)}, ValueError, "Z: Input X contains NaN"),
+            ({"kernel": "precomputed"}, ValueError, r"use Precomputed\(M\) as the kernel"),
+            ({"kernel": []}, ValueError, "kernel is an empty list"),
+            ({"n_permutations": 18}, ValueError, "n_permutations=18 cannot reject .* at least 19 permutations"),
+            ({"n_permutations": 0}, ValueError, "n_permutations must be an integer >= 1"),
+            ({"level": 1.0}, ValueError, "level must be"),
+            ({"n_landmarks": 13}, ValueError, "n_landmarks must be an integer from 1 to 12 or 'auto' or None, got 13"),
+            ({"n_landmarks": "many"}, ValueError, "n_landmarks must be"),
+            ({"engine": "local"}, *ENGINE),
+        ],
+    ),
+    *calls(
+        "independence_test",
+        lambda asked, change: independence_test(
+            **{"kernel": asked, "X": LETTERS, "other": asked, "Z": LETTERS, **change}
+        ),
+        [
+            ({"Z": LETTERS[:5]}, ValueError, "X holds 12 objects and Z holds 5: pairs are needed"),
+            ({"X": LETTERS[:3], "Z": LETTERS[:3]}, ValueError, "3 pairs are too few"),
+            ({"other": "precomputed"}, ValueError, r"use Precomputed\(M\)"),
+            ({"n_permutations": 9, "level": 0.05}, ValueError, "at least 19 permutations"),
+        ],
+    ),
+    *calls(
+        "drift_test",
+        lambda asked, change: drift_test(**{"kernel": asked, "reference": LETTERS, "new": LETTERS, **change}),
+        [
+            ({"batches": 1}, ValueError, "batches must be an integer from 2 to 12, got 1"),
+            ({"batches": "week"}, TypeError, "batches must be a number or a sequence of labels"),
+            ({"batches": ["a"]}, ValueError, "batches holds 1 labels for 12 new objects"),
+            ({"batches": ["a"] * 11 + ["b"]}, ValueError, "batch 'b' holds one object"),
+            ({"batches": 3, "n_permutations": 78}, ValueError, "in one of 4 batches: at least 79 permutations"),
+            ({"new": X}, TypeError, "reference holds strings and new holds vectors"),
         ],
     ),
     *calls(

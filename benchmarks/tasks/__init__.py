@@ -7,6 +7,7 @@ from benchmarks.tasks import (
     fits,
     gaussian,
     graphs,
+    hypotheses,
     laplace,
     learners,
     machine,
@@ -82,6 +83,7 @@ ALL: tuple[Task, ...] = (
     graphs.GRAPHLETS,
     graphs.ACCURACY,
     objects.TASK,
+    hypotheses.TWO_SAMPLES,
     verdict.TASK,
     startup.TASK,
 )

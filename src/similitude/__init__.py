@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         cost_curve,
     )
     from similitude.goodness import alignment, assess, error_at_margin, margin
+    from similitude.hypotheses import drift_test, independence_test, two_sample_test
     from similitude.kernel_learning import learn_kernel
     from similitude.persistence import load, save
     from similitude.relevance import attribution, importance
@@ -41,14 +42,17 @@ _ROOMS = {
     "choose_kernel": "selection",
     "combine": "selection",
     "cost_curve": "estimators",
+    "drift_test": "hypotheses",
     "error_at_margin": "goodness",
     "importance": "relevance",
+    "independence_test": "hypotheses",
     "learn_kernel": "kernel_learning",
     "load": "persistence",
     "margin": "goodness",
     "repair": "validity",
     "save": "persistence",
     "show_versions": "compute",
+    "two_sample_test": "hypotheses",
     "use_engine": "compute.engines",
     "write_report": "report",
 }
@@ -70,14 +74,17 @@ __all__ = [
     "choose_kernel",
     "combine",
     "cost_curve",
+    "drift_test",
     "error_at_margin",
     "importance",
+    "independence_test",
     "learn_kernel",
     "load",
     "margin",
     "repair",
     "save",
     "show_versions",
+    "two_sample_test",
     "use_engine",
     "write_report",
 ]

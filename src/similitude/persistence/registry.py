@@ -41,6 +41,7 @@ goodness.permutation: PermutationTest
 goodness.sample_sizes: Size
 goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
+hypotheses: DriftResult KernelFinding TellingObject TestResult
 kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round
 kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gapped Gaussian GlobalAlignment Gower
     Graphlet HistogramIntersection Intersection Jaccard Laplace Linear LocalAlignment MSM Matern MeanOf Mismatch

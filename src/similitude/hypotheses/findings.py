@@ -1,0 +1,176 @@
+"""Results of tests: the p-value, what each kernel says, and the objects that tell the samples apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from similitude.support import Result, brief, number_of, printable
+
+PRINTED_OBJECTS = 3
+"""Number of telling objects of each sample that are printed."""
+
+PRINTED_KERNELS = 5
+"""Number of kernels that are printed."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFinding(Result):
+    """What one kernel says.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel, or both kernels of a test of independence, with data-dependent parameters resolved.
+    statistic : float
+        The estimate of the squared maximum mean discrepancy (MMD), or of the Hilbert-Schmidt independence criterion.
+    p_value : float
+        Of this kernel alone: the smallest of several is no p-value.
+    """
+
+    kernel: str
+    statistic: float
+    p_value: float
+
+    def __str__(self) -> str:
+        return f"{self.kernel}: {self.statistic:.4g}, alone p = {self.p_value:.4g}"
+
+
+@dataclass(frozen=True, eq=False)
+class TellingObject(Result):
+    """An object around which the samples differ.
+
+    Attributes
+    ----------
+    sample : str
+        The argument that holds the object.
+    position : int
+        Its position there.
+    object : object
+    witness : float
+        By how many standard errors the object is more similar to its own sample than to the other one, compared with
+        the average object: the witness function of the MMD, without the similarity of the object to itself.
+    p_value : float
+        The share of permutations in which the largest witness of all objects is at least as large. If the samples have
+        the same distribution, objects with at most 0.05 are named with probability at most 0.05. If they differ, the
+        p-values of objects in regions where they do not differ are approximate.
+    """
+
+    sample: str
+    position: int
+    object: Any
+    witness: float
+    p_value: float
+
+    def __str__(self) -> str:
+        shown = printable(brief(self.object))
+        return f"{self.sample}[{self.position}] {shown}: {self.witness:.3g} standard errors, p = {self.p_value:.4g}"
+
+
+@dataclass(frozen=True, eq=False)
+class TestResult(Result):
+    """The result of a test of a hypothesis.
+
+    Attributes
+    ----------
+    hypothesis : str
+        What is tested, such as "both samples have the same distribution".
+    statistic : float
+        With one kernel its estimate, with several a combination of the standardized ones.
+    p_value : float
+        (1 + b) / (1 + B), where b of B permutations give at least this statistic. If the hypothesis holds, it is at
+        most a with probability at most a, for every a and whatever the similarity.
+    level : float
+        The hypothesis is rejected if the p-value is at most this.
+    sizes : tuple of int
+        The numbers of objects.
+    n_permutations : int
+        B.
+    kernels : tuple of KernelFinding
+    telling : tuple of TellingObject
+        The objects that tell the samples apart, most telling first; none for a test of independence.
+    n_landmarks : int or None
+        The number of landmarks that objects are compared with; None if all pairs are.
+    notes : tuple of str
+        What was decided, and what to keep in mind.
+    """
+
+    __test__ = False  # for pytest, which takes it for a test
+
+    hypothesis: str
+    statistic: float
+    p_value: float
+    level: float
+    sizes: tuple[int, ...]
+    n_permutations: int
+    kernels: tuple[KernelFinding, ...]
+    telling: tuple[TellingObject, ...]
+    n_landmarks: int | None
+    notes: tuple[str, ...]
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the hypothesis is rejected at the level."""
+        return self.p_value <= self.level
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(statistic={self.statistic:.4g}, p_value={self.p_value:.4g})"
+
+    def __str__(self) -> str:
+        verdict = "rejected" if self.rejected else "not rejected"
+        sizes = " and ".join(f"{n:,}" for n in self.sizes)
+        how = "all pairs" if self.n_landmarks is None else number_of(self.n_landmarks, "landmark")
+        lines = [
+            f"{self.hypothesis}: {verdict} at the level {self.level:g}, p = {self.p_value:.4g}",
+            f"{sizes} objects, {how}, {number_of(self.n_permutations, 'permutation')}, statistic {self.statistic:.4g}",
+            *self._kernel_lines(),
+            *self._more_lines(),
+            *[f"Note: {note}" for note in self.notes],
+        ]
+        return "\n".join(lines)
+
+    def _kernel_lines(self) -> list[str]:
+        """Return lines on the kernels with the smallest p-values."""
+        order = sorted(self.kernels, key=lambda one: one.p_value)
+        more = [f"  … and {len(order) - PRINTED_KERNELS} others"] if len(order) > PRINTED_KERNELS else []
+        return [*[f"  {one}" for one in order[:PRINTED_KERNELS]], *more]
+
+    def _more_lines(self) -> list[str]:
+        """Return the lines on the objects that tell the samples apart."""
+        by_sample = {
+            one.sample: [other for other in self.telling if other.sample == one.sample] for one in self.telling
+        }
+        shown = [f"  {one}" for objects in by_sample.values() for one in objects[:PRINTED_OBJECTS]]
+        return ["Most telling objects:", *shown] if shown else []
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriftResult(TestResult):
+    """The result of a test for drift: whether new objects differ from the reference, and in which batches.
+
+    The p-value is the smallest of `p_values`, `statistic` is that of the same batch, and so are `kernels` and
+    `telling`.
+
+    Attributes
+    ----------
+    batches : tuple
+        The batches: their numbers from 0, or the labels that were given.
+    p_values : tuple of float
+        Of each batch, corrected for their number by Holm's method: whichever batches have drifted, a batch that has not
+        is named with probability at most `level`.
+    """
+
+    batches: tuple[Any, ...]
+    p_values: tuple[float, ...]
+
+    @property
+    def drifted(self) -> tuple[Any, ...]:
+        """The batches that differ from the reference at the level."""
+        pairs = zip(self.batches, self.p_values, strict=True)
+        return tuple(batch for batch, p in pairs if p <= self.level)
+
+    def _more_lines(self) -> list[str]:
+        if len(self.batches) == 1:
+            return super()._more_lines()
+        named = ", ".join(printable(brief(batch)) for batch in self.drifted) or "none"
+        return [f"Batches that differ, of {len(self.batches)}: {named}", *super()._more_lines()]

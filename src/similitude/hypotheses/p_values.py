@@ -1,0 +1,87 @@
+"""P-values of permutation tests: of one kernel, of several kernels together, and of several tests at once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from similitude.support import check_integer, check_share
+
+TIE_WITHIN = 1e-9
+"""Standardized statistics within this of the observed one count as ties, because rounding may part them."""
+
+SHRINKAGE = 0.02
+"""What is added to the diagonal of the correlations of kernels, besides the number of kernels per permutation."""
+
+
+def check_permutations(n_permutations: int, level: float, tests: int = 1) -> None:
+    """Validate the number of permutations: with too few, no p-value can reach the level."""
+    check_integer("n_permutations", n_permutations)
+    check_share("level", level)
+    needed = math.ceil(tests / level - 1e-9) - 1
+    if n_permutations < needed:
+        among = "" if tests == 1 else f" in one of {tests} batches"
+        raise ValueError(
+            f"n_permutations={n_permutations} cannot reject at the level {level:g}{among}: "
+            f"at least {needed} permutations are needed"
+        )
+
+
+def standardized(statistics: np.ndarray) -> np.ndarray:
+    """Return rows of statistics with mean 0 and variance 1; a constant row is 0.
+
+    The first column is the observed statistic, the others are those of permutations. All columns are treated alike, so
+    that the rank of the first among them keeps its distribution.
+    """
+    centered = statistics - statistics.mean(axis=-1, keepdims=True)
+    spread = centered.std(axis=-1, keepdims=True)
+    spread = np.where(spread <= 1e-13 * np.abs(statistics).max(axis=-1, keepdims=True), np.inf, spread)
+    return np.asarray(centered / spread)
+
+
+def share_reached(statistics: np.ndarray) -> float:
+    """Return the share of statistics that reach the first one; ties count.
+
+    >>> share_reached(np.array([2.0, 1.0, 2.0, 0.0]))
+    0.5
+    """
+    return float((statistics >= statistics[0] - TIE_WITHIN).mean())
+
+
+def of_several(statistics: np.ndarray) -> tuple[float, float, list[float]]:
+    """Return the statistic of several kernels together, its p-value, and those of each kernel alone."""
+    z = standardized(statistics)
+    together = combined(z)
+    return float(together[0]), share_reached(together), [share_reached(row) for row in z]
+
+
+def combined(z: np.ndarray) -> np.ndarray:
+    """Return one statistic for each column of standardized statistics of several kernels.
+
+    It is the sum of two statistics, each standardized: z_1 + … + z_k, which is large if many kernels see a difference,
+    and z' C^(-1) z, where C are the correlations of the kernels over all columns, which is large as well if a few
+    kernels see what is unusual given the others (Chatterjee and Bhattacharya 2025).
+
+    >>> combined(np.array([[1.4, -0.7, -0.7], [1.4, -0.6, -0.8]])).round(2)
+    array([ 2.82, -1.46, -1.36])
+    """
+    number, columns = z.shape
+    if number == 1:
+        return np.asarray(z[0])
+    C = z @ z.T / columns + (SHRINKAGE + number / columns) * np.eye(number)
+    squared_lengths = np.einsum("ij,ij->j", z, np.linalg.solve(C, z))
+    return standardized(squared_lengths) + standardized(z.sum(axis=0))
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Return p-values corrected for their number (Holm 1979).
+
+    >>> holm([0.01, 0.5, 0.02])
+    [0.03, 0.5, 0.04]
+    """
+    order = np.argsort(p_values, kind="stable")
+    corrected = np.array(p_values)[order] * np.arange(len(order), 0, -1)
+    found = np.empty(len(order))
+    found[order] = np.minimum(np.maximum.accumulate(corrected), 1.0)
+    return [float(one) for one in found]

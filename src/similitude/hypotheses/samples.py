@@ -1,0 +1,198 @@
+"""The objects of a test: validated, pooled in random order, and the kernels that are fixed on the pool."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import as_numpy, check_fits, check_objects, is_sparse, is_table, join_all, take
+from similitude.compute.engines import Engine
+from similitude.kernels import Spectrum, family_of, kind_of_objects
+from similitude.scikit import SimilarityEstimator
+from similitude.similarity import Auto, Similarity, as_similarity
+from similitude.support import check_integer, error_prefix, pairs_at
+
+RELATIVE_WIDTHS = (1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
+"""Widths of the automatic kernels of vectors and tables, as multiples of the median distance in the pool."""
+
+COUNTED_LENGTHS = (1, 2, 3)
+"""Lengths of the substrings whose counts are compared by the automatic kernels of strings."""
+
+ALL_PAIRS_LIMIT = 3000
+"""Most objects of which all pairs are compared by default; more are compared with landmarks."""
+
+DEFAULT_LANDMARKS = 200
+"""Number of landmarks by default."""
+
+INTERCHANGEABLE = ("vectors", "table", "records", "series")
+"""Kinds that the objects of one sample may be taken for and those of the other not, by chance."""
+
+
+class TestedObjects(SimilarityEstimator):
+    """Validation of kernels, engine and objects as in estimators."""
+
+    __test__ = False  # for pytest
+
+    def __init__(self, kernel: Any, *, engine: Engine | None = None) -> None:
+        self.given = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
+        self.kernel = self.given[0] if self.given else kernel
+        self.engine = engine
+
+    @property
+    def checked_engine(self) -> Engine:
+        """The engine that was given, or the current one."""
+        return self._engine
+
+    def check(self) -> None:
+        """Validate the engine and the kernels."""
+        _ = self._engine
+        if not self.given:
+            raise ValueError("kernel is an empty list: give a kernel, several, or 'auto'")
+        for one in self.given:
+            if isinstance(one, str) and one == "precomputed":
+                raise ValueError(
+                    "kernel='precomputed' cannot tell which rows belong together: use Precomputed(M) as the kernel, "
+                    "and positions in M as objects"
+                )
+            as_similarity(one).check_params()
+
+    def read(self, objects: Any, name: str) -> Any:
+        """Return validated objects; for kernels of vectors, numbers become vectors of one number."""
+        check_objects(objects, name)
+        if self._is_automatic or self._kind() == "vectors":
+            objects = _column_of_numbers(objects)
+        with error_prefix(name):
+            return self._checked(objects, reset=True)
+
+    def resolved(self, pool: Any, seed: int) -> list[Similarity]:
+        """Return the kernels with what depends on data fixed on all objects; ``auto`` is several."""
+        found: list[Similarity] = []
+        for one in self.given:
+            k = as_similarity(one)
+            found += _automatic(pool, k.kind, seed) if isinstance(k, Auto) else [k.resolve(pool, seed)]
+        return found
+
+
+def _column_of_numbers(objects: Any) -> Any:
+    """Return a one-dimensional sequence of numbers as vectors of one number, and anything else as it is."""
+    if is_table(objects) or is_sparse(objects) or len(getattr(objects, "shape", (0,))) != 1:
+        return objects
+    first = objects.iloc[0] if hasattr(objects, "iloc") else objects[0]
+    return np.asarray(objects, dtype=np.float64)[:, None] if isinstance(first, (Real, np.number)) else objects
+
+
+def _automatic(pool: Any, kind: str | None, seed: int) -> list[Similarity]:
+    """Return the kernels for a kind of objects: several widths, or all proven kernels of the kind.
+
+    The kernels of strings are normalized, so that counts of letters, pairs and triples join them: they see lengths.
+    """
+    kind = kind or kind_of_objects(pool)
+    members = family_of(kind, pool)
+    if kind == "strings":
+        members = (*members, *[Spectrum(p, counts=True) for p in COUNTED_LENGTHS])
+    if kind not in ("vectors", "table"):
+        return [k.resolve(pool, seed) for k in members if k.proven]
+    names = [name for name in members[0].unresolved() if name.endswith("sigma")]
+    k = members[0].resolve(pool, seed)
+    return [_scaled(k, names, width) for width in RELATIVE_WIDTHS]
+
+
+def _scaled(k: Similarity, names: list[str], factor: float) -> Similarity:
+    """Return a kernel with some of its parameters multiplied."""
+    found = copy.deepcopy(k)
+    params = found.get_params()
+    return found.set_params(**{name: factor * params[name] for name in names})
+
+
+def check_alike(X: Any, Z: Any, x: str, z: str) -> None:
+    """Refuse samples of different kinds of objects, or of vectors of different lengths."""
+    if is_table(X) != is_table(Z):
+        raise TypeError(f"{x if is_table(X) else z} is a data frame and the other is not: give two of one type")
+    if is_table(X) and list(X.columns) != list(Z.columns):
+        raise ValueError(f"{x} has the columns {list(X.columns)} and {z} has {list(Z.columns)}")
+    kinds = [kind_of_objects(one) for one in (X, Z)]
+    if kinds[0] != kinds[1] and not set(kinds) <= set(INTERCHANGEABLE):
+        raise TypeError(f"{x} holds {kinds[0]} and {z} holds {kinds[1]}: objects of one kind are needed")
+    columns = [one.shape[1] if len(getattr(one, "shape", ())) == 2 else 0 for one in (X, Z)]
+    if columns[0] != columns[1]:
+        raise ValueError(f"{x} has {columns[0]} columns and {z} has {columns[1]}: as many are needed")
+
+
+@dataclass(frozen=True)
+class PooledObjects:
+    """Several samples one after the other, and the kernels, which were fixed without looking at who is in which.
+
+    The pool is shuffled before kernels are resolved and landmarks are drawn: rules that look at the first objects, or
+    draw some, see all samples alike; ``order`` and ``places`` lead from it to positions and back. Positions count the
+    objects of the first sample, then those of the second, and so on.
+    """
+
+    objects: Any
+    order: np.ndarray
+    places: np.ndarray
+    kernels: list[Similarity]
+    engine: Engine
+
+    @classmethod
+    def of(cls, tested: TestedObjects, samples: Sequence[Any], rng: np.random.Generator) -> PooledObjects:
+        """PooledObjects samples, and fix the kernels."""
+        objects = join_all(samples) if len(samples) > 1 else samples[0]
+        order = rng.permutation(check_objects(objects))
+        shuffled = take(objects, order)
+        kernels = tested.resolved(shuffled, int(rng.integers(2**31)))
+        return cls(shuffled, order, np.argsort(order), kernels, tested.checked_engine)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def gram(self, k: Similarity) -> np.ndarray:
+        """Return K(x_i, x_j) of all objects, in the order of their positions."""
+        check_fits(len(self), len(self), 8 * (len(self.kernels) + 2), self.engine)
+        with pairs_at(self.order, self.order):
+            K = as_numpy(k.blocks(k.encode_checked(self.objects), engine=self.engine).whole())
+        return np.asarray(K[np.ix_(self.places, self.places)], dtype=np.float64)
+
+    def landmarks(self, number: int) -> Any:
+        """Return objects drawn uniformly."""
+        return take(self.objects, np.arange(number))
+
+    def chunk(self, positions: np.ndarray) -> Any:
+        """Return the objects at some positions."""
+        return take(self.objects, self.places[positions])
+
+
+def landmark_number(n_landmarks: Any, n: int) -> int | None:
+    """Return the number of landmarks for n objects; None: all pairs are compared."""
+    if n_landmarks is None:
+        return None
+    if isinstance(n_landmarks, str) and n_landmarks == "auto":
+        return None if n <= ALL_PAIRS_LIMIT else DEFAULT_LANDMARKS
+    return check_integer("n_landmarks", n_landmarks, 1, n, otherwise="'auto' or None")
+
+
+def centered(K: np.ndarray) -> np.ndarray:
+    """Return (K + K') / 2 without its diagonal, U-centered: rows sum to zero (Székely and Rizzo 2014).
+
+    Sums over pairs of different objects of the result are unbiased estimates of MMD and HSIC. Values that rounding
+    alone leaves of a constant similarity are zero.
+
+    >>> centered(np.arange(16.0).reshape(4, 4)).sum(axis=0).round(12) + 0.0
+    array([0., 0., 0., 0.])
+    """
+    n = len(K)
+    A = (K + K.T) / 2
+    np.fill_diagonal(A, 0.0)
+    largest = float(np.abs(A).max())
+    means = A.sum(axis=1) / (n - 2)
+    A -= means[:, None]
+    A -= means
+    A += means.sum() / (n - 1)
+    np.fill_diagonal(A, 0.0)
+    if np.abs(A).max() <= 1e-13 * n * largest:
+        A[...] = 0.0
+    return A
