@@ -225,7 +225,7 @@ def test_duplicates_on_the_command_line(tmp_path, capsys):
     from similitude.cli import main
 
     (tmp_path / "some.fasta").write_text(">a\nACGT\n>b\nACGA\n>c\nTTTTTT\n")
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["duplicates", str(tmp_path / "some.fasta"), "--similarity", "edit", "--threshold", "0.7"])
     assert capsys.readouterr().out.splitlines()[:3] == [
         "1 group of duplicates with 2 of 3 rows",
