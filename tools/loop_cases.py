@@ -19,7 +19,7 @@ import numpy as np
 
 from similitude.compute.loops import Patterns, reference
 from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
-from similitude.compute.loops.named_functions import SHAPES, SUMS, VALUES
+from similitude.compute.loops.named_functions import BOUNDS, SHAPES, SUMS, VALUES
 from similitude.kernels.graphs.graphlet_types import graphlet_types
 
 TYPES = {"float32": "f", "float64": "d", "int32": "i", "int64": "l", "uint32": "u", "uint64": "w", "bool": "l"}
@@ -142,6 +142,7 @@ def objects(rng: np.random.Generator) -> Iterator[Case]:
     yield "window_bags", [text, begins, *patterns], list(bags[:4]), 0.0
     spaced = np.where(text == 3, np.uint32(ord(" ")), text)
     yield "term_bags", [spaced, begins, 2, 2, 3], list(reference.term_bags(spaced, begins, 2, 2, 3)), 0.0
+    yield "term_keys", [spaced, begins], [reference.term_keys(spaced, begins)], 0.0
     given = [*bags, *bags, *patterns]
     yield "shared_features", given, list(reference.shared_features(bags, bags, patterns)[:2]), 0.0
     few = np.minimum(text, 4).astype(np.uint32)
@@ -153,6 +154,9 @@ def objects(rng: np.random.Generator) -> Iterator[Case]:
         expected = after("levenshtein", [out, queries, a, letters, begins, bool(same)], 0)
         more = [by_length(begins), int(letters.max()) + 1, same]
         yield "levenshtein", [out, queries, a, letters, begins, *more], expected, 0.0
+    i, j = rng.integers(0, len(long) - 1, 40), rng.integers(0, len(begins) - 1, 40)
+    pairs = [np.zeros(40), letters, long, letters, begins, i, j]
+    yield "levenshtein_pairs", [*pairs, int(letters.max()) + 1], after("levenshtein_pairs", pairs, 0), 0.0
     many = rng.permutation(8000).astype(np.int32)  # more kinds of letters than a table of them may have
     texts, out = starts([1500, 2500, 0, 4000]), np.zeros((4, 4))
     expected = after("levenshtein", [out, many, texts, many, texts, True], 0)
@@ -197,6 +201,13 @@ def series_and_sets(rng: np.random.Generator) -> Iterator[Case]:
                 for half in (False, True):
                     expected = after("dtw", [out, B, b, B, b, window, half], 0)
                     yield "dtw", [out, B, b, B, b, order, radius, fraction, half], expected, 1e-5
+            i, j = rng.integers(0, 20, 60), rng.integers(21, 26, 60)
+            pairs, limits = [np.zeros(60, dtype), B, b, B, b, i, j], np.full(60, 5.0, dtype)
+            expected = after("dtw_pairs", [*pairs, limits, 2], 0)
+            yield "dtw_pairs", [*pairs, limits, 2, -1.0], expected, 1e-5
+            low = rng.normal(size=(7, 9)).astype(dtype)
+            given = [np.zeros((5, 7), dtype), rng.normal(size=(5, 9)).astype(dtype), low, low + dtype(0.5)]
+            yield "outside_ranges", given, after("outside_ranges", given, 0), 1e-5
             for half in (False, True):
                 yield from elastic_distances(out, B, b, half)
             shapes, mix = (
@@ -223,6 +234,10 @@ def series_and_sets(rng: np.random.Generator) -> Iterator[Case]:
             out, common = np.zeros((n, m)), after("common_bits", [np.zeros((n, m)), A, B], 0)[0]
             yield "shared_bits", [out, A, B, a, b, code], after("shared_bits", [out, A, B, a, b, value], 0), 1e-14
             yield "of_shared", [common, a, b, code], after("of_shared", [common, a, b, value], 0), 1e-14
+        spare = [np.full(rows, 2.0) for rows in (n, m)]
+        for code, bound in enumerate(BOUNDS):
+            given = [A, a, spare[0], B, b, spare[1], np.full(n, 0.3)]
+            yield "candidates", [*given, code], after("candidates", [*given, bound]), 1e-14
         pairs = []
         for rows in (n, m):
             table = rng.random((rows, 4))

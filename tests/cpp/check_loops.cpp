@@ -4,6 +4,7 @@
 //
 // With several threads, all of them run all cases at the same time, on the same inputs. Used under the thread sanitizer,
 // and for processors that are emulated. SIMD_NAMESPACE is the instruction set.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -176,6 +177,11 @@ template <class T> static Arrays run_numbers(const std::string &loop, Arrays a) 
     } else if (loop == "dtw")
         f.dtw(out<T>(a[0]), series<T>(a, 1), series<T>(a, 3), a[5].as<std::int64_t>(),
               {a[6].whole(), a[7].number()}, a[8].whole() != 0);
+    else if (loop == "dtw_pairs")
+        f.dtw_pairs(a[0].as<T>(), series<T>(a, 1), series<T>(a, 3), a[5].as<std::int64_t>(), a[6].as<std::int64_t>(),
+                    a[7].as<T>(), a[5].size(), {a[8].whole(), a[9].number()});
+    else if (loop == "outside_ranges")
+        f.outside_ranges(out<T>(a[0]), in<T>(a[1]), in<T>(a[2]), in<T>(a[3]));
     else if (loop == "global_alignment")
         f.global_alignment(out<double>(a[0]), series<T>(a, 1), series<T>(a, 3), a[5].as<std::int64_t>(),
                            a[6].number(), a[7].whole() != 0);
@@ -201,9 +207,10 @@ template <class T> static Arrays run_numbers(const std::string &loop, Arrays a) 
                           a[4].whole() != 0, updated.data());
         return {a[2], array('l', std::vector<std::int64_t>(updated.begin(), updated.end()))};
     } else if (loop == "swap_medoids") {
-        f.swap_medoids(in<T>(a[0]), a[1].as<std::int64_t>(), a[1].size(), static_cast<std::size_t>(a[2].whole()),
-                       static_cast<std::size_t>(a[3].whole()), static_cast<std::size_t>(a[4].whole()));
-        return {a[1]};
+        const auto size = [&](std::size_t at) { return static_cast<std::size_t>(a[at].whole()); };
+        const std::size_t failed =
+            f.swap_medoids(in<T>(a[0]), a[1].as<std::int64_t>(), a[1].size(), size(2), size(3), size(4));
+        return {a[1], array('l', std::vector<std::int64_t>{static_cast<std::int64_t>(failed)})};
     } else if (loop == "add_rows") {
         f.add_rows(in<T>(a[0]), a[1].as<std::int64_t>(), a[2].as<double>(), a[1].size(),
                    a[3].as<double>());
@@ -226,6 +233,32 @@ static Arrays run_others(const std::string &loop, Arrays a) {
         return {array('l', terms.starts), array('i', terms.columns), array('l', terms.counts), array('w', terms.keys),
                 array('u', terms.names)};
     }
+    if (loop == "term_keys") {
+        const Strings texts = strings(a, 0);
+        std::vector<std::uint64_t> keys;
+        for (std::size_t i = 0; i < texts.count; ++i)
+            keys.push_back(key_of(texts.begin(i), texts.begin(i) + texts.length(i)));
+        return {array('w', keys)};
+    }
+    if (loop == "candidates") {
+        const SignedSets A{in<std::uint64_t>(a[0]), a[1].as<double>(), a[2].as<double>()};
+        const SignedSets B{in<std::uint64_t>(a[3]), a[4].as<double>(), a[5].as<double>()};
+        const std::size_t pairs = a[1].size() * a[4].size();
+        std::vector<double> common(pairs), bounds;
+        std::vector<Candidate> found(pairs);
+        found.resize(table.candidates(A, B, a[6].as<double>(), static_cast<SetBound>(a[7].whole()), common.data(),
+                                      found.data()));
+        std::sort(found.begin(), found.end(), [](const Candidate &one, const Candidate &other) {
+            return std::pair(one.i, one.j) < std::pair(other.i, other.j);
+        });
+        std::vector<std::int64_t> i, j;
+        for (const Candidate &one : found) {
+            i.push_back(one.i);
+            j.push_back(one.j);
+            bounds.push_back(one.bound);
+        }
+        return {array('l', i), array('l', j), array('d', bounds)};
+    }
     if (loop == "neighbor_bags")
         return bagged(bag_neighbors(strings(a, 0), static_cast<std::size_t>(a[2].whole()),
                                     static_cast<std::size_t>(a[3].whole()), static_cast<std::size_t>(a[4].whole())));
@@ -237,6 +270,10 @@ static Arrays run_others(const std::string &loop, Arrays a) {
     if (loop == "levenshtein")
         table.levenshtein(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
                           a[5].as<std::int64_t>(), static_cast<std::size_t>(a[6].whole()), a[7].whole() != 0);
+    else if (loop == "levenshtein_pairs")
+        table.levenshtein_pairs(a[0].as<double>(), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
+                                a[5].as<std::int64_t>(), a[6].as<std::int64_t>(), a[5].size(),
+                                static_cast<std::size_t>(a[7].whole()));
     else if (loop == "subsequences")
         table.subsequences(out<double>(a[0]), series<std::int32_t>(a, 1), series<std::int32_t>(a, 3),
                            a[5].as<std::int64_t>(), static_cast<std::size_t>(a[6].whole()), a[7].number(),
