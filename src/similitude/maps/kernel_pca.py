@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import Encoding, as_numpy, check_fits, check_objects, is_sparse, itemsize, take
-from similitude.compute.engines import Engine
+from similitude.compute.engines import Engine, one_scipy_thread
 from similitude.maps.eigenpairs import Eigenpairs, dense_eigenpairs, flipped, is_dense, leading_eigenpairs
 from similitude.maps.gram_products import CenteredGram, StoredMatrix, centered_gram
 from similitude.scikit import (
@@ -133,7 +133,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
             refuse_known(as_similarity(self.kernel))
         given = X
         k, X, A = self._start(X, self.random_state)
-        with self._engine.linear_algebra(f"kernel PCA of {check_objects(X):,} objects"):
+        with self._engine.linear_algebra(f"kernel PCA of {check_objects(X):,} objects"), one_scipy_thread:
             found = self._eigenpairs(k, X, A)
         self._set_components(found, k, X, A)
         if self.fit_inverse_transform:
