@@ -16,6 +16,9 @@ from similitude.estimators.uncertainty import SizedRows
 from similitude.linear import LinearModel, Trial, fit_numbers, probabilities, scale_and_shift
 from similitude.support import number_of
 
+JUDGED_PARTS = 5
+"""Parts of the rows that judge a model, if one model scored all of them: each is shifted by what suits the others."""
+
 
 class BinaryColumns(ClassifierMixin, LandmarkEstimator):
     """Least squares on columns of -1 and +1, with one similarity, one set of landmarks and one penalty for all.
@@ -48,15 +51,19 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
         sized: SizedRows | None = None,
     ) -> None:
         """Keep the scale and the shift of each column that rows left out ask for."""
-        found = [scale_and_shift(trial.scores[:, j], (Y[:, j] > 0) * 1, weights) for j in range(Y.shape[1])]
-        self.temperature_ = np.array([scale for scale, _ in found])
-        self.shift_ = np.array([shift[0] for _, shift in found])
+        self.temperature_, self.shift_ = scales_and_shifts(trial.scores, Y > 0, weights)
         self.intercept_ = self.intercept_ + self.shift_
 
     def _judge(self, judged: Judged) -> None:
         """Keep the loss of rows under models of others, and that of the best constant."""
         weights, Y = judged.weights, judged.Y > 0
-        losses = self._losses_of(judged.trial.scores + self.shift_, Y)
+        scores = judged.trial.scores.copy()
+        parts = np.arange(len(Y)) % JUDGED_PARTS if judged.folds is None else judged.folds
+        for part in np.unique(parts):  # each is shifted as the others ask for, so that no row shifts its own scores
+            mine, others = parts == part, (parts != part) & (weights > 0)
+            if others.any():
+                scores[mine] += scales_and_shifts(judged.trial.scores[others], Y[others], weights[others])[1]
+        losses = self._losses_of(scores, Y)
         self.held_out_error_ = error_of_numbers(losses, weights, judged.groups)
         usual = np.broadcast_to(weights @ Y * 2 - weights.sum(), Y.shape)
         self.constant_error_ = float(np.average(self._losses_of(usual, Y), weights=weights))
@@ -87,3 +94,9 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
             f"{error.value:.3g} {what} on new rows, by comparing with "
             f"{number_of(self.n_similarity_calls_, 'landmark')} (a constant: {most:.3g})"
         )
+
+
+def scales_and_shifts(scores: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each column a scale of its scores, and what to add before, such that they give probabilities."""
+    found = [scale_and_shift(scores[:, j], Y[:, j] * 1, weights) for j in range(Y.shape[1])]
+    return np.array([scale for scale, _ in found]), np.array([shift[0] for _, shift in found])

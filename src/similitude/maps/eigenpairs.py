@@ -14,7 +14,7 @@ DENSE = 2000
 """Number of rows up to which the whole matrix is decomposed by LAPACK."""
 
 FEW = 8
-"""LAPACK also decomposes larger matrices, if more than one in so many of their eigenpairs are wanted."""
+"""LAPACK also decomposes larger matrices, if more than an eighth of their eigenpairs are wanted."""
 
 MAX_ROUNDS, MAX_BLOCKS = 30, 8
 """Rounds, each of which ends with an exact product, and blocks of vectors that a round adds to its basis."""

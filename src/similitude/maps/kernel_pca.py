@@ -38,7 +38,7 @@ NEGATIVE = {4: 1e-4, 8: 1e-8}
 ROUGH_ENOUGH = 1e-5
 """Largest change of a kernel value by single precision, as a share of the largest, with which products are rough."""
 
-ONLY_VARIANCE = "principal components keep as much variance as so many features can, but perhaps no margin"
+ONLY_VARIANCE = "no other features of the same number keep more variance, but the margin may be lost"
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEstimator):
