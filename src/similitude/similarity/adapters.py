@@ -295,7 +295,7 @@ class FromBlocks(Similarity):
         with unchanged(self.f, A, B):
             values = self.f(all_read_only(A), all_read_only(B))
         values = values if hasattr(values, "shape") else np.asarray(values)
-        whole_numbers = isinstance(values, np.ndarray) and values.dtype.kind in "bui"
+        whole_numbers = isinstance(values, np.ndarray) and values.dtype.kind in ("b", "i", "u")
         return values.astype(np.float64) if whole_numbers else values  # other blocks may hold fractions
 
 
