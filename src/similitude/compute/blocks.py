@@ -219,18 +219,22 @@ class Blocks:
         operator = self.engine.operator(self.task.similarity, self.A, self.B)
         if operator is not None:
             return operator.product(v, transposed)
-        A, B = (self.A, v) if transposed else (self.A,), (self.B,) if transposed else (self.B, v)
-        if self.B is self.A:
-            A = B = (self.A, v)
-        task, tiles = ProductTask(self.task, transposed, self.half), self._tiling(self.whole_rows)
         total = np.zeros((rows_out, *v.shape[1:]))
-        with closing(self.engine.run(task, A, B, tiles)) as products:
-            for (down, right), (product, transposed_product) in zip(tiles, products, strict=True):
+        with closing(self._products(v, transposed)) as products:
+            for (down, right), (product, transposed_product) in products:
                 if product is not None:
                     total[down] += product
                 if transposed_product is not None:
                     total[right] += transposed_product
         return total
+
+    def _products(self, v: np.ndarray, transposed: bool) -> Generator[tuple[Tile, Any], None, None]:
+        """Yield tiles with their products, see `ProductTask`; closing the generator stops the engine."""
+        A, B = (self.A, v) if transposed else (self.A,), (self.B,) if transposed else (self.B, v)
+        if self.B is self.A:
+            A = B = (self.A, v)
+        task, tiles = ProductTask(self.task, transposed, self.half), self._tiling(self.whole_rows)
+        yield from zip(tiles, self.engine.run(task, A, B, tiles), strict=True)
 
     def reduce(self, step: Callable[[T, Tile, Any], T], start: T) -> T:
         """Fold ``step(so_far, tile, values)`` over all tiles; a symmetric Gram matrix gives each pair once."""
