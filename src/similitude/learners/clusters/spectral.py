@@ -26,7 +26,7 @@ EXTRA_VECTORS = 4
 TOLERANCE = 1e-8
 """The largest residual of an eigenvector of norm 1, where the largest eigenvalue is 1."""
 
-MAX_ROUNDS, MAX_BLOCKS = 12, 16
+KRYLOV_ROUNDS, KRYLOV_BLOCKS = 12, 16
 """Rounds of the iteration, and blocks of vectors whose space is searched in each."""
 
 UNCOVERED = 0.1
@@ -248,7 +248,7 @@ def leading_eigenvectors(S: np.ndarray, k: int, rng: np.random.Generator) -> tup
     n, wanted = len(S), k + EXTRA_VECTORS
     if n > max(SMALL_MATRIX, 5 * wanted):
         V = rng.standard_normal((n, wanted))
-        for _ in range(MAX_ROUNDS):
+        for _ in range(KRYLOV_ROUNDS):
             values, V, residual = _krylov(S, V, k)
             if residual <= TOLERANCE:
                 return values[:k], V[:, :k]
@@ -262,7 +262,7 @@ def _krylov(S: np.ndarray, V: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarra
     It grows by their residuals until the largest of the first k, which is returned too, is small, or it is large.
     """
     n, width = V.shape
-    basis, products = (np.empty((n, min(n, MAX_BLOCKS * width)), order="F") for _ in range(2))
+    basis, products = (np.empty((n, min(n, KRYLOV_BLOCKS * width)), order="F") for _ in range(2))
     H, Z = np.empty((0, 0)), V
     for size in range(width, basis.shape[1] + 1, width):
         before = basis[:, : size - width]
