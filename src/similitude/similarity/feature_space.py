@@ -9,7 +9,7 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, count, first_nonfinite, namespace
 from similitude.support import PairError
 
-CACHED_CELLS, CACHED_ROWS = 2**16, 8
+DISTANCE_STRIP_CELLS, DISTANCE_STRIP_ROWS = 2**16, 8
 """Values of a strip of an array, so that it stays in the cache, and its fewest rows."""
 
 TENSOR_STRIP_ROWS = 512
@@ -32,7 +32,9 @@ def kernel_distance(K: Any, dx: Any, dz: Any, same: bool) -> Any:
     """Replace the matrix K by distances, in place and strip by strip; `same` if it is a Gram matrix."""
     xp = namespace(K)
     rounding = max(1e-12, 32 * float(xp.finfo(K.dtype).eps))
-    height = max(CACHED_ROWS, CACHED_CELLS // max(1, K.shape[1])) if isinstance(K, np.ndarray) else TENSOR_STRIP_ROWS
+    height = TENSOR_STRIP_ROWS
+    if isinstance(K, np.ndarray):
+        height = max(DISTANCE_STRIP_ROWS, DISTANCE_STRIP_CELLS // max(1, K.shape[1]))
     for start in range(0, K.shape[0], height):
         strip = slice(start, start + height)
         squares = dx[strip, None] + dz[None, :] - 2.0 * K[strip]
