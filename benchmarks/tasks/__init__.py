@@ -45,6 +45,7 @@ ALL: tuple[Task, ...] = (
     learners.KMEDOIDS,
     learners.SPECTRAL,
     embedding.KERNEL_PCA,
+    embedding.SPECTRAL_EMBEDDING,
     embedding.ONE_CLASS,
     embedding.NOVELTY,
     machine.FIT,
