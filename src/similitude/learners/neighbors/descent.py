@@ -25,16 +25,16 @@ LANDMARK_SHARE = 0.5
 GUESSED_SHARE = 0.15
 """Share of them for the first neighbors, those whose similarities to the landmarks are alike."""
 
-BOUNDED_SHARE = 0.5
+BOUNDED_SHARE = 0.65
 """Share of them for the first neighbors if there are bounds: the objects with the largest."""
 
-HELD_OUT = 20
-"""Number of landmarks whose neighbors are known and kept from the graph, to see how many of them it finds."""
+HELD_OUT = 10
+"""Number of objects whose neighbors are known and kept from the graph, to see how many of them it finds."""
 
 RECALL_AT = 10
 """Number of nearest neighbors in that."""
 
-JOINED_NEIGHBORS = 24
+JOINED_NEIGHBORS = 32
 """Number of neighbors of an object, in both directions, that are compared with each other in one round."""
 
 ROUND_SHARE = 0.2
@@ -73,7 +73,7 @@ class NeighborDescent:
     n_evaluated : int
         Number of evaluated similarities: of pairs, or twice as many.
     held : array of int
-        The held out landmarks: all their similarities are known, and were kept from the graph until it was done.
+        Random objects whose similarities are all known, and were kept from the graph until it was done.
     recall : float or None
         The share of their nearest neighbors that the graph then had; None with bounds.
     """
@@ -100,20 +100,20 @@ class NeighborDescent:
         return NeighborGraph(self.values, self.which, self.n_evaluated)
 
     def _build(self, rng: np.random.Generator) -> float | None:
-        """Find the neighbors; return the share of the nearest of the held out landmarks that are among them."""
+        """Find the neighbors; return the share of the nearest of the held out objects that are among them."""
         if self._search is not None:
             each = max(self.size, int(BOUNDED_SHARE * self._each))
             self._join(self._codes(*_listed(self._search.most_promising(min(each, self.n - 1)))))
             self._descend()
             return None
-        m = min(max(2, int(LANDMARK_SHARE * self._each)), self.n)
-        landmarks = rng.permutation(self.n)[:m]
-        self.held, others = np.split(landmarks, [min(HELD_OUT, m // 2)])
+        m = max(2, int(LANDMARK_SHARE * self._each)) - HELD_OUT
+        drawn, held = rng.permutation(self.n), max(1, min(HELD_OUT, self.n // 4))
+        self.held, landmarks = drawn[:held], drawn[held : held + m]
         known = self._evaluate(self._codes(*_listed(np.tile(self.held, (self.n, 1)))))
-        codes = self._codes(*_listed(np.tile(others, (self.n, 1))))
-        seen = self._evaluate(codes[~_among(codes, known.codes)])
+        codes = self._codes(*_listed(np.tile(landmarks, (self.n, 1))))
+        seen = self._evaluate(codes)
         self._keep(seen)
-        features = _landmark_features(self.n, landmarks, known, seen)
+        features = _landmark_features(self.n, landmarks, seen)
         each = max(self.size, int(GUESSED_SHARE * self._each))
         self._join(self._codes(*_listed(_most_alike(features, min(each, self.n - 1)))))
         self._descend()
@@ -198,7 +198,7 @@ class NeighborDescent:
         return int((best >= len(touched) * self.size).sum())
 
     def _recall(self, known: _Evaluated) -> float:
-        """Return how many of the nearest of the held out landmarks the graph has, as a share."""
+        """Return how many of the nearest of the held out objects the graph has, as a share."""
         owner, _, values = known.edges()
         wanted, shares = min(RECALL_AT, self.size), []
         for one in self.held:
@@ -239,15 +239,14 @@ def _listed(which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(np.arange(len(which)), which.shape[1]), which.ravel()
 
 
-def _landmark_features(n: int, landmarks: np.ndarray, *parts: _Evaluated) -> np.ndarray:
+def _landmark_features(n: int, landmarks: np.ndarray, seen: _Evaluated) -> np.ndarray:
     """Return similarities to landmarks, each scaled to the same spread, as centered rows of length 1."""
     column = np.full(n, -1)
     column[landmarks] = np.arange(len(landmarks))
     features = np.full((n, len(landmarks)), np.nan)
-    for part in parts:
-        one, other, values = part.edges()
-        to = column[other] >= 0
-        features[one[to], column[other[to]]] = values[to]
+    one, other, values = seen.edges()
+    to = column[other] >= 0
+    features[one[to], column[other[to]]] = values[to]
     features[landmarks, np.arange(len(landmarks))] = np.nanmax(features, axis=0)
     features -= features.mean(axis=0)
     features /= np.maximum(features.std(axis=0), TINY)

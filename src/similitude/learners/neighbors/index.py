@@ -51,7 +51,7 @@ class SimilarityIndex(SimilarityEstimator):
     The graph is built from at most 2 % of all pairs (100 for each object, if that is more; both similarities of a pair
     count, unless they are claimed to be equal). First neighbors are objects whose similarities to random landmarks are
     alike, then neighbors of neighbors are tried. Where nearly all similarities are 0, landmarks tell little, and
-    many neighbors are missed. So the exact neighbors of 20 objects are kept from the graph while it is built, and
+    many neighbors are missed. So the exact neighbors of 10 objects are kept from the graph while it is built, and
     `reason_` says how many of them it found. If bounds say too little, the neighbors of the indexed objects themselves
     are found in the same way, from those with the largest bounds.
 
