@@ -162,7 +162,7 @@ def own_recall(index, k, X, wanted=10):
     return np.mean(index.nearest(None, wanted)[1] >= least - 1e-9)
 
 
-def test_a_graph_calls_both_ways_unless_symmetry_is_claimed_and_never_a_pair_twice():
+def test_a_graph_calls_both_ways_unless_symmetry_is_claimed():
     X, asked = [float(x) for x in clustered(300, 1)[:, 0]], []
 
     def lean(s, t):
