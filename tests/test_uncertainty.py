@@ -137,7 +137,9 @@ def test_errors_are_enlarged_by_what_choices_hide():
     plain = ErrorCalibration(errors=np.ones((4, 1)), weights=np.ones(4), at=np.arange(4))
     larger = plain.enlarged(np.full((4, 1), 1.5), [np.ones((2, 1)), -np.ones((2, 1))])
     np.testing.assert_allclose(larger.errors, 1.5)
-    assert plain.enlarged(np.full((4, 1), 0.5), [np.ones((2, 1))]).errors.max() == 1.0
+    smaller = plain.enlarged(np.full((4, 1), 0.9), [np.ones((2, 1))])
+    np.testing.assert_allclose(smaller.errors, 0.9)
+    assert plain.enlarged(np.full((4, 1), 0.1), [np.ones((2, 1))]).errors.max() == 0.8
 
 
 def test_levels_that_other_folds_needed():
@@ -222,12 +224,13 @@ def test_far_from_all_rows_a_fit_on_landmarks_is_uncertain(n, tmp_path):
     with unjudged():
         model = SimilarityRegressor(Gaussian(0.4), random_state=0, engine=ONE).fit(X, y)
     assert len(model.landmarks_) < n
-    _, std = model.predict([[0.0], [1.2], [1.5], [2.0], [50.0]], return_std=True)
+    Z = [[0.0], [1.2], [1.5], [2.0], [50.0]]
+    _, std = model.predict(Z, return_std=True)
     assert std[-1] > 3 * std[0] and std[1] < std[2] < std[3] and 0.05 < std[0] < 0.2
     spread = model._errors.spread
     assert std[-1] >= spread.scale[0] * np.sqrt(1 + spread.ratio[0]) * (1 - 1e-9)
     save(model, tmp_path / "model")
-    np.testing.assert_array_equal(load(tmp_path / "model").predict([[1.2]], return_std=True)[1], std[1:2])
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(Z, return_std=True)[1], std)
 
 
 def test_the_open_variance_on_all_landmarks_is_that_of_the_exact_process():
