@@ -369,10 +369,11 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         ----------
         X : sequence of objects
         return_std : bool
-            Also return a standard deviation of the error for each prediction: in an exact fit that of a Gaussian
-            process with the same kernel, of the function and the noise together; where errors are clearly larger for
-            some objects than for others, in proportion to that; otherwise the same for all. It is an estimate: the
-            variances are those under which left-out rows are most likely. :meth:`predict_interval` says what is proven.
+            Also return a standard deviation of the error for each prediction: in an exact fit, and in one of a kernel
+            on landmarks, that of a Gaussian process with this kernel, of the function and the noise together, which
+            grows away from the data; where errors are clearly larger for some objects than for others, in proportion to
+            that; otherwise the same for all. It is an estimate: the variances are those under which left-out rows, or
+            all targets, are most likely. :meth:`predict_interval` says what is proven.
 
         Returns
         -------
