@@ -61,6 +61,8 @@ def predict(
     found = given.load(run)
     if probabilities and found.about["task"] != "classification":
         raise UsageError("--probabilities needs classes, and this model predicts a number")
+    if nearest and found.model.landmark_indices_ is None:
+        raise UsageError("--nearest: the landmarks were drawn from rows with and without labels, and are not numbered")
     if nearest and not len(found.model.landmark_indices_):
         raise UsageError("--nearest: the model has no landmarks, it predicts the same for every row")
     score = Score(getattr(found.model, "classes_", None))
@@ -69,7 +71,7 @@ def predict(
     writing = nullcontext(collected.append) if in_document else files.writer(output)
     with run.computing(progress=False), writing as add:
         write = add if in_document else _noting(run, output, add)
-        rows = _predict_all(run, found, given.file, probabilities, nearest, score, write)
+        rows = _predict_all(run, found, given, probabilities, nearest, score, write)
     _report(run, output, rows, score, collected)
 
 
@@ -91,7 +93,7 @@ def _noting(run: Computation, output: str, write: Callable[[dict[str, Any]], Non
 def _predict_all(
     run: Computation,
     found: SavedModel,
-    file: str,
+    given: ModelOptions,
     probabilities: bool,
     nearest: int,
     score: Score,
@@ -102,9 +104,9 @@ def _predict_all(
 
     from similitude.data.files import batches
 
-    rows = 0
+    rows, file = 0, given.file
     with run.working(f"predicting {file}") as say:
-        for data in batches(file, schema=found.schema):
+        for data in batches(file, schema=found.schema, **given.format_arguments()):
             run.note(*data.notes)
             columns = predicted(found.model, data.objects, probabilities, nearest)
             write(columns if data.ids is None else {"id": np.array(data.ids), **columns})
