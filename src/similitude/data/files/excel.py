@@ -1,105 +1,98 @@
-"""Excel workbooks: a sheet whose first row is the header, read as the CSV file that it would be saved as."""
+"""Excel workbooks: a sheet whose first row is the header, read as the CSV file that it would be saved as.
+
+openpyxl reads the sheet row by row. Before that every part of the workbook is parsed once for what could make it grow,
+and the sheet for what a table does not have.
+"""
 
 from __future__ import annotations
 
 import datetime
-import re
 import warnings
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any, BinaryIO
+from xml.parsers import expat
 
 from similitude.data.files.file_errors import column_names, did_you_mean, import_optional, listed
 from similitude.support import FileError, brief
 
-MOST_CELLS_PER_BYTE = 4
-"""Cells of the rectangle that a sheet fills for each byte of the unpacked file: two cells may lie far apart."""
+CELLS_PER_BYTE = 4
+"""Most cells, empty ones among them, for each byte of the unpacked workbook: two cells may lie far apart."""
 
 CELLS_OF_ANY = 10**6
 """Cells that a sheet may have however small it is."""
 
-FORBIDDEN = re.compile(rb"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
-"""Declarations that XML in a workbook never has: entities can be made to grow without bounds."""
-
-FORMULA = re.compile(rb"<(?:[a-zA-Z0-9]+:)?f[ >/]")
-"""The beginning of a formula in the XML of a sheet."""
-
 ERRORS = ("#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 """What a formula gives that has no value; the first is written on purpose, for a missing one."""
 
-PIECE = 1 << 20
-"""Bytes that are looked at, at a time."""
+XML = (".xml", ".rels", ".vml")
+"""Endings of the parts of a workbook that are XML."""
 
 
-def read_sheet(stream: BinaryIO, sheet: str | None) -> Any:
+def read_sheet(stream: BinaryIO, name: str | None) -> Any:
     """Return a sheet as an Arrow record batch of text; raise if it is not a table, and name the cell."""
     pa = import_optional("pyarrow", "an Excel workbook")
-    openpyxl = import_optional("openpyxl", "an Excel workbook", "excel")
-    has_formulas, size = _checked_parts(stream)
-    found = _sheet(_workbook(openpyxl, stream, values=True), sheet)
-    if found.max_row * found.max_column > MOST_CELLS_PER_BYTE * size + CELLS_OF_ANY:
-        raise FileError(
-            f"sheet {found.title!r} spans {found.max_row:,} rows and {found.max_column:,} columns, nearly all of them "
-            f"empty: remove cells that lie far from the table"
-        )
-    _check_merged(found)
-    rows = [list(row) for row in found.iter_rows(values_only=True)]
-    if has_formulas:
-        _check_formulas(found, _sheet(_workbook(openpyxl, stream, values=False), sheet), rows)
-    filled = _without_empty(rows)
-    if not filled:
-        raise FileError(f"sheet {found.title!r} is empty")
-    texts = [[_text(cell, found, number, place) for place, cell in enumerate(row)] for number, row in filled]
+    excel = import_optional("openpyxl.reader.excel", "an Excel workbook", "excel")
+    try:
+        size = _unpacked_size(stream)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on styles and parts that are not read
+            reader = excel.ExcelReader(stream, read_only=True, data_only=True, keep_links=False)
+            reader.read()
+            sheet = _chosen(reader.wb, name, size)
+            part = next(found.target for one, found in reader.parser.find_sheets() if one.name == sheet.title)
+            _check_table(reader.archive, part, sheet.title)
+            rows = list(_rows(sheet, size))
+    except (FileError, MemoryError):
+        raise
+    except Exception as error:  # of openpyxl, zipfile and the XML parser: anything
+        raise FileError(f"truncated, damaged or not an Excel workbook: {brief(str(error))}") from None
+    if not rows:
+        raise FileError(f"sheet {sheet.title!r} is empty")
+    width = max(len(row) for _, row in rows)
+    _check_spread(sheet, width * len(rows), size)
+    texts = [[*(_text(cell, sheet, number, i) for i, cell in enumerate(row))] for number, row in rows]
+    texts = [row + [""] * (width - len(row)) for row in texts]
     names = column_names(texts[0])
     columns = list(zip(*texts[1:], strict=True)) or [()] * len(names)
     return pa.RecordBatch.from_arrays([pa.array(one, pa.string()) for one in columns], names=names)
 
 
-def _checked_parts(stream: BinaryIO) -> tuple[bool, int]:
-    """Return whether a workbook has formulas, and its unpacked size; raise if its XML declares entities."""
-    has_formulas, size = False, 0
+def _unpacked_size(stream: BinaryIO) -> int:
+    """Return the size of the XML of a workbook; raise if a part declares entities, which can grow without bounds."""
+    size = 0
     stream.seek(0)
-    try:
-        with zipfile.ZipFile(stream) as parts:
-            for part in parts.infolist():
-                if not part.filename.lower().endswith((".xml", ".rels", ".vml")):
-                    continue
-                is_sheet = part.filename.startswith("xl/worksheets/")
-                with parts.open(part) as content:
-                    end = b""
-                    while piece := content.read(PIECE):
-                        if b"\0" in piece or FORBIDDEN.search(end + piece):
-                            raise FileError(f"{part.filename} in it declares a document type, or is not UTF-8")
-                        has_formulas |= is_sheet and FORMULA.search(end + piece) is not None
-                        size, end = size + len(piece), piece[-16:]
-    except FileError:
-        raise
-    except Exception as error:  # of zipfile: anything
-        raise FileError(f"truncated, damaged or not an Excel workbook: {brief(str(error))}") from None
-    return has_formulas, size
-
-
-def _workbook(openpyxl: Any, stream: BinaryIO, values: bool) -> Any:
-    """Return the workbook with the values of formulas that Excel stored, or with the formulas."""
+    with zipfile.ZipFile(stream) as parts:
+        for part in parts.infolist():
+            if not part.filename.lower().endswith(XML):
+                continue
+            size += part.file_size
+            parser = expat.ParserCreate()
+            parser.StartDoctypeDeclHandler = _Refusal(part.filename)
+            with parts.open(part) as content:
+                parser.ParseFile(content)
     stream.seek(0)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on styles and parts that are not read
-            return openpyxl.load_workbook(stream, data_only=values, keep_links=False)
-    except (FileError, MemoryError):
-        raise
-    except Exception as error:  # of openpyxl, zipfile and the XML parser: anything
-        raise FileError(f"truncated, damaged or not an Excel workbook: {brief(str(error))}") from None
+    return size
 
 
-def _sheet(book: Any, name: str | None) -> Any:
+class _Refusal:
+    """Refuses the document type of a part."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+
+    def __call__(self, *declared: Any) -> None:
+        raise FileError(f"{self.part} in it declares a document type, which a workbook never does")
+
+
+def _chosen(book: Any, name: str | None, size: int) -> Any:
     """Return the sheet that was asked for, or the only one that holds something."""
     sheets = {one.title: one for one in book.worksheets}
     if name is not None:
         if name not in sheets:
             raise FileError(f"there is no sheet {name!r}{did_you_mean(name, sheets)}: it has {listed(sheets)}")
         return sheets[name]
-    filled = [title for title, one in sheets.items() if one.max_row > 1 or one.max_column > 1 or one["A1"].value]
+    filled = [title for title, one in sheets.items() if next(_rows(one, size), None) is not None]
     if len(filled) > 1:
         raise FileError(f"which sheet? Choose one with sheet=: it has {listed(filled, most=20)}")
     if not filled:
@@ -107,32 +100,62 @@ def _sheet(book: Any, name: str | None) -> Any:
     return sheets[filled[0]]
 
 
-def _check_merged(sheet: Any) -> None:
-    merged = sorted(str(one) for one in sheet.merged_cells.ranges)
-    if merged:
-        more = f" and {len(merged) - 1} more" if len(merged) > 1 else ""
+def _rows(sheet: Any, size: int) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the rows that are not empty up to their last values, with their numbers from 1."""
+    sheet.reset_dimensions()  # which a file may state as it likes
+    seen = 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        seen += 1 + len(row)
+        _check_spread(sheet, seen, size)
+        width = max((place + 1 for place, cell in enumerate(row) if cell is not None), default=0)
+        if width:
+            yield number, list(row[:width])
+
+
+def _check_spread(sheet: Any, cells: int, size: int) -> None:
+    if cells > CELLS_PER_BYTE * size + CELLS_OF_ANY:
         raise FileError(
-            f"cells {merged[0]}{more} of sheet {sheet.title!r} are merged: a table has a value in each cell; undo "
-            f"merging, and fill the cells"
+            f"the cells of sheet {sheet.title!r} are spread over {cells:,} places or more, nearly all of them empty: "
+            f"remove those that lie far from the table"
         )
 
 
-def _check_formulas(sheet: Any, formulas: Any, rows: Sequence[Sequence[Any]]) -> None:
-    """Raise if a formula has no stored value: a program wrote it that does not compute."""
-    for line, row in enumerate(formulas.iter_rows()):
-        for place, cell in enumerate(row):
-            if cell.data_type == "f" and rows[line][place] is None:
+def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> None:
+    """Raise if cells of a sheet are merged, or if a formula has no value, because no program has computed it."""
+    cell, is_open, formula, value, is_value = "", False, False, False, False
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal cell, is_open, formula, value, is_value
+        tag = tag.rpartition(" ")[2]
+        if tag == "mergeCell":
+            where = attributes.get("ref", "")
+            raise FileError(
+                f"cells {where} of sheet {title!r} are merged: a table has a value in each cell; undo merging, and "
+                f"fill the cells"
+            )
+        if tag == "c":
+            cell, is_open, formula, value = attributes.get("r", ""), True, False, attributes.get("t") == "str"
+        formula, is_value = formula or tag == "f", tag == "v"
+
+    def characters(text: str) -> None:
+        nonlocal value
+        value = value or is_value
+
+    def end(tag: str) -> None:
+        nonlocal is_open, is_value
+        is_value = False
+        if tag.rpartition(" ")[2] == "c":
+            if is_open and formula and not value:
                 raise FileError(
-                    f"cell {cell.coordinate} of sheet {sheet.title!r} is a formula without a value: open the workbook "
-                    f"in a spreadsheet program and save it, or save it as CSV"
+                    f"cell {cell} of sheet {title!r} is a formula without a value: open the workbook in a spreadsheet "
+                    f"program and save it, or save it as CSV"
                 )
+            is_open = False
 
-
-def _without_empty(rows: list[list[Any]]) -> list[tuple[int, list[Any]]]:
-    """Return the rows that are not empty with their numbers, from 1, without columns at the end that are empty."""
-    kept = [(number, row) for number, row in enumerate(rows, 1) if any(cell is not None for cell in row)]
-    width = max((place + 1 for _, row in kept for place, cell in enumerate(row) if cell is not None), default=0)
-    return [(number, row[:width]) for number, row in kept]
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler, parser.CharacterDataHandler, parser.EndElementHandler = start, characters, end
+    with archive.open(part) as content:
+        parser.ParseFile(content)
 
 
 def _text(cell: Any, sheet: Any, row: int, place: int) -> str:
