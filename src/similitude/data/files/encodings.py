@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import tempfile
 from contextlib import ExitStack
 from typing import Any, BinaryIO
@@ -24,8 +25,11 @@ SAMPLED = 1 << 24
 PIECE = 1 << 20
 """Bytes that are decoded at a time."""
 
-MOST_ACCENTED = 1 / 4
-"""The largest share of accented letters among the letters of a Western text; other alphabets have more."""
+FOREIGN = re.compile(r"[^\W\d_a-zA-Z]{3}")
+"""Accented letters in a row that no Western European word has: letters of another alphabet."""
+
+PARTLY_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
+"""A letter in UTF-8: other bytes of such a file are damaged, and not of another encoding."""
 
 MARKS_IN_TEXT = "€‚„…‰‹›‘’“”•–—™ ¡§©«®°±²³µ·»¼½¾¿×÷£¥ªº´¨"  # noqa: RUF001
 """Characters of Windows-1252 that are not letters and occur in texts."""
@@ -83,23 +87,20 @@ def _check_western(stream: BinaryIO) -> None:
     from similitude.data.files.utf8 import check_utf8
 
     decoder = codecs.getincrementaldecoder(WESTERN)()
-    accented = plain = seen = 0
-    is_text = True
+    seen, is_text = 0, True
     try:
         while is_text and seen < SAMPLED and (piece := stream.read(PIECE)):
             text = decoder.decode(piece)
             seen += len(piece)
-            other = [letter for letter in text if letter > "\x7f"]
-            is_text = "\0" not in text and all(one.isalpha() or one in MARKS_IN_TEXT for one in set(other))
-            accented += sum(map(str.isalpha, other))
-            plain += sum(map(str.isalpha, text)) - sum(map(str.isalpha, other))
+            others = {letter for letter in set(text) if letter > "\x7f"}
+            is_text = "\0" not in text and all(one.isalpha() or one in MARKS_IN_TEXT for one in others)
+            is_text = is_text and not FOREIGN.search(text) and not PARTLY_UTF8.search(piece)
     except UnicodeDecodeError:
         is_text = False
     stream.seek(0)
-    if not is_text or accented > MOST_ACCENTED * (accented + plain):
+    if not is_text:
         check_utf8(stream)
         raise FileError("not UTF-8 text")
-    stream.seek(0)
 
 
 def _converted(stream: BinaryIO, encoding: str, stack: ExitStack) -> BinaryIO:
