@@ -493,3 +493,12 @@ def test_arrays_of_a_worker_process_cannot_be_changed_either():
 
     with use_engine(LocalEngine(processes=2)), pytest.raises(PairError, match="may not change its arguments"):
         FromPairs(doubles).gram(np.ones((300, 2)))
+
+
+def test_whole_numbers_in_one_block_and_fractions_in_another():
+    def f(X, Z):
+        first = np.equal.outer(X[:, 0], Z[:, 0])
+        return first if X[0, 0] == 0 else first / 2
+
+    K = FromBlocks(f).gram(np.arange(300.0)[:, None])
+    assert set(np.diag(K)) == {0.5, 1.0} and np.count_nonzero(K) == 300

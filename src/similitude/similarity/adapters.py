@@ -294,7 +294,9 @@ class FromBlocks(Similarity):
         spend(current_meters(), count(A) * count(B))
         with unchanged(self.f, A, B):
             values = self.f(all_read_only(A), all_read_only(B))
-        return values if hasattr(values, "shape") else np.asarray(values)
+        values = values if hasattr(values, "shape") else np.asarray(values)
+        whole_numbers = isinstance(values, np.ndarray) and values.dtype.kind in "bui"
+        return values.astype(np.float64) if whole_numbers else values  # other blocks may hold fractions
 
 
 class Precomputed(Similarity):
