@@ -9,17 +9,17 @@ from typing import Any
 from similitude.data.files.column_types import NUMERIC, UNKNOWN_NUMBERS, Column
 from similitude.data.files.file_errors import import_optional, listed
 
-FEWEST_ROWS = 10
+FEWEST_TO_NOTE = 10
 """Rows below which values may all differ, or all be equal, by accident."""
 
-IDENTIFIER = re.compile(
+IDENTIFIER_NAME = re.compile(
     r"(?i:id|uuid|guid|index|idx|row|row[ _.-]?(id|names?|nr|no|numbers?))|(?i:.*[ _.-](id|uuid|guid))|.*[a-z0-9]I[dD]"
 )
 """Names of columns that identify rows."""
 
 UUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
-DATE = (
+DATE_TEXT = (
     r"^\s*([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2}))"
     r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?\s*(Z|[-+][0-9]{2}:?[0-9]{2})?)?\s*$"
 )
@@ -43,13 +43,13 @@ def identifiers(columns: Mapping[str, Column], keep: Collection[str]) -> list[st
 
 def _is_identifier(name: str, column: Column) -> bool:
     compute = import_optional("pyarrow.compute", "a table")
-    if len(column.cells) < FEWEST_ROWS or column.type not in ("integer", "text") or not _all_differ(column):
+    if len(column.cells) < FEWEST_TO_NOTE or column.type not in ("integer", "text") or not _all_differ(column):
         return False
     if name == "Unnamed: 0":  # the row names of R, or the index of pandas
         return column.type == "text" or _is_counting(column)
     if column.type == "text" and compute.all(compute.match_substring_regex(column.cells, UUID)).as_py():
         return True
-    return IDENTIFIER.fullmatch(name.strip()) is not None
+    return IDENTIFIER_NAME.fullmatch(name.strip()) is not None
 
 
 def _is_hashable(column: Column) -> bool:
@@ -92,14 +92,14 @@ def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: M
         notes += [
             f"column {name!r} counts the rows: if it says nothing else, leave it out with ignore={name!r}"
             for name, column in columns.items()
-            if column.type == "integer" and _all_differ(column) and len(column.cells) >= FEWEST_ROWS
+            if column.type == "integer" and _all_differ(column) and len(column.cells) >= FEWEST_TO_NOTE
             if _is_counting(column)
         ]
         notes += [
             f"column {name!r} holds dates, which are compared as texts; replace it by numbers (days since a date, "
             f"month, weekday), or leave it out with ignore={name!r}"
             for name, column in columns.items()
-            if column.type == "text" and _all_match(column, DATE)
+            if column.type == "text" and _all_match(column, DATE_TEXT)
         ]
     for name, column in columns.items():
         if name in text and column.type in NUMERIC and (words := _marks(text[name])):
@@ -109,7 +109,7 @@ def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: M
 
 def _is_constant(column: Column) -> bool:
     compute = import_optional("pyarrow.compute", "a table")
-    if len(column.cells) < FEWEST_ROWS or not _is_hashable(column) or column.cells.null_count:
+    if len(column.cells) < FEWEST_TO_NOTE or not _is_hashable(column) or column.cells.null_count:
         return False
     ends = compute.min_max(column.cells).as_py()
     return bool(ends["min"] == ends["max"])

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from similitude.support import FileError
 
-MARKS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )  # fmt: skip
@@ -19,10 +19,10 @@ MARKS = (
 WESTERN = "cp1252"
 """Windows-1252: Latin-1 with typographic marks where Latin-1 has control characters."""
 
-SAMPLED = 1 << 24
+BYTES_TESTED = 1 << 24
 """Bytes of a file that are looked at: a later byte that is not UTF-8 is an error when it is reached."""
 
-PIECE = 1 << 20
+BYTES_DECODED = 1 << 20
 """Bytes that are decoded at a time."""
 
 FOREIGN = re.compile(r"[^\W\d_a-zA-Z]{3}")
@@ -39,7 +39,7 @@ def as_utf8(stream: BinaryIO, encoding: str | None, stack: ExitStack) -> tuple[B
     """Return a text file as UTF-8, and a note if it was converted; a file that is UTF-8 is returned as it is."""
     start = stream.read(4)
     stream.seek(0)
-    mark = next((name for one, name in MARKS if start.startswith(one)), None)
+    mark = next((name for one, name in BYTE_ORDER_MARKS if start.startswith(one)), None)
     given = None if encoding is None else _known(encoding)
     if given is None and mark is not None:
         return _converted(stream, mark, stack), f"{mark.upper()}, by its byte order mark"
@@ -70,10 +70,10 @@ def _is_utf8(stream: BinaryIO) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     seen = 0
     try:
-        while seen < SAMPLED and (piece := stream.read(PIECE)):
+        while seen < BYTES_TESTED and (piece := stream.read(BYTES_DECODED)):
             decoder.decode(piece)
             seen += len(piece)
-        if seen < SAMPLED:
+        if seen < BYTES_TESTED:
             decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
@@ -89,7 +89,7 @@ def _check_western(stream: BinaryIO) -> None:
     decoder = codecs.getincrementaldecoder(WESTERN)()
     seen, is_text = 0, True
     try:
-        while is_text and seen < SAMPLED and (piece := stream.read(PIECE)):
+        while is_text and seen < BYTES_TESTED and (piece := stream.read(BYTES_DECODED)):
             text = decoder.decode(piece)
             seen += len(piece)
             others = {letter for letter in set(text) if letter > "\x7f"}
@@ -109,7 +109,7 @@ def _converted(stream: BinaryIO, encoding: str, stack: ExitStack) -> BinaryIO:
     decoder = codecs.getincrementaldecoder(encoding)()
     done = 0
     try:
-        while piece := stream.read(PIECE):
+        while piece := stream.read(BYTES_DECODED):
             copy.write(decoder.decode(piece).encode())
             done += len(piece)
         copy.write(decoder.decode(b"", final=True).encode())

@@ -15,9 +15,9 @@ from similitude.data.files.schema import Data, Request, Schema
 from similitude.support import FileError
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
-TEXTS = (".txt", ".text")
+TEXT_ENDINGS = (".txt", ".text")
 GRAPHS = (".graphml",)
-FOLDER_FORMATS = {"images": IMAGES, "texts": TEXTS, "graphs": GRAPHS}
+FOLDER_FORMATS = {"images": IMAGES, "texts": TEXT_ENDINGS, "graphs": GRAPHS}
 """The endings of the files in a folder by its format."""
 
 IMAGE_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")

@@ -15,10 +15,10 @@ from similitude.data.files.file_errors import listed
 from similitude.data.files.schema import Data, Schema
 from similitude.support import FileError, brief
 
-NUMERIC = ("double", "float")
+REAL_TYPES = ("double", "float")
 """Types of attributes that are numbers; others are labels."""
 
-TYPES: dict[str, Callable[[str], Any]] = {
+ATTRIBUTE_TYPES: dict[str, Callable[[str], Any]] = {
     "boolean": lambda text: text.strip().lower() in ("true", "1"), "int": int, "long": int, "float": float,
     "double": float, "string": str,
 }  # fmt: skip
@@ -102,8 +102,10 @@ class GraphReader:
     def add_key(self, line: int, attributes: dict[str, str]) -> None:
         """Note an attribute that is declared."""
         kind = attributes.get("attr.type", "string")
-        if kind not in TYPES:
-            raise FileError(f"line {line} declares an attribute of type {brief(kind)}: it is one of {listed(TYPES)}")
+        if kind not in ATTRIBUTE_TYPES:
+            raise FileError(
+                f"line {line} declares an attribute of type {brief(kind)}: it is one of {listed(ATTRIBUTE_TYPES)}"
+            )
         self.key = attributes.get("id", "")
         self.keys[self.key] = Key(attributes.get("attr.name", self.key), kind)
 
@@ -147,7 +149,7 @@ class GraphReader:
         """Return what was read as the type of its key."""
         text = "".join(self.text)
         try:
-            return TYPES[key.type](text)
+            return ATTRIBUTE_TYPES[key.type](text)
         except ValueError:
             line = self.parser.CurrentLineNumber
             raise FileError(f"line {line} has {brief(text)} as {key.name!r}, which is not {key.type}") from None
@@ -220,8 +222,8 @@ def _values(
             columns.setdefault(name, [types[name].default] * count)[place] = value
     whole = {name: values for name, values in columns.items() if None not in values}
     gaps = [name for name in columns if name not in whole]
-    texts = [name for name in whole if types[name].type not in NUMERIC]
-    numbers = sorted(name for name in whole if types[name].type in NUMERIC)
+    texts = [name for name in whole if types[name].type not in REAL_TYPES]
+    numbers = sorted(name for name in whole if types[name].type in REAL_TYPES)
     chosen = LABEL if LABEL in texts else texts[0] if len(texts) == 1 else None
     left = sorted({*gaps, *texts} - {chosen})
     if left:

@@ -29,7 +29,7 @@ def _pattern(decimal: str) -> re.Pattern[str]:
     return re.compile(rf"[-+]?(?:(?:{whole})(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
-NUMBERS = {mark: _pattern(mark) for mark in (".", ",")}
+NUMBER_PATTERNS = {mark: _pattern(mark) for mark in (".", ",")}
 """Patterns of numbers by their decimal mark."""
 
 
@@ -98,7 +98,11 @@ def _shown(cells: Mapping[str, set[str]], mark: str, other: str) -> tuple[str, s
     """Return a column and a number in it that has this decimal mark, or separators that the other mark excludes."""
     for name, values in cells.items():
         for one in sorted(values):
-            if ("," in one or "." in one) and NUMBERS[mark].fullmatch(one) and not NUMBERS[other].fullmatch(one):
+            if (
+                ("," in one or "." in one)
+                and NUMBER_PATTERNS[mark].fullmatch(one)
+                and not NUMBER_PATTERNS[other].fullmatch(one)
+            ):
                 return name, one
     return None
 
@@ -107,7 +111,7 @@ def _is_number(value: str | None) -> bool:
     """Tell whether a cell is a number in some spelling, or missing."""
     if value is None or value.strip() in UNKNOWN_NUMBERS:
         return True
-    return any(pattern.fullmatch(value.strip()) for pattern in NUMBERS.values())
+    return any(pattern.fullmatch(value.strip()) for pattern in NUMBER_PATTERNS.values())
 
 
 def plain_numbers(
@@ -120,7 +124,7 @@ def plain_numbers(
     cells = _spelled({name: columns[name] for name in names}, SEPARATORS + ("." if mark == "," else ""))
     found, examples = dict(columns), {}
     for name, values in cells.items():
-        if not all(NUMBERS[mark].fullmatch(one) and not set(doubtful) & set(one) for one in values):
+        if not all(NUMBER_PATTERNS[mark].fullmatch(one) and not set(doubtful) & set(one) for one in values):
             continue
         plain = {one: _plain(one, mark) for one in values}
         coded = compute.dictionary_encode(compute.utf8_trim_whitespace(columns[name]))
@@ -151,7 +155,7 @@ def _plain(value: str, decimal: str) -> str:
 def check_points(columns: Mapping[str, Any]) -> None:
     """Raise if points may separate thousands: of a file whose decimal mark is not known, after one with commas."""
     for name, values in _spelled(columns, ".").items():
-        if all(NUMBERS[","].fullmatch(one) for one in values):
+        if all(NUMBER_PATTERNS[","].fullmatch(one) for one in values):
             one = min(one for one in values if "." in one)
             raise FileError(
                 f"column {name!r} has {one!r}, and the file before had decimal commas: decimal=',' makes it "

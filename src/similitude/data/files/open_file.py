@@ -59,7 +59,7 @@ FILE_FORMATS = {
 TABULAR = ("csv", "tsv", "jsonl", "parquet", "arrow", "xlsx")
 """Formats with columns."""
 
-TEXT = ("csv", "tsv", "jsonl", "fasta", "ts", "svmlight")
+TEXT_FORMATS = ("csv", "tsv", "jsonl", "fasta", "ts", "svmlight")
 """Formats that are text in some encoding."""
 
 SAVED_OTHERWISE = {
@@ -145,7 +145,7 @@ def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> Ope
 
 def _decoded(file: OpenFile, request: Request, stack: ExitStack) -> OpenFile:
     """Return a text file as UTF-8, with the separator of its cells; a file of another format as it is."""
-    if file.format not in TEXT:
+    if file.format not in TEXT_FORMATS:
         return file
     stream, note = as_utf8(file.stream, request.encoding, stack)
     notes = [note] if note else []

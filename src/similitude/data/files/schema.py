@@ -17,7 +17,7 @@ KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 """Kinds of objects that a file may hold."""
 
 
-UNLABELED = ("refuse", "drop", "use", "keep")
+UNLABELED_ROWS = ("refuse", "drop", "use", "keep")
 """What to do with rows without a label: an error, leave them out, return them apart, or ignore all labels."""
 
 
@@ -48,8 +48,8 @@ class Request(NamedTuple):
     def check(self) -> None:
         """Raise if the kind is unknown, or if one column is both label and object."""
         check_decimal(self.decimal)
-        if self.unlabeled not in UNLABELED:
-            raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(UNLABELED)}")
+        if self.unlabeled not in UNLABELED_ROWS:
+            raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(UNLABELED_ROWS)}")
         if self.label in self.ignore or self.object in self.ignore:
             raise FileError("a column cannot be ignored and be the label or the object")
         size = self.image_size

@@ -11,13 +11,13 @@ from similitude.support import FileError
 USUAL = {"csv": ",", "tsv": "\t"}
 """The separator of each format."""
 
-NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """The separators that are looked for."""
 
 SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 """Other ways to write a separator."""
 
-SAMPLED = 1 << 18
+BYTES_LOOKED_AT = 1 << 18
 """Bytes of a file that are looked at."""
 
 SAMPLED_ROWS = 500
@@ -42,20 +42,20 @@ def separator_of(stream: BinaryIO, format: str) -> tuple[str, str]:
     Another one is taken only where the usual one finds a single column, or rows of unequal lengths.
     """
     usual = USUAL[format]
-    start = stream.read(SAMPLED)
-    is_whole = len(start) < SAMPLED
+    start = stream.read(BYTES_LOOKED_AT)
+    is_whole = len(start) < BYTES_LOOKED_AT
     stream.seek(0)
     text = start.decode("utf-8-sig", "replace")
     if _columns(text, usual, is_whole) > 1:
         return usual, ""
-    widths = {one: _columns(text, one, is_whole) for one in NAMES if one != usual}
+    widths = {one: _columns(text, one, is_whole) for one in SEPARATOR_NAMES if one != usual}
     possible = [one for one, width in widths.items() if width > 1]
     if len(possible) > 1:
-        names = " or ".join(NAMES[one] for one in possible)
+        names = " or ".join(SEPARATOR_NAMES[one] for one in possible)
         raise FileError(f"its cells may be separated by {names}: say by which, separator='{possible[0]}'")
     if not possible:
         return usual, ""
-    return possible[0], f"cells separated by {NAMES[possible[0]]} (separator= chooses otherwise)"
+    return possible[0], f"cells separated by {SEPARATOR_NAMES[possible[0]]} (separator= chooses otherwise)"
 
 
 def _columns(text: str, separator: str, is_whole: bool) -> int:
