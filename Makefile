@@ -20,7 +20,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs deep clean
+.PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs notebooks deep clean
 .PHONY: sanitize arm64 coverage mutants faults soak
 
 help: ## list these targets
@@ -69,6 +69,9 @@ docs: .venv/docs.installed ## build the documentation into build/docs
 	$(BIN)/python tools/house_map.py
 	rm -rf docs/api/generated build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+
+notebooks: .venv/docs.installed ## make notebooks of the examples in build/notebooks and run them (NOTEBOOKS="plot_table")
+	$(BIN)/python tools/notebooks.py $(NOTEBOOKS)
 
 deep: .venv/test.installed ## run the tests with the long checks, on the readable loops too, and count instructions
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "deep or not deep"
