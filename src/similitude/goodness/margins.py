@@ -268,7 +268,8 @@ def _signs(labels: np.ndarray, classes: list[Any]) -> np.ndarray:
     if unknown:
         i, label = unknown[0]
         raise ValueError(
-            f"the label of example {i} is {written(label)}, the model knows {written(classes[0])} and {written(classes[1])}"
+            f"the label of example {i} is {written(label)}, "
+            f"the model knows {written(classes[0])} and {written(classes[1])}"
         )
     return np.array([sign[label] for label in labels.tolist()])
 
