@@ -1,15 +1,18 @@
 """``held_out_error_`` is the error of the model on new rows: its interval covers the truth where that is known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from grids import thin
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
-from similitude.estimators import unjudged
+from similitude.estimators import learned_similarities, unjudged
 from similitude.estimators.nested_folds import assign_folds, error_of_classes, error_of_numbers
 from similitude.kernels import Gaussian
 from similitude.linear.held_out import LEAVE_ONE_OUT, MOST_HELD_OUT, n_fitted, n_held_out, n_judged
+from similitude.similarity import FromBlocks
 
 ONE = LocalEngine(threads=1)
 PROBLEMS = [12, pytest.param(200, marks=pytest.mark.deep)]
@@ -218,3 +221,22 @@ def test_probabilities_are_calibrated(n, n_classes, largest, times):
         parts = [confidence.round(1) == one for one in np.unique(confidence.round(1))]
         distances.append(sum(part.mean() * abs(confidence[part].mean() - right[part].mean()) for part in parts))
     assert np.mean(distances) < largest
+
+
+def test_folds_learn_a_kernel_anew(monkeypatch):
+    """A kernel that knows the labels of the rows it was learned from says nothing of others: half are wrong."""
+    importance = SimpleNamespace(in_short=lambda: "labels")
+
+    def learn_by_heart(k, X, Y, rows, random_state):
+        known = dict(zip(np.asarray(X)[rows, 0], np.sign(Y[rows, 0]).astype(float), strict=True))
+
+        def same(A, B):
+            return np.outer(*([known.get(x, 0.0) for x in np.asarray(part)[:, 0]] for part in (A, B)))
+
+        return SimpleNamespace(similarity=FromBlocks(same), reason="by heart", importance=importance)
+
+    monkeypatch.setattr(learned_similarities, "_learned", learn_by_heart)
+    rng = np.random.default_rng(0)
+    model = SimilarityClassifier(Gaussian(1.0).learned(), random_state=0, engine=ONE)
+    model.fit(rng.normal(size=(80, 2)), np.arange(80) % 2)
+    assert model.held_out_error_.value > 0.3

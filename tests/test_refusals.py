@@ -1205,6 +1205,7 @@ COMMANDS = [
     (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "edit"], "two different similarities"),
     (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "gaussian"], "different kinds of objects"),
     (["check", "x.csv", "--label", "a", "--object", "a"], "both the label and the object"),
+    (["drift", "x.csv", "y.csv", "--level", "2"], "--level must be strictly between 0 and 1"),
 ]
 
 
