@@ -29,14 +29,14 @@ TOOLS = (
 BUILDERS = ("scikit-build-core>=0.11", "nanobind>=2.2", "cmake>=3.26", "ninja", "wheel")
 
 # zig has its own names of processors, and its linker makes no bundles: a library that looks Python up when it is loaded
-# serves as well.
+# serves as well. CMake adds the libraries of this machine's Python to an import library; Windows has no dl.
 _COMPILER = """#!/bin/sh
 for given do
     shift
     case $given in
     -march=x86-64-v*) set -- "$@" "-march=x86_64_v${{given##*-v}}" ;;
     -bundle) set -- "$@" -dynamiclib -undefined dynamic_lookup ;;
-    -Wl,@* | -Wl,-headerpad_max_install_names) ;;
+    -Wl,@* | -Wl,-headerpad_max_install_names | -ldl) ;;
     *) set -- "$@" "$given" ;;
     esac
 done
@@ -116,12 +116,13 @@ def build_wheel(source: Path, target: Target, version: str, dist: Path) -> Path:
         "CMAKE_OSX_SYSROOT": "",
         "Python_INCLUDE_DIR": headers,
     }
+    suffix = target.suffix.format(version.replace(".", ""))
     if target.system == "Windows":
+        defines |= {"SKBUILD_SOSABI": "", "NB_SUFFIX": suffix}  # modules of the stable ABI end in .pyd alone
         for name, stable in (("Python_LIBRARY", False), ("Python_SABI_LIBRARY", True)):
             defines[name] = write_import_library(zig(), target, version, headers, made, stable=stable)
     settings = [f"build-dir={made / 'cmake'}", *(f"cmake.define.{name}={value}" for name, value in defines.items())]
     shutil.rmtree(made / "cmake", ignore_errors=True)
-    suffix = target.suffix.format(version.replace(".", ""))
     wheel = _pip_wheel(source, made / "wheel", version, {"SETUPTOOLS_EXT_SUFFIX": suffix}, settings)
     if wheel.name.endswith("-none-any.whl"):
         raise SystemExit(f"{target.name}, Python {version}: the loops could not be compiled, see {WORK / 'build.log'}")
