@@ -29,14 +29,15 @@ TOOLS = (
 BUILDERS = ("scikit-build-core>=0.11", "nanobind>=2.2", "cmake>=3.26", "ninja", "wheel")
 
 # zig has its own names of processors, and its linker makes no bundles: a library that looks Python up when it is loaded
-# serves as well. CMake adds the libraries of this machine's Python to an import library; Windows has no dl.
+# serves as well. Told to leave out symbols of macOS (-x, -S), it leaves numbers of them in a table. CMake adds the
+# libraries of this machine's Python to an import library; Windows has no dl.
 _COMPILER = """#!/bin/sh
 for given do
     shift
     case $given in
     -march=x86-64-v*) set -- "$@" "-march=x86_64_v${{given##*-v}}" ;;
     -bundle) set -- "$@" -dynamiclib -undefined dynamic_lookup ;;
-    -Wl,@* | -Wl,-headerpad_max_install_names | -ldl) ;;
+    -Wl,@* | -Wl,-headerpad_max_install_names | -Wl,-x | -Wl,-S | -ldl) ;;
     *) set -- "$@" "$given" ;;
     esac
 done
