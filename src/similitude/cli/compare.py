@@ -32,7 +32,7 @@ def compare(
     candidates = {text: parsed(text, trust) for text in similarity}
     data = given.read(run, list(candidates.values()))
     chosen_task, y = task_of(run, data, task), labels_of(data)
-    with run.computing():
+    with run.computing(f"comparing {len(candidates)} similarities on {len(y):,} rows"):
         selection = similitude.choose_kernel(
             candidates, data.objects, y, task=chosen_task, learn=learn, max_calls=max_calls, random_state=seed
         )

@@ -64,13 +64,17 @@ ObjectColumn = Annotated[
 ]
 Kind = Annotated[
     Literal["vectors", "strings", "graphs", "series", "sets", "table"] | None,
-    typer.Option("--kind", help="The kind of objects. Default: inferred from the similarity and the file."),
+    typer.Option(
+        "--kind",
+        help="The kind of objects: vectors, strings, graphs, series, sets or table. Default: inferred from the "
+        "similarity and the file.",
+    ),
 ]
 SimilarityText = Annotated[str | None, _expression("Default: one for the kind of objects.")]
 SimilarityTexts = Annotated[list[str], _expression("At least two.", show_default=False)]
 TaskName = Annotated[
     Literal["classification", "regression"] | None,
-    typer.Option("--task", help="What is predicted. Default: inferred from the labels."),
+    typer.Option("--task", help="classification or regression. Default: inferred from the labels."),
 ]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Allow mymodule:func: Python code that is imported and run.", show_default=False)
