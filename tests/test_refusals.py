@@ -1201,8 +1201,11 @@ COMMANDS = [
     (["check", "-s", "gaussian", "--engine", "memory=lots"], "memory size"),
     (["kernels", "gausssian"], "did you mean 'gaussian'?"),
     (["kernels", "x"], "'similitude kernels' lists all"),
-    (["compare", "x.csv", "--label", "y", "-s", "edit"], "two different similarities"),
-    (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "edit"], "two different similarities"),
+    (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "edit"], "needs different similarities"),
+    (["compare", "x.csv", "--label", "y", "--learn"], "--learn needs the --similarity"),
+    (["compare", "x.csv", "--label", "y", "--max-calls", "9"], "--max-calls: a comparison with baselines"),
+    (["fit", "x.csv", "-o", "m.sim", "--seed", "one"], "'--seed': it must be a whole number"),
+    (["fit", "x.csv", "-o", "m.sim", "--landmarks", "0"], "'--landmarks': it must be at least 1"),
     (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "gaussian"], "different kinds of objects"),
     (["check", "x.csv", "--label", "a", "--object", "a"], "both the label and the object"),
 ]

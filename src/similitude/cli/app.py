@@ -78,7 +78,7 @@ app.command(cls=Command)(demo.demo)
 for command, example in (
     (check.check, "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"),
     (assess.assess, "assess genes.csv --label class --similarity 'spectrum(p=4)'"),
-    (compare.compare, "compare genes.csv --label class --similarity 'spectrum(p=4)' --similarity edit"),
+    (compare.compare, "compare genes.csv --label class"),
     (report.report, "report genes.csv --label class -o report.html"),
     (fit.fit, "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"),
     (predict.predict, "predict genes.sim new.csv -o predictions.csv --probabilities"),

@@ -114,7 +114,7 @@ def _ending(epilog: str, width: int) -> str:
         return _wrapped(epilog, width)
     lines = ["  "]
     for word in _WORD.findall(epilog.removeprefix("Example: ")):
-        if len(lines[-1]) + len(word) + 2 > width and lines[-1].strip():
+        if len(lines[-1]) + len(word) + 3 > width and lines[-1].strip():
             lines.append("    ")
         lines[-1] += word if lines[-1].isspace() else f" {word}"
     return "Example:\n" + " \\\n".join(lines)

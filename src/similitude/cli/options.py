@@ -71,7 +71,7 @@ Kind = Annotated[
     ),
 ]
 SimilarityText = Annotated[str | None, _expression("Default: one for the kind of objects.")]
-SimilarityTexts = Annotated[list[str], _expression("At least two.", show_default=False)]
+SimilarityTexts = Annotated[list[str] | None, _expression("May be repeated: several are ranked.", show_default=False)]
 TaskName = Annotated[
     Literal["classification", "regression"] | None,
     typer.Option("--task", help="classification or regression. Default: inferred from the labels."),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from similitude.compute.engines import LocalEngine
     from similitude.support import Estimate
 
-IN_ASCII = str.maketrans({"…": "...", "²": "^2", "≥": ">=", "≤": "<="})
+IN_ASCII = str.maketrans({"…": "...", "²": "^2", "≥": ">=", "≤": "<=", "±": "+-"})
 """Signs of the library's own sentences for streams that take no other letters than ASCII."""
 
 MIN_WIDTH = 72

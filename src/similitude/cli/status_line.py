@@ -67,7 +67,7 @@ class StatusLine:
     def write(self, text: str) -> int:
         """Write text above the line; a text that begins with a carriage return is the progress of an engine."""
         if text.startswith("\r"):
-            self.detail = text.replace("\033[K", "").strip().removeprefix("similitude: ")
+            self.detail = text.replace("\033[K", "").strip().removeprefix("similitude:").strip()
             return len(text)
         self._clear()
         self._may_draw = text.endswith("\n")
