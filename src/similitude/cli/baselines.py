@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, is_sparse, take
-from similitude.support import Result, plain
+from similitude.support import Result, brief, plain
 
 FOLDS = 5
 """Number of folds, fewer if a class is smaller."""
@@ -129,10 +129,8 @@ def _folds(y: np.ndarray, classes: bool, seed: int) -> tuple[list[tuple[np.ndarr
     smallest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
     n_folds = min(FOLDS, max(smallest, 2), len(y))
     if classes and smallest < 2:
-        label = plain(np.unique(y)[np.unique(y, return_counts=True)[1].argmin()])
-        raise ValueError(
-            f"class {label!r} has a single row, and none is left to test: leave it out, or --task regression"
-        )
+        label = brief(plain(np.unique(y)[np.unique(y, return_counts=True)[1].argmin()]))
+        raise ValueError(f"class {label} has a single row, and none is left to test: leave such rows out")
     splitter = (StratifiedKFold if classes else KFold)(n_folds, shuffle=True, random_state=seed)
     pairs = list(splitter.split(np.zeros((len(y), 1)), y))
     return pairs, f"{n_folds} folds{', stratified' if classes else ''}, seed {seed}"

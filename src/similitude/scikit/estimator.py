@@ -124,9 +124,10 @@ class SimilarityEstimator(BaseEstimator):
     """An estimator whose first parameter is a ``kernel`` (which must be PSD) or a ``similarity`` (any function).
 
     It is a Similarity, a name, a function of pairs, ``"auto"``, which is decided by the objects that it is fitted to
-    (for vectors a Gaussian kernel), or ``"precomputed"``: X is then K(train, train) in ``fit`` and K(new, train)
-    afterwards. After ``fit``, ``kernel_`` or ``similarity_`` is the Similarity with data-dependent
-    parameters resolved.
+    (for vectors a Gaussian kernel), or ``"precomputed"``: X is then K(train, train) in ``fit``, and afterwards
+    K(new, train), or of its columns those that the model reads, in the order of ``landmark_indices_`` or ``support_``;
+    as many columns as there are training objects are always in their order. After ``fit``, ``kernel_`` or
+    ``similarity_`` is the Similarity with data-dependent parameters resolved.
     """
 
     engine: Engine | None
