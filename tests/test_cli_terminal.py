@@ -208,3 +208,27 @@ def test_compare_with_baselines(tmp_path, monkeypatch):
     assert all(f"{100 * one['error']:.1f} ± {100 * one['standard_error']:.1f} %" in words for one in models)
     assert models[0]["name"] == "gower" and found["verdict"].startswith("gower is ") and found["verdict"][1:] in words
     assert models[1]["difference"] < -2 * models[1]["difference_error"]
+
+
+# Narrow terminals.
+
+
+def test_tables_of_narrow_terminals_keep_every_cell(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    columns, rows = {"": "left", "similarity": "fold", "error": "left"}, [("*", "edit", "20.2 % [10.4, 33.5]")]
+    for width, expected in (
+        (60, "- *\n  similarity: edit\n  error: 20.2 % [10.4, 33.5]\n"),
+        (80, "similarity   error"),
+    ):
+        monkeypatch.setenv("COLUMNS", str(width))
+        screen = Screen()
+        Terminal(screen).table(columns, rows)
+        assert expected in re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
+
+
+def test_a_caret_stays_below_the_error(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Screen()
+    Terminal(screen).say("similitude: unknown\n  gaussian(gamma=2)\n           ^")
+    assert screen.getvalue().split("\n")[1:3] == ["  gaussian(gamma=2)", "           ^"]

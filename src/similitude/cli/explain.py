@@ -78,7 +78,7 @@ def explain(given: ModelOptions, row: Row, by: By = "auto", parts: Parts = True,
         if mattered is not None:
             sums = "" if mattered.base is None else f"; with a base of {mattered.base:.3g} it sums to the score"
             terminal.say(f"What in the row mattered{sums}:")
-            terminal.say(text_of(mattered))
+            terminal.drawing(text_of(mattered))
 
     run.result(document, show)
 

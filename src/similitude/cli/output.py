@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ IN_ASCII = str.maketrans({"…": "...", "²": "^2", "≥": ">=", "≤": "<=", "�
 """Signs of the library's own sentences for streams that take no other letters than ASCII."""
 
 MIN_WIDTH = 72
-"""Tables are at least this many characters wide, however narrow the terminal."""
+"""On narrower terminals, the cells of a table are written one below the other."""
 
 
 @dataclass
@@ -140,7 +141,14 @@ class Terminal(Console):
 
     def say(self, text: object, style: str | None = None) -> None:
         """Print text, wrapped at words to the width of a terminal; elsewhere lines are kept whole."""
-        self.print(self.shown(text), style=style, soft_wrap=not self.is_terminal)
+        shown = self.shown(text)
+        if self.is_terminal:
+            shown = "\n".join([_wrapped(line, self.width) for line in shown.split("\n")])
+        self.print(shown, style=style, soft_wrap=True)
+
+    def drawing(self, text: str) -> None:
+        """Print lines that belong below each other, as they are."""
+        self.print(self.shown(text), soft_wrap=True)
 
     def sentence(self, text: object, style: str | None = None) -> None:
         """Print text, wrapped at the width of the terminal, or of 80 letters elsewhere."""
@@ -157,6 +165,13 @@ class Terminal(Console):
 
     def table(self, columns: Mapping[str, str], rows: Sequence[Sequence[str]], style_first: str | None = None) -> None:
         """Print a table; each column is aligned "left" or "right", or is to "fold" over several lines."""
+        if self.is_terminal and self.width < MIN_WIDTH:
+            for cells in rows:
+                named = [
+                    f"{title}: {cell}" if title else cell for title, cell in zip(columns, cells, strict=True) if cell
+                ]
+                self.say("- " + "\n  ".join(named))
+            return
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for title, how in columns.items():
             fold = how == "fold"
@@ -167,6 +182,19 @@ class Terminal(Console):
         self.width = max(width, MIN_WIDTH)
         self.print(table)
         self.width = width
+
+
+def _wrapped(line: str, width: int) -> str:
+    """Return a line wrapped at words, as far indented as it is.
+
+    >>> print(_wrapped("  rows 1, 2, 3", 10))
+      rows 1,
+      2, 3
+    """
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
 
 
 def is_animated(stream: TextIO) -> bool:
