@@ -226,7 +226,7 @@ TARGETS = [
     ((X, Y[:-1]), ValueError, "inconsistent"),
     ((X, np.where(Y > 0, np.inf, Y)), ValueError, "inf"),
     ((X, np.zeros((60, 2, 2))), ValueError, "dim 3"),
-    ((X, TWO), ValueError, "could not convert"),
+    ((X, TWO), ValueError, "y holds texts such as .a., not numbers: for classes use a classifier"),
     (("kernel", Y), TypeError, "one string"),
     (([], []), ValueError, "no objects"),
     ((WORDS[:1], [1.0]), ValueError, "1 sample"),
