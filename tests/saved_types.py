@@ -23,7 +23,8 @@ ROOMS = """
 HELD = """
     data.Atoms data.FewObjects data.LowerBound data.Paper estimators.BlendInfluence estimators.Cascade
     estimators.CascadeInfluence estimators.ClassCalibration estimators.ClassInfluence estimators.ErrorCalibration
-    estimators.ExampleInfluence estimators.GroupInfluence estimators.LandmarkModel estimators.ProfileRidge
+    estimators.ExampleInfluence estimators.GroupInfluence estimators.LandmarkModel estimators.LandmarkVariance
+    estimators.ProfileRidge
     estimators.RankedScores estimators.Spread estimators.Stage estimators.Stream estimators.ValueRange
     estimators.WeightedLandmarks landmarks.Groups
     landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.Distances

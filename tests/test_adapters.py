@@ -1,5 +1,6 @@
 """What users bring: functions of pairs and of blocks, matrices and names; and how similarities behave as values."""
 
+import itertools
 import operator
 import os
 import pickle
@@ -217,6 +218,19 @@ def test_a_matrix_is_looked_up_rows_first_and_stays_asymmetric():
     assert k.gram(pd.Series([0, 1])).tolist() == [[0, 1], [3, 4]]
     assert Precomputed(M.astype(np.float32)).gram([0]).dtype == np.float32
     assert Precomputed(M.astype(int)).gram([0]).dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", [np.array, sp.csr_array])
+def test_runs_of_indices_are_what_single_ones_are_and_never_the_matrix_itself(kind):
+    M = np.arange(1.0, 26.0).reshape(5, 5)
+    k, out = Precomputed(kind(M)), np.empty((3, 2))
+    for rows, columns in itertools.product(([1, 2, 3], [3, 2, 1], [0, 1, 4], [2, 2, 2]), ([3, 4], [4, 3], [0, 2])):
+        rows, columns = np.array(rows), np.array(columns)
+        assert k.block(rows, columns).tolist() == M[rows][:, columns].tolist()
+        assert k.block(rows, columns, out=out) is out
+        assert out.tolist() == M[rows][:, columns].tolist()
+    k.gram(range(5))[:] = 0.0
+    assert k.gram(range(5)).tolist() == M.tolist()
 
 
 @pytest.mark.parametrize("indices", [[0, 1], [0, 2]])

@@ -32,6 +32,7 @@ COMMANDS = (
     "predict",
     "explain",
     "duplicates",
+    "drift",
     "info",
     "kernels",
 )

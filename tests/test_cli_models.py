@@ -109,6 +109,28 @@ def test_predict_is_what_the_model_says(genes, model, tmp_path):
     ].tolist()
 
 
+def test_sets_of_classes_are_those_of_the_model(genes, model):
+    ran = run("predict", model, genes, "--set", 0.9, "--json")
+    found, own = json.loads(ran.out), load(model)
+    sets = own.predict_set([row["gene"] for row in read_csv(genes)], 0.9)
+    assert found["predictions"]["set_+"] == sets[:, 0].astype(int).tolist()
+    assert f"note: --set 0.9: {own.uncertainty_}" in ran.err
+    assert run("predict", model, genes, "--interval", 0.9).code == 2
+    ran = run("predict", model, genes, "--set", 0.9999)
+    assert ran.code == 2 and "--set: level=0.9999 needs" in ran.err
+
+
+def test_intervals_are_two_columns(tmp_path):
+    x = np.linspace(0, 3, 40).round(3)
+    path = write_csv(tmp_path / "numbers.csv", {"x": x.tolist(), "y": np.sin(x).tolist()})
+    assert run("fit", path, "--label", "y", "-o", tmp_path / "n.sim", "--similarity", "gaussian(sigma=1)").code == 0
+    ran = run("predict", tmp_path / "n.sim", path, "--interval", 0.8, "-o", tmp_path / "p.csv")
+    ends = [[float(row["low"]), float(row["high"])] for row in read_csv(tmp_path / "p.csv")]
+    assert ran.code == 0 and "(ESTIMATE)" in ran.err
+    np.testing.assert_allclose(ends, load(tmp_path / "n.sim").predict_interval(x[:, None], 0.8))
+    assert run("predict", tmp_path / "n.sim", path, "--set", 0.8).code == 2
+
+
 def test_predict_writes_to_standard_output_and_notes_the_score(genes, model):
     ran = run("predict", model, genes)
     assert ran.code == 0 and ran.out.splitlines()[0] == "prediction" and len(ran.out.splitlines()) == 107

@@ -1,11 +1,13 @@
 """Tests of hypotheses: exact levels, estimates by their definitions, power, who is named, landmarks, bad input."""
 
 import itertools
+import json
 import math
 
 import numpy as np
 import pandas as pd
 import pytest
+from cli_runs import run, write_csv
 
 from similitude import FromPairs, Precomputed, drift_test, independence_test, load, save, two_sample_test
 from similitude.engines import LocalEngine
@@ -303,3 +305,17 @@ def test_the_same_seed_gives_the_same_result():
     first, second, other = (two_sample_test("auto", X, Z, random_state=seed).p_value for seed in (1, 1, 2))
     assert first == second
     assert first == pytest.approx(other, abs=0.1)
+
+
+def test_drift_on_the_command_line(tmp_path):
+    old = write_csv(tmp_path / "old.csv", {"word": ["ACGT" * 3, "ACGA" * 3, "AGGA" * 3] * 6, "class": [0, 1, 1] * 6})
+    same = write_csv(tmp_path / "same.csv", {"word": ["ACGA" * 3, "AGGA" * 3, "ACGT" * 3] * 5})
+    other = write_csv(tmp_path / "other.csv", {"word": ["ACGT" * 3, "TTTT" * 3, "TTTC" * 3] * 5})
+    ran = run("drift", old, other, "--label", "class")
+    assert ran.code == 0 and ran.out.startswith("15 new rows and 18 old rows differ: p = ")
+    assert "  new row 1: 'TTTTTTTTTTTT'" in ran.out
+    ran = run("drift", old, same, "--label", "class", "--similarity", "spectrum(p=2)", "--json")
+    found = json.loads(ran.out)
+    assert ran.code == 0 and not found["drifted"] and found["result"]["p_value"] > 0.05
+    batches = run("drift", old, other, "--label", "class", "--batch", 8)
+    assert batches.code == 0 and "Batches of 8 new rows that differ, of 1: 0 (rows 0 on)" in batches.out

@@ -1208,6 +1208,7 @@ COMMANDS = [
     (["fit", "x.csv", "-o", "m.sim", "--landmarks", "0"], "'--landmarks': it must be at least 1"),
     (["compare", "x.csv", "--label", "y", "-s", "edit", "-s", "gaussian"], "different kinds of objects"),
     (["check", "x.csv", "--label", "a", "--object", "a"], "both the label and the object"),
+    (["drift", "x.csv", "y.csv", "--level", "2"], "--level must be strictly between 0 and 1"),
 ]
 
 

@@ -156,6 +156,67 @@ def test_a_graph_finds_most_neighbors_from_few_pairs():
     assert few.exact_ and not calls
 
 
+def own_recall(index, k, X, wanted=10):
+    """Return the share of values in the graph that are as large as the true ones."""
+    least = brute(k, X, X, wanted, own=True)[1][:, -1:]
+    return np.mean(index.nearest(None, wanted)[1] >= least - 1e-9)
+
+
+def test_a_graph_calls_both_ways_unless_symmetry_is_claimed():
+    X, asked = [float(x) for x in clustered(300, 1)[:, 0]], []
+
+    def lean(s, t):
+        asked.append((s, t))
+        return -abs(s - t) + 0.01 * (s > t)
+
+    one = SimilarityIndex(FromPairs(lean), method="approximate", random_state=0).fit(X)
+    assert one.method_ == "graph" and one.n_evaluated_ == len(asked)
+    assert {(t, s) for s, t in asked} == set(asked)
+    assert own_recall(one, FromPairs(lean), X) > 0.95
+    indices, values = one.nearest(None, 3)
+    assert [lean(X[5], X[j]) for j in indices[5]] == values[5].tolist()
+
+
+def test_the_estimated_recall_of_a_graph_is_that_of_all_objects():
+    X = np.random.default_rng(4).normal(size=(1200, 40))
+
+    class Hidden(Gaussian):
+        """Without bounds, of vectors that have no structure: a graph finds only some neighbors."""
+
+    index = SimilarityIndex(Hidden(6.0), method="approximate", random_state=1).fit(X)
+    estimate = float(index.reason_.split("it found ")[1].split("%")[0]) / 100
+    truth = own_recall(index, Gaussian(6.0), X)
+    assert truth < 0.9 and abs(estimate - truth) < 0.2
+
+
+def test_neighbors_among_themselves_start_from_bounds():
+    X = clustered(400, 80)
+    index = SimilarityIndex(Gaussian(), method="approximate", random_state=0).fit(X)
+    before = index.n_evaluated_
+    assert own_recall(index, index.similarity_, X) > 0.95
+    after = index.n_evaluated_
+    assert before < after <= before + 100 * 400
+    index.nearest(None, 5)
+    assert index.n_evaluated_ == after
+
+
+@pytest.mark.parametrize("n", [3, 5, 30])
+def test_a_graph_of_few_objects_has_all_neighbors(n):
+    X = clustered(n, 2)
+    index = SimilarityIndex(Gaussian(1.0), method="approximate", random_state=0).fit(X)
+    wanted = min(n - 1, 20)
+    assert (index.method_, own_recall(index, Gaussian(1.0), X, wanted)) == ("graph", 1.0)
+
+
+def test_pairs_at_the_threshold_count():
+    """Every number of edits in 20 letters, 3 of 20 are 0.85, is found at its own similarity and not above."""
+    longest, letters = 20, "abcdefghijklmnopqrst"
+    for edits_made in range(1, longest):
+        X = [letters, "-" * edits_made + letters[edits_made:]]
+        assert len(SimilarityIndex(Edit()).fit(X).pairs(1 - edits_made / longest)[0]) == 1
+        assert len(SimilarityIndex(Edit()).fit(X).pairs(1 - (edits_made - 0.5) / longest)[0]) == 0
+
+
 def test_a_short_list_says_what_it_found_in_a_trial():
     X = clustered(400, 80)
     index = SimilarityIndex(Gaussian(), method="approximate", random_state=0).fit(X)

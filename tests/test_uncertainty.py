@@ -11,16 +11,21 @@ from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, loa
 from similitude.datasets import iris
 from similitude.engines import LocalEngine
 from similitude.estimators import unjudged
+from similitude.estimators.model import WeightedLandmarks
 from similitude.estimators.uncertainty import (
     ClassCalibration,
     ErrorCalibration,
     TrueClassScores,
     Uncertainty,
     fit_spread,
+    open_variance_of,
 )
 from similitude.estimators.uncertainty.class_sets import needed_levels
-from similitude.estimators.uncertainty.spread import log_density
+from similitude.estimators.uncertainty.landmark_variance import marginal_ratio
+from similitude.estimators.uncertainty.spread import RATIOS, log_density
 from similitude.kernels import DTW, Gaussian, Gower, Spectrum, WeisfeilerLehman
+from similitude.landmarks import LandmarkFeatures, Landmarks
+from similitude.linear import Moments
 from similitude.theory import conformal_quantile, highest_level
 
 ONE = LocalEngine(threads=1)
@@ -132,7 +137,9 @@ def test_errors_are_enlarged_by_what_choices_hide():
     plain = ErrorCalibration(errors=np.ones((4, 1)), weights=np.ones(4), at=np.arange(4))
     larger = plain.enlarged(np.full((4, 1), 1.5), [np.ones((2, 1)), -np.ones((2, 1))])
     np.testing.assert_allclose(larger.errors, 1.5)
-    assert plain.enlarged(np.full((4, 1), 0.5), [np.ones((2, 1))]).errors.max() == 1.0
+    smaller = plain.enlarged(np.full((4, 1), 0.9), [np.ones((2, 1))])
+    np.testing.assert_allclose(smaller.errors, 0.9)
+    assert plain.enlarged(np.full((4, 1), 0.1), [np.ones((2, 1))]).errors.max() == 0.8
 
 
 def test_levels_that_other_folds_needed():
@@ -208,6 +215,55 @@ def test_objects_of_any_kind_and_saved_models(kind, tmp_path):
     classifier.fit(X, np.array(y) > np.median(y))
     save(classifier, tmp_path / "sets")
     np.testing.assert_array_equal(load(tmp_path / "sets").predict_set(X, 0.8), classifier.predict_set(X, 0.8))
+
+
+@pytest.mark.parametrize("n", [60, 1200], ids=["left out", "pilot"])
+def test_far_from_all_rows_a_fit_on_landmarks_is_uncertain(n, tmp_path):
+    """The variance of an object that is similar to no row is noise and prior, and it grows on the way there."""
+    X, y = noisy(n, np.random.default_rng(1))
+    with unjudged():
+        model = SimilarityRegressor(Gaussian(0.4), random_state=0, engine=ONE).fit(X, y)
+    assert len(model.landmarks_) < n
+    Z = [[0.0], [1.2], [1.5], [2.0], [50.0]]
+    _, std = model.predict(Z, return_std=True)
+    assert std[-1] > 3 * std[0] and std[1] < std[2] < std[3] and 0.05 < std[0] < 0.2
+    spread = model._errors.spread
+    assert std[-1] >= spread.scale[0] * np.sqrt(1 + spread.ratio[0]) * (1 - 1e-9)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(Z, return_std=True)[1], std)
+
+
+def test_the_open_variance_on_all_landmarks_is_that_of_the_exact_process():
+    """With every row a landmark it is k(x, x) - k(x)'(K + lam)^-1 k(x), as far as no mean is subtracted."""
+    X, Z, lam = rng.normal(size=(25, 2)), rng.normal(size=(7, 2)), 0.3
+    k = Gaussian(1.0)
+    K, U = k.gram(X), np.linalg.cholesky(k.gram(X)).T
+    F = np.linalg.solve(U.T, K).T
+    features = LandmarkFeatures(k, Landmarks(X, np.arange(25), X), factor=U)
+    moments = Moments.of(np.vstack([F, -F]), np.zeros((50, 1)), np.full(50, 0.5))
+    weights = np.full(25, 0.5)
+    found = open_variance_of((features,), moments, lam, X, F, weights, np.ones(1))
+    part = WeightedLandmarks(features, np.zeros((25, 1)))
+    cross = k.cross(Z, X)
+    exact = 1 - np.einsum("ij,ij->i", cross @ np.linalg.inv(K + lam * np.eye(25)), cross)
+    np.testing.assert_allclose(found.variance(part, Z), exact, atol=1e-5)
+    twice, w = np.vstack([F, -F]), np.full(50, 0.5)
+    w[3] = 0.0
+    without = np.linalg.inv(twice.T * w @ twice + lam * np.eye(25))
+    assert found.left_out[3] == pytest.approx(lam * F[3] @ without @ F[3], abs=1e-5)
+
+
+def test_the_marginal_likelihood_is_that_of_the_targets():
+    F, lam = rng.normal(size=(40, 3)), 2.0
+    y = F @ rng.normal(size=3) + rng.normal(size=40)
+    values, vectors = np.linalg.eigh(F.T @ F)
+
+    def likelihood(r):
+        C = np.eye(40) + r * F @ F.T
+        return -np.linalg.slogdet(C)[1] - 40 * np.log(y @ np.linalg.solve(C, y))
+
+    found = marginal_ratio(values, vectors.T @ F.T @ y, float(y @ y), 40.0, lam)
+    assert found == max(RATIOS / lam, key=likelihood)
 
 
 def test_a_saved_exact_fit_has_the_same_intervals(tmp_path):

@@ -17,6 +17,11 @@ class Ours(Contender):
         model = KernelPCA(Gaussian(sigma), n_components=k, random_state=0).fit(X)
         return model.eigenvalues_, model.eigenvectors_
 
+    def spectral_embedding(self, affinity, k):
+        from similitude.maps import SpectralEmbedding
+
+        return SpectralEmbedding("precomputed", n_components=k, random_state=0).fit(affinity).embedding_
+
     def one_class(self, X, sigma, nu):
         from similitude.learners import KernelOneClassSVM
 
@@ -37,6 +42,11 @@ class ScikitLearn(Contender):
 
         model = KernelPCA(k, kernel="rbf", gamma=0.5 / sigma**2, eigen_solver="randomized", random_state=0).fit(X)
         return model.eigenvalues_, model.eigenvectors_
+
+    def spectral_embedding(self, affinity, k):
+        from sklearn.manifold import SpectralEmbedding
+
+        return SpectralEmbedding(k, affinity="precomputed", random_state=0).fit_transform(affinity)
 
     def one_class(self, X, sigma, nu):
         from sklearn.svm import OneClassSVM

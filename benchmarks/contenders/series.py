@@ -67,6 +67,12 @@ class Ours(Contender):
         k = Convolutions().resolve(X)
         return ridge(explicit_map(k, X), y).predict(explicit_map(k, new))
 
+    def nearest_series(self, X, y, new, truth):
+        from similitude.kernels import DTW
+        from similitude.learners import SimilarityKNeighborsClassifier
+
+        return SimilarityKNeighborsClassifier(DTW(), n_neighbors=1).fit(X, y).predict(new)
+
     def series_fit(self, X, y):
         from similitude import SimilarityClassifier
         from similitude.kernels import GlobalAlignment
@@ -160,6 +166,12 @@ class Aeon(Contender):
         map_of = make_pipeline(MiniRocket(n_jobs=_threads(), random_state=0), StandardScaler(with_mean=False))
         features = map_of.fit_transform(np.swapaxes(X, 1, 2))
         return ridge(features, y).predict(map_of.transform(np.swapaxes(new, 1, 2)))
+
+    def nearest_series(self, X, y, new, truth):
+        from aeon.classification.distance_based import KNeighborsTimeSeriesClassifier
+
+        model = KNeighborsTimeSeriesClassifier(distance="dtw", n_neighbors=1)
+        return model.fit(np.swapaxes(X, 1, 2), y).predict(np.swapaxes(new, 1, 2))
 
 
 class TsLearn(Contender):

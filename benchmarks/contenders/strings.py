@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.nouns import OURS, Contender
+from benchmarks.tasks.strings import THRESHOLD
 from similitude.engines import current_engine
 from similitude.kernels import Aligned, Edit, Gapped, Spectrum, Subsequence, Words
+
+ROWS = 2000
+"""Rows of a matrix that are held at once."""
+
+ROUNDING = 1e-6
+"""Below the threshold by this much, no float32 is lost by rounding."""
+
+CUTOFF_SLACK = 1e-3
+"""A score_cutoff of exactly the threshold, or 1e-9 less, leaves out some pairs whose similarity is the threshold."""
 
 
 class Ours(Contender):
@@ -29,6 +39,12 @@ class Ours(Contender):
 
     def edit_costs(self, X):
         return Edit((2, 2, 3)).distances(X)
+
+    def duplicates(self, X):
+        from similitude.learners import SimilarityIndex
+
+        i, j, _ = SimilarityIndex(Edit(), method="exact").fit(X).pairs(THRESHOLD)
+        return np.column_stack([i, j])
 
     def string_learning(self, X, y, new, truth, kernel):
         from similitude.learners import KernelSVC
@@ -76,6 +92,19 @@ class RapidFuzz(Contender):
         return self.library.cdist(
             X, X, scorer=Levenshtein.distance, scorer_kwargs=options, workers=current_engine().threads
         )
+
+    def duplicates(self, X):
+        from rapidfuzz.distance import Levenshtein
+
+        found, scorer = [], Levenshtein.normalized_similarity
+        for first in range(0, len(X), ROWS):
+            some = X[first : first + ROWS]
+            K = self.library.cdist(
+                some, X[first:], scorer=scorer, score_cutoff=THRESHOLD - CUTOFF_SLACK, dtype=np.float32
+            )
+            i, j = np.nonzero(K >= THRESHOLD - ROUNDING)
+            found.append(first + np.column_stack([i, j])[j > i])
+        return np.concatenate(found)
 
 
 class Strkernels(Contender):

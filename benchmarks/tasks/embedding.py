@@ -54,6 +54,35 @@ KERNEL_PCA = Task(
 )
 
 
+def affinities(n: int, k: int) -> Dataset:
+    """Return the Gaussian similarities of vectors around ten centers."""
+
+    def make(rng: np.random.Generator) -> Data:
+        X = 2 * rng.standard_normal((10, 10))[rng.integers(10, size=n)] + rng.standard_normal((n, 10))
+        lengths = (X * X).sum(axis=1)
+        return {"affinity": np.exp(-0.125 * np.maximum(lengths[:, None] + lengths - 2 * X @ X.T, 0.0)), "k": k}
+
+    return Dataset(f"affinities n={n} k={k}", make)
+
+
+def quotients(data: Data, result: Any, truth: Any) -> Check:
+    """Return the sum of the Rayleigh quotients of the Laplacian, which the exact coordinates minimize."""
+    W, E = data["affinity"] - np.diag(np.diagonal(data["affinity"])), np.asarray(result)
+    degrees = W.sum(axis=0)
+    total = float((1 - (E * (W @ E)).sum(axis=0) / (degrees @ E**2)).sum())
+    return Check(total, f"sum of quotients {total:.8f}", bool(np.isfinite(total)))
+
+
+SPECTRAL_EMBEDDING = Task(
+    name="spectral_embedding",
+    computes="Laplacian eigenmaps of a matrix of similarities: fit",
+    operation="spectral_embedding",
+    datasets=lambda settings: [affinities(settings.size(5_000, 1_000), 10)],
+    check=quotients,
+    in_child=False,
+)
+
+
 def dual_objective(data: Data, result: Any, truth: Any) -> Check:
     """Return the minimized function, per squared object."""
     support, a = (np.asarray(one) for one in result)

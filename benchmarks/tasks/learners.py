@@ -244,7 +244,7 @@ KMEDOIDS = Task(
     operation="kmedoids",
     datasets=_distances,
     check=loss,
-    gates=(at_most(2.5, "kmedoids", goal=1.0),),
+    gates=(at_most(1.0, "kmedoids"),),
     in_child=False,
 )
 
@@ -272,6 +272,6 @@ SPECTRAL = Task(
     operation="spectral",
     datasets=lambda settings: [affinities(settings.size(2_000, 500))],
     check=agreement,
-    gates=(at_most(2.0, "scikit-learn", goal=1.0),),
+    gates=(at_most(1.0, "scikit-learn"),),
     in_child=False,
 )

@@ -358,6 +358,17 @@ CONVOLVED = Task(
 
 NAMES = ("GunPoint", "ArrowHead", "ItalyPowerDemand", "BasicMotions")
 
+NEAREST = Task(
+    name="nearest_series",
+    computes="the label of the nearest training series by dynamic time warping, for each test series",
+    operation="nearest_series",
+    datasets=lambda settings: [split(name, settings) for name in ("GunPoint",)],
+    check=accuracy,
+    gates=(right(0.9, "GunPoint"), faster(5.0, "aeon")),
+    threads=(1,),
+    in_child=False,
+)
+
 ACCURACY = Task(
     name="series_accuracy",
     computes="a support vector machine with the global alignment kernel, width and C by cross-validation",

@@ -114,6 +114,54 @@ LEVENSHTEIN = Task(
 )
 
 
+SYLLABLES = [first + vowel + last for first in "bdfgklmnrst" for vowel in "aeiou" for last in ("", "n", "r", "s")]
+"""What invented names are made of."""
+
+THRESHOLD = 0.85
+"""Edit similarity of duplicates."""
+
+
+def misspelled_names(n: int) -> Dataset:
+    """Return invented names, every fourth of them the one before with another letter somewhere."""
+
+    def make(rng: np.random.Generator) -> Data:
+        parts = rng.choice(SYLLABLES, (n, 6))
+        X = ["".join(one[:3]).title() + " " + "".join(one[3:]).title() for one in parts]
+        for i in range(1, n, 4):
+            at = int(rng.integers(len(X[i - 1])))
+            X[i] = X[i - 1][:at] + str(rng.choice(list("aeiou"))) + X[i - 1][at + 1 :]
+        return {"X": X}
+
+    return Dataset(f"names n={n}", make)
+
+
+def close_pairs(data: Data) -> np.ndarray:
+    """Return the close pairs of the first names by the recurrence, in integers: 20 edits <= 3 longer length."""
+    lengths = np.array([len(one) for one in data["X"][:CORNER_OF_EDITS]])
+    close = 20 * edits(data).astype(int) <= 3 * np.maximum(lengths[:, None], lengths)
+    return np.argwhere(np.triu(close, 1))
+
+
+def same_pairs(data: Data, result: Any, truth: np.ndarray) -> Check:
+    """Compare the pairs of the first names with the truth."""
+    found = {(int(i), int(j)) for i, j in result if i < j < CORNER_OF_EDITS}
+    wrong = len(found ^ {(int(i), int(j)) for i, j in truth})
+    return Check(float(wrong), f"{wrong} pairs wrong, {len(truth)} true", wrong == 0)
+
+
+DUPLICATES = Task(
+    name="duplicates",
+    computes="all pairs of names with an edit similarity of at least 0.85",
+    operation="duplicates",
+    datasets=lambda settings: [misspelled_names(settings.size(15_000, 1_000))],
+    truth=close_pairs,
+    check=same_pairs,
+    gates=(faster(5.0, "rapidfuzz", where="n=15000"),),
+    threads=(1,),
+    in_child=False,
+)
+
+
 def costs_of_edits(data: Data) -> np.ndarray:
     """Return the costs of edits of the first strings by the plain recurrence."""
     from similitude.compute.loops.reference.strings import _best

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         SimilarityRegressor,
         cost_curve,
     )
+    from similitude.export import to_onnx
     from similitude.goodness import alignment, assess, error_at_margin, margin
     from similitude.hypotheses import drift_test, independence_test, two_sample_test
     from similitude.kernel_learning import learn_kernel
@@ -52,6 +53,7 @@ _ROOMS = {
     "repair": "validity",
     "save": "persistence",
     "show_versions": "compute",
+    "to_onnx": "export",
     "two_sample_test": "hypotheses",
     "use_engine": "compute.engines",
     "write_report": "report",
@@ -84,6 +86,7 @@ __all__ = [
     "repair",
     "save",
     "show_versions",
+    "to_onnx",
     "two_sample_test",
     "use_engine",
     "write_report",

@@ -13,7 +13,21 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from similitude.cli import assess, cache, check, compare, demo, duplicates, explain, fit, info, kernels, predict, report
+from similitude.cli import (
+    assess,
+    cache,
+    check,
+    compare,
+    demo,
+    drift,
+    duplicates,
+    explain,
+    fit,
+    info,
+    kernels,
+    predict,
+    report,
+)
 from similitude.cli.errors import CLOSED_PIPE, INTERRUPTED, SUCCESS, discard_output, message_of, report_error
 from similitude.cli.help import Command, Group
 
@@ -84,6 +98,7 @@ for command, example in (
     (predict.predict, "predict genes.sim new.csv -o predictions.csv --probabilities"),
     (explain.explain, "explain genes.sim new.csv --row 3"),
     (duplicates.duplicates, "duplicates names.csv --similarity edit --threshold 0.85"),
+    (drift.drift, "drift january.csv june.csv --label class"),
     (info.info, "info genes.sim"),
     (kernels.kernels, "kernels spectrum"),
 ):

@@ -103,7 +103,7 @@ class SimilarityOptions(FileOptions):
             from similitude.similarity import Auto
             from similitude.similarity.expressions import DEFAULTS
 
-            kind = _kind_of(data)
+            kind = kind_of_data(data)
             if may_learn:
                 if self.similarity is None:
                     out.note("no --similarity was given: it is chosen by the labels")
@@ -114,7 +114,7 @@ class SimilarityOptions(FileOptions):
         return data, text, given
 
 
-def _kind_of(data: Data) -> str:
+def kind_of_data(data: Data) -> str:
     """Return the kind of the objects: the rows of a table may be records."""
     from similitude.data.sources import Source
     from similitude.kernels import kind_of_objects

@@ -75,7 +75,7 @@ class Computation(Output):
         engine_of(self.engine)  # an error is reported before any work
 
     @contextmanager
-    def computing(self, what: str = "computing") -> Iterator[Callable[[str], None]]:
+    def computing(self, what: str) -> Iterator[Callable[[str], None]]:
         """Use the engine, show what is being done as `working` does, and write the library's warnings as notes."""
         from similitude.compute.engines import use_engine
 

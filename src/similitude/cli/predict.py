@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -42,15 +43,79 @@ Nearest = Annotated[
         help="Add this many of the most similar landmarks, by their rows at fit, and their similarities.",
     ),
 ]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        metavar="LEVEL",
+        help="Add the ends of an interval that holds the number with this probability, such as 0.9.",
+    ),
+]
+ClassSet = Annotated[
+    float | None,
+    typer.Option(
+        "--set",
+        metavar="LEVEL",
+        help="Add for each class whether it is in a set that holds the true one with this probability, such as 0.9.",
+    ),
+]
+
+
+@dataclass
+class PredictedColumns:
+    """What is written for each row, besides the prediction."""
+
+    probabilities: Probabilities = False
+    nearest: Nearest = 0
+    interval: Interval = None
+    class_set: ClassSet = None
+
+    def check(self, run: Computation, found: SavedModel) -> None:
+        """Refuse what the model does not have; note how intervals and sets of classes are calibrated."""
+        classes = found.about["task"] == "classification"
+        if self.probabilities and not classes:
+            raise UsageError("--probabilities needs classes, and this model predicts a number")
+        if self.class_set is not None and not classes:
+            raise UsageError("--set needs classes, and this model predicts a number: --interval")
+        if self.interval is not None and classes:
+            raise UsageError("--interval needs numbers, and this model predicts classes: --set")
+        if self.nearest and not len(found.model.landmark_indices_):
+            raise UsageError("--nearest: the model has no landmarks, it predicts the same for every row")
+        level, option = (self.class_set, "--set") if classes else (self.interval, "--interval")
+        if level is not None:
+            try:
+                found.model.uncertainty_.check_level(level)
+            except ValueError as error:
+                raise UsageError(f"{option}: {error}") from None
+            run.note(f"{option} {level:g}: {found.model.uncertainty_}")
+
+    def of(self, model: Any, X: Any) -> dict[str, np.ndarray]:
+        """Return the columns of the output for a batch of objects."""
+        import numpy as np
+
+        columns: dict[str, np.ndarray] = {}
+        if self.probabilities:
+            shares = model.predict_proba(X)
+            columns["prediction"] = model.classes_[shares.argmax(axis=1)]
+            columns |= {f"probability_{name}": shares[:, i] for i, name in enumerate(model.classes_.tolist())}
+        else:
+            columns["prediction"] = model.predict(X)
+        if self.interval is not None:
+            columns["low"], columns["high"] = model.predict_interval(X, self.interval).T
+        if self.class_set is not None:
+            sets = model.predict_set(X, self.class_set).astype(np.intp)
+            columns |= {f"set_{name}": sets[:, i] for i, name in enumerate(model.classes_.tolist())}
+        if self.nearest:
+            K = np.asarray(model.similarity_.cross(X, model.landmarks_))
+            order = np.argsort(-K, axis=1, kind="stable")[:, : self.nearest]
+            for place, landmark in enumerate(order.T, 1):
+                columns[f"landmark_{place}"] = np.asarray(model.landmark_indices_)[landmark]
+                columns[f"similarity_{place}"] = K[np.arange(len(K)), landmark]
+        return columns
 
 
 def predict(
-    given: ModelOptions,
-    output: PredictionsOut = STDOUT,
-    probabilities: Probabilities = False,
-    nearest: Nearest = 0,
-    *,
-    run: Computation,
+    given: ModelOptions, wanted: PredictedColumns, output: PredictionsOut = STDOUT, *, run: Computation
 ) -> None:
     """Predict every row of a file, in order. Labels in the file are used only to score the predictions."""
     from similitude.cli.scoring import Score
@@ -59,17 +124,14 @@ def predict(
     check_not_read(output, given.model, given.file)
     files.check_writable(output)
     found = given.load(run)
-    if probabilities and found.about["task"] != "classification":
-        raise UsageError("--probabilities needs classes, and this model predicts a number")
-    if nearest and not len(found.model.landmark_indices_):
-        raise UsageError("--nearest: the model has no landmarks, it predicts the same for every row")
+    wanted.check(run, found)
     score = Score(getattr(found.model, "classes_", None))
     collected: list[dict[str, Any]] = []
     in_document = run.as_json and output == STDOUT
     writing = nullcontext(collected.append) if in_document else files.writer(output)
     with run.computing(f"predicting {given.file}") as say, writing as add:
         write = add if in_document else _noting(run, output, add)
-        rows = _predict_all(run, say, found, given.file, probabilities, nearest, score, write)
+        rows = _predict_all(run, say, found, given.file, wanted, score, write)
     _report(run, output, rows, score, collected)
 
 
@@ -93,8 +155,7 @@ def _predict_all(
     say: Callable[[str], None],
     found: SavedModel,
     file: str,
-    probabilities: bool,
-    nearest: int,
+    wanted: PredictedColumns,
     score: Score,
     write: Callable[[dict[str, Any]], None],
 ) -> int:
@@ -106,7 +167,7 @@ def _predict_all(
     rows = 0
     for data in batches(file, schema=found.schema):
         run.note(*data.notes)
-        columns = predicted(found.model, data.objects, probabilities, nearest)
+        columns = wanted.of(found.model, data.objects)
         write(columns if data.ids is None else {"id": np.array(data.ids), **columns})
         if data.labels is not None:
             score.add(data.labels, columns["prediction"])
@@ -118,26 +179,6 @@ def _predict_all(
         names = ", ".join(map(repr, list(score.unknown)[:5])) + (", …" if len(score.unknown) > 5 else "")
         run.note(f"labels that the model does not know, and so never predicts: {names}")
     return rows
-
-
-def predicted(model: Any, X: Any, probabilities: bool = False, nearest: int = 0) -> dict[str, np.ndarray]:
-    """Return the columns of the output for a batch of objects."""
-    import numpy as np
-
-    columns: dict[str, np.ndarray] = {}
-    if probabilities:
-        shares = model.predict_proba(X)
-        columns["prediction"] = model.classes_[shares.argmax(axis=1)]
-        columns |= {f"probability_{name}": shares[:, i] for i, name in enumerate(model.classes_.tolist())}
-    else:
-        columns["prediction"] = model.predict(X)
-    if nearest:
-        K = np.asarray(model.similarity_.cross(X, model.landmarks_))
-        order = np.argsort(-K, axis=1, kind="stable")[:, :nearest]
-        for place, landmark in enumerate(order.T, 1):
-            columns[f"landmark_{place}"] = np.asarray(model.landmark_indices_)[landmark]
-            columns[f"similarity_{place}"] = K[np.arange(len(K)), landmark]
-    return columns
 
 
 def _report(run: Computation, output: str, rows: int, score: Score, collected: list[dict[str, Any]]) -> None:

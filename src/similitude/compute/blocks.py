@@ -77,6 +77,26 @@ class BlockTask:
         return concatenated(parts)
 
 
+class ProductTask:
+    """The task of a tile of a matrix times vectors: the workers multiply, and only the products come back.
+
+    The last part of each encoding are rows of the vectors. The result is a pair: the product of the tile with those of
+    its columns, and of the transposed tile with those of its rows; None for one that is not needed.
+    """
+
+    def __init__(self, task: BlockTask, transposed: bool, half: bool) -> None:
+        self.task, self.transposed, self.half = task, transposed, half
+        self.threadsafe = task.threadsafe
+
+    def __call__(self, a: tuple[Any, ...], b: tuple[Any, ...], out: Any = None) -> tuple[Any, Any]:
+        """Return the products; of a symmetric matrix, a tile beside the diagonal stands for two."""
+        tile, mirrored = as_numpy(self.task(a[0], b[0])), self.half and a is not b
+        return (
+            tile @ b[-1] if not self.transposed or mirrored else None,
+            tile.T @ a[-1] if self.transposed or mirrored else None,
+        )
+
+
 @lru_cache(maxsize=256)
 def _takes_out(block: Callable[..., Any]) -> bool:
     return "out" in inspect.signature(block).parameters
@@ -211,14 +231,21 @@ class Blocks:
         if operator is not None:
             return operator.product(v, transposed)
         total = np.zeros((rows_out, *v.shape[1:]))
-        with closing(self.tiles()) as tiles:
-            for (down, right), values in tiles:
-                tile, mirrored = as_numpy(values), self.half and down != right
-                if not transposed or mirrored:
-                    total[down] += tile @ v[right]
-                if transposed or mirrored:
-                    total[right] += tile.T @ v[down]
+        with closing(self._products(v, transposed)) as products:
+            for (down, right), (product, transposed_product) in products:
+                if product is not None:
+                    total[down] += product
+                if transposed_product is not None:
+                    total[right] += transposed_product
         return total
+
+    def _products(self, v: np.ndarray, transposed: bool) -> Generator[tuple[Tile, Any], None, None]:
+        """Yield tiles with their products, see `ProductTask`; closing the generator stops the engine."""
+        A, B = (self.A, v) if transposed else (self.A,), (self.B,) if transposed else (self.B, v)
+        if self.B is self.A:
+            A = B = (self.A, v)
+        task, tiles = ProductTask(self.task, transposed, self.half), self._tiling(self.whole_rows)
+        yield from zip(tiles, self.engine.run(task, A, B, tiles), strict=True)
 
     def reduce(self, step: Callable[[T, Tile, Any], T], start: T) -> T:
         """Fold ``step(so_far, tile, values)`` over all tiles; a symmetric Gram matrix gives each pair once."""

@@ -24,6 +24,7 @@ from similitude.estimators.options import RIDGE, FitOptions
 from similitude.estimators.passes import check_features_fit, features_of
 from similitude.estimators.products import solve_by_products, trial_by_products
 from similitude.estimators.rows import Design, TrainingRows
+from similitude.estimators.uncertainty import OpenVariance, open_variance_of
 from similitude.landmarks import PROJECTION, FeatureUnion, Groups, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Moments, Ridge, Trial
 from similitude.support import digest, pairs_at
@@ -56,6 +57,8 @@ class Fitted:
         The features of the rows of the trial, if they are in memory.
     at : array of int, or None
         Which landmarks the rows of the trial are, in an exact fit.
+    open_variance : OpenVariance or None
+        What rows leave open of a Gaussian process, if a kernel is projected and numbers are predicted.
     """
 
     features: tuple[LandmarkFeatures, ...]
@@ -70,6 +73,7 @@ class Fitted:
     influence: FitInfluence | None = None
     tried: np.ndarray | None = None
     at: np.ndarray | None = None
+    open_variance: OpenVariance | None = None
 
 
 def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> Fitted:
@@ -137,8 +141,25 @@ def _fit_sample(
         at = samples[0].places
         influence = influence_in_ridge(ridge, trial.lam, best.features, (F, Y, weights), at, options.classes)
     design = F, Y, weights
-    tried = F[judged] if validation.n_judged else F
-    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, design, influence, tried)
+    tried, left_open = F[judged] if validation.n_judged else F, None
+    if not options.classes:
+        A = samples[0].encoding if not validation.n_judged else rows(samples[0].encoding, judged)
+        spread = variances(Y, weights)
+        left_open = open_variance_of(best.features, ridge.moments, trial.lam, A, tried, held_out[1], spread)
+    return Fitted(
+        features,
+        representations,
+        linear,
+        trial,
+        held_out,
+        curve,
+        drawn,
+        samples,
+        design,
+        influence,
+        tried,
+        open_variance=left_open,
+    )
 
 
 def _fit_by_products(
@@ -239,8 +260,30 @@ def _fit_in_one_pass(
     curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
     drawn, representations = choice.landmarks.only(np.arange(n_landmarks)), _representations(samples, features)
     linear, influence = ridge.fit(trial.lam), GroupInfluence.of_ridge(ridge, trial.lam, groups)
-    tried = F[len(chosen_on) :] if len(judged) else F
-    return Fitted(features, representations, linear, trial, held_out, curve, drawn, samples, None, influence, tried)
+    last = slice(len(chosen_on) if len(judged) else 0, None)
+    tried, left_open = F[last], None
+    if not options.classes:
+        A, weights, spread = rows(encoded[0], last), data.weights[some][last], variances(data.Y, data.weights)
+        left_open = open_variance_of(features, ridge.moments, trial.lam, A, tried, weights, spread)
+    return Fitted(
+        features,
+        representations,
+        linear,
+        trial,
+        held_out,
+        curve,
+        drawn,
+        samples,
+        None,
+        influence,
+        tried,
+        open_variance=left_open,
+    )
+
+
+def variances(Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted variance of each output."""
+    return np.asarray(np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights))
 
 
 def fit_with_held_out(

@@ -16,7 +16,7 @@ from similitude.compute import take
 from similitude.estimators.automatic import ENOUGH_OUTSIDE, EVERY_ROW, fits_exactly
 from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.choose_landmarks import FEATURE_ARRAYS, MAX_AUTO_LANDMARKS
-from similitude.estimators.fit import Fitted
+from similitude.estimators.fit import Fitted, variances
 from similitude.estimators.influence import influence_in_ridge
 from similitude.estimators.iterated_fit import fit_by_steps
 from similitude.estimators.landmark_count import LandmarkCurve, SampleFeatures
@@ -27,7 +27,7 @@ from similitude.estimators.passes import features_of
 from similitude.estimators.pilot_choice import LANDMARKS_FACTOR, PilotChoice, best_constant, choose_on_pilot
 from similitude.estimators.rows import PILOT, TrainingRows, groups_of_equals
 from similitude.estimators.scales import open_scales
-from similitude.estimators.uncertainty import MOST_NOISE_FEATURES
+from similitude.estimators.uncertainty import MOST_NOISE_FEATURES, OpenVariance, open_variance_of
 from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LEAVE_ONE_OUT, LinearModel, Moments, Ridge, Trial, n_held_out, n_judged
 from similitude.similarity import Similarity
@@ -171,14 +171,22 @@ class _Problem:
         influence = influence_in_ridge(ridge, self.lam, (features,), (F, Y, weights), places, classes)
         return ridge.fit(self.lam), self._trial(left.scores), influence
 
-    def _leading_features(self, features: LandmarkFeatures) -> np.ndarray | None:
-        """Return the features of the first landmarks for the rows that judge; None in an exact fit."""
-        if features.factor is None:
-            return None
+    def _sizes(self, features: LandmarkFeatures, lam: float) -> tuple[np.ndarray | None, OpenVariance | None]:
+        """Return features of the rows that judge, by the first landmarks, and the variance that all rows leave open.
+
+        Both are None in an exact fit, and for classes.
+        """
+        if self.options.classes or features.factor is None:
+            return None, None
         some, factor = np.arange(min(len(features.landmarks), MOST_NOISE_FEATURES)), features.factor
         first = replace(features.only(some), factor=factor[: len(some), : len(some)])
-        A = self.choice.similarity.encode(_in_double_precision(take(self.X, self.rows[self.judging])))
-        return features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress(), 8)
+        A, (Y, weights) = self._encoded(), self._targets()
+        F = features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress(), 8)
+        moments, judging = Moments.of(F, Y, weights), self.judging
+        found = open_variance_of(
+            (features,), moments, lam, A[judging], F[judging], weights[judging], variances(Y, weights)
+        )
+        return F[judging], found
 
     def _encoded(self) -> Any:
         """Return all rows, encoded."""
@@ -224,7 +232,7 @@ class _Problem:
         reason = sample.representation.reason
         if len(landmarks) == len(self.rows):
             reason = f"{reason}, and {EVERY_ROW}: the fit is exact"
-        tried = None if self.options.classes else self._leading_features(features)
+        tried, left_open = self._sizes(features, trial.lam)
         fitted = Fitted(
             (features,),
             (Representation(PROJECTION, reason),),
@@ -237,6 +245,7 @@ class _Problem:
             None,
             influence,
             tried,
+            open_variance=left_open,
         )
         judged = Judged(trial, *held_out, positions=self.data.located_at(self.rows[self.judging]))
         return PilotedFit(fitted, judged, self.choice.n_scales * len(curve.x))

@@ -331,7 +331,12 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         width, F = len(fitted.linear.weights), fitted.tried
         used = np.flatnonzero((fitted.linear.weights[: F.shape[1]] != 0).any(axis=1))[:MOST_NOISE_FEATURES]
         Y, weights = fitted.held_out
-        return fit_spread(Y - fitted.trial.scores, weights, F[:, used] if len(used) else None).padded(used, width)
+        left_open = fitted.open_variance if len(used) == min(width, MOST_NOISE_FEATURES) else None
+        errors, some = Y - fitted.trial.scores, F[:, used] if len(used) else None
+        if left_open is None:
+            return fit_spread(errors, weights, some).padded(used, width)
+        found = fit_spread(errors, weights, some, left_open.left_out, fitted.trial.lam, left_open.marginal)
+        return replace(found, landmarks=left_open.variance).padded(used, width)
 
     def _calibrate(
         self,
@@ -364,10 +369,11 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         ----------
         X : sequence of objects
         return_std : bool
-            Also return a standard deviation of the error for each prediction: in an exact fit that of a Gaussian
-            process with the same kernel, of the function and the noise together; where errors are clearly larger for
-            some objects than for others, in proportion to that; otherwise the same for all. It is an estimate: the
-            variances are those under which left-out rows are most likely. :meth:`predict_interval` says what is proven.
+            Also return a standard deviation of the error for each prediction: in an exact fit, and in one of a kernel
+            on landmarks, that of a Gaussian process with this kernel, of the function and the noise together, which
+            grows away from the data; where errors are clearly larger for some objects than for others, in proportion to
+            that; otherwise the same for all. It is an estimate: the variances are those under which left-out rows, or
+            all targets, are most likely. :meth:`predict_interval` says what is proven.
 
         Returns
         -------

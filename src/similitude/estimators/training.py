@@ -310,7 +310,8 @@ class LandmarkTrainer(FrugalTrainer):
             linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
         held_out = Y[judged], weights[judged]
         tried = as_numpy(F[judged])
-        return replace(fitted, linear=linear, trial=trial, held_out=held_out, influence=influence, tried=tried)
+        found = replace(fitted, linear=linear, trial=trial, held_out=held_out, influence=influence, tried=tried)
+        return replace(found, open_variance=None)
 
     def _fit_linear(
         self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray

@@ -62,9 +62,14 @@ class TellingObject(Result):
     witness: float
     p_value: float
 
+    @property
+    def shown(self) -> str:
+        """The object in a few letters."""
+        return printable(brief(self.object))
+
     def __str__(self) -> str:
-        shown = printable(brief(self.object))
-        return f"{self.sample}[{self.position}] {shown}: {self.witness:.3g} standard errors, p = {self.p_value:.4g}"
+        where = f"{self.sample}[{self.position}]"
+        return f"{where} {self.shown}: {self.witness:.3g} standard errors, p = {self.p_value:.4g}"
 
 
 @dataclass(frozen=True, eq=False)

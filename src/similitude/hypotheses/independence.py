@@ -12,7 +12,14 @@ from similitude.compute.engines import Engine
 from similitude.hypotheses.findings import KernelFinding, TestResult
 from similitude.hypotheses.landmark_sums import LandmarkColumns
 from similitude.hypotheses.p_values import check_permutations, of_several
-from similitude.hypotheses.samples import DEFAULT_LANDMARKS, PooledObjects, TestedObjects, centered, landmark_number
+from similitude.hypotheses.samples import (
+    DEFAULT_LANDMARKS,
+    PAIRED_WIDTHS,
+    PooledObjects,
+    TestedObjects,
+    centered,
+    landmark_number,
+)
 from similitude.hypotheses.shifts import squared_covariances, sums_over_pairs
 from similitude.hypotheses.two_sample import CONSTANT_SIMILARITY
 from similitude.support import generator
@@ -40,7 +47,8 @@ def independence_test(
     Independence", 2008). Its distribution comes from permutations of Z, so that the level is exact for any two
     similarities. With characteristic kernels, such as Gaussian ones, every dependence is found if there are enough
     pairs; a similarity that is no kernel may never see some. Several kernels are combined as in
-    :func:`two_sample_test`, each of one side with each of the other.
+    :func:`two_sample_test`, each of one side with each of the other; ``"auto"`` has Gaussian kernels of three widths
+    for vectors and tables, because nine pairs of kernels have more power than the pairs of many.
 
     The permutations are the cyclic shifts of the pairs in random orders, which Fourier transforms compute together.
 
@@ -72,7 +80,7 @@ def independence_test(
     >>> found.p_value, found.sizes
     (0.001, (60,))
     """
-    left, right = TestedObjects(kernel, engine=engine), TestedObjects(other, engine=engine)
+    left, right = (TestedObjects(one, engine=engine, widths=PAIRED_WIDTHS) for one in (kernel, other))
     left.check()
     right.check()
     check_permutations(n_permutations, level)

@@ -20,6 +20,9 @@ from similitude.support import check_integer, error_prefix, pairs_at
 RELATIVE_WIDTHS = (1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
 """Widths of the automatic kernels of vectors and tables, as multiples of the median distance in the pool."""
 
+PAIRED_WIDTHS = (1 / 4, 1.0, 8.0)
+"""The same where every kernel of one side is combined with every one of the other: many pairs see less than a few."""
+
 COUNTED_LENGTHS = (1, 2, 3)
 """Lengths of the substrings whose counts are compared by the automatic kernels of strings."""
 
@@ -38,10 +41,13 @@ class TestedObjects(SimilarityEstimator):
 
     __test__ = False  # for pytest
 
-    def __init__(self, kernel: Any, *, engine: Engine | None = None) -> None:
+    def __init__(
+        self, kernel: Any, *, engine: Engine | None = None, widths: tuple[float, ...] = RELATIVE_WIDTHS
+    ) -> None:
         self.given = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
         self.kernel = self.given[0] if self.given else kernel
         self.engine = engine
+        self.widths = widths
 
     @property
     def checked_engine(self) -> Engine:
@@ -74,7 +80,7 @@ class TestedObjects(SimilarityEstimator):
         found: list[Similarity] = []
         for one in self.given:
             k = as_similarity(one)
-            found += _automatic(pool, k.kind, seed) if isinstance(k, Auto) else [k.resolve(pool, seed)]
+            found += _automatic(pool, k.kind, seed, self.widths) if isinstance(k, Auto) else [k.resolve(pool, seed)]
         return found
 
 
@@ -86,7 +92,7 @@ def _column_of_numbers(objects: Any) -> Any:
     return np.asarray(objects, dtype=np.float64)[:, None] if isinstance(first, (Real, np.number)) else objects
 
 
-def _automatic(pool: Any, kind: str | None, seed: int) -> list[Similarity]:
+def _automatic(pool: Any, kind: str | None, seed: int, widths: tuple[float, ...]) -> list[Similarity]:
     """Return the kernels for a kind of objects: several widths, or all proven kernels of the kind.
 
     The kernels of strings are normalized, so that counts of letters, pairs and triples join them: they see lengths.
@@ -99,7 +105,7 @@ def _automatic(pool: Any, kind: str | None, seed: int) -> list[Similarity]:
         return [k.resolve(pool, seed) for k in members if k.proven]
     names = [name for name in members[0].unresolved() if name.endswith("sigma")]
     k = members[0].resolve(pool, seed)
-    return [_scaled(k, names, width) for width in RELATIVE_WIDTHS]
+    return [_scaled(k, names, width) for width in widths]
 
 
 def _scaled(k: Similarity, names: list[str], factor: float) -> Similarity:

@@ -103,25 +103,31 @@ def _expanded(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the leading Ritz vectors of a Krylov space that begins with V, their products, the smallest Ritz value.
 
-    Y is the product of V, and its first k columns count as exact. The space grows by residuals above the aim, until
-    none of the first k is left.
+    Y is the product of V, and its first k columns count as exact. The space grows by the residuals of the first k that
+    are above the aim, until none is left.
     """
-    width, basis, products, H = V.shape[1], V, Y, V.T @ Y
+    width, n = V.shape[1], M.n
+    basis, products = (np.empty((n, min(n, width + MAX_BLOCKS * k)), order="F") for _ in range(2))
+    basis[:, :width], products[:, :width], H = V, Y, V.T @ Y
     H[:k, k:] = Y[:, :k].T @ V[:, k:]
     H[k:, :k] = H[:k, k:].T
     for block in range(MAX_BLOCKS + 1):
-        values, turned = _ritz(H, len(H))
-        V, Y = basis @ turned[:, :width], products @ turned[:, :width]
-        R = Y - V * values[:width]
+        known = len(H)
+        values, turned = _ritz(H, known)
+        V, Y = basis[:, :known] @ turned[:, :k], products[:, :known] @ turned[:, :k]
+        R = Y - V * values[:k]
         norms = _norms(R) / max(float(np.abs(values).max()), 1e-300)
-        active = np.flatnonzero(norms > 0.3 * aim)[: M.n - len(H)]
-        if norms[:k].max() <= aim or not len(active) or block == MAX_BLOCKS:
+        active = np.flatnonzero(norms > 0.3 * aim)[: n - known]
+        if norms.max() <= aim or not len(active) or block == MAX_BLOCKS:
             break
-        Z = _beyond(basis, R[:, active])
+        Z = _beyond(basis[:, :known], R[:, active])
         products_of_Z = M.rough(Z)
-        mixed = np.vstack([products[:, :k].T @ Z, basis[:, k:].T @ products_of_Z])
+        mixed = np.vstack([products[:, :k].T @ Z, basis[:, k:known].T @ products_of_Z])
         H = np.block([[H, mixed], [mixed.T, Z.T @ products_of_Z]])
-        basis, products = np.hstack([basis, Z]), np.hstack([products, products_of_Z])
+        grown = slice(known, known + len(active))
+        basis[:, grown], products[:, grown] = Z, products_of_Z
+    further = turned[:, k:width]
+    V, Y = np.hstack([V, basis[:, :known] @ further]), np.hstack([Y, products[:, :known] @ further])
     return V, Y, float(values[-1])
 
 

@@ -31,6 +31,7 @@ estimators.partial_fit: Stream
 estimators.profile_ridge: ProfileRidge
 estimators.uncertainty.class_sets: ClassCalibration
 estimators.uncertainty.intervals_of_errors: ErrorCalibration
+estimators.uncertainty.landmark_variance: LandmarkVariance
 estimators.uncertainty.ranked_scores: RankedScores
 estimators.uncertainty.spread: Spread
 estimators.value_range: ValueRange

@@ -55,9 +55,12 @@ class Column(NamedTuple):
         return np.asarray(self.cells.is_null(nan_is_null=self.type == "number"), dtype=bool)
 
     def cell(self, row: int) -> Any:
-        """Return one cell as a Python object."""
+        """Return one cell as a Python object; a time that Python cannot hold as the number that stands for it."""
         value = self.cells[row]
-        return value.as_py() if hasattr(value, "as_py") else value
+        try:
+            return value.as_py() if hasattr(value, "as_py") else value
+        except (OverflowError, ValueError):
+            return value.value
 
     def to_list(self) -> list[Any]:
         """Return all cells as Python objects."""

@@ -2,6 +2,7 @@
 
 from similitude.estimators.uncertainty.class_sets import ClassCalibration, TrueClassScores
 from similitude.estimators.uncertainty.intervals_of_errors import ErrorCalibration, scores_and_sizes
+from similitude.estimators.uncertainty.landmark_variance import OpenVariance, open_variance_of
 from similitude.estimators.uncertainty.record import Uncertainty
 from similitude.estimators.uncertainty.spread import MOST_NOISE_FEATURES as MOST_NOISE_FEATURES
 from similitude.estimators.uncertainty.spread import SizedRows, Spread, SpreadFit, fit_spread
@@ -9,11 +10,13 @@ from similitude.estimators.uncertainty.spread import SizedRows, Spread, SpreadFi
 __all__ = [
     "ClassCalibration",
     "ErrorCalibration",
+    "OpenVariance",
     "SizedRows",
     "Spread",
     "SpreadFit",
     "TrueClassScores",
     "Uncertainty",
     "fit_spread",
+    "open_variance_of",
     "scores_and_sizes",
 ]

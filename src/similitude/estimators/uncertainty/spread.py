@@ -10,7 +10,7 @@ likelihood of rows, each of which is predicted without itself (ibid., section 5.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class Spread:
         The constant of g, and the limits that it is kept in.
     adaptive : bool
         Whether intervals that are wider for some objects than for others are narrower on average.
+    landmarks : LandmarkVariance or None
+        What gives q, in a fit on landmarks.
     """
 
     scale: np.ndarray
@@ -60,6 +62,7 @@ class Spread:
     low: np.ndarray
     high: np.ndarray
     adaptive: bool
+    landmarks: Any = None
 
     def sizes(self, logs: np.ndarray | None, open_variance: np.ndarray | None, n: int) -> np.ndarray:
         """Return the standard deviations of n objects, given g without its constant, and q."""
@@ -69,6 +72,16 @@ class Spread:
         if logs is not None:
             found *= np.exp(np.clip(logs + self.intercept, self.low, self.high))
         return found
+
+
+class MarginalRatio(NamedTuple):
+    """The ratio of signal to noise of each output with the largest marginal likelihood.
+
+    `may_lose` is how much the logarithm of the likelihood of a left-out row may fall for its sake.
+    """
+
+    ratio: np.ndarray
+    may_lose: float
 
 
 class SizedRows(NamedTuple):
@@ -89,11 +102,13 @@ class SpreadFit:
     high: np.ndarray
     sizes: np.ndarray
     adaptive: bool
+    landmarks: Any = None
 
     def sized(self, noise: tuple[np.ndarray, ...] | None) -> SizedRows:
         """Return the spread, given the weights of g by similarities, and the sizes of the rows."""
         intercept = np.zeros(len(self.scale)) if self.noise is None else self.noise.intercept
-        spread = Spread(self.scale, self.ratio, noise, intercept, self.low, self.high, self.adaptive)
+        landmarks = self.landmarks if self.ratio.any() else None
+        spread = Spread(self.scale, self.ratio, noise, intercept, self.low, self.high, self.adaptive, landmarks)
         return SizedRows(spread, self.sizes)
 
     def padded(self, used: np.ndarray, width: int) -> SpreadFit:
@@ -111,6 +126,7 @@ def fit_spread(
     F: np.ndarray | None = None,
     open_variance: np.ndarray | None = None,
     penalty: float = 1.0,
+    marginal: MarginalRatio | None = None,
 ) -> SpreadFit:
     """Fit the size of errors of rows that were left out.
 
@@ -124,12 +140,22 @@ def fit_spread(
         q of each row without itself.
     penalty : float
         Of the fit; 1 / penalty is the ratio of signal to noise that it stands for.
+    marginal : MarginalRatio, optional
+        The ratio that it asks for is taken if it is the larger one: rows among others say little about objects that
+        are far from all of them.
     """
     outputs = errors.shape[1]
     ratio = np.zeros(outputs)
     sizes = np.repeat(_deviation(errors, weights)[None, :], len(errors), axis=0)
     if open_variance is not None:
-        ratio = np.array([_best_ratio(column, weights, open_variance, penalty) for column in errors.T])
+        wanted = np.zeros(outputs) if marginal is None else marginal.ratio
+        lost = 0.0 if marginal is None else marginal.may_lose
+        ratio = np.array(
+            [
+                _best_ratio(column, weights, open_variance, penalty, most, lost)
+                for column, most in zip(errors.T, wanted, strict=True)
+            ]
+        )
         shape = np.sqrt(1.0 + ratio * open_variance[:, None])
         sizes = shape * _deviation(errors / shape, weights)
     low = high = np.zeros(outputs)
@@ -158,14 +184,22 @@ def _deviation(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(np.average(errors**2, axis=0, weights=weights)))
 
 
-def _best_ratio(errors: np.ndarray, weights: np.ndarray, open_variance: np.ndarray, penalty: float) -> float:
-    """Return the ratio of signal to noise under which the errors are most likely; zero if it is as good."""
+def _best_ratio(
+    errors: np.ndarray, weights: np.ndarray, open_variance: np.ndarray, penalty: float, wanted: float, may_lose: float
+) -> float:
+    """Return the ratio of signal to noise under which the errors are most likely; zero if it is as good.
+
+    A larger one, up to the one wanted, is taken if the logarithm of the likelihood of a row does not lose too much.
+    """
 
     def likelihood(ratio: float) -> float:
         shape = np.sqrt(1.0 + ratio * open_variance)
         return float(weights @ log_density(errors, shape * _deviation(errors / shape, weights)))
 
-    return max([0.0, *(RATIOS / penalty)], key=likelihood)
+    found = {ratio: likelihood(ratio) for ratio in [0.0, *(RATIOS / penalty)]}
+    best = max(found, key=lambda ratio: found[ratio])
+    fair = found[best] - may_lose * float(weights.sum())
+    return max(best, *[ratio for ratio, value in found.items() if ratio <= wanted and value >= fair], 0.0)
 
 
 def _fit_noise(errors: np.ndarray, weights: np.ndarray, F: np.ndarray) -> tuple[LinearModel, np.ndarray] | None:

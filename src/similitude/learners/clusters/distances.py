@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ DISTANCES = ("auto", "kernel", "similarity", "values")
 
 CLUSTER_LANDMARKS = 500
 """Default number of landmarks if the matrix of all pairs does not fit."""
+
+SYMMETRIC_TILE = 128
+"""Rows and columns of a tile that is compared with its mirror image."""
 
 
 class Distances:
@@ -73,22 +77,43 @@ class Distances:
         return None if self.lengths is None else self.lengths.values
 
 
-def all_distances(rule: str, k: Similarity, A: Encoding, engine: Engine) -> tuple[Distances, np.ndarray]:
-    """Return the distances between all objects; entry (i, j) is that from object i to object j."""
+def all_distances(
+    rule: str, k: Similarity, A: Encoding, engine: Engine, given: np.ndarray | None = None
+) -> tuple[Distances, np.ndarray]:
+    """Return the distances between all objects; entry (i, j) is that from object i to object j.
+
+    `given` is the validated matrix of a user, which is not copied if it holds the distances: do not change it.
+    """
     distances = Distances(rule, k, A)
+    if given is not None and distances.rule == "values":
+        return distances, distances.of_block(given, None)
     return distances, distances.of_block(k.blocks(A, engine=engine).whole(), distances.own(), same=True)
 
 
 def symmetric(k: Similarity, D: np.ndarray) -> np.ndarray:
     """Return a matrix of distances with the mean of d(x, z) and d(z, x) for both, which may be the given one."""
-    return D if SYMMETRIC in k.claims else (D + D.T) / 2
+    if SYMMETRIC in k.claims:
+        return D
+    other = transposed(D)
+    if other is not D:
+        other += D
+        other /= 2
+    return other
 
 
 def transposed(D: np.ndarray) -> np.ndarray:
-    """Return the transposed matrix with the entries of each row next to each other."""
+    """Return the transposed matrix with rows that are contiguous; the given one if it is symmetric."""
+    if _is_symmetric(D):
+        return D
     out = np.empty(D.shape[::-1], D.dtype)
     loops.mirror(out, D)
     return out
+
+
+def _is_symmetric(D: np.ndarray) -> bool:
+    """Tell whether a square matrix is its own transpose, tile by tile, so that an asymmetric one is soon found."""
+    parts = [slice(at, at + SYMMETRIC_TILE) for at in range(0, len(D), SYMMETRIC_TILE)]
+    return all((D[i, j] == D[j, i].T).all() for i, j in combinations_with_replacement(parts, 2))
 
 
 def check_rule(estimator: Any) -> None:

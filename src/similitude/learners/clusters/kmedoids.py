@@ -136,7 +136,10 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
         if SYMMETRIC not in k.claims:  # a transposed copy is needed
             check_fits(2 * size, size, itemsize(given), self._engine)
         rng = generator(self.random_state)
-        found, distances = self._fit_all(k, A, rng) if wanted is None else self._fit_samples(k, A, rng, wanted)
+        if wanted is None:
+            found, distances = self._fit_all(k, A, rng, given if self._precomputed else None)
+        else:
+            found, distances = self._fit_samples(k, A, rng, wanted)
         self._keep_medoids(k, X, A, found, distances)
         return self
 
@@ -174,8 +177,10 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
             )
         return given.astype(np.int64)
 
-    def _fit_all(self, k: Similarity, A: Encoding, rng: np.random.Generator) -> tuple[Medoids, Distances]:
-        distances, D = all_distances(self.distance, k, A, self._engine)
+    def _fit_all(
+        self, k: Similarity, A: Encoding, rng: np.random.Generator, given: np.ndarray | None
+    ) -> tuple[Medoids, Distances]:
+        distances, D = all_distances(self.distance, k, A, self._engine, given)
         return self._search(k, D, rng, self._given_medoids(len(D)), self.n_init), distances
 
     def _search(self, k: Similarity, D: np.ndarray, rng: np.random.Generator, start: Any, n_init: int) -> Medoids:

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, qr
-from scipy.sparse.linalg import lobpcg
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 
 from similitude.compute import Encoding, as_numpy, check_fits, check_objects, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.clusters.distances import check_distinct, check_number, landmarks_or_all
+from similitude.learners.clusters.distances import check_distinct, check_number, landmarks_or_all, symmetric
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
@@ -26,6 +25,9 @@ EXTRA_VECTORS = 4
 
 TOLERANCE = 1e-8
 """The largest residual of an eigenvector of norm 1, where the largest eigenvalue is 1."""
+
+KRYLOV_ROUNDS, KRYLOV_BLOCKS = 12, 16
+"""Rounds of the iteration, and blocks of vectors whose space is searched in each."""
 
 UNCOVERED = 0.1
 """Share of K(x, x) that landmarks explain below which an object is noted as unlike all of them."""
@@ -130,7 +132,7 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         which = np.arange(n) if m is None else np.sort(rng.choice(n, m, replace=False))
         C = self._similarities(k, A, None if m is None else rows(A, which))
         if m is None:
-            vectors, self.eigenvalues_, coefficients = self._of_all(C, rng)
+            vectors, self.eigenvalues_, coefficients = self._of_all(symmetric(k, C), rng)
         else:
             self._note_uncovered(C, which, as_numpy(k.diagonal(A)))
             vectors, self.eigenvalues_, coefficients = self._of_landmarks(C, which)
@@ -151,8 +153,8 @@ class SpectralClusters(ClusterMixin, KernelLearner):
 
     def _similarities(self, k: Similarity, A: Encoding, landmarks: Encoding | None) -> np.ndarray:
         """Return the similarities to all objects or to landmarks in float64; a negative one is refused."""
-        C = as_numpy(k.blocks(A, landmarks, self._engine).whole()).astype(np.float64)
-        if C.min() < -1e-12 * abs(C).max():
+        C = as_numpy(k.blocks(A, landmarks, self._engine).whole())
+        if C.min() < -1e-12 * max(C.max(), -C.min()):
             i, j = (int(place) for place in np.unravel_index(C.argmin(), C.shape))
             raise PairError(
                 i,
@@ -160,11 +162,10 @@ class SpectralClusters(ClusterMixin, KernelLearner):
                 f"the similarity is {C[i, j]:.6g} < 0, and a cut needs weights >= 0: use a similarity that is nowhere "
                 f"negative, KernelKMeans or SimilarityKMedoids",
             )
-        return np.maximum(C, 0.0, out=C)
+        return np.maximum(C, 0.0, dtype=np.float64)
 
     def _of_all(self, W: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return coordinates, eigenvalues, and coefficients of the coordinates and of the row sums."""
-        W = (W + W.T) / 2
+        """Return coordinates, eigenvalues, and coefficients of coordinates and row sums; W is overwritten."""
         check_distinct(W, self.n_clusters)
         roots = np.sqrt(self._degrees(W.sum(axis=1)))
         W /= roots[:, None]
@@ -241,19 +242,42 @@ class SpectralClusters(ClusterMixin, KernelLearner):
 def leading_eigenvectors(S: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest eigenvalues of a symmetric matrix, the largest first, and their eigenvectors.
 
-    Of a large matrix they are found by blocks (LOBPCG), which do not miss eigenvalues that occur several times, as
-    those of unconnected parts do.
+    Of a large matrix they are found in the Krylov space of a block of vectors, which does not miss eigenvalues that
+    occur several times, as those of unconnected parts do.
     """
     n, wanted = len(S), k + EXTRA_VECTORS
     if n > max(SMALL_MATRIX, 5 * wanted):
-        start = rng.standard_normal((n, wanted))
-        values, vectors, residuals = lobpcg(
-            S, start, tol=TOLERANCE, maxiter=200, largest=True, retResidualNormsHistory=True
-        )
-        if np.max(np.asarray(residuals[-1])[:k]) <= 10 * TOLERANCE:
-            return values[:k], vectors[:, :k]
+        V = rng.standard_normal((n, wanted))
+        for _ in range(KRYLOV_ROUNDS):
+            values, V, residual = _krylov(S, V, k)
+            if residual <= TOLERANCE:
+                return values[:k], V[:, :k]
     values, vectors = eigh(S, subset_by_index=(n - k, n - 1))
     return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
+
+
+def _krylov(S: np.ndarray, V: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the best eigenvalues and eigenvectors, as many as V has columns, in a space that begins with V.
+
+    It grows by their residuals until the largest of the first k, which is returned too, is small, or it is large.
+    """
+    n, width = V.shape
+    basis, products = (np.empty((n, min(n, KRYLOV_BLOCKS * width)), order="F") for _ in range(2))
+    H, Z = np.empty((0, 0)), V
+    for size in range(width, basis.shape[1] + 1, width):
+        before = basis[:, : size - width]
+        for _ in range(2):  # twice is enough
+            Z = np.linalg.qr(Z - before @ (before.T @ Z))[0]
+        basis[:, size - width : size], products[:, size - width : size] = Z, S @ Z
+        mixed = basis[:, :size].T @ products[:, size - width : size]
+        H = np.block([[H, mixed[:-width]], [mixed.T]])
+        values, turned = (found[..., : -width - 1 : -1] for found in np.linalg.eigh(H))
+        V = basis[:, :size] @ turned
+        Z = products[:, :size] @ turned - V * values
+        residual = float(np.linalg.norm(Z[:, :k], axis=0).max())
+        if residual <= TOLERANCE:
+            break
+    return values, V, residual
 
 
 def _pseudo_inverse(M: np.ndarray) -> np.ndarray:

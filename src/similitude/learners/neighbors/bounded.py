@@ -77,6 +77,25 @@ class BoundedSearch:
             evaluated += one.n_evaluated
         return Searched(values, which, evaluated)
 
+    def most_promising(self, each: int) -> np.ndarray:
+        """Return for every object the others with the largest bounds, in any order."""
+        which = np.empty((self.n, each), np.int64)
+        for first in range(0, self.n, self.height):
+            down = slice(first, min(self.n, first + self.height))
+            best, limits = np.empty((down.stop - first, 0), np.int64), np.empty((down.stop - first, 0))
+            for left in range(0, self.n, self.width):
+                right = slice(left, min(self.n, left + self.width))
+                upper = np.array(self.bounds.upper(rows(self.sketch, down), rows(self.sketch, right)), np.float64)
+                here = np.arange(max(first, left), min(down.stop, right.stop))
+                upper[here - first, here - left] = -np.inf
+                limits = np.concatenate([limits, upper], axis=1)
+                best = np.concatenate([best, np.broadcast_to(np.arange(left, right.stop), upper.shape)], axis=1)
+                if limits.shape[1] > each:
+                    top = np.argpartition(-limits, each - 1, axis=1)[:, :each]
+                    best, limits = np.take_along_axis(best, top, 1), np.take_along_axis(limits, top, 1)
+            which[down] = best[:, :each]
+        return which
+
     def pairs(self, threshold: float) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, int]]:
         """Yield the pairs i < j of objects with a similarity of at least the threshold, and the number evaluated."""
         for first in range(0, self.n, ROWS_OF_PAIRS):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, itemsize, rows
 from similitude.compute.engines import Engine
 from similitude.learners.neighbors.bounded import BoundedSearch, Searched
+from similitude.learners.neighbors.descent import GRAPH_NEIGHBORS, NeighborDescent
 from similitude.learners.neighbors.graph import NeighborGraph
 from similitude.learners.neighbors.tiles import NearestColumns, leave_out_itself
 from similitude.scikit import SimilarityEstimator, all_or_nothing
@@ -22,7 +23,7 @@ from similitude.support import check_choice, check_integer, check_number, genera
 SMALL_INDEX = 2000
 """Number of objects up to which a search is exact without further ado."""
 
-TRIAL_OBJECTS = 50
+TRIAL_OBJECTS = 20
 """Number of objects that are searched for to see how many pairs the bounds leave."""
 
 TRIAL_NEIGHBORS = 10
@@ -32,7 +33,10 @@ FEW_PAIRS = 0.02
 """Share of pairs up to which evaluating all that the bounds leave is worth an exact result."""
 
 SHORT_LIST = 0.015
-"""Share of the objects, those with the largest bounds, that an approximate search evaluates."""
+"""Share of the objects, those with the largest bounds, that an approximate search evaluates for a new query."""
+
+FOLLOWS = ("_search", "_own_graph")
+"""Attributes that follow from the others: they are computed when needed, and not saved."""
 
 
 class SimilarityIndex(SimilarityEstimator):
@@ -40,9 +44,16 @@ class SimilarityIndex(SimilarityEstimator):
 
     A similarity may have bounds (see `similitude.Similarity.bounds`), as `Edit`, `Jaccard`, `DTW` and kernels of the
     distance of long vectors have. A search then evaluates only pairs whose bound says that they may matter, and is
-    exact; if the bounds say too little, it evaluates the most promising 1.5 % and is approximate. Without bounds all
-    pairs are evaluated; for a function of your own and more than 2,000 objects, a graph of near neighbors is built
-    instead, and a search goes from neighbor to neighbor.
+    exact; if the bounds say too little, it evaluates the most promising 1.5 % for a new query and is approximate.
+    Without bounds all pairs are evaluated; for a function of your own and more than 2,000 objects, a graph of near
+    neighbors is built instead, and a search goes from neighbor to neighbor.
+
+    The graph is built from at most 2 % of all pairs (100 for each object, if that is more; both similarities of a pair
+    count, unless they are claimed to be equal). First neighbors are objects whose similarities to random landmarks are
+    alike, then neighbors of neighbors are tried. Where nearly all similarities are 0, landmarks tell little, and
+    many neighbors are missed. So the exact neighbors of 10 objects are kept from the graph while it is built, and
+    `reason_` says how many of them it found. If bounds say too little, the neighbors of the indexed objects themselves
+    are found in the same way, from those with the largest bounds.
 
     Parameters
     ----------
@@ -51,7 +62,7 @@ class SimilarityIndex(SimilarityEstimator):
         ``Precomputed(M)`` on indices.
     method : {"auto", "exact", "approximate"}
         How `nearest` searches. ``"auto"``: exact if there are at most 2,000 objects, or if the similarity is one of the
-        library and no bounds are known, or if the bounds leave at most 2 % of the pairs in a trial with 50 objects.
+        library and no bounds are known, or if the bounds leave at most 2 % of the pairs in a trial with 20 objects.
     random_state : int, Generator or None
         Seed of the trial and of the graph.
     engine : Engine, optional
@@ -65,8 +76,8 @@ class SimilarityIndex(SimilarityEstimator):
     exact_ : bool
         Whether `nearest` is exact. `pairs` and `duplicates` always are.
     method_ : {"all pairs", "bounds", "short list", "graph"}
-        How `nearest` searches: all pairs are evaluated; those that bounds leave; of these the most promising ones; or
-        those met in a graph of neighbors.
+        How `nearest` searches: all pairs are evaluated; those that bounds leave; of these the most promising ones (for
+        the indexed objects themselves, a graph that starts with these); or those met in a graph of neighbors.
     reason_ : str
         Why this way.
     n_evaluated_ : int
@@ -85,6 +96,7 @@ class SimilarityIndex(SimilarityEstimator):
     """
 
     _graph: NeighborGraph | None
+    _own_graph: NeighborGraph
 
     def __init__(
         self, similarity: Any = "auto", *, method: str = "auto", random_state: Any = None, engine: Engine | None = None
@@ -111,7 +123,8 @@ class SimilarityIndex(SimilarityEstimator):
         k, X, A = self._start(X, self.random_state)
         self.support_objects_, self.n_samples_fit_, self.n_evaluated_ = X, n, 0
         self._support, self._graph = A, None
-        self.__dict__.pop("_search", None)
+        for name in FOLLOWS:
+            self.__dict__.pop(name, None)
         self._choose(k, A, n)
         return self
 
@@ -127,23 +140,22 @@ class SimilarityIndex(SimilarityEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without what follows from the others."""
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_search"}
+        return {name: value for name, value in state.items() if name not in FOLLOWS}
 
     def _choose(self, k: Similarity, A: Encoding, n: int) -> None:
         """Set how to search, and why."""
         if self._bounded is not None:
             self._choose_by_trial(self._bounded, A, n)
             return
-        asymmetric = SYMMETRIC not in k.claims
         graph = is_counted(k) and n > SMALL_INDEX if self.method == "auto" else self.method == "approximate" and n > 2
-        if graph and not asymmetric:
-            self._graph = built = NeighborGraph(k, A, generator(self.random_state))
+        if graph:
+            built = NeighborDescent(k, A, generator(self.random_state))
+            self._graph = built.graph()
             self.n_evaluated_ += built.n_evaluated
-            share = built.n_evaluated / (n * (n - 1) / 2)
-            reason = f"a graph of neighbors, built from {share:.2%} of all pairs: the similarity has no bounds"
-            self._set("graph", False, reason)
-        elif graph:
-            self._set("all pairs", True, "all pairs: no bounds, and a graph of neighbors needs the claim SYMMETRIC")
+            share = built.n_evaluated / (n * (n - 1) / (1 if built.both_ways else 2))
+            built_from = f"a graph of neighbors, built from {share:.2%} of all pairs"
+            found = f"it found {built.recall:.1%} of the nearest of {len(built.held)} objects with known neighbors"
+            self._set("graph", False, f"{built_from}: the similarity has no bounds; {found}")
         else:
             self._set("all pairs", True, "all pairs: the similarity has no bounds")
 
@@ -207,6 +219,8 @@ class SimilarityIndex(SimilarityEstimator):
                 return self._graph.own(wanted)
             return self._graph.nearest(k, A, self._support, wanted, own)
         if self._bounded is not None:
+            if own is not None and not self.exact_ and wanted <= min(GRAPH_NEIGHBORS, self.n_samples_fit_ - 1):
+                return self._among_themselves(self._bounded, wanted)
             return self._bounded.nearest(A, wanted, own, None if self.exact_ else self._short_list(wanted))
         nearest = NearestColumns(count(A), wanted)
         blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
@@ -217,6 +231,14 @@ class SimilarityIndex(SimilarityEstimator):
                     leave_out_itself(far, tile)
                 nearest.look_at(tile, far)
         return Searched(-nearest.far, nearest.which, count(A) * (self.n_samples_fit_ - (own is not None)))
+
+    def _among_themselves(self, search: BoundedSearch, wanted: int) -> Searched:
+        """Return the neighbors of the indexed objects in a graph that starts with the largest bounds, built once."""
+        if "_own_graph" in self.__dict__:
+            return self._own_graph.own(wanted)
+        rng, spent = generator(self.random_state), TRIAL_OBJECTS * self.n_samples_fit_
+        self._own_graph = NeighborDescent(self.similarity_, self._support, rng, search, spent).graph()
+        return self._own_graph.own(wanted)._replace(n_evaluated=self._own_graph.n_evaluated)
 
     def pairs(self, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return all pairs of indexed objects with a similarity of at least a threshold, by i and j.

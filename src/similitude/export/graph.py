@@ -1,0 +1,157 @@
+"""An ONNX graph under construction: tensors whose arithmetic adds nodes."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+OPSET, ML_OPSET, IR_VERSION = 20, 4, 9
+"""Versions of the operators and of the file format: the oldest that have all that is used (ONNX Runtime 1.17)."""
+
+
+class Graph:
+    """The nodes and constants of a graph, in the order in which they are computed."""
+
+    def __init__(self) -> None:
+        import onnx
+
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+
+    def input(self, name: str, dtype: Any, *shape: int | None) -> Tensor:
+        """Add an input; None is a dimension of any size."""
+        self.inputs.append(self._described(name, dtype, shape))
+        return Tensor(self, name)
+
+    def output(self, name: str, tensor: Tensor, dtype: Any, *shape: int | None) -> None:
+        """Make a tensor an output of this name."""
+        self.nodes.append(self.onnx.helper.make_node("Identity", [tensor.name], [name]))
+        self.outputs.append(self._described(name, dtype, shape))
+
+    def constant(self, values: Any) -> Tensor:
+        """Add a constant array; texts are objects."""
+        array = np.asarray(values)
+        name = f"c{len(self.constants)}"
+        if array.dtype.kind in "OU":
+            texts: Any = [str(one).encode() for one in array.ravel()]
+            made = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, texts)
+        else:
+            made = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
+        self.constants.append(made)
+        return Tensor(self, name)
+
+    def node(self, kind: str, *inputs: Any, domain: str = "", **attributes: Any) -> Tensor:
+        """Add a node, and return what it computes; arrays and numbers among its inputs become constants."""
+        names = [one.name if isinstance(one, Tensor) else self.constant(one).name for one in inputs]
+        name = f"t{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, names, [name], domain=domain, **attributes))
+        return Tensor(self, name)
+
+    def sum(self, terms: list[Tensor]) -> Tensor:
+        """Return the sum of several tensors."""
+        return reduce(lambda a, b: a + b, terms)
+
+    def model(self, doc: str) -> Any:
+        """Return the finished and checked model."""
+        helper = self.onnx.helper
+        graph = helper.make_graph(self.nodes, "similitude", self.inputs, self.outputs, self.constants)
+        domains = {node.domain for node in self.nodes}
+        versions = {"": OPSET, "ai.onnx.ml": ML_OPSET, "com.microsoft": 1}
+        opsets = [helper.make_opsetid(domain, versions[domain]) for domain in sorted(domains | {""})]
+        made = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="similitude")
+        made.doc_string = doc
+        self.onnx.checker.check_model(made)
+        return made
+
+    def _described(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> Any:
+        kind = (
+            self.onnx.TensorProto.STRING if dtype is str else self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        )
+        return self.onnx.helper.make_tensor_value_info(name, kind, shape)
+
+
+class Tensor:
+    """A tensor of a graph in float64, unless it is said otherwise: its arithmetic adds nodes."""
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    def node(self, kind: str, *others: Any, **attributes: Any) -> Tensor:
+        """Return a node whose first input is this tensor."""
+        return self.graph.node(kind, self, *map(_constant, others), **attributes)
+
+    def __array_namespace__(self, api_version: Any = None) -> type[Functions]:
+        return Functions
+
+    def __add__(self, other: Any) -> Tensor:
+        return self.node("Add", other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return self.node("Sub", other)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return self.node("Mul", other)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return self.node("Div", other)
+
+    def __pow__(self, other: Any) -> Tensor:
+        return self.node("Pow", other)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return self.node("MatMul", other)
+
+    def __neg__(self) -> Tensor:
+        return self.node("Neg")
+
+    def __abs__(self) -> Tensor:
+        return self.node("Abs")
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def columns(self, first: int, last: int) -> Tensor:
+        """Return some columns."""
+        return self.node("Slice", np.array([first]), np.array([last]), np.array([1]))
+
+    def row_sums(self) -> Tensor:
+        """Return the sums over rows as one column."""
+        return self.node("ReduceSum", np.array([1]), keepdims=1)
+
+
+class Functions:
+    """The functions of tensors that similarities use, by the names of the array API."""
+
+    @staticmethod
+    def exp(x: Tensor) -> Tensor:
+        """Return e to the power x."""
+        return x.node("Exp")
+
+    @staticmethod
+    def sqrt(x: Tensor) -> Tensor:
+        """Return the square root."""
+        return x.node("Sqrt")
+
+    @staticmethod
+    def tanh(x: Tensor) -> Tensor:
+        """Return the hyperbolic tangent."""
+        return x.node("Tanh")
+
+    @staticmethod
+    def minimum(x: Tensor, z: Tensor) -> Tensor:
+        """Return the smaller of each two entries."""
+        return x.node("Min", z)
+
+    @staticmethod
+    def maximum(x: Tensor, z: Tensor) -> Tensor:
+        """Return the larger of each two entries."""
+        return x.node("Max", z)
+
+
+def _constant(value: Any) -> Any:
+    """Return a number as an array in float64; tensors and arrays as they are."""
+    return np.float64(value) if isinstance(value, (int, float)) else value

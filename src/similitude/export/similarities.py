@@ -1,0 +1,249 @@
+"""Similarities as parts of an ONNX graph: new objects are encoded and compared with the landmarks of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from similitude.compute import as_numpy, loops
+from similitude.export.graph import Functions, Graph, Tensor
+from similitude.export.substrings import substring_products
+from similitude.kernels import (
+    Cosine,
+    Gaussian,
+    HistogramIntersection,
+    Laplace,
+    Linear,
+    Matern,
+    Partitioned,
+    Polynomial,
+    RationalQuadratic,
+    Sigmoid,
+    Spectrum,
+    Tabular,
+)
+from similitude.similarity import (
+    Absolute,
+    Exponential,
+    Maximum,
+    Minimum,
+    Node,
+    Normalized,
+    Power,
+    Product,
+    Scaled,
+    Shifted,
+    Sum,
+)
+
+VECTORS = (Cosine, Gaussian, HistogramIntersection, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid)
+NODES = (Absolute, Exponential, Maximum, Minimum, Power, Product, Scaled, Shifted, Sum)
+
+ENTRY_BY_ENTRY = 32
+"""Dimension up to which squared distances are summed entry by entry, as the library itself does."""
+
+
+class Compared(NamedTuple):
+    """What a similarity adds to a graph.
+
+    Attributes
+    ----------
+    block : Tensor
+        The similarities of the new objects, one per row, to the landmarks.
+    diagonal : callable
+        Adds the similarities of the new objects to themselves, as one column.
+    """
+
+    block: Tensor
+    diagonal: Callable[[], Tensor]
+
+
+class NotExportableError(TypeError):
+    """A model or a similarity that ONNX has no operators for, or that is not exported."""
+
+
+def compared(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
+    """Add the similarities of new objects X to landmarks; refuse a similarity that is not exported.
+
+    Parameters
+    ----------
+    graph : Graph
+    k : Similarity
+    X : Tensor
+        An array of numbers, one object per row, or a column of texts.
+    objects
+        The landmarks, as the user gave them.
+    """
+    kind = type(k)  # a subclass may compute something else
+    if kind in VECTORS:
+        return _vectors(graph, k, X, objects)
+    if kind in NODES:
+        return _combined(graph, k, X, objects)
+    if kind is Normalized:
+        return _normalized(graph, k, X, objects)
+    if kind is Spectrum:
+        return Compared(*substring_products(graph, k, X, objects))
+    if kind is Tabular:
+        return compared(graph, k.k, _features(graph, k, X, column_names(objects)), k.features(objects))
+    if kind is Partitioned:
+        return _partitioned(graph, k, X, objects)
+    names = ", ".join(sorted(one.__name__ for one in (*VECTORS, Spectrum, Tabular, Partitioned)))
+    raise NotExportableError(f"{k!r} has no export to ONNX; these have, and what is composed of them: {names}")
+
+
+def _vectors(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
+    """Add a kernel of vectors: a sum over features for each pair, and a function of it."""
+    form = k.form()
+    if not isinstance(form, tuple):
+        raise NotExportableError(f"{k!r} has no closed form: Matern is exported with nu = 0.5, 1.5, 2.5 and inf")
+    A, B = _encoded(graph, k, X), as_numpy(k.encode(objects)).astype(np.float64)
+    root = form[0] == "laplace"
+    sums = _products(A, B) if k.sums == "product" else _sums(graph, A, B, k.sums, root)
+
+    def diagonal() -> Tensor:
+        zero = (A * 0.0).row_sums()
+        if k.sums == "smaller":
+            return A.row_sums()
+        return loops.formula(Functions, (A * A).row_sums() if k.sums == "product" else zero, *form)
+
+    return Compared(loops.formula(Functions, sums, *form), diagonal)
+
+
+def _encoded(graph: Graph, k: Any, X: Tensor) -> Tensor:
+    """Return vectors as a kernel encodes them: under its metric, or of length 1."""
+    if type(k) is Cosine:
+        squares = (X * X).row_sums()
+        return X / Functions.sqrt(graph.node("Where", squares.node("Greater", 0.0), squares, np.float64(1.0)))
+    metric = getattr(k, "metric", None)
+    if metric is None:
+        return X
+    T = np.asarray(metric, dtype=np.float64)
+    return X * T if T.ndim == 1 else X @ T
+
+
+def _products(A: Tensor, B: np.ndarray) -> Tensor:
+    return A @ np.ascontiguousarray(B.T)
+
+
+def _sums(graph: Graph, A: Tensor, B: np.ndarray, sums: str, root: bool) -> Tensor:
+    """Add sums over features: of many features by a product, except where a root would magnify its rounding."""
+    if sums == "squared_difference" and B.shape[1] > ENTRY_BY_ENTRY and not root:
+        center = B.mean(axis=0)
+        left, right = A - center, B - center
+        both = (left * left).row_sums() + np.einsum("ij,ij->i", right, right)
+        return Functions.maximum(both - _products(left, 2.0 * right), graph.constant(np.float64(0.0)))
+    terms = []
+    for j in range(B.shape[1]):
+        column, entries = A.columns(j, j + 1), graph.constant(B[None, :, j])
+        difference = column - entries
+        terms.append(
+            Functions.minimum(column, entries)
+            if sums == "smaller"
+            else difference * difference
+            if sums == "squared_difference"
+            else abs(difference)
+        )
+    return graph.sum(terms)
+
+
+def _combined(graph: Graph, k: Node, X: Tensor, objects: Any) -> Compared:
+    """Add a sum, a product, a power, … of the parts."""
+    parts = [compared(graph, part, X, objects) for part in k.parts()]
+    if not parts:
+        raise NotExportableError(f"{k!r} is a constant: export the other parts of the model alone")
+    return Compared(k.combine(*(part.block for part in parts)), lambda: k.combine(*(part.diagonal() for part in parts)))
+
+
+def _normalized(graph: Graph, k: Normalized, X: Tensor, objects: Any) -> Compared:
+    """Add a similarity divided by the roots of those of both objects to themselves; 0 where one of these is 0."""
+    part = compared(graph, k.k, X, objects)
+    _, theirs = k.encode(objects)
+    size = part.diagonal()
+    positive = size.node("Greater", 0.0)
+    ours = graph.node("Where", positive, graph.constant(1.0) / Functions.sqrt(size), np.float64(0.0))
+    one = graph.node("Where", positive, np.float64(1.0), np.float64(0.0))
+    return Compared(part.block * ours * np.asarray(theirs, dtype=np.float64)[None, :], lambda: one)
+
+
+def _partitioned(graph: Graph, k: Partitioned, X: Tensor, objects: Any) -> Compared:
+    """Add the kernel within cells; between cells it is zero."""
+    encoded = as_numpy(k.k.encode(objects))
+    theirs = k.cells(encoded)
+    directions, thresholds = (np.asarray(one, dtype=np.float64) for one in (k.directions, k.thresholds))
+    A = _encoded(graph, k.k, X)
+    beyond = (A @ np.ascontiguousarray(directions.T) - thresholds).node("Greater", 0.0)
+    plain, parts = k.k.with_params(metric=None), []
+    for cell in np.unique(theirs):
+        T = None if k.metrics is None else np.asarray(k.metrics, dtype=np.float64)[cell]
+        within = compared(graph, plain, _mapped(A, T), _mapped(encoded[theirs == cell], T))
+        mark = _in_cell(graph, beyond, int(cell), len(thresholds))
+        parts.append(within.block * graph.node("Cast", mark, to=graph.onnx.TensorProto.DOUBLE))
+    order = np.argsort(theirs, kind="stable")
+    block = graph.node("Concat", *parts, axis=1).node("Gather", np.argsort(order), axis=1)
+    return Compared(block, lambda: compared(graph, k.k, X, objects[:1]).diagonal())
+
+
+def _mapped(A: Any, T: np.ndarray | None) -> Any:
+    """Return vectors under the linear map of a cell."""
+    return A if T is None else A * T if T.ndim == 1 else A @ T
+
+
+def _in_cell(graph: Graph, beyond: Tensor, cell: int, nodes: int) -> Tensor:
+    """Return whether vectors lie in a cell of the tree, given on which side of each node they lie, as one column."""
+    place, marks = cell + nodes, []
+    while place:
+        parent = (place - 1) // 2
+        side = beyond.columns(parent, parent + 1)
+        marks.append(side if place == 2 * parent + 2 else side.node("Not"))
+        place = parent
+    if not marks:
+        return graph.node("Or", beyond, beyond.node("Not"))
+    found = marks[0]
+    for mark in marks[1:]:
+        found = found.node("And", mark)
+    return found
+
+
+def column_names(objects: Any) -> list[Any]:
+    """Return the names of the columns of a table; none for an array."""
+    return list(getattr(objects, "columns", ()))
+
+
+def _features(graph: Graph, k: Tabular, X: Tensor, names: list[Any]) -> Tensor:
+    """Return columns of numbers as the table's features: standardized, with their ranks, and marks of missing cells."""
+    columns: Any = k.columns
+    specs = enumerate(columns) if isinstance(columns, list) else ((names.index(j), columns[j]) for j in columns or {})
+    found: list[Tensor] = []
+    for j, spec in specs:
+        if spec["kind"] != "number":
+            name = names[j] if names else j
+            raise NotExportableError(f"column {name!r} holds no numbers: tables whose columns all do are exported")
+        column = X.columns(j, j + 1)
+        missing = column.node("IsNaN")
+        numbers = graph.node("Where", missing, np.float64(spec["fill"]), column)
+        low, high = spec.get("limits") or (None, None)
+        limited = (
+            numbers
+            if low is None
+            else Functions.minimum(
+                Functions.maximum(numbers, graph.constant(np.float64(low))), graph.constant(np.float64(high))
+            )
+        )
+        found.append((limited - float(spec["center"])) * float(spec["scale"]))
+        if spec["knots"] is not None:
+            found.append(_interpolated(graph, numbers, *(np.asarray(one, float) for one in spec["knots"])))
+        if spec["missing"]:
+            found.append(graph.node("Cast", missing, to=graph.onnx.TensorProto.DOUBLE))
+    return graph.node("Concat", *found, axis=1)
+
+
+def _interpolated(graph: Graph, column: Tensor, at: np.ndarray, values: np.ndarray) -> Tensor:
+    """Return a piecewise linear function, constant beyond its first and last knot."""
+    limited = Functions.minimum(Functions.maximum(column, graph.constant(at[0])), graph.constant(at[-1]))
+    steps = (limited - at[None, :-1]) / np.diff(at)[None, :]
+    inside = Functions.minimum(
+        Functions.maximum(steps, graph.constant(np.float64(0.0))), graph.constant(np.float64(1.0))
+    )
+    return (inside * np.diff(values)[None, :]).row_sums() + float(values[0])
