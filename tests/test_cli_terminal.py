@@ -29,6 +29,7 @@ COMMANDS = (
     "predict",
     "explain",
     "duplicates",
+    "drift",
     "info",
     "kernels",
 )
