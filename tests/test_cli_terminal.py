@@ -60,7 +60,7 @@ def test_a_line_says_what_is_done_and_is_gone_afterwards(monkeypatch):
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr("similitude.cli.status_line.DELAY", 0.01)
-    monkeypatch.setattr("similitude.cli.status_line.REFRESH", 0.01)
+    monkeypatch.setattr("similitude.cli.status_line.REDRAW_SECONDS", 0.01)
 
     def work():
         with StatusLine(screen, "fitting", True) as line:
@@ -191,7 +191,7 @@ def test_baselines_of_every_kind(kind, X, classes):
 
 
 def test_compare_with_baselines(tmp_path, monkeypatch):
-    monkeypatch.setattr("similitude.cli.baselines.FOLDS", 2)
+    monkeypatch.setattr("similitude.cli.baselines.COMPARED_FOLDS", 2)
     X, y = datasets.iris()
     some = slice(0, 100, 4)
     columns = {f"x{i}": column for i, column in enumerate(np.asarray(X)[some].T.tolist())}

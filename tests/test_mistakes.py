@@ -110,7 +110,7 @@ def test_a_long_fit_is_announced(monkeypatch):
         warnings.simplefilter("error")
         expected = KernelSVC(Gaussian(1.0)).fit(X, Y)
     monkeypatch.setattr(svc, "MANY_ROWS", 40)
-    monkeypatch.setattr(svc, "TRIED_ROWS", 20)
+    monkeypatch.setattr(svc, "TIMED_ROWS", 20)
     monkeypatch.setattr(svc, "LONG_SECONDS", 0.0)
     with pytest.warns(UserWarning, match="KernelSVC on 40 rows takes about .* seconds: 20 rows were tried.*SGDSVC"):
         found = KernelSVC(Gaussian(1.0)).fit(X, Y)

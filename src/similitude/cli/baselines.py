@@ -13,10 +13,10 @@ import numpy as np
 from similitude.compute import as_objects, is_sparse, take
 from similitude.support import Result, brief, plain
 
-FOLDS = 5
+COMPARED_FOLDS = 5
 """Number of folds, fewer if a class is smaller."""
 
-CLEARLY = 2.0
+CLEAR_DIFFERENCE = 2.0
 """A difference of more than this many standard errors is taken for real."""
 
 MANY_CATEGORIES = 200
@@ -24,7 +24,7 @@ MANY_CATEGORIES = 200
 
 
 @dataclass(frozen=True)
-class Judged(Result):
+class ComparedModel(Result):
     """A model and its error in the folds.
 
     Attributes
@@ -51,12 +51,12 @@ class Judged(Result):
     @property
     def is_better(self) -> bool:
         """Whether the error is smaller than that of the first model by more than chance explains."""
-        return self.difference > CLEARLY * self.difference_error
+        return self.difference > CLEAR_DIFFERENCE * self.difference_error
 
     @property
     def is_worse(self) -> bool:
         """Whether the error is larger than that of the first model by more than chance explains."""
-        return self.difference < -CLEARLY * self.difference_error
+        return self.difference < -CLEAR_DIFFERENCE * self.difference_error
 
 
 Maker = Callable[[], Any]
@@ -65,7 +65,7 @@ Maker = Callable[[], Any]
 
 def judged(
     makers: dict[str, Maker], X: Any, y: np.ndarray, classes: bool, seed: int, say: Callable[[str], None]
-) -> tuple[list[Judged], str]:
+) -> tuple[list[ComparedModel], str]:
     """Return the models with their errors in the same folds, the first one first, and a description of the folds.
 
     Standard errors allow for models that share training rows: they are larger by the root of one plus the number of
@@ -90,13 +90,13 @@ def judged(
         return np.asarray(wider * values.std(axis=1, ddof=1) / np.sqrt(len(y)))
 
     rows = zip(makers, losses.mean(1), deviation(losses), apart.mean(1), deviation(apart), seconds, strict=True)
-    return [Judged(*plain(row)) for row in rows], described
+    return [ComparedModel(*plain(row)) for row in rows], described
 
 
-def verdict(models: list[Judged], classes: bool) -> str:
+def verdict(models: list[ComparedModel], classes: bool) -> str:
     """Say in a sentence whether the first model is better than the best of the others.
 
-    >>> models = [Judged("a", 0.1, 0.01, 0.0, 0.0, 1.0), Judged("b", 0.12, 0.01, -0.02, 0.015, 1.0)]
+    >>> models = [ComparedModel("a", 0.1, 0.01, 0.0, 0.0, 1.0), ComparedModel("b", 0.12, 0.01, -0.02, 0.015, 1.0)]
     >>> verdict(models, classes=True)
     'a is not shown to be better than b: 10.0 % error and 12.0 %, a difference of 2.0 % with a standard error of 1.5 %'
     """
@@ -127,7 +127,7 @@ def _folds(y: np.ndarray, classes: bool, seed: int) -> tuple[list[tuple[np.ndarr
     from sklearn.model_selection import KFold, StratifiedKFold
 
     smallest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
-    n_folds = min(FOLDS, max(smallest, 2), len(y))
+    n_folds = min(COMPARED_FOLDS, max(smallest, 2), len(y))
     if classes and smallest < 2:
         label = brief(plain(np.unique(y)[np.unique(y, return_counts=True)[1].argmin()]))
         raise ValueError(f"class {label} has a single row, and none is left to test: leave such rows out")
@@ -227,7 +227,7 @@ def _flat() -> Any:
 
 def _cells() -> Any:
     """Return a step that makes every column one of floats or of texts; missing cells are NaN and an empty text."""
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
 
     def cells(frame: Any) -> Any:
         def converted(column: Any) -> Any:

@@ -11,7 +11,7 @@ from similitude.cli.options import Learn, MaxCalls, Seed, SimilarityTexts, TaskN
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
-    from similitude.cli.baselines import Judged
+    from similitude.cli.baselines import ComparedModel
     from similitude.selection import Selection
     from similitude.support import Estimate
 
@@ -93,7 +93,7 @@ def _compare_with_baselines(given: TrainingOptions, max_calls: int | None, seed:
     run.result(document, show)
 
 
-def _cells(one: Judged, place: int, classes: bool) -> tuple[str, ...]:
+def _cells(one: ComparedModel, place: int, classes: bool) -> tuple[str, ...]:
     from similitude.cli.baselines import figure
 
     def both(value: float, error: float) -> str:

@@ -45,7 +45,7 @@ SYMBOLS = {
 POWERS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 SPACE = {",": " ", ";": " ", " ": " ", "!": ""}
 
-_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|.")
+_LATEX_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|.")
 _ATOM = re.compile(r"[\w.]+|\w*[(⟨|][^()⟨⟩|]*[)⟩|]")
 
 
@@ -60,7 +60,7 @@ def in_letters(formula: str, ascii_only: bool = False) -> str:
     'Σ_(u ∈ x ∩ z) (1 + n)/√(w_u)'
     """
     closer = re.sub(r"(\\langle)\s+|\s+(\\rangle)", r"\1{}\2", formula)
-    found = "".join(_parts(iter(_TOKEN.findall(closer)), ascii_only, None))
+    found = "".join(_parts(iter(_LATEX_TOKEN.findall(closer)), ascii_only, None))
     return re.sub(r" +", " ", found).strip()
 
 

@@ -13,10 +13,10 @@ from typer.core import TyperCommand, TyperGroup
 COLUMN = 22
 """Where descriptions start, beside what they describe."""
 
-NARROW = 70
+NARROW_TERMINAL = 70
 """On narrower terminals, descriptions start below what they describe."""
 
-WIDEST = 100
+WIDEST_HELP = 100
 """Longer lines are hard to read."""
 
 _WORD = re.compile(r"(?:'[^']*'|\S)+")
@@ -66,14 +66,14 @@ def _is_group(command: Any) -> bool:
 
 
 def _width() -> int:
-    return min(max(shutil.get_terminal_size().columns, 20), WIDEST)
+    return min(max(shutil.get_terminal_size().columns, 20), WIDEST_HELP)
 
 
 def _section(title: str, entries: Sequence[tuple[str, str]], width: int) -> str:
     """Return a title and entries, each with its description beside it, or below where there is no room."""
     if not entries:
         return ""
-    column = 6 if width < NARROW else COLUMN
+    column = 6 if width < NARROW_TERMINAL else COLUMN
     return "\n".join([f"{title}:", *(line for entry in entries for line in _entry(*entry, column, width))])
 
 

@@ -14,7 +14,7 @@ from similitude.support import printable
 DELAY = 0.3
 """Seconds after which the line is shown first: what is done by then needs none."""
 
-REFRESH = 0.5
+REDRAW_SECONDS = 0.5
 """Seconds between two updates."""
 
 CLEAR = "\r\033[K"
@@ -90,7 +90,7 @@ class StatusLine:
     def _draw_again(self) -> None:
         wait = DELAY
         while not self._end.wait(wait):
-            wait = REFRESH
+            wait = REDRAW_SECONDS
             if self._may_draw:
                 text = self.text(time.monotonic() - self._start)
                 self._drawn = True

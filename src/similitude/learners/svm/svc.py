@@ -46,7 +46,7 @@ ASYMMETRY = 1e-6
 MOST_AT_ONCE = 6000
 """Number of objects up to which the whole Gram matrix is computed at once: of more, most rows may not be needed."""
 
-MANY_ROWS, TRIED_ROWS, LONG_SECONDS = 50_000, 4_000, 30.0
+MANY_ROWS, TIMED_ROWS, LONG_SECONDS = 50_000, 4_000, 30.0
 """Of this many rows on, so many are tried to tell how long a fit takes, and a longer one than this is warned of."""
 
 RowsOf = Callable[[np.ndarray], Rows]
@@ -170,7 +170,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         n = len(codes)
         if n < MANY_ROWS or self.hard or self._precomputed or is_counted(as_similarity(getattr(self, self._role))):
             return
-        some, times = np.sort(generator(0).permutation(n)[:TRIED_ROWS]), []
+        some, times = np.sort(generator(0).permutation(n)[:TIMED_ROWS]), []
         for _ in range(2):  # the first one warms up
             start = time.perf_counter()
             try:
@@ -178,10 +178,10 @@ class BaseSVC(ScoreClassifier, BaseSVM):
             except ValueError:  # the fit to all rows reports its own
                 return
             times.append(time.perf_counter() - start)
-        seconds = min(times) * (n / TRIED_ROWS) ** 2
+        seconds = min(times) * (n / TIMED_ROWS) ** 2
         if seconds >= LONG_SECONDS:
             warnings.warn(
-                f"{type(self).__name__} on {n:,} rows takes about {_duration(seconds)}: {TRIED_ROWS:,} rows were "
+                f"{type(self).__name__} on {n:,} rows takes about {_duration(seconds)}: {TIMED_ROWS:,} rows were "
                 f"tried, and the time grows with the square of their number. KernelSGDSVC takes less, and so do "
                 f"SimilarityClassifier or a LandmarkMap before LinearSVC, which compare rows with landmarks only",
                 stacklevel=2,
