@@ -21,7 +21,7 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs deep clean
-.PHONY: sanitize arm64 coverage mutants faults soak
+.PHONY: sanitize arm64 coverage mutants faults soak wheels
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -99,6 +99,9 @@ faults: .venv/test.installed ## kill, interrupt and starve fits at random moment
 
 soak: .venv/test.installed ## fit 2,000 models and predict 10^6 rows in one process: nothing may grow
 	$(BIN)/python -m tools.faults.soak
+
+wheels: .venv/compiled ## build, audit and test the wheels of a release into dist (WHEELS="--only linux-x86_64")
+	$(BIN)/python -m tools.wheels $(WHEELS)
 
 clean: ## remove .venv and all that was built
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,7 +1,9 @@
 import os
+import re
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -89,3 +91,33 @@ def test_show_versions_tells_which_loops_are_in_use(capsys):
     label, used = capsys.readouterr().out.splitlines()[-1].split(maxsplit=1)
     assert label == "loops:"
     assert used.startswith("compiled" if loops.COMPILED else "reference (no compiled module: ")
+
+
+def test_the_version_is_the_same_everywhere():
+    stated = {
+        "pyproject.toml": r'^version = "(.+)"$',
+        "CITATION.cff": r"^version: (.+)$",
+        "recipe/recipe.yaml": r'^  version: "(.+)"$',
+        "CHANGELOG.md": r"\A# Changes\n\n## (\S+)\n",
+    }
+    found = {name: re.findall(pattern, (ROOT / name).read_text(), re.M) for name, pattern in stated.items()}
+    assert found == {name: [metadata.version("similitude")] for name in stated}
+
+
+def test_the_recipe_asks_for_the_dependencies_of_the_package():
+    asked = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.M | re.S)[1]
+    run = re.search(r"^  run:\n(.*?)^  run_constraints", (ROOT / "recipe" / "recipe.yaml").read_text(), re.M | re.S)[1]
+    listed = [line.strip(" -").replace(" ", "") for line in run.splitlines()]
+    assert listed == ["python>=3.10", *re.findall(r'"(.+?)"', asked)]
+
+
+@compiled_only
+def test_the_instruction_sets_are_those_of_the_processor():
+    flags = Path("/proc/cpuinfo")
+    known = set(re.findall(r"\w+", flags.read_text().split("flags", 1)[-1].split("\n")[0])) if flags.exists() else set()
+    if "avx" not in known:
+        pytest.skip("the system does not list the instruction sets of an x86 processor")
+    v3 = {"avx2", "fma", "bmi1", "bmi2", "movbe", "f16c", "abm"}
+    v4 = v3 | {"avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl"}
+    expected = ["baseline", *(["avx2"] if v3 <= known else []), *(["avx512"] if v4 <= known else [])]
+    assert loops._compiled.instruction_sets() == expected

@@ -4,9 +4,11 @@ import contextlib
 import errno
 import json
 import os
+import re
 import struct
 import tracemalloc
 from datetime import datetime
+from importlib.metadata import version as version_of
 from pathlib import Path
 
 import numpy as np
@@ -350,14 +352,46 @@ def of_version(content, version):
     return joined(**parts_of(content), version=version.encode())
 
 
+def written_by(content, version):
+    """Return a file as another version of the package would have written it."""
+
+    def changed(parts):
+        manifest = json.loads(parts["manifest"])
+        manifest["written_by"]["similitude"] = version
+        parts["manifest"] = json.dumps(manifest).encode()
+
+    return forged(content, changed)
+
+
 @pytest.mark.parametrize(
     ("version", "advice"),
     [("1.1", "load it with a newer similitude"), ("2.0", "newer"), ("0.9", "with the version that wrote it")],
 )
 def test_other_versions_are_refused(version, advice, tmp_path):
-    refused(of_version(SMALL, version), tmp_path, f"has format {version}, this version reads 1.0: .*{advice}")
-    with pytest.raises(SavedModelError, match=advice):
+    mine = re.escape(version_of("similitude"))
+    told = f"has format {version} and was written by similitude 9.8.7; similitude {mine} reads format 1.0: .*{advice}"
+    refused(of_version(written_by(SMALL, "9.8.7"), version), tmp_path, told)
+    with pytest.raises(SavedModelError, match=told):
         information(tmp_path / "file.sim")
+
+
+@pytest.mark.parametrize("manifest", [b"{}", b"no JSON", b'{"written_by":[]}', b"[" * 100_000])
+def test_a_file_of_a_later_format_is_refused_whatever_its_manifest_is(manifest, tmp_path):
+    content = joined(**{**parts_of(SMALL), "manifest": manifest}, version=b"7.0")
+    refused(content, tmp_path, "has format 7.0 and was written by another version; similitude .* reads format 1.0")
+
+
+def test_a_newer_class_in_a_file_names_both_versions(tmp_path):
+    """A file of the same format, whose class this version does not know."""
+    newer = with_tree(written_by(SMALL, "9.8.7"), lambda tree: tree[-1].update(type="GaussianOfTomorrow"))
+    mine = re.escape(version_of("similitude"))
+    told = f"no type 'GaussianOfTomorrow' .*was written by similitude 9.8.7, and this is similitude {mine}"
+    refused(newer, tmp_path, told)
+
+
+def test_a_file_of_another_version_with_the_same_format_loads(tmp_path):
+    (tmp_path / "file.sim").write_bytes(written_by(SMALL, "9.8.7"))
+    assert load(tmp_path / "file.sim") == Gaussian(2.0)
 
 
 def test_a_later_minor_version_brings_older_files_up_to_date(tmp_path, monkeypatch):

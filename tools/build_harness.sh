@@ -17,7 +17,8 @@ esac
     $compiler $common -Wno-psabi $arch "$@" -c $cpp/simd.cpp -o "$out.simd.o"
     $compiler $common -ffp-contract=off "$@" -c $cpp/exact.cpp -o "$out.exact.o"
     $compiler $common "$@" -c $cpp/codes.cpp -o "$out.codes.o"
+    $compiler $common "$@" -c $cpp/processor.cpp -o "$out.processor.o"
     $compiler $common "$@" -c tests/cpp/check_loops.cpp -o "$out.main.o"
-    $compiler "$@" "$out.simd.o" "$out.exact.o" "$out.codes.o" "$out.main.o" -pthread -o "$out"
+    $compiler "$@" "$out.simd.o" "$out.exact.o" "$out.codes.o" "$out.processor.o" "$out.main.o" -pthread -o "$out"
 }
 rm -f "$out".*.o

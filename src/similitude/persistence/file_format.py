@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.support import SavedModelError, check_path, complete_file
+from similitude.support import SavedModelError, brief, check_path, complete_file, package_version
 
 VERSION = (1, 0)
 """The version of the format: files of another major version or a later minor version are refused."""
@@ -170,14 +170,26 @@ def _header(start: bytes, size: int, path: Any) -> Header:
     if major != VERSION[0] or minor > VERSION[1]:
         is_later = version > VERSION
         advice = "load it with a newer similitude" if is_later else "load and save it with the version that wrote it"
-        mine = f"{VERSION[0]}.{VERSION[1]}"
-        raise SavedModelError(f"{path} has format {major}.{minor}, this version reads {mine}: {advice}")
+        theirs = _writer(path, found.end(), min(int(found[3]), size))
+        mine = f"similitude {package_version('similitude')} reads format {VERSION[0]}.{VERSION[1]}"
+        raise SavedModelError(f"{path} has format {major}.{minor} and was written by {theirs}; {mine}: {advice}")
     manifest = found.end() + int(found[3])
     nodes = manifest + int(found[4])
     arrays = _aligned(nodes) + int(found[5])
     if arrays + _DIGEST != size:
         raise SavedModelError(f"{path} was truncated or changed: its size is not the one in its first line")
     return Header(version, found.end(), manifest, nodes, arrays, found[6].decode())
+
+
+def _writer(path: Any, start: int, length: int) -> str:
+    """Return which version wrote a file of another format, as far as its manifest is where those of this format are."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(start)
+            manifest = _from_json(file.read(length), f"the manifest of {path}")
+        return "similitude " + brief(manifest["written_by"]["similitude"]).strip("'")
+    except (OSError, SavedModelError, LookupError, TypeError):
+        return "another version"
 
 
 def _checked_manifest(manifest: Any, header: Header, path: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from similitude.persistence.file_format import file_pieces, read_file, read_manifest, write_file
 from similitude.persistence.user_code import Needed, fingerprint_version, read_needed, supplied_code
-from similitude.support import Result, SavedModelError, brief, core_versions
+from similitude.support import Result, SavedModelError, brief, core_versions, package_version
 
 LONGEST_TEXT = 100
 """Maximum number of characters of a parameter in the description of a model."""
@@ -167,7 +167,7 @@ def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
     try:
         return ModelReader(content, given).model()
     except SavedModelError as error:
-        raise SavedModelError(f"{path}: {error}") from error
+        raise SavedModelError(f"{path}: {error}{_other_version(manifest)}") from error
 
 
 def information(path: Any) -> Information:
@@ -206,6 +206,16 @@ def information(path: Any) -> Information:
         )
     except (KeyError, AttributeError, TypeError, ValueError) as error:
         raise SavedModelError(f"{path}: its manifest is incomplete: {error}") from error
+
+
+def _other_version(manifest: Mapping[str, Any]) -> str:
+    """Name the version that wrote a file and this one, if they are different; nothing otherwise."""
+    written_by, mine = manifest.get("written_by"), package_version("similitude")
+    theirs = written_by.get("similitude") if isinstance(written_by, dict) else None
+    if theirs in (None, mine):
+        return ""
+    named = brief(theirs).strip("'")
+    return f" (the file was written by similitude {named}, and this is similitude {mine})"
 
 
 def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "buffer.hpp"
+#include "processor.hpp"
 #include "table.hpp"
 
 #if defined(__AVX512F__)
@@ -94,7 +95,7 @@ COUNTS_VECTORS void common_bits_by_vectors(Matrix<Count> out, Matrix<const std::
 template <class Count>
 void common_bits(Matrix<Count> out, Matrix<const std::uint64_t> A, Matrix<const std::uint64_t> B) {
 #if defined(__AVX512F__)
-    if (__builtin_cpu_supports("avx512vpopcntdq"))
+    if (processor().vpopcntdq)
         return common_bits_by_vectors<Count>(out, A, B);
 #endif
     constexpr std::size_t strip = 64; // rows of B that stay in the cache while A passes by

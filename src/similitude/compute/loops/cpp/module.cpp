@@ -8,6 +8,7 @@
 
 #include "arguments.hpp"
 #include "exact.hpp"
+#include "processor.hpp"
 
 DECLARE_TABLE(baseline)
 #ifdef SIMILITUDE_X86
@@ -19,10 +20,9 @@ DECLARE_TABLE(avx512)
 static std::vector<const Table *> available() {
     std::vector<const Table *> found{&baseline::table};
 #ifdef SIMILITUDE_X86
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (processor().avx2)
         found.push_back(&avx2::table);
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
+    if (processor().avx512)
         found.push_back(&avx512::table);
 #endif
     return found;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bits.hpp"
+#include "processor.hpp"
 #include "vector.hpp"
 
 namespace SIMD_NAMESPACE {
@@ -84,7 +85,7 @@ COUNTS_VECTORS void shared_bits_by_vectors(Matrix<double> out, Words A, Words B,
 
 inline void shared_bits(Matrix<double> out, Words A, Words B, const double *a, const double *b, SetValue value) {
 #if defined(__AVX512F__)
-    if (__builtin_cpu_supports("avx512vpopcntdq"))
+    if (processor().vpopcntdq)
         return with_value(value, [&](auto of) { shared_bits_by_vectors<decltype(of)>(out, A, B, a, b); });
 #endif
     common_bits<double>(out, A, B);

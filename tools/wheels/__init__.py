@@ -1,0 +1,1 @@
+"""Wheels of a release: ``python -m tools.wheels``."""

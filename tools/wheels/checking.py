@@ -1,0 +1,108 @@
+"""What a wheel has to pass: audits of every wheel, and the tests of the loops where the platform can be run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from tools.wheels.building import WORK, builder, run, tools
+from tools.wheels.sbom import embedded_sbom
+from tools.wheels.targets import STABLE, Target, interpreter
+
+TEST_PACKAGES = ("pytest", "hypothesis", "networkx")
+"""What the tests of the loops need beside the package."""
+
+DEBIAN = {"3.11": "bookworm", "3.13": "trixie"}
+"""Releases of Debian by their version of Python, which is run on emulated processors."""
+
+SMOKE = """
+import tempfile, numpy, similitude
+from similitude.compute import loops
+from similitude.data.datasets import iris
+X, y = iris()
+model = similitude.SimilarityClassifier().fit(X, y)
+with tempfile.TemporaryDirectory() as folder:
+    similitude.save(model, f"{folder}/m.sim")
+    assert (similitude.load(f"{folder}/m.sim").predict(X) == model.predict(X)).all()
+assert model.score(X, y) > 0.9
+strings, labels = ["aab", "aba", "ccd", "cdc"] * 5, [0, 0, 1, 1] * 5
+assert similitude.SimilarityClassifier("spectrum(p=2)").fit(strings, labels).score(["aab", "cdd"], [0, 1]) == 1
+print(loops.COMPILED, loops.IN_USE)
+"""
+
+
+VALIDATE = """
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(sys.stdin.read())
+sys.exit(f"the list of parts is no CycloneDX: {error}" if error else 0)
+"""
+
+
+def audit(wheel: Path, target: Target) -> None:
+    """Check the names, the contents and the libraries of a wheel; end if anything is wrong."""
+    bin_of = tools()
+    run(bin_of / "check-wheel-contents", "--ignore", "W002,W004", wheel)  # equal files, names like 0.py
+    if "-abi3-" in wheel.name:
+        run(bin_of / "abi3audit", "--strict", wheel)
+    run(bin_of / "python", Path(__file__).with_name("module_facts.py"), wheel, target.system, target.processor)
+    if target.system == "Linux":
+        said = run(bin_of / "auditwheel", "show", wheel)
+        if f'"{target.tag}"' not in said.replace("\n", " "):
+            raise SystemExit(f"{wheel.name}: auditwheel says\n{said}")
+    elif target.system == "Windows":
+        run(bin_of / "delvewheel", "show", wheel)
+    run(bin_of / "python", "-c", VALIDATE, input=embedded_sbom(wheel))
+
+
+def test_here(wheel: Path, version: str) -> str:
+    """Install a wheel into an empty environment of this machine, test its loops, and return which ones."""
+    folder = WORK / f"empty-{version}"
+    shutil.rmtree(folder, ignore_errors=True)
+    run(interpreter(version), "-m", "venv", folder)
+    python = folder / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
+    run(*install, wheel)
+    in_use = run(python, "-c", SMOKE, cwd=folder, env=_alone()).splitlines()[-1]
+    run(*install, *TEST_PACKAGES)
+    return f"{in_use}: {_tested([python])}"
+
+
+def test_emulated(wheel: Path, version: str) -> str:
+    """Import a wheel into Debian's Python for arm64 on an emulated processor, test its loops, and return which ones."""
+    root, site = WORK / f"debian-{version}", WORK / f"site-{version}"
+    if not (root / "usr/bin" / f"python{version}").exists():
+        packages = f"python3,libpython{version}-stdlib,libstdc++6"
+        options = ["--variant=extract", "--skip=check/qemu", "--architectures=arm64", f"--include={packages}"]
+        run("mmdebstrap", *options, DEBIAN[version], root)
+        if not (root / "lib").exists():
+            (root / "lib").symlink_to("usr/lib")
+    shutil.rmtree(site, ignore_errors=True)
+    platforms = [f"--platform=manylinux_2_{minor}_aarch64" for minor in (17, 24, 26, 27, 28)]
+    where = ["--target", site, "--python-version", version, "--platform=manylinux2014_aarch64", *platforms]
+    pip = [builder(STABLE) / "python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
+    run(*pip, *where, wheel, *TEST_PACKAGES)
+    python = site / "python"
+    emulator = f"qemu-aarch64-static -L {root} {root}/usr/bin/python{version}"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={site} exec {emulator} "$@"\n')
+    python.chmod(0o755)
+    # Processes that tests start are emulated as well.
+    (site / "sitecustomize.py").write_text(f"import sys\nsys.executable = {str(python)!r}\n")
+    in_use = run(python, "-c", SMOKE, cwd=site, env=_alone()).splitlines()[-1]
+    return f"{in_use}: {_tested([python])}"
+
+
+def _tested(python: list[Path]) -> str:
+    """Run the tests of the loops, and return the last line that they print."""
+    tests = sorted(str(path) for path in Path("tests").glob("test_loops*.py"))
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    return run(*python, "-m", "pytest", *options, *tests, env=_alone()).strip().splitlines()[-1]
+
+
+def _alone() -> dict[str, str]:
+    """Return variables under which Python sees nothing of this checkout."""
+    ignored = {"PYTHONPATH", "PYTHONHOME"}
+    kept = {name: value for name, value in os.environ.items() if name not in ignored}
+    return {**kept, "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
