@@ -80,7 +80,13 @@ def options(data):
         "label": draw.choice([None, None, "y", "label", "header"]),
         "kind": draw.choice([None, None, None, *KINDS]),
     }
-    return found, draw.random() < 0.3
+    in_batches = draw.random() < 0.3
+    found["decimal"] = draw.choice([None, None, None, ".", ","])
+    found["separator"] = draw.choice([None, None, None, ";", "tab"])
+    found["encoding"] = draw.choice([None, None, None, None, "latin-1", "utf-16"])
+    found["unlabeled"] = draw.choice(["refuse", "drop", "use", "keep"])
+    found["missing"] = draw.choice([(), ("NA", "-")])
+    return found, in_batches
 
 
 def read(path, data):
@@ -105,6 +111,49 @@ def reader(ending, build=bytes):
         read(path, data)
 
     return target
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+WORKBOOK = {
+    "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override '
+    'PartName="/xl/workbook.xml" ContentType='
+    '"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"'
+    f'/><Override PartName="/{SHEET}" ContentType='
+    '"application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>',
+    "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship '
+    'Id="a" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" '
+    'Target="xl/workbook.xml"/></Relationships>',
+    "xl/_rels/workbook.xml.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    '<Relationship Id="b" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" '
+    'Target="worksheets/sheet1.xml"/></Relationships>',
+    "xl/workbook.xml": '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="Data" '
+    'sheetId="1" r:id="b"/></sheets></workbook>',
+}
+"""A workbook but for its sheet."""
+
+
+def workbook(data):
+    """Return a workbook whose sheet has this XML; bytes of a workbook are left as they are."""
+    if data.startswith(b"PK"):
+        return data
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, inside in {**WORKBOOK, SHEET: data}.items():
+            archive.writestr(name, inside)
+    return content.getvalue()
+
+
+def read_subfolders(data):
+    """Read a folder of texts, images or GraphML files in two subfolders."""
+    place = folder() / "labeled"
+    shutil.rmtree(place, ignore_errors=True)
+    for i, (name, content) in enumerate(sections(data).items()):
+        inner = place / "ab"[i % 2]
+        inner.mkdir(parents=True, exist_ok=True)
+        (inner / f"{i}{name}").write_bytes(content)
+    if place.exists():
+        read(place, data)
 
 
 def read_folder(data):
@@ -146,6 +195,10 @@ TARGETS = {
     "ts": reader(".ts"),
     "tu": read_folder,
     "zip": reader(".zip", zipped),
+    "xlsx": reader(".xlsx", workbook),
+    "svmlight": reader(".svmlight"),
+    "graphml": reader(".graphml"),
+    "folder": read_subfolders,
     "content": reader(""),
     "expression": read_expression,
     "load": load_model,

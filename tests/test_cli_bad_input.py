@@ -67,7 +67,7 @@ def test_a_label_among_the_features(tmp_path):
 
 def test_a_label_that_is_missing(tmp_path):
     path = write_csv(tmp_path / "a.csv", {**COLUMNS, "y": [*CLASSES[:-1], ""]})
-    assert "row 19" in fit_refused(tmp_path, path)
+    assert "row 19" in fit_refused(tmp_path, path, "--unlabeled", "refuse")
 
 
 def test_a_file_larger_than_memory(tmp_path, monkeypatch):
@@ -82,7 +82,7 @@ def test_a_file_larger_than_memory(tmp_path, monkeypatch):
 
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_bytes("x,y\n1,café\n2,thé\n".encode("latin-1"))
+    path.write_bytes(b"x,y\n1,tea\x81\n2,th\x81\n")
     assert "UTF-8" in fit_refused(tmp_path, path)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -30,6 +30,10 @@ class CheckOptions(SimilarityOptions):
 
     file: MaybeFile = None  # type: ignore[assignment]
     label: MaybeLabel = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `read`: rows without a label are rows like others."""
+        return {**super().arguments(), "unlabeled": "keep"}
 
 
 def check(given: CheckOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, run: Computation) -> None:

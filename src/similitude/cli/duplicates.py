@@ -26,6 +26,10 @@ class DuplicateOptions(SimilarityOptions):
 
     label: MaybeLabel = None
 
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `read`: rows without a label are rows like others."""
+        return {**super().arguments(), "unlabeled": "keep"}
+
 
 def duplicates(given: DuplicateOptions, threshold: Threshold = 0.9, *, run: Computation) -> None:
     """Find groups of rows that are linked by similarities of at least a threshold."""

@@ -51,7 +51,7 @@ def explain(given: ModelOptions, row: Row, by: By = "auto", parts: Parts = True,
     from similitude.relevance import text_of
 
     found = given.load(run)
-    one, actual = _row(run, found, given.file, row)
+    one, actual = _row(run, found, given, row)
     with run.computing(f"explaining row {row:,}"):
         explanation = found.model.explain(one, by=by)[0]
         mattered = _attribution(found.model, one, found.schema.names) if parts else None
@@ -95,7 +95,7 @@ def _attribution(model: Any, one: Any, names: Sequence[str]) -> Attribution | No
     return attribution(model, x, names=names)
 
 
-def _row(run: Computation, found: SavedModel, file: str, row: int) -> tuple[Any, Any]:
+def _row(run: Computation, found: SavedModel, given: ModelOptions, row: int) -> tuple[Any, Any]:
     """Return one row of a file as a collection of one, and its label if there is one."""
     import numpy as np
 
@@ -103,13 +103,13 @@ def _row(run: Computation, found: SavedModel, file: str, row: int) -> tuple[Any,
     from similitude.data.files import batches
 
     before = 0
-    for data in batches(file, schema=found.schema):
+    for data in batches(given.file, schema=found.schema, **given.format_arguments()):
         run.note(*data.notes)
         if row < before + len(data):
             label = None if data.labels is None else data.labels[row - before]
             return take(data.objects, np.array([row - before])), label
         before += len(data)
-    raise ValueError(f"{file} has {before:,} rows, so --row is from 0 to {before - 1:,}: there is no row {row:,}")
+    raise ValueError(f"{given.file} has {before:,} rows, so --row is from 0 to {before - 1:,}: there is no row {row:,}")
 
 
 def _lines(row: Any, found: Explanation) -> list[tuple[str, ...]]:

@@ -52,6 +52,7 @@ def fit(
 ) -> None:
     """Learn to predict a column from the objects of a file, and save the model."""
     with run.working("starting"):
+        from similitude.compute import join
         from similitude.data.sources import Source
         from similitude.estimators import SimilarityClassifier, SimilarityRegressor
         from similitude.persistence import save
@@ -63,6 +64,7 @@ def fit(
     data = given.load(run, may_stream=True, may_learn=True)
     if learn:
         data = _to_learn(data)
+    pool = None if data.unlabeled is None else join(data.objects, data.unlabeled)
     classes = data.task == "classification"
     model = (SimilarityClassifier if classes else SimilarityRegressor)(
         data.similarity,
@@ -70,6 +72,7 @@ def fit(
         loss=loss,
         penalty=penalty,
         max_calls=max_calls,
+        unlabeled=pool,
         random_state=seed,
     )
     with run.computing(f"fitting to {len(data.labels):,} rows"):

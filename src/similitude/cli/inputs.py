@@ -7,11 +7,29 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import File, Kind, Label, ObjectColumn, SimilarityText, TaskName, Trust
+from similitude.cli.options import (
+    Color,
+    Decimal,
+    Encoding,
+    File,
+    Ignore,
+    ImageSize,
+    Keep,
+    Kind,
+    Label,
+    Missing,
+    ObjectColumn,
+    Separator,
+    Sheet,
+    SimilarityText,
+    TaskName,
+    Trust,
+    Unlabeled,
+)
 from similitude.cli.output import Output
 from similitude.support import FileError, FileTooLargeError
 
@@ -25,14 +43,53 @@ MAX_CLASSES = 20
 """Integer labels with at most this many distinct values are classes."""
 
 
+@dataclass(kw_only=True)
+class FormatOptions:
+    """How a file is written, where that is not detected."""
+
+    separator: Separator = None
+    decimal: Decimal = None
+    encoding: Encoding = None
+    missing: Missing = None
+    sheet: Sheet = None
+
+    def format_arguments(self) -> dict[str, Any]:
+        """Return the arguments of `read` that say how a file is written."""
+        names = ("separator", "decimal", "encoding", "sheet")
+        return {**{name: getattr(self, name) for name in names}, "missing": self.missing or ()}
+
+
 @dataclass
-class FileOptions:
+class FileOptions(FormatOptions):
     """A file, and which of its columns are read as what."""
 
     file: File
     label: Label = None
     object: ObjectColumn = None
     kind: Kind = None
+    keep: Keep = field(default=None, kw_only=True)
+    ignore: Ignore = field(default=None, kw_only=True)
+    unlabeled: Unlabeled = field(default="drop", kw_only=True)
+    image_size: ImageSize = field(default=None, kw_only=True)
+    color: Color = field(default=False, kw_only=True)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `read` besides the columns."""
+        size = None if self.image_size is None else image_shape_of(self.image_size, "--image-size")
+        chosen = {"keep": self.keep or (), "ignore": self.ignore or (), "unlabeled": self.unlabeled}
+        return {**self.format_arguments(), **chosen, "image_size": size, "color": self.color}
+
+    def repeated(self) -> dict[str, str | None]:
+        """Return the options that were given besides the columns, for a command that reads the file again."""
+        given = {**self.format_arguments(), "image_size": self.image_size}
+        found = {f"--{name.replace('_', '-')}": one for name, one in given.items() if isinstance(one, str)}
+        return {**found, "--unlabeled": None if self.unlabeled == "drop" else self.unlabeled}
+
+    def repeated_lists(self) -> list[str]:
+        """Return the options that may be repeated, as the words of a command line."""
+        lists = {"--missing": self.missing, "--keep": self.keep, "--ignore": self.ignore}
+        words = [word for name, values in lists.items() for one in values or () for word in (name, one)]
+        return [*words, *["--color"] * self.color]
 
     def read(self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False) -> Data:
         """Read the file as objects of the kind that was given, or that the similarities take, or that it looks like.
@@ -47,7 +104,7 @@ class FileOptions:
         if self.kind is None and len(kinds) > 1:
             raise UsageError(f"the similarities take different kinds of objects: {', '.join(sorted(kinds))}")
         kind: str | None = self.kind or next(iter(kinds), None)
-        columns: dict[str, Any] = {"label": self.label, "object": self.object, "kind": kind}
+        columns: dict[str, Any] = {"label": self.label, "object": self.object, "kind": kind, **self.arguments()}
         try:
             with out.working(f"reading {self.file}"):
                 data = files.read(self.file, **columns)
@@ -68,6 +125,8 @@ class FileOptions:
         from similitude.data import files
         from similitude.data.sources import Source
 
+        if self.unlabeled == "use":
+            raise UsageError("--unlabeled use: the file does not fit into memory; give 'drop', or a smaller file")
         out.note(f"{self.file} does not fit into memory: it is read in batches, for labels, for a sample and to fit")
         labels = []
         with out.working(f"reading the labels of {self.file}"):
@@ -75,8 +134,21 @@ class FileOptions:
                 out.note(*data.notes)
                 labels.append(labels_of(data))
         y, schema = np.concatenate(labels), data.schema
-        source = Source(lambda: (one.objects for one in files.batches(self.file, schema=schema)), labels=y)
+        again = {**self.format_arguments(), "unlabeled": self.unlabeled}
+        source = Source(lambda: (one.objects for one in files.batches(self.file, schema=schema, **again)), labels=y)
         return files.Data(source, y, schema)
+
+
+def image_shape_of(text: str, option: str = "--image-shape") -> tuple[int, int]:
+    """Return the rows and columns of images.
+
+    >>> image_shape_of("8x8")
+    (8, 8)
+    """
+    rows, _, columns = text.lower().partition("x")
+    if not (rows.isdigit() and columns.isdigit()):
+        raise UsageError(f"{option} {text!r} is not two numbers, such as 28x28")
+    return int(rows), int(columns)
 
 
 AUTO_TEXT = "auto"
@@ -134,6 +206,7 @@ class TrainingData:
     schema: Schema
     text: str  # the similarity as an expression
     similarity: Any  # "auto" is to be learned
+    unlabeled: Any = None  # objects without a label
 
 
 @dataclass
@@ -146,7 +219,7 @@ class TrainingOptions(SimilarityOptions):
         """Read the file, and infer the similarity and the task where they are not given."""
         data, text, similarity = self.read_both(out, may_stream, may_learn)
         task = task_of(out, data, self.task)
-        return TrainingData(data.objects, labels_of(data), task, data.schema, text, similarity)
+        return TrainingData(data.objects, labels_of(data), task, data.schema, text, similarity, data.unlabeled)
 
 
 def parsed(text: str, trust: bool = False) -> Similarity:

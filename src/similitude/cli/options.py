@@ -46,7 +46,10 @@ def _expression(help: str, **more: Any) -> Any:
     return typer.Option("--similarity", "-s", metavar="EXPRESSION", help=text, autocompletion=_quietly(_names), **more)
 
 
-FILE = "A CSV, TSV, JSON Lines, Parquet, Arrow, FASTA, npz or .ts file, gzipped or not, a TU folder, or - (CSV)."
+FILE = (
+    "A CSV, TSV, Excel, JSON Lines, Parquet, Arrow, FASTA, npz, svmlight, GraphML or .ts file, gzipped or not, a "
+    "folder of texts, images or GraphML files in subfolders named by their labels, a TU folder, or - (by its content)."
+)
 
 File = Annotated[str, typer.Argument(metavar="FILE", help=FILE, show_default=False)]
 MaybeFile = Annotated[
@@ -70,6 +73,42 @@ Kind = Annotated[
         "similarity and the file.",
     ),
 ]
+Separator = Annotated[
+    str | None,
+    typer.Option("--separator", metavar="CHARACTER", help="What separates cells: ';', tab, '|'. Default: detected."),
+]
+Decimal = Annotated[
+    Literal[".", ","] | None,
+    typer.Option("--decimal", help="The decimal mark, . or , (the other one separates thousands). Default: detected."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="The encoding of a text file: latin-1, utf-16. Default: detected."),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option("--missing", metavar="TEXT", help="A text that is a missing value in any column; may be repeated."),
+]
+Sheet = Annotated[str | None, typer.Option("--sheet", metavar="NAME", help="The sheet of an Excel workbook.")]
+Keep = Annotated[
+    list[str] | None,
+    _column("A column to use although it only names the rows; may be repeated.", "--keep"),
+]
+Ignore = Annotated[list[str] | None, _column("A column not to use; may be repeated.", "--ignore")]
+Unlabeled = Annotated[
+    Literal["drop", "use", "refuse"],
+    typer.Option(
+        "--unlabeled",
+        "--unlabelled",
+        help="Rows without a label: drop leaves them out, use makes them candidates for landmarks ('fit'), and refuse "
+        "is an error.",
+    ),
+]
+ImageSize = Annotated[
+    str | None,
+    typer.Option("--image-size", metavar="32x32", help="The rows and columns to which images of a folder are resized."),
+]
+Color = Annotated[bool, typer.Option("--color", help="Take images of a folder in color.", show_default=False)]
 SimilarityText = Annotated[str | None, _expression("Default: one for the kind of objects.")]
 SimilarityTexts = Annotated[list[str] | None, _expression("May be repeated: several are ranked.", show_default=False)]
 TaskName = Annotated[

@@ -202,14 +202,20 @@ def is_animated(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
+ARGUMENTS = "label|object|kind|separator|decimal|encoding|missing|unlabeled|keep|ignore|sheet|image-size"
+"""Arguments of `read` that are options."""
+
+
 def in_options(sentence: str) -> str:
     """Replace the parameters of Python in a sentence about reading files by command-line options.
 
     >>> in_options("as vectors; kind='series' takes them as series"), in_options("choose it with object=, one of")
     ("as vectors; --kind 'series' takes them as series", 'choose it with --object, one of')
     """
-    sentence = re.sub(r"\b(label|object|kind)=(?=')", r"--\1 ", sentence)
-    return re.sub(r"\b(label|object|kind)=(?=[\s,:;.)]|$)", r"--\1", sentence)
+    sentence = re.sub(r"\bcolor=True\b", "--color", sentence)
+    sentence = sentence.replace("image_size=", "image-size=")
+    sentence = re.sub(rf"\b({ARGUMENTS})=(?=')", r"--\1 ", sentence)
+    return re.sub(rf"\b({ARGUMENTS})=(?=[\s,:;.)]|$)", r"--\1", sentence)
 
 
 def with_interval(estimate: Estimate, share: bool = False) -> str:

@@ -79,6 +79,10 @@ class PredictedColumns:
             raise UsageError("--set needs classes, and this model predicts a number: --interval")
         if self.interval is not None and classes:
             raise UsageError("--interval needs numbers, and this model predicts classes: --set")
+        if self.nearest and found.model.landmark_indices_ is None:
+            raise UsageError(
+                "--nearest: the landmarks were drawn from rows with and without labels, and are not numbered"
+            )
         if self.nearest and not len(found.model.landmark_indices_):
             raise UsageError("--nearest: the model has no landmarks, it predicts the same for every row")
         level, option = (self.class_set, "--set") if classes else (self.interval, "--interval")
@@ -131,7 +135,7 @@ def predict(
     writing = nullcontext(collected.append) if in_document else files.writer(output)
     with run.computing(f"predicting {given.file}") as say, writing as add:
         write = add if in_document else _noting(run, output, add)
-        rows = _predict_all(run, say, found, given.file, wanted, score, write)
+        rows = _predict_all(run, say, found, given, wanted, score, write)
     _report(run, output, rows, score, collected)
 
 
@@ -154,7 +158,7 @@ def _predict_all(
     run: Computation,
     say: Callable[[str], None],
     found: SavedModel,
-    file: str,
+    given: ModelOptions,
     wanted: PredictedColumns,
     score: Score,
     write: Callable[[dict[str, Any]], None],
@@ -164,8 +168,8 @@ def _predict_all(
 
     from similitude.data.files import batches
 
-    rows = 0
-    for data in batches(file, schema=found.schema):
+    rows, file = 0, given.file
+    for data in batches(file, schema=found.schema, **given.format_arguments()):
         run.note(*data.notes)
         columns = wanted.of(found.model, data.objects)
         write(columns if data.ids is None else {"id": np.array(data.ids), **columns})

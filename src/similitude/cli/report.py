@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 import similitude
-from similitude.cli.errors import UsageError
-from similitude.cli.inputs import AUTO_TEXT, TrainingOptions, check_not_read, parsed
+from similitude.cli.inputs import AUTO_TEXT, TrainingOptions, check_not_read, image_shape_of, parsed
 from similitude.cli.options import MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal
 
@@ -62,7 +61,9 @@ def report(
         "--map": None if map == "pca" else map,
         "--max-calls": None if max_calls is None else str(max_calls),
         "--seed": str(seed),
+        **given.repeated(),
     }
+    others_given = [*(word for text in others for word in ("--compare", text)), *given.repeated_lists()]
     with run.computing(f"investigating {len(data.labels):,} rows"):
         found = similitude.write_report(
             data.similarity,
@@ -72,7 +73,7 @@ def report(
             names=(data.schema.names or None) if data.schema.kind == "vectors" else None,
             title=title or f"{Path(given.file).name}: predicting {data.schema.label or 'labels'}",
             task=data.task,
-            command=command_line(given.file, options, given.trust, list(others)),
+            command=command_line(given.file, options, given.trust, others_given),
             compare=others,
             image_shape=shape,
             embedding=map,
@@ -87,24 +88,11 @@ def report(
     run.result({"command": "report", "report": output, **found.to_dict()}, show)
 
 
-def image_shape_of(text: str) -> tuple[int, int]:
-    """Return the rows and columns of images.
-
-    >>> image_shape_of("8x8")
-    (8, 8)
-    """
-    rows, _, columns = text.lower().partition("x")
-    if not (rows.isdigit() and columns.isdigit()):
-        raise UsageError(f"--image-shape {text!r} is not two numbers, such as 28x28")
-    return int(rows), int(columns)
-
-
-def command_line(file: str, options: dict[str, str | None], trust: bool, others: Sequence[str] = ()) -> str:
-    """Return the command that writes the same report again.
+def command_line(file: str, options: dict[str, str | None], trust: bool, more: Sequence[str] = ()) -> str:
+    """Return the command that writes the same report again; `more` are words of it.
 
     >>> command_line("my genes.csv", {"--label": "class", "--object": None, "--seed": "0"}, trust=True)
     "similitude report 'my genes.csv' --label class --seed 0 --trust"
     """
     words = [word for name, value in options.items() if value is not None for word in (name, value)]
-    words += [word for text in others for word in ("--compare", text)]
-    return shlex.join(["similitude", "report", file, *words, *["--trust"] * trust])
+    return shlex.join(["similitude", "report", file, *words, *more, *["--trust"] * trust])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.fit import learned_facts
-from similitude.cli.inputs import imported
+from similitude.cli.inputs import FormatOptions, imported
 from similitude.cli.options import File, Model, Trust
 from similitude.cli.output import Computation
 
@@ -25,7 +25,7 @@ class SavedModel(NamedTuple):
 
 
 @dataclass
-class ModelOptions:
+class ModelOptions(FormatOptions):
     """A saved model, and a file to predict."""
 
     model: Model

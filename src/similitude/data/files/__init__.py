@@ -1,8 +1,9 @@
 """Files: read into the objects that similarities take, and columns such as predictions written.
 
 :func:`read` reads a whole file and :func:`batches` some rows at a time. The format follows from the ending of the name:
-CSV, TSV, JSON Lines, Parquet, Arrow, FASTA, npz, ``.ts`` series, or a folder of a TU graph data set; all but folders
-may be gzipped, and ``-`` is standard input. The kind of objects in a file is inferred and described in ``Data.notes``.
+CSV, TSV, Excel, JSON Lines, Parquet, Arrow, FASTA, npz, svmlight, GraphML, ``.ts`` series, or a folder of texts,
+images, GraphML files or a TU graph data set; all but folders may be gzipped, and ``-`` is standard input. The kind of
+objects in a file is inferred and described in ``Data.notes``.
 Rows are counted from 0, lines of a file from 1.
 
 >>> import os, tempfile

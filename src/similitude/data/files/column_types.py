@@ -6,6 +6,7 @@ text until :func:`parsed` looks at all of their cells.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +30,14 @@ MISSING = (
 )  # fmt: skip
 """Texts that are missing values in a column of numbers, as in pandas."""
 
+UNKNOWN_NUMBERS = frozenset((*MISSING, "-", "--", "?", "\u2013", "\u2014"))
+"""Texts that are missing values in a column of numbers: those of pandas, a dash, and a question mark."""
+
 LONG_INTEGER = r"^\s*[-+]?[0-9]{16,}\s*$"
 """A text that is an integer which a floating point number may not hold."""
+
+FILL_OR_DROP = ": fill it, or leave such rows out (unlabeled='drop')"
+"""What to do about rows without a label, where labels are needed."""
 
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
@@ -70,7 +77,7 @@ class Column(NamedTuple):
 def parsed(cells: Any) -> Column:
     """Return a column of text as numbers, or as booleans, if every cell is one; empty cells are missing."""
     pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
-    numbers = as_numbers(cells)
+    numbers = as_numbers(cells, UNKNOWN_NUMBERS)
     if numbers is not None:
         return numbers
     known = empty_as_missing(cells)
@@ -91,13 +98,13 @@ def empty_as_missing(cells: Any) -> Any:
     return compute.if_else(empty, pa.scalar(None, cells.type), cells) if compute.any(empty).as_py() else cells
 
 
-def as_numbers(cells: Any) -> Column | None:
+def as_numbers(cells: Any, missing_words: Collection[str] = MISSING) -> Column | None:
     """Return a column of text as numbers, or None if a cell is not a number or all are missing."""
     pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
-    if not all(map(may_be_number, cells.slice(0, 20).to_pylist())):
+    if not all(may_be_number(one, missing_words) for one in cells.slice(0, 20).to_pylist()):
         return None
     plain = compute.utf8_trim_whitespace(cells)
-    missing = compute.is_in(plain, pa.array(MISSING, plain.type))
+    missing = compute.is_in(plain, pa.array(sorted(missing_words), plain.type))
     known = compute.if_else(missing, pa.scalar(None, plain.type), plain)
     if known.null_count == len(known):
         return None
@@ -113,9 +120,9 @@ def as_numbers(cells: Any) -> Column | None:
     return None
 
 
-def may_be_number(value: str) -> bool:
+def may_be_number(value: str, missing_words: Collection[str] = UNKNOWN_NUMBERS) -> bool:
     """Tell whether a cell of a text file is a number, or a missing one."""
-    if value.strip() in MISSING:
+    if value.strip() in missing_words:
         return True
     try:
         float(value)
@@ -262,7 +269,7 @@ def as_labels(name: str, column: Column, first: int) -> np.ndarray:
     if missing.any():
         raise FileError(
             f"the label {name!r} is missing in row {first + int(np.argmax(missing))}"
-            f"{f' and {missing.sum() - 1} more' if missing.sum() > 1 else ''}: remove these rows or fill them"
+            f"{f' and {missing.sum() - 1} more' if missing.sum() > 1 else ''}{FILL_OR_DROP}"
         )
     if column.type not in (*NUMERIC, "boolean", "text"):
         raise FileError(f"the label {name!r} holds {COLUMN_TYPES[column.type]}: a label is a text or a number")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from similitude.compute import take
+from similitude.data.files.column_notes import column_notes, identifiers
 from similitude.data.files.column_types import (
     COLUMN_TYPES,
+    FILL_OR_DROP,
     NUMERIC,
     Column,
     as_doubles,
@@ -24,7 +29,8 @@ from similitude.data.files.column_types import (
     parsed,
     typed,
 )
-from similitude.data.files.file_errors import import_optional, listed, unknown_column, wrong_cell
+from similitude.data.files.file_errors import import_optional, listed, unknown_column, unknown_columns, wrong_cell
+from similitude.data.files.number_formats import Spelling, check_points, plain_numbers, spelling
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.support import FileError, brief
 
@@ -50,11 +56,21 @@ GAP_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 # Inferred.
 
 
-def infer(cells: Mapping[str, Any], request: Request, is_text: bool) -> Data:
+def infer(cells: Mapping[str, Any], request: Request, is_text: bool, separator: str = ",") -> Data:
     """Infer how to read a file from the columns of its first rows, or of all, and read these."""
+    cells = _without_marks(cells, request.missing)
+    names = _object_columns(list(cells), request)
+    raw, how = cells, Spelling(None)
+    spelled: list[str] = []
+    if is_text and request.kind != "strings":
+        chosen = {name: cells[name] for name in (*names, request.label) if name is not None}
+        how = spelling(chosen, separator, request.decimal)
+        cells, spelled = plain_numbers(cells, how.decimal, chosen)
     read = parsed if is_text else typed
-    typed_columns = {name: read(cells[name]) for name in _object_columns(list(cells), request)}
+    typed_columns = {name: read(cells[name]) for name in names}
     columns = {name: column for name, column in typed_columns.items() if column.type != "missing"} or typed_columns
+    left_out = [] if request.object is not None else identifiers(columns, request.keep)
+    columns = {name: column for name, column in columns.items() if name not in left_out}
     if is_text and len(columns) == 1:
         ((name, column),) = columns.items()
         columns = {name: _as_strings(column, cells[name], request.kind)}
@@ -62,8 +78,8 @@ def infer(cells: Mapping[str, Any], request: Request, is_text: bool) -> Data:
     _check_columns(kind, columns)
     label = None
     if request.label is not None:  # numbers if all are numbers, else the text of the file
-        raw = cells[request.label]
-        label = (as_numbers(raw) or Column("text", empty_as_missing(raw))) if is_text else typed(raw)
+        one = cells[request.label]
+        label = (as_numbers(one) or Column("text", empty_as_missing(one))) if is_text else typed(one)
     objects = _build_objects(kind, columns)
     schema = Schema(
         kind,
@@ -73,22 +89,69 @@ def infer(cells: Mapping[str, Any], request: Request, is_text: bool) -> Data:
         tuple(columns),
         tuple(column.type for column in columns.values()),
         int(objects.shape[1]) if kind == "vectors" else None,
+    ).with_settings(
+        decimal=how.decimal if spelled or request.decimal else None,
+        missing=json.dumps(request.missing) if request.missing else None,
     )
-    labels = None if label is None else as_labels(str(request.label), label, 0)
-    empty = [name for name in typed_columns if name not in columns]
+    empty = [name for name in typed_columns if name not in columns and name not in left_out]
     ignored = [name for name in cells if name not in typed_columns and name != request.label]
-    notes = _notes(columns, empty, ignored, list(cells) if is_text else [])
+    notes = [
+        _description(kind, columns) + alternative,
+        *_notes(columns, empty, ignored, list(cells) if is_text else []),
+    ]
+    notes += [*how.notes, *spelled, *column_notes(columns, left_out, raw if is_text else {})]
     notes += _rounding_notes(kind, columns, cells if is_text else {})
-    return Data(objects, labels, schema, (_description(kind, columns) + alternative, *notes))
+    data = Data(objects, None, schema, tuple(notes))
+    return data if label is None else with_labels(data, str(request.label), label, 0, request.unlabeled)
+
+
+def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: str) -> Data:
+    """Return data with labels; rows without one are refused, left out, or returned apart."""
+    missing = column.missing
+    if not missing.any() or unlabeled == "refuse":
+        return replace(data, labels=as_labels(name, column, first))
+    if unlabeled == "keep":
+        return data
+    if missing.all():
+        raise FileError(f"the label {name!r} is missing in every row from {first} on: nothing to learn from")
+    known, cells = np.flatnonzero(~missing), column.cells
+    kept = [cells[row] for row in known] if isinstance(cells, list) else cells.take(known)
+    labels = as_labels(name, Column(column.type, kept), first)
+    rest = take(data.objects, np.flatnonzero(missing)) if unlabeled == "use" else None
+    candidates = "candidates for landmarks"
+    what = f"are {candidates}" if unlabeled == "use" else f"are left out; unlabeled='use' makes them {candidates}"
+    note = (
+        f"rows without the label {name!r} {what}: {missing.sum():,} of {len(missing):,}, the first is row "
+        f"{first + int(np.argmax(missing))}. Rows are counted without them from here on"
+    )
+    return replace(data, objects=take(data.objects, known), labels=labels, unlabeled=rest, notes=(*data.notes, note))
+
+
+def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[str, Any]:
+    """Return columns in which certain texts are missing."""
+    if not marks:
+        return cells
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
+    found = {}
+    for name, column in cells.items():
+        if isinstance(column, list):
+            column = [None if isinstance(one, str) and one.strip() in marks else one for one in column]
+        elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            trimmed = compute.utf8_trim_whitespace(column)
+            gaps = compute.is_in(trimmed, pa.array(marks, trimmed.type))
+            column = compute.if_else(compute.fill_null(gaps, False), pa.scalar("", column.type), column)
+        found[name] = column
+    return found
 
 
 def _object_columns(names: Sequence[str], request: Request) -> list[str]:
-    for name in (request.label, request.object):
+    for name in (request.label, request.object, *request.ignore, *request.keep):
         if name is not None and name not in names:
             raise unknown_column(name, names)
     if request.object is not None:
         return [request.object]
-    found = [name for name in names if name != request.label and not PANDAS_INDEX.fullmatch(name)]
+    others = (request.label, *request.ignore)
+    found = [name for name in names if name not in others and not PANDAS_INDEX.fullmatch(name)]
     if not found:
         raise FileError(f"there is no column besides the label {request.label!r}: nothing to learn from")
     return found
@@ -167,43 +230,74 @@ def _gap_word_notes(columns: Mapping[str, Column]) -> list[str]:
             words = pa.array(GAP_WORDS, column.cells.type)
             found = compute.unique(compute.filter(column.cells, compute.is_in(column.cells, words))).to_pylist()
             if found:
-                notes.append(f"{listed(found)} in column {name!r} is text like any other: only empty cells are missing")
+                notes.append(
+                    f"{listed(found)} in column {name!r} is text like any other: only empty cells are missing; "
+                    f"missing={found[0]!r} changes that"
+                )
     return notes
 
 
 # By a schema.
 
 
-def apply_schema(cells: Mapping[str, Any], schema: Schema, is_text: bool, first: int, label_optional: bool) -> Data:
+def apply_schema(
+    cells: Mapping[str, Any],
+    schema: Schema,
+    is_text: bool,
+    first: int,
+    label_optional: bool,
+    request: Request = Request(),  # noqa: B008 (a tuple)
+    separator: str = ",",
+) -> Data:
     """Read columns by a schema; raise if columns are missing or have other types. `first` is the first row's number."""
     if schema.label not in cells and schema.label is not None and not label_optional:
         raise unknown_column(schema.label, cells)
+    marks = (*request.missing, *json.loads(schema.setting("missing") or "[]"))
     if not schema.names:  # the schema of a format without columns
         label, name = (one if one in cells else None for one in (schema.label, schema.object))
-        found = infer(cells, Request(label, name, schema.kind), is_text)
+        asked = request._replace(label=label, object=name, kind=schema.kind, missing=marks)
+        found = infer(cells, asked, is_text, separator)
         schema.check_width(found.objects)
-        return Data(found.objects, found.labels, schema, found.notes)
+        return replace(found, schema=schema)
+    absent = [name for name in schema.names if name not in cells]
+    if absent:
+        raise unknown_column(absent[0], cells) if len(absent) == 1 else unknown_columns(absent, cells)
+    cells, spelled = _plain_by_schema(_without_marks(cells, marks), schema, is_text, request, separator)
     columns = {}
     for name, expected in zip(schema.names, schema.types, strict=True):
-        if name not in cells:
-            raise unknown_column(name, cells)
         as_is = schema.kind == "strings" and is_text
         columns[name] = Column("text", cells[name]) if as_is else as_type(name, cells[name], expected, is_text, first)
     objects = _build_objects(schema.kind, columns, first)
     schema.check_width(objects)
     ignored = [name for name in cells if name not in schema.names and name != schema.label]
     notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
-    notes += _rounding_notes(schema.kind, columns, cells if is_text else {})
-    labels = None
-    if schema.label is not None and schema.label in cells:
-        try:
-            column = as_type(schema.label, cells[schema.label], schema.label_type or "text", is_text, first)
-            labels = as_labels(schema.label, column, first)
-        except FileError as error:
-            if not label_optional:
-                raise
-            notes.append(f"labels are not used: {error}")
-    return Data(objects, labels, schema, tuple(notes))
+    notes += [*spelled, *_rounding_notes(schema.kind, columns, cells if is_text else {})]
+    data = Data(objects, None, schema, tuple(notes))
+    if schema.label is None or schema.label not in cells:
+        return data
+    try:
+        column = as_type(schema.label, cells[schema.label], schema.label_type or "text", is_text, first)
+        return with_labels(data, schema.label, column, first, request.unlabeled)
+    except FileError as error:
+        if not label_optional:
+            raise
+        return replace(data, notes=(*notes, f"labels are not used: {str(error).removesuffix(FILL_OR_DROP)}"))
+
+
+def _plain_by_schema(
+    cells: Mapping[str, Any], schema: Schema, is_text: bool, request: Request, separator: str
+) -> tuple[Mapping[str, Any], list[str]]:
+    """Return columns of a text file whose numbers, by the schema, are written with decimal points; and notes."""
+    expected = [*zip(schema.names, schema.types, strict=True), (schema.label, schema.label_type)]
+    numbers = [str(name) for name, one in expected if one in NUMERIC and name in cells]
+    if not is_text or schema.kind == "strings" or not numbers:
+        return cells, []
+    before = schema.setting("decimal")
+    how = spelling({name: cells[name] for name in numbers}, separator, request.decimal, before)
+    if how.decimal is None and before == ",":
+        check_points({name: cells[name] for name in numbers})
+    plain, notes = plain_numbers(cells, how.decimal, numbers)
+    return plain, [*how.notes, *notes]
 
 
 # Objects of every kind.

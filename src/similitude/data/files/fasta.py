@@ -15,6 +15,9 @@ from similitude.support import FileError, brief
 HEADER = "header"
 """The name of the label that is the last word of the header."""
 
+MIXED = "capital and small letters occur, and are different letters: 'A' is not 'a'"
+"""The note on sequences in both cases."""
+
 
 def read_fasta(stream: BinaryIO, request: Request, rows: int | None, label_optional: bool) -> Iterator[Data]:
     """Yield sequences, `rows` at a time; the label is the last word of the header, or the value of ``name=`` in it."""
@@ -62,7 +65,7 @@ def _data(records: list[tuple[int, str, str]], label: str | None, label_optional
         line, header, _ = records[sequences.index("")]
         notes.append(f"{sequences.count('')} sequences are empty, the first on line {line}, {brief(header)}")
     if any(one != one.lower() for one in sequences) and any(one != one.upper() for one in sequences):
-        notes.append("capital and small letters occur, and are different letters: 'A' is not 'a'")
+        notes.append(MIXED)
     ids = [(header.split() or [""])[0] for _, header, _ in records]
     return Data(sequences, labels, Schema("strings", label), tuple(notes), ids)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -58,15 +59,37 @@ def unknown_column(name: str, names: Iterable[str], what: str = "column") -> Fil
     )
 
 
+def unknown_columns(absent: Sequence[str], names: Iterable[str]) -> FileError:
+    """Return the error that several columns are absent: all of them, and those that there are."""
+    names = list(names)
+    return FileError(
+        f"there are no columns {listed(absent, most=100)}: it has {listed(names, most=20)}{separator_hint(names)}"
+    )
+
+
 def separator_hint(names: Sequence[str]) -> str:
     """Return a hint if the only column of a header looks like several, or nothing.
 
     >>> separator_hint(["age;job"])
-    ': these look like several columns, but a CSV file is separated by commas, a TSV file by tabs'
+    ': these look like several columns: separator= says what separates them'
     """
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        return ": these look like several columns, but a CSV file is separated by commas, a TSV file by tabs"
+    if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
+        return ": these look like several columns: separator= says what separates them"
     return ""
+
+
+def column_names(header: Sequence[str]) -> list[str]:
+    """Return the names in a header, with a name for those that have none; raise if two are equal.
+
+    >>> column_names(["", "a"])
+    ['Unnamed: 0', 'a']
+    """
+    names = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        places = [place + 1 for place, name in enumerate(names) if name == twice]
+        raise FileError(f"two columns are named {twice!r}: columns {places[0]} and {places[1]}. Rename one")
+    return names
 
 
 def wrong_cell(name: str, row: int, value: Any, problem: str) -> FileError:
@@ -74,10 +97,11 @@ def wrong_cell(name: str, row: int, value: Any, problem: str) -> FileError:
     return FileError(f"column {name!r} is {brief(value)} in row {row}: {problem}")
 
 
-def import_optional(module: str, what: str) -> Any:
+def import_optional(module: str, what: str, extra: str = "cli") -> Any:
     """Import an optional package, or say how to install it."""
-    package = module.split(".")[0]
+    package = {"PIL": "pillow"}.get(module.split(".")[0], module.split(".")[0])
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise FileError(f"{what} needs {package}: pip install 'similitude[cli]' (or pip install {package})") from None
+        how = f"pip install 'similitude[{extra}]' (or pip install {package})"
+        raise FileError(f"{what} needs {package}: {how}") from None

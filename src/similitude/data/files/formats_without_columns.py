@@ -1,4 +1,4 @@
-"""Formats without columns: FASTA, npz, ``.ts`` series and TU graphs, as objects of the requested kind."""
+"""Formats without columns: FASTA, npz, svmlight, series, graphs and folders, as objects of the requested kind."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from similitude.data.files.fasta import read_fasta
+from similitude.data.files.folders import folder_graphs, read_folder
+from similitude.data.files.graphml import read_graphml
 from similitude.data.files.npz import read_npz
 from similitude.data.files.open_file import OpenFile, check_memory
 from similitude.data.files.schema import Data, Request, Schema
+from similitude.data.files.svmlight import read_svmlight
 from similitude.data.files.ts_series import read_ts
 from similitude.data.files.tu_graphs import read_tu
 from similitude.support import FileError
@@ -19,7 +22,7 @@ from similitude.support import FileError
 def read_without_columns(file: OpenFile, rows: int | None, request: Request, schema: Schema | None) -> Iterator[Data]:
     """Yield the objects of such a file, at most `rows` at a time, or all."""
     if schema is not None:
-        request = Request(schema.label, request.object, schema.kind)
+        request = request._replace(label=schema.label, kind=schema.kind)
     for data in _parts(file, rows, request, schema):
         data = _as_kind(data, request.kind)
         labels = data.labels
@@ -43,19 +46,54 @@ def _parts(file: OpenFile, rows: int | None, request: Request, schema: Schema | 
         check_memory(file)
     if file.format == "npz":
         data = read_npz(file.stream, request, label_optional, None if schema is None else schema.object)
+    elif file.format == "graphml":
+        data = read_graphml([("", file.stream)], request.label, label_optional)
     else:
-        data = read_ts(file.stream) if file.format == "ts" else read_tu(file.path)
+        data, place = _read_whole(file, request, schema)
         if request.label is not None and not label_optional:
-            _check_label(request.label, data, "@classLabel" if file.format == "ts" else "DS_graph_labels.txt")
+            _check_label(request.label, data, place)
     step = rows or max(1, len(data))
     for start in range(0, len(data), step):
         part = slice(start, start + step)
-        yield replace(data, objects=data.objects[part], labels=None if data.labels is None else data.labels[part])
+        labels = None if data.labels is None else data.labels[part]
+        yield replace(data, objects=data.objects[part], labels=labels, ids=None if data.ids is None else data.ids[part])
+
+
+def _read_whole(file: OpenFile, request: Request, schema: Schema | None) -> tuple[Data, str]:
+    """Return the data of a format whose labels have one place, and that place."""
+    if file.format == "ts":
+        return read_ts(file.stream), "@classLabel"
+    if file.format == "tu":
+        return read_tu(file.path), "DS_graph_labels.txt"
+    if file.format == "svmlight":
+        return read_svmlight(file.stream, schema), "the first number of each line"
+    if file.format == "graphs":
+        return _folder_of_graphs(file, request), "the names of subfolders"
+    return read_folder(file.path, file.format, request, schema), "the names of subfolders"
+
+
+def _folder_of_graphs(file: OpenFile, request: Request) -> Data:
+    """Read the GraphML files of a folder: the name of a subfolder is the label, or else an attribute of the graphs."""
+    found = folder_graphs(file.path)
+    label = None if found[0].label is not None else request.label
+    parts, labels, ids = [], [], []
+    for one in found:
+        with open(one.path, "rb") as stream:
+            parts.append(read_graphml([(one.name, stream)], label, label is None))
+        labels += [one.label] * len(parts[-1])
+        ids += [one.name] * len(parts[-1])
+    graphs = [graph for part in parts for graph in part.objects]
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    if found[0].label is None:
+        y = None if any(part.labels is None for part in parts) else np.concatenate([part.labels for part in parts])
+        return Data(graphs, y, Schema("graphs", None if y is None else parts[0].schema.label), notes, ids)
+    notes = (*notes, f"labels are the names of {len(set(labels))} subfolders")
+    return Data(graphs, np.array(labels), Schema("graphs", "label"), notes, ids)
 
 
 def _check_label(label: str, data: Data, place: str) -> None:
     """Raise if the label has another name than ``label``, or if there are no labels."""
-    if label != "label":
+    if label not in ("label", data.schema.label):
         raise FileError(f"there is no column {label!r}: labels come from {place}; leave label out, or call it 'label'")
     if data.labels is None:
         raise FileError(f"it holds no labels: they would be in {place}")

@@ -13,11 +13,15 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from similitude.data.files.encodings import as_utf8
 from similitude.data.files.file_errors import did_you_mean, errors_in_file, import_optional, listed
+from similitude.data.files.folders import folder_format
+from similitude.data.files.schema import Request
+from similitude.data.files.separators import USUAL, checked_separator, separator_of
 from similitude.support import FileError, FileTooLargeError
 
 STANDARD_INPUT = "-"
@@ -44,15 +48,31 @@ FILE_FORMATS = {
     "npz": Format("npz", (".npz",), 2),
     "ts": Format("a .ts file of series", (".ts",), 3),
     "tu": Format("a TU folder of graphs", (), 10),
+    "xlsx": Format("an Excel workbook", (".xlsx", ".xlsm"), 40),
+    "svmlight": Format("svmlight", (".svmlight", ".libsvm", ".svm"), 12),
+    "graphml": Format("GraphML", (".graphml",), 20),
+    "texts": Format("a folder of texts", (), 3),
+    "images": Format("a folder of images", (), 1),
+    "graphs": Format("a folder of GraphML files", (), 20),
 }
 
-TABULAR = ("csv", "tsv", "jsonl", "parquet", "arrow")
+TABULAR = ("csv", "tsv", "jsonl", "parquet", "arrow", "xlsx")
 """Formats with columns."""
+
+TEXT_FORMATS = ("csv", "tsv", "jsonl", "fasta", "ts", "svmlight")
+"""Formats that are text in some encoding."""
+
+SAVED_OTHERWISE = {
+    ".xls": "save it as .xlsx or CSV", ".xlsb": "save it as .xlsx or CSV", ".ods": "save it as .xlsx or CSV",
+    ".dta": "write it as CSV or Parquet", ".rds": "write it as CSV or Parquet",
+    ".pkl": "write it as Parquet: a pickle is never loaded", ".npy": "write it as npz, with np.savez",
+}  # fmt: skip
+"""Endings of formats that are not read, and what to do."""
 
 ROWS_OF_ANY = 10**6
 """Rows that a file may have however small it is; more must take some space in it."""
 
-READ_WHOLE = ("npz", "ts", "tu")
+READ_WHOLE = ("npz", "ts", "tu", "xlsx", "svmlight", "graphml", "texts", "images", "graphs")
 """Formats that are read as a whole even if batches are requested."""
 
 ENDINGS = {ending: format for format, known in FILE_FORMATS.items() for ending in known.endings}
@@ -67,27 +87,32 @@ class OpenFile:
     size: int  # in bytes, as it is stored
     path: Path
     notes: tuple[str, ...] = ()  # on what was inferred
+    separator: str = ","  # of cells, in text files with columns
 
 
 @contextmanager
-def open_file(source: str | os.PathLike[str]) -> Iterator[OpenFile]:
+def open_file(source: str | os.PathLike[str], request: Request = Request()) -> Iterator[OpenFile]:  # noqa: B008
     """Open a file or folder for reading; errors raised in the context name it."""
     path, is_stdin = Path(source), os.fspath(source) == STANDARD_INPUT
     name = "standard input" if is_stdin else str(path)
     with errors_in_file(name), ExitStack() as stack:
         if not is_stdin:
             _check_exists(path)
-            if path.is_dir() or path.suffix == ".zip":
-                sizes = (one.stat().st_size for one in path.glob("*.txt"))
-                size = path.stat().st_size if path.is_file() else sum(sizes)
-                yield OpenFile("tu", io.BytesIO(), size, path)
+            if path.is_dir():
+                format, size = folder_format(path)
+                yield OpenFile(format, io.BytesIO(), size, path)
                 return
+            if path.suffix == ".zip":
+                yield OpenFile("tu", io.BytesIO(), path.stat().st_size, path)
+                return
+            if path.suffix.lower() in SAVED_OTHERWISE:
+                raise FileError(f"{path.suffix} files are not read: {SAVED_OTHERWISE[path.suffix.lower()]}")
         raw: Any = sys.stdin.buffer if is_stdin else stack.enter_context(open(path, "rb"))
         if is_stdin or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):  # a pipe can be read only once
             copy = stack.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(raw, copy)
             raw = copy
-        yield _decompressed(raw, name, path, stack)
+        yield _decoded(_decompressed(raw, name, path, stack), request, stack)
 
 
 def _check_exists(path: Path) -> None:
@@ -118,7 +143,26 @@ def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> Ope
     return OpenFile(format, stream, size, path, (f"{name} read as {FILE_FORMATS[format].name}, by its content",))
 
 
+def _decoded(file: OpenFile, request: Request, stack: ExitStack) -> OpenFile:
+    """Return a text file as UTF-8, with the separator of its cells; a file of another format as it is."""
+    if file.format not in TEXT_FORMATS:
+        return file
+    stream, note = as_utf8(file.stream, request.encoding, stack)
+    notes = [note] if note else []
+    size, separator = file.size, USUAL.get(file.format, ",")
+    if stream is not file.stream:
+        size = stream.seek(0, io.SEEK_END)
+        stream.seek(0)
+    if file.format in USUAL:
+        separator, note = separator_of(stream, file.format) if request.separator is None else ("", "")
+        separator = separator or checked_separator(str(request.separator))
+        notes += [note] if note else []
+    return replace(file, stream=stream, size=size, separator=separator, notes=(*file.notes, *notes))
+
+
 def _format_by_content(start: bytes) -> str:
+    if start.startswith(b"PK\x03\x04") and (b"[Content_Types].xml" in start or b"xl/" in start):
+        return "xlsx"
     for magic, format in ((b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"PK\x03\x04", "npz")):
         if start.startswith(magic):
             return format
@@ -128,6 +172,10 @@ def _format_by_content(start: bytes) -> str:
     for mark, format in ((b">", "fasta"), (b"{", "jsonl"), (b"@", "ts")):
         if text.startswith(mark):
             return format
+    if text.startswith(b"<") and b"<graphml" in text:
+        return "graphml"
+    if re.match(rb"(#[^\n]*\n)*[-+0-9.eE]+([ \t]+[0-9]+:[-+0-9.eE]+)+[ \t]*(#|\r?\n|\Z)", text):
+        return "svmlight"
     if text.startswith(b"["):
         raise FileError("a JSON list: write one object per line (JSON Lines), for instance with jq -c '.[]'")
     if b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -176,8 +224,8 @@ def _uncompressed_size(file: OpenFile, most: int) -> int:
             file.stream.seek(0)
         if size > most:
             return size
-        if file.format == "npz" or (file.format == "tu" and file.path.is_file()):
-            content = file.stream if file.format == "npz" else file.path
+        if file.format in ("npz", "xlsx") or (file.format == "tu" and file.path.is_file()):
+            content = file.path if file.format == "tu" else file.stream
             return sum(part.file_size for part in zipfile.ZipFile(content).infolist())
         if file.format == "parquet":
             metadata = import_optional("pyarrow.parquet", "a Parquet file").ParquetFile(file.stream).metadata

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
+from similitude.data.files.column_notes import case_of_dna
 from similitude.data.files.columns_to_objects import apply_schema, infer
+from similitude.data.files.fasta import MIXED
 from similitude.data.files.formats_without_columns import read_without_columns
 from similitude.data.files.open_file import TABULAR, OpenFile, check_memory, open_file
 from similitude.data.files.schema import Data, Request, Schema
@@ -21,15 +24,26 @@ def read(
     object: str | None = None,
     kind: str | None = None,
     schema: Schema | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: str | Sequence[str] = (),
+    unlabeled: str = "refuse",
+    keep: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    sheet: str | None = None,
+    image_size: tuple[int, int] | None = None,
+    color: bool = False,
 ) -> Data:
     r"""Read a file into objects and labels.
 
     Parameters
     ----------
     source : path
-        The format follows from the ending: ``.csv .tsv .jsonl .parquet .arrow .feather .fasta .fa .npz .ts``, each
-        also with ``.gz``, or the folder (or zip) of a TU graph data set. Files with other endings and ``-``, standard
-        input, are read by their content.
+        The format follows from the ending: ``.csv .tsv .jsonl .parquet .arrow .feather .fasta .fa .npz .ts .xlsx
+        .svmlight .graphml``, each also with ``.gz``; a folder of texts, images or GraphML files, whose subfolders are
+        the labels; or the folder (or zip) of a TU graph data set. Files with other endings and ``-``, standard input,
+        are read by their content.
     label : str, optional
         The column of the labels (for npz its key, ``y`` by default). In FASTA ``"header"`` is the last word of the
         header, another name the value after ``name=`` in it. TU folders and ``.ts`` files have their own place.
@@ -40,6 +54,31 @@ def read(
     schema : Schema, optional
         The schema of another file, by which this one is read. Columns may be in another order, further ones are
         ignored, and labels may be absent. `label` and `object` then give the names that these columns have here.
+    separator : str, optional
+        What separates the cells of a CSV or TSV file. Default: a comma or a tab, or a semicolon, tab, bar or comma by
+        which all rows have as many cells as the header.
+    decimal : {".", ","}, optional
+        The decimal mark of a text file; the other one then separates thousands. Default: as the numbers of the file
+        show without doubt.
+    encoding : str, optional
+        The encoding of a text file. Default: UTF-8, UTF-16 by its byte order mark, or Windows-1252 by its letters.
+    missing : str or sequence of str
+        Texts that are missing values in every column. Empty cells always are, and words such as ``NA`` and ``-`` are
+        in columns of numbers.
+    unlabeled : {"refuse", "drop", "use", "keep"}
+        Rows without a label are an error, are left out, are returned apart as ``Data.unlabeled``, or are kept, and
+        then there are no labels.
+    keep : str or sequence of str
+        Columns that are used although they look like identifiers of rows, which are left out.
+    ignore : str or sequence of str
+        Columns that are not used.
+    sheet : str, optional
+        The sheet of an Excel workbook, if it has several.
+    image_size : (int, int), optional
+        Rows and columns of pixels to which images are resized. Default: as they are if they are small and of one size,
+        else 32 by 32.
+    color : bool
+        Whether images are taken in color, as red, green and blue, instead of gray.
 
     Returns
     -------
@@ -57,8 +96,22 @@ def read(
     >>> genes.objects, genes.labels.tolist(), genes.ids
     (['acgtac', 'ttga'], ['promoter', 'other'], ['g1', 'g2'])
     """
-    request = Request(label, object, kind)
-    with open_file(source) as file:
+    request = Request.made(
+        label=label,
+        object=object,
+        kind=kind,
+        separator=separator,
+        decimal=decimal,
+        encoding=encoding,
+        missing=missing,
+        unlabeled=unlabeled,
+        keep=keep,
+        ignore=ignore,
+        sheet=sheet,
+        image_size=image_size,
+        color=color,
+    )
+    with open_file(source, request) as file:
         request.check()
         check_memory(file)
         return next(_read(file, None, request, schema))
@@ -72,14 +125,27 @@ def batches(
     object: str | None = None,
     kind: str | None = None,
     schema: Schema | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: str | Sequence[str] = (),
+    unlabeled: str = "refuse",
+    keep: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    sheet: str | None = None,
+    image_size: tuple[int, int] | None = None,
+    color: bool = False,
 ) -> Iterator[Data]:
-    """Read a file some rows at a time, in bounded memory; npz, ``.ts`` and TU files are read as a whole, then cut.
+    r"""Read a file some rows at a time, in bounded memory; CSV, TSV, JSON Lines, Parquet, Arrow and FASTA alone.
+
+    Other formats are read as a whole, then cut.
 
     Without a schema the first batch determines how the others are read.
 
     Parameters
     ----------
-    source, label, object, kind, schema
+    source, label, object, kind, schema, separator, decimal, encoding, missing, unlabeled, keep, ignore, sheet, \
+    image_size, color
         As in :func:`read`.
     rows : int
         The largest number of objects in a batch.
@@ -99,9 +165,23 @@ def batches(
     [2, 2, 1]
     """
     rows = check_integer("rows", rows)
-    request = Request(label, object, kind)
+    request = Request.made(
+        label=label,
+        object=object,
+        kind=kind,
+        separator=separator,
+        decimal=decimal,
+        encoding=encoding,
+        missing=missing,
+        unlabeled=unlabeled,
+        keep=keep,
+        ignore=ignore,
+        sheet=sheet,
+        image_size=image_size,
+        color=color,
+    )
     given: set[str] = set()
-    with open_file(source) as file:
+    with open_file(source, request) as file:
         request.check()
         for data in _read(file, rows, request, schema):
             new = tuple(note for note in data.notes if note not in given)
@@ -117,10 +197,10 @@ def _read(file: OpenFile, rows: int | None, request: Request, schema: Schema | N
         parts = _read_columns(file, rows, request, schema, label_optional)
     else:
         parts = read_without_columns(file, rows, request, schema)
-    is_empty = True
+    is_empty, case = True, _Case(schema)
     for data in parts:
         is_empty = False
-        yield replace(data, notes=(*file.notes, *data.notes))
+        yield case.noted(replace(data, notes=(*file.notes, *data.notes)))
     if is_empty:
         raise FileError(f"there are no {'rows' if file.format in TABULAR else 'objects'}")
 
@@ -128,12 +208,44 @@ def _read(file: OpenFile, rows: int | None, request: Request, schema: Schema | N
 def _read_columns(
     file: OpenFile, rows: int | None, request: Request, schema: Schema | None, label_optional: bool
 ) -> Iterator[Data]:
-    is_text, first = file.format in ("csv", "tsv"), 0
-    for cells in read_columns(file, rows):
+    is_text, first = file.format in ("csv", "tsv", "xlsx"), 0
+    for cells in read_columns(file, rows, request.sheet):
         if schema is None:
-            data = infer(cells, request, is_text)
+            data = infer(cells, request, is_text, file.separator)
             schema = data.schema
         else:
-            data = apply_schema(cells, schema, is_text, first, label_optional)
-        first += len(data)
+            data = apply_schema(cells, schema, is_text, first, label_optional, request, file.separator)
+        first += len(next(iter(cells.values())))
         yield data
+
+
+class _Case:
+    """Notes on the case of DNA, also where it changes from batch to batch or since another file."""
+
+    def __init__(self, schema: Schema | None) -> None:
+        self.before = None if schema is None else schema.setting("dna")
+        self.is_new, self.first = schema is None, ""
+
+    def noted(self, data: Data) -> Data:
+        """Return data with a note if letters of both cases occur, and with the case in its schema."""
+        found = _dna(data.objects)
+        before, self.before = self.before, found or self.before
+        self.first = self.first or found
+        data = replace(data, schema=data.schema.with_settings(dna=self.first)) if self.is_new else data
+        if found == "mixed" and MIXED not in data.notes:
+            return replace(data, notes=(*data.notes, MIXED))
+        if found and before and found != before and "mixed" not in (found, before):
+            names = {"upper": "capital", "lower": "small"}
+            note = f"DNA in {names[found]} letters, and in {names[before]} ones before, which are different letters"
+            return replace(data, notes=(*data.notes, note))
+        return data
+
+
+def _dna(objects: Any) -> str:
+    """Return the case of strings, or of the text columns of a table, that are DNA; nothing for other objects."""
+    if hasattr(objects, "columns"):
+        texts = [objects[name] for name in objects.columns if objects[name].dtype.kind not in "biufMm"]
+        cases = {case_of_dna(one.tolist()) for one in texts} - {""}
+        return "mixed" if "mixed" in cases else min(cases, default="")
+    is_strings = isinstance(objects, list) and bool(objects) and isinstance(objects[0], str)
+    return case_of_dna(objects) if is_strings else ""

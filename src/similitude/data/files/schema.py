@@ -10,21 +10,51 @@ import numpy as np
 
 from similitude.data.files.column_types import COLUMN_TYPES
 from similitude.data.files.file_errors import did_you_mean, listed
+from similitude.data.files.number_formats import check_decimal
 from similitude.support import FileError, brief, plain
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 """Kinds of objects that a file may hold."""
 
 
+UNLABELED_ROWS = ("refuse", "drop", "use", "keep")
+"""What to do with rows without a label: an error, leave them out, return them apart, or ignore all labels."""
+
+
 class Request(NamedTuple):
-    """What the user asks for: the columns of labels and objects, and the kind of objects."""
+    """What the user asks for: the columns of labels and objects, the kind of objects, and how the file is written."""
 
     label: str | None = None
     object: str | None = None
     kind: str | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()  # texts that count as missing in every column
+    unlabeled: str = "refuse"
+    keep: tuple[str, ...] = ()  # columns that are used although they look like identifiers
+    ignore: tuple[str, ...] = ()  # columns that are not used
+    sheet: str | None = None
+    image_size: tuple[int, int] | None = None  # rows and columns
+    color: bool = False
+
+    @classmethod
+    def made(cls, **given: Any) -> Request:
+        """Return a request from the arguments of `read`, where one name may stand for a list of one."""
+        for name in ("missing", "keep", "ignore"):
+            given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
+        return cls(**given)
 
     def check(self) -> None:
         """Raise if the kind is unknown, or if one column is both label and object."""
+        check_decimal(self.decimal)
+        if self.unlabeled not in UNLABELED_ROWS:
+            raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(UNLABELED_ROWS)}")
+        if self.label in self.ignore or self.object in self.ignore:
+            raise FileError("a column cannot be ignored and be the label or the object")
+        size = self.image_size
+        if size is not None and not (len(size) == 2 and all(isinstance(one, int) and 0 < one <= 4096 for one in size)):
+            raise FileError(f"image_size={size!r} must be two numbers of pixels, rows and columns")
         if self.kind is not None and self.kind not in KINDS:
             close = did_you_mean(self.kind, KINDS)
             raise FileError(f"there is no kind {self.kind!r}{close}: it is one of {listed(KINDS)}")
@@ -48,6 +78,9 @@ class Schema:
         The columns that make up an object, in order, and their types. Empty for formats without columns.
     width : int, optional
         The number of entries of a vector.
+    settings : tuple of pairs of str
+        What another file needs to be read alike: the decimal mark, texts that are missing values, the size of images,
+        the first index of svmlight files, the case of DNA.
 
     Examples
     --------
@@ -64,6 +97,16 @@ class Schema:
     names: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     width: int | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def setting(self, name: str) -> str | None:
+        """Return the value of a setting, or None."""
+        return dict(self.settings).get(name)
+
+    def with_settings(self, **more: str | None) -> Schema:
+        """Return the schema with further settings, those that are known."""
+        known = {**dict(self.settings), **{name: one for name, one in more.items() if one}}
+        return replace(self, settings=tuple(sorted(known.items())))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -76,6 +119,8 @@ class Schema:
         try:
             values = dict(values)
             plain: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
+            if "settings" in plain:
+                plain["settings"] = tuple((name, one) for name, one in plain["settings"])
             schema = cls(**plain)
         except (TypeError, ValueError):
             raise FileError(f"this is not the schema of a file: {brief(values)}") from None
@@ -88,6 +133,7 @@ class Schema:
             or not all(one in COLUMN_TYPES for one in schema.types)
             or not all(one is None or isinstance(one, str) for one in texts)
             or not (schema.width is None or isinstance(schema.width, int))
+            or not all(isinstance(one, str) for pair in schema.settings for one in pair)
         ):
             raise FileError(f"this is not the schema of a file: {brief(values)}")
         return schema
@@ -127,7 +173,9 @@ class Data:
     notes : tuple of str
         What was inferred, ignored or counted as missing, in plain words.
     ids : list of str, optional
-        The names of the objects, if the format has them (FASTA).
+        The names of the objects, if the format has them (FASTA, folders).
+    unlabeled : array, list or data frame, optional
+        The objects without a label, if they were asked for.
     """
 
     objects: Any
@@ -135,6 +183,7 @@ class Data:
     schema: Schema
     notes: tuple[str, ...] = ()
     ids: list[str] | None = None
+    unlabeled: Any = None
 
     def __len__(self) -> int:
         return int(self.objects.shape[0]) if hasattr(self.objects, "shape") else len(self.objects)

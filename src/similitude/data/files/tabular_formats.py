@@ -1,6 +1,6 @@
-"""Formats with columns: CSV, TSV, JSON Lines, Parquet and Arrow, whole or some rows at a time.
+"""Formats with columns: CSV, TSV, Excel, JSON Lines, Parquet and Arrow, whole or some rows at a time.
 
-Cells of CSV and TSV files are text.
+Cells of CSV, TSV and Excel files are text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from similitude.data.arrow_text import text_problem
-from similitude.data.files.file_errors import import_optional, listed, separator_hint
+from similitude.data.files.excel import read_sheet
+from similitude.data.files.file_errors import column_names, import_optional, listed, separator_hint
 from similitude.data.files.open_file import ROWS_OF_ANY, OpenFile
 from similitude.data.files.utf8 import check_utf8, lines
 from similitude.data.sources import arrow_batches, parquet_batches
@@ -38,12 +39,14 @@ LONG_ROW = "straddling"
 """A word in the message of Arrow for a row that is longer than a block."""
 
 
-def read_columns(file: OpenFile, rows: int | None) -> Iterator[Cells]:
+def read_columns(file: OpenFile, rows: int | None, sheet: str | None = None) -> Iterator[Cells]:
     """Yield the columns of at most `rows` rows at a time, or of all; nothing if there are no rows."""
     if file.format == "jsonl":
         yield from _json_columns(file.stream, rows)
     elif file.format in ("csv", "tsv"):
-        yield from _rebatched(record_batches(file.stream, "," if file.format == "csv" else "\t"), rows)
+        yield from _rebatched(record_batches(file.stream, file.separator), rows)
+    elif file.format == "xlsx":
+        yield from _rebatched([read_sheet(file.stream, sheet)], rows)
     else:
         yield from _rebatched(_binary_batches(file, rows), rows)
 
@@ -237,12 +240,7 @@ def _header(stream: BinaryIO, separator: str) -> tuple[list[str], list[str]]:
         raise FileError(f"the header cannot be read: {error}") from None
     if header is None:
         raise FileError("the file is empty")
-    names = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        places = [place + 1 for place, name in enumerate(names) if name == twice]
-        raise FileError(f"two columns are named {twice!r}: columns {places[0]} and {places[1]}. Rename one")
-    return header, names
+    return header, column_names(header)
 
 
 def _explained(stream: BinaryIO, separator: str, names: list[str], error: Exception) -> FileError:

@@ -19,8 +19,8 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError as error:
             offset = end - len(error.object) + error.start
             raise FileError(
-                f"not UTF-8: byte 0x{error.object[error.start]:02x} at offset {offset}, line {number}. Convert it, for "
-                f"instance: iconv -f latin1 -t utf-8 (or -f utf-16, as the file was written)"
+                f"not UTF-8: byte 0x{error.object[error.start]:02x} at offset {offset}, line {number}: say which "
+                f"encoding it has (encoding='latin-1', 'utf-16', …), or convert it (iconv -f … -t utf-8)"
             ) from None
         yield number, text.rstrip("\r\n")
 

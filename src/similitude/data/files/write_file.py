@@ -168,7 +168,7 @@ def _format(path: str | os.PathLike[str]) -> tuple[str, bool]:
     place = Path(path)
     is_gzipped = place.suffix == ".gz"
     ending = Path(place.stem).suffix if is_gzipped else place.suffix
-    known = {one: format for one, format in ENDINGS.items() if format in TABULAR}
+    known = {one: format for one, format in ENDINGS.items() if format in TABULAR and format != "xlsx"}
     format = known.get(ending.lower(), "csv" if _is_device(place) else "")
     if not format:
         raise FileError(f"{path}: unknown ending {ending!r}: write {listed(known, most=20)}, or '-'")

@@ -1,0 +1,175 @@
+"""Excel workbooks: a sheet whose first row is the header, read as the CSV file that it would be saved as.
+
+openpyxl reads the sheet row by row. Before that every part of the workbook is parsed once for what could make it grow,
+and the sheet for what a table does not have.
+"""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+import zipfile
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+from xml.parsers import expat
+
+from similitude.data.files.file_errors import column_names, did_you_mean, import_optional, listed
+from similitude.support import FileError, brief
+
+CELLS_PER_BYTE = 4
+"""Most cells, empty ones among them, for each byte of the unpacked workbook: two cells may lie far apart."""
+
+CELLS_OF_ANY = 10**6
+"""Cells that a sheet may have however small it is."""
+
+ERRORS = ("#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
+"""What a formula gives that has no value; the first is written on purpose, for a missing one."""
+
+XML = (".xml", ".rels", ".vml")
+"""Endings of the parts of a workbook that are XML."""
+
+
+def read_sheet(stream: BinaryIO, name: str | None) -> Any:
+    """Return a sheet as an Arrow record batch of text; raise if it is not a table, and name the cell."""
+    pa = import_optional("pyarrow", "an Excel workbook")
+    excel = import_optional("openpyxl.reader.excel", "an Excel workbook", "excel")
+    try:
+        size = _unpacked_size(stream)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on styles and parts that are not read
+            reader = excel.ExcelReader(stream, read_only=True, data_only=True, keep_links=False)
+            reader.read()
+            sheet = _chosen(reader.wb, name, size)
+            part = next(found.target for one, found in reader.parser.find_sheets() if one.name == sheet.title)
+            _check_table(reader.archive, part, sheet.title)
+            rows = list(_rows(sheet, size))
+    except (FileError, MemoryError):
+        raise
+    except Exception as error:  # of openpyxl, zipfile and the XML parser: anything
+        raise FileError(f"truncated, damaged or not an Excel workbook: {brief(str(error))}") from None
+    if not rows:
+        raise FileError(f"sheet {sheet.title!r} is empty")
+    width = max(len(row) for _, row in rows)
+    _check_spread(sheet, width * len(rows), size)
+    texts = [[*(_text(cell, sheet, number, i) for i, cell in enumerate(row))] for number, row in rows]
+    texts = [row + [""] * (width - len(row)) for row in texts]
+    names = column_names(texts[0])
+    columns = list(zip(*texts[1:], strict=True)) or [()] * len(names)
+    return pa.RecordBatch.from_arrays([pa.array(one, pa.string()) for one in columns], names=names)
+
+
+def _unpacked_size(stream: BinaryIO) -> int:
+    """Return the size of the XML of a workbook; raise if a part declares entities, which can grow without bounds."""
+    size = 0
+    stream.seek(0)
+    with zipfile.ZipFile(stream) as parts:
+        for part in parts.infolist():
+            if not part.filename.lower().endswith(XML):
+                continue
+            size += part.file_size
+            parser = expat.ParserCreate()
+            parser.StartDoctypeDeclHandler = _Refusal(part.filename)
+            with parts.open(part) as content:
+                parser.ParseFile(content)
+    stream.seek(0)
+    return size
+
+
+class _Refusal:
+    """Refuses the document type of a part."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+
+    def __call__(self, *declared: Any) -> None:
+        raise FileError(f"{self.part} in it declares a document type, which a workbook never does")
+
+
+def _chosen(book: Any, name: str | None, size: int) -> Any:
+    """Return the sheet that was asked for, or the only one that holds something."""
+    sheets = {one.title: one for one in book.worksheets}
+    if name is not None:
+        if name not in sheets:
+            raise FileError(f"there is no sheet {name!r}{did_you_mean(name, sheets)}: it has {listed(sheets)}")
+        return sheets[name]
+    filled = [title for title, one in sheets.items() if next(_rows(one, size), None) is not None]
+    if len(filled) > 1:
+        raise FileError(f"which sheet? Choose one with sheet=: it has {listed(filled, most=20)}")
+    if not filled:
+        raise FileError("the workbook is empty")
+    return sheets[filled[0]]
+
+
+def _rows(sheet: Any, size: int) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the rows that are not empty up to their last values, with their numbers from 1."""
+    sheet.reset_dimensions()  # which a file may state as it likes
+    seen = 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        seen += 1 + len(row)
+        _check_spread(sheet, seen, size)
+        width = max((place + 1 for place, cell in enumerate(row) if cell is not None), default=0)
+        if width:
+            yield number, list(row[:width])
+
+
+def _check_spread(sheet: Any, cells: int, size: int) -> None:
+    if cells > CELLS_PER_BYTE * size + CELLS_OF_ANY:
+        raise FileError(
+            f"the cells of sheet {sheet.title!r} are spread over {cells:,} places or more, nearly all of them empty: "
+            f"remove those that lie far from the table"
+        )
+
+
+def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> None:
+    """Raise if cells of a sheet are merged, or if a formula has no value, because no program has computed it."""
+    cell, is_open, formula, value, is_value = "", False, False, False, False
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal cell, is_open, formula, value, is_value
+        tag = tag.rpartition(" ")[2]
+        if tag == "mergeCell":
+            where = attributes.get("ref", "")
+            raise FileError(
+                f"cells {where} of sheet {title!r} are merged: a table has a value in each cell; undo merging, and "
+                f"fill the cells"
+            )
+        if tag == "c":
+            cell, is_open, formula, value = attributes.get("r", ""), True, False, attributes.get("t") == "str"
+        formula, is_value = formula or tag == "f", tag == "v"
+
+    def characters(text: str) -> None:
+        nonlocal value
+        value = value or is_value
+
+    def end(tag: str) -> None:
+        nonlocal is_open, is_value
+        is_value = False
+        if tag.rpartition(" ")[2] == "c":
+            if is_open and formula and not value:
+                raise FileError(
+                    f"cell {cell} of sheet {title!r} is a formula without a value: open the workbook in a spreadsheet "
+                    f"program and save it, or save it as CSV"
+                )
+            is_open = False
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler, parser.CharacterDataHandler, parser.EndElementHandler = start, characters, end
+    with archive.open(part) as content:
+        parser.ParseFile(content)
+
+
+def _text(cell: Any, sheet: Any, row: int, place: int) -> str:
+    """Return a cell as a CSV file would have it."""
+    if cell is None:
+        return ""
+    if isinstance(cell, datetime.datetime):
+        midnight = cell.time() == datetime.time()
+        return cell.date().isoformat() if midnight else cell.isoformat(" ")
+    if isinstance(cell, (datetime.date, datetime.time)):
+        return cell.isoformat()
+    text = str(cell)
+    if isinstance(cell, str) and text.startswith("#") and text in ERRORS:
+        if text == "#N/A":
+            return ""
+        raise FileError(f"row {row}, column {place + 1} of sheet {sheet.title!r} is the error {text}: correct it")
+    return text
