@@ -20,8 +20,8 @@ BUILD_FILES := pyproject.toml CMakeLists.txt $(wildcard src/similitude/compute/l
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs deep clean
 .PHONY: sanitize arm64 coverage mutants faults soak wheels
+.PHONY: help setup demo test quick torch test-gpu lint fuzz bench bench-gpu theory docs notebooks deep clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile
@@ -69,6 +69,9 @@ docs: .venv/docs.installed ## build the documentation into build/docs
 	$(BIN)/python tools/house_map.py
 	rm -rf docs/api/generated build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
+
+notebooks: .venv/docs.installed ## make notebooks of the examples in build/notebooks and run them (NOTEBOOKS="plot_table")
+	$(BIN)/python tools/notebooks.py $(NOTEBOOKS)
 
 deep: .venv/test.installed ## run the tests with the long checks, on the readable loops too, and count instructions
 	HYPOTHESIS_PROFILE=deep $(PYTEST) -m "deep or not deep"

@@ -78,7 +78,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "show_memory": False,
     "show_signature": False,
-    "capture_repr": (),
+    "capture_repr": ("_repr_html_",),
     "min_reported_time": 1000,
     "download_all_examples": False,
     "remove_config_comments": True,

@@ -38,7 +38,7 @@ axes.set(xlabel="to", ylabel="from", title="letters (darker: more)")
 
 writes_to = Precomputed(letters)
 people = np.arange(240)
-print(check_kernel(writes_to, people))
+check_kernel(writes_to, people)
 
 # %%
 # Directions matter

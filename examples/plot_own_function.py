@@ -30,9 +30,7 @@ def share(p, q):
 # the first is not similar to the third. No kernel has these values.
 
 validity = check_kernel(FromPairs(share), library, random_state=0)
-print(validity.verdict)
-for paper in validity.witness.objects:
-    print("  ", paper)
+validity
 
 # %%
 # The figure shows all papers, with a line between any two that share something. The three papers of the counterexample

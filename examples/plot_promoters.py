@@ -91,7 +91,11 @@ axes.set(xlabel="error on new sequences, % (with 95 % interval)", xlim=(0, None)
 train, test = np.arange(0, 106, 2), np.arange(1, 106, 2)
 model = SimilarityClassifier(selection.best, random_state=0).fit([genes[i] for i in train], labels[train])
 accuracy = model.score([genes[i] for i in test], labels[test])
-print(f"trained on half of the sequences, tested on the other half: {accuracy:.0%} correct\n")
-print(model.explain([genes[1]])[0])  # a promoter that was not in the training set
+print(f"trained on half of the sequences, tested on the other half: {accuracy:.0%} correct")
 
 plt.show()
+
+# %%
+# A promoter that was not in the training set:
+
+model.explain([genes[1]])[0]

@@ -142,12 +142,14 @@ class Terminal:
         pass
 
 
-def test_progress_is_shown_on_a_terminal_only():
+def test_progress_is_shown_on_a_terminal_only(monkeypatch):
     terminal, pipe = Terminal(True), Terminal(False)
-    assert list(with_progress(iter(range(5)), 5, stream=terminal)) == list(range(5))
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert list(with_progress(iter(range(5)), True, 5)) == list(range(5))
     assert "100% of 5 tiles" in terminal.text
     assert terminal.text.endswith("\r\033[K")
-    assert list(with_progress(iter(range(5)), 5, stream=pipe)) == list(range(5))
+    monkeypatch.setattr(sys, "stderr", pipe)
+    assert list(with_progress(iter(range(5)), True, 5)) == list(range(5))
     assert pipe.text == ""
 
 

@@ -259,11 +259,12 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_tells_rows_a_second_and_time_left():
+def test_progress_tells_rows_a_second_and_time_left(monkeypatch):
     screen = Terminal()
-    assert list(with_progress(iter([5, 5]), 20, int, 10, "rows", screen)) == [5, 5]
+    monkeypatch.setattr(sys, "stderr", screen)
+    assert list(with_progress(iter([5, 5]), True, 20, int, 10, "rows")) == [5, 5]
     assert "100% of 20 rows" in screen.getvalue() and "a second, 0 s left" in screen.getvalue()
-    list(with_progress(iter([5]), None, int, 0, "rows", Terminal()))
+    list(with_progress(iter([5]), True, None, int, 0, "rows"))
 
 
 def test_progress_of_a_fit(monkeypatch, small_batches):

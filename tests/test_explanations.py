@@ -396,7 +396,7 @@ def test_explanations_are_shown_as_text_html_and_json():
     assert "rows such as" in text and "other rows" in text and str(why).count("score") >= 3
     page = why._repr_html_()
     assert page.count("<table") == 3 and "&lt;a&gt;" in page and "'<a>'" not in page
-    assert why[0]._repr_html_().count("background:") == 10  # eight groups, the others, and the base
+    assert why[0]._repr_html_().count('class="s-bar') == 10  # eight groups, the others, and the base
     assert json.loads(json.dumps(why.to_dict()))["explanations"][0]["labels"] == why[0].labels
 
 

@@ -582,7 +582,7 @@ def test_what_a_person_reads(found):
     for part in ("Definition 2", "Definition 3", "Definition 4", "Definition 5", "p = 0.001", "no, yes", "HELD-OUT"):
         assert part in text
     assert repr(found) == "Goodness(120 examples, 2 classes, p = 0.001)"
-    assert "<pre>" in found._repr_html_()
+    assert "objects share labels" in found._repr_html_()
     stored = json.loads(json.dumps(found.to_dict()))
     assert stored["weak"]["gamma"]["grade"] == "ESTIMATE" and len(stored["strong"]["gaps"]) == 120
     for shown in (found.strong, found.weighted, found.hinge, found.weak, found.margin, found.p_value, *found.sizes):

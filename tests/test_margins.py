@@ -256,7 +256,7 @@ def test_result():
     assert str(found).startswith("normalized margin 1 with intercept 0 (relative gap ")
     assert "'b' against 'a', 2 support objects of 2" in str(found)
     assert "Margin(value=" in repr(found)
-    assert "<pre>" in found._repr_html_()
+    assert "normalized margin 1" in found._repr_html_()
     with pytest.raises(AttributeError):
         found.value = 2.0
 

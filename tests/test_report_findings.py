@@ -142,7 +142,7 @@ def test_results_know_how_to_show_themselves_in_a_notebook():
     found = iris_findings()
     parts = [found, found.about, found.validity, found.spectrum, found.goodness, found.gram, found.landmark_curve]
     for one in [*parts, found.model, found.model.calibration, found.landmarks[0], found.examples[0], found.reproduce]:
-        assert isinstance(one, Result) and one._repr_html_().startswith("<pre>")
+        assert isinstance(one, Result) and one._repr_html_().startswith('<div class="similitude">')
         assert len(repr(one)) > 0
     assert "<b>" not in investigate("linear", *points(12), title="<b>bold</b>")._repr_html_()
     for estimator in (SimilarityClassifier(), SimilarityRegressor(Gaussian(2.0))):

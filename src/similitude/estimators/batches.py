@@ -172,8 +172,7 @@ def batches_to_predict(source: Source, width: int | None, engine: Engine) -> Ite
 
 def prefetched(batches: Iterator[Batch], n: int | None, engine: Engine) -> Iterator[Batch]:
     """Yield batches, prefetching the next one, and show progress if the engine does."""
-    ahead = read_ahead(batches)
-    return with_progress(ahead, n, len, unit="rows") if engine.progress else ahead
+    return with_progress(read_ahead(batches), engine.progress, n, len, unit="rows")
 
 
 def batch_weights(batch: Batch) -> np.ndarray:

@@ -32,7 +32,7 @@ from similitude.scikit import (
     has_rare_class,
 )
 from similitude.similarity import is_counted
-from similitude.support import Estimate, number_of
+from similitude.support import Estimate, number_of, written
 
 SUSPECT_BELOW, NAMED_SUSPECTS = 0.1, 6
 """A label looks wrong if a model of other rows gives it a smaller probability; and how many are named in a sentence."""
@@ -251,7 +251,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         places = {label: number for number, label in enumerate(self.classes_.tolist())}
         unknown = [label for label in y.tolist() if label not in places]
         if unknown:
-            raise ValueError(f"label {unknown[0]!r} is not one of the classes {self.classes_.tolist()}")
+            raise ValueError(f"label {written(unknown[0])} is not one of the classes {self.classes_.tolist()}")
         return np.array([places[label] for label in y.tolist()], dtype=np.intp)
 
     def _weights(self, numbers: np.ndarray, sample_weight: Any) -> np.ndarray:
@@ -571,7 +571,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Return the number of a class."""
         found = np.flatnonzero(self.classes_ == label)
         if not len(found):
-            raise ValueError(f"against must be one of the classes {self.classes_.tolist()}, got {label!r}")
+            raise ValueError(f"against must be one of the classes {self.classes_.tolist()}, got {written(label)}")
         return int(found[0])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,10 +16,25 @@ from similitude.estimators.group_influence import GroupInfluence
 from similitude.estimators.influence import Influence
 from similitude.estimators.listed_examples import SHOWN, ListedExamples
 from similitude.estimators.model import LandmarkModel
-from similitude.support import Result, brief, number_of, plain
+from similitude.support import (
+    Result,
+    bar_from_middle,
+    brief,
+    heading,
+    joined,
+    notes,
+    number_of,
+    plain,
+    table,
+    unboxed,
+    written,
+)
 
 SHOWN_IN_HTML = 8
 """Examples that an explanation in a notebook names."""
+
+MOST_SHOWN = 5
+"""Explanations that a notebook shows at once; the others are counted."""
 
 AT_ONCE = 256
 """Objects that are explained at once."""
@@ -123,7 +137,7 @@ class Explanation(Result):
     @property
     def title(self) -> str:
         """The prediction, and what it is compared with."""
-        return _label(self.prediction) + ("" if self.against is None else f" against {self.against!r}")
+        return _label(self.prediction) + ("" if self.against is None else f" against {written(self.against)}")
 
     def describe(self, i: int) -> str:
         """Return the i-th example in words: its label, how many rows it stands for, itself, where it is."""
@@ -171,17 +185,17 @@ class Explanation(Result):
         """Return the score in words; a predicted number is its own score."""
         return "" if self.prediction == self.score else f": score {self.score:.4g}"
 
-    def _repr_html_(self) -> str:
+    def html_parts(self) -> Sequence[object]:
+        """Return the prediction, and what adds up to its score, with bars."""
         lines = list(self.lines(SHOWN_IN_HTML))
         largest = max([abs(size) for size, _, _ in lines]) or 1.0
-        cells = "".join([_row(size / largest, f"{size:+.4g}", similarity, what) for size, similarity, what in lines])
-        head = f"<b>{html.escape(self.title)}</b>{self._score()}"
-        return (
-            f'<div style="margin:.6em 0">{head}<table style="border-collapse:collapse;font-size:90%">'
-            '<thead><tr><th style="text-align:right">against</th><th style="text-align:left">for</th><th></th>'
-            '<th>similarity</th><th style="text-align:left">training rows</th></tr></thead>'
-            f"<tbody>{cells}</tbody></table>{f'<small>{html.escape(self.note)}</small>' if self.note else ''}</div>"
-        )
+        rows = [
+            (bar_from_middle(size / largest), f"{size:+.4g}", "" if near is None else f"{near:.3g}", what)
+            for size, near, what in lines
+        ]
+        heads = ("against | for", "adds", "similarity", "landmarks" if self.by == "landmarks" else "training rows")
+        every = table(heads, rows, numbers=(1, 2), most=len(rows))
+        return f"{self.title}{self._score()}", every, notes([self.note] if self.note else [])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -218,8 +232,13 @@ class Explanations(Sequence[Explanation], Result):
         """Return the explanations as dicts, lists, numbers and strings."""
         return {"explanations": plain(self.items)}
 
-    def _repr_html_(self) -> str:
-        return "".join([one._repr_html_() for one in self.items])
+    def html_parts(self) -> Sequence[object]:
+        """Return the first explanations, and how many there are."""
+        shown = [
+            joined(heading(title), *parts) for title, *parts in [one.html_parts() for one in self.items[:MOST_SHOWN]]
+        ]
+        more = len(self.items) - len(shown)
+        return number_of(len(self.items), "explanation"), *shown, notes([f"and {more:,} more"] if more else [])
 
 
 def explain_by_examples(
@@ -253,8 +272,8 @@ def explain_by_examples(
             listed = listed.telling(middle) if together else listed
             found.append(
                 Explanation(
-                    _item(asked.predictions[i]),
-                    _item(asked.against[i]),
+                    unboxed(asked.predictions[i]),
+                    unboxed(asked.against[i]),
                     score,
                     base,
                     [objects[influence.heads[j]] for j in listed.landmarks],
@@ -319,8 +338,8 @@ def explain_by_landmarks(
         order, base = np.argsort(-np.abs(added), kind="stable"), float(intercept @ u)
         found.append(
             Explanation(
-                _item(asked.predictions[i]),
-                _item(asked.against[i]),
+                unboxed(asked.predictions[i]),
+                unboxed(asked.against[i]),
                 float(added.sum()) + base,
                 base,
                 [objects[j] for j in order],
@@ -359,24 +378,5 @@ def _short(value: Any) -> str:
     return brief(value)
 
 
-def _item(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _label(label: Any) -> str:
-    return f"{label:.4g}" if isinstance(label, float) else repr(label)
-
-
-def _row(part: float, size: str, similarity: float | None, what: str) -> str:
-    """Return a row of a table, with a bar: to the right for what speaks for the prediction, else to the left."""
-    width = f"{100 * abs(part):.1f}%"
-    color, side = ("#3b7dd8", "left") if part >= 0 else ("#d8743b", "right")
-    bar = f'<div style="background:{color};height:.9em;width:{width};float:{side}"></div>'
-    near = "" if similarity is None else f"{similarity:.3g}"
-    left, right = ("", bar) if part >= 0 else (bar, "")
-    cell = 'style="width:7em;padding:1px 0"'
-    return (
-        f"<tr><td {cell}>{left}</td><td {cell}>{right}</td>"
-        f'<td style="text-align:right;font-variant-numeric:tabular-nums">{html.escape(size)}</td>'
-        f'<td style="text-align:right">{near}</td><td style="text-align:left">{html.escape(what)}</td></tr>'
-    )
+    return f"{label:.4g}" if isinstance(label, float) else written(label)

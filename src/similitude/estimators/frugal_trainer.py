@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from similitude.compute.engines import Display, display_for
 from similitude.estimators.cascade import Cascade
 from similitude.estimators.early_stops import EarlyStops
 from similitude.estimators.frugal import check_memory, fit_frugally
@@ -56,16 +57,16 @@ class FrugalTrainer(LandmarkPredictor):
     @contextmanager
     def _counting(self) -> Iterator[None]:
         """Count the calls inside of the context, refuse those beyond the budget, and keep the count."""
-        show = _shown if self._engine.progress and sys.stderr.isatty() else None
-        meter = Meter(self.max_calls, show)
+        display = display_for(self._engine.progress)
+        meter = Meter(self.max_calls, None if display is None else functools.partial(_show, display))
         self._meter = meter
         try:
             with metered(meter):
                 yield
         finally:
             del self._meter
-            if show is not None:
-                sys.stderr.write("\r\033[K")
+            if display is not None:
+                display.end()
         if not self._precomputed:
             self._keep_calls(meter)
 
@@ -163,7 +164,6 @@ def _sides(model: LandmarkPredictor) -> int:
     return 2 if any(one.side == "both" for one in representations) else 1
 
 
-def _shown(meter: Meter) -> None:
-    """Write a progress line."""
-    sys.stderr.write(f"\rsimilitude: {progress_line(meter)} \033[K")
-    sys.stderr.flush()
+def _show(display: Display, meter: Meter) -> None:
+    """Show how many calls were made."""
+    display.update(meter.spent, meter.limit, lambda: progress_line(meter))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,27 @@ class LandmarkEstimator(LandmarkTrainer):
         with self._counting(), one_scipy_thread:
             self._fit_anywhere(X, y, sample_weight)
         return self
+
+    def report(self, X: Any, y: Any, **options: Any) -> Any:
+        """Investigate how well models with these parameters do, and why: a notebook shows the report as a page.
+
+        It is the report of :func:`similitude.report.investigate`. A quarter of the rows is held out, or each row is
+        predicted in cross-validation, by models that are fitted to other rows; this model stays as it is.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : sequence of labels or targets
+        **options
+            See :func:`similitude.report.investigate`: ``title``, ``names``, ``compare`` and others.
+
+        Returns
+        -------
+        Findings
+            ``save("report.html")`` writes the page to a file, ``print`` shows it as text.
+        """
+        findings = import_module("similitude.report")  # a room above this one, for those who ask for it
+        return findings.investigate(self, X, y, **{"engine": self.engine, **options})
 
     def _fit_anywhere(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit to rows in memory, in batches or on workers."""

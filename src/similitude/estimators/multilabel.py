@@ -11,6 +11,7 @@ from similitude.estimators.binary_columns import BinaryColumns
 from similitude.estimators.explanation import Explanations
 from similitude.estimators.targets import NumberTargets
 from similitude.scikit import check_weights
+from similitude.support import written
 
 
 class SimilarityMultilabelClassifier(BinaryColumns):
@@ -135,7 +136,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         """
         check_is_fitted(self)
         if not 0 <= label < len(self.classes_):
-            raise ValueError(f"label must be from 0 to {len(self.classes_) - 1}, got {label!r}")
+            raise ValueError(f"label must be from 0 to {len(self.classes_) - 1}, got {written(label)}")
         return self._explain_column(X, label, by)
 
     def verdict(self) -> str:
@@ -178,6 +179,6 @@ def indicators(name: str, X: Any, y: Any) -> np.ndarray:
         raise ValueError(f"y must be a matrix of labels, {hint}: {error}") from None
     Y = Y.toarray() if hasattr(Y, "toarray") else Y
     if not np.isin(Y, (0, 1)).all():
-        raise ValueError(f"y must be a matrix of labels, {hint}; it holds {Y[~np.isin(Y, (0, 1))][0]!r}")
+        raise ValueError(f"y must be a matrix of labels, {hint}; it holds {written(Y[~np.isin(Y, (0, 1))][0])}")
     check_consistent_length(X, Y)
     return np.asarray(Y).astype(bool)

@@ -13,6 +13,7 @@ from similitude.estimators.classifier import labels_of
 from similitude.estimators.explanation import Explanations
 from similitude.estimators.targets import ClassTargets
 from similitude.scikit import check_labels, check_weights
+from similitude.support import written
 
 
 class SimilarityOrdinalClassifier(BinaryColumns):
@@ -254,7 +255,7 @@ def _places(found: np.ndarray, order: list[Any] | None) -> np.ndarray:
         return np.arange(len(found))
     missing = [label for label in found.tolist() if label not in order]
     if missing or len(set(order)) < len(order):
-        what = f"lacks {missing[0]!r}" if missing else "holds a label twice"
+        what = f"lacks {written(missing[0])}" if missing else "holds a label twice"
         raise ValueError(f"order must name every label once, from the lowest to the highest: it {what}")
     places = np.array([order.index(label) for label in found.tolist()])
     return np.argsort(np.argsort(places))

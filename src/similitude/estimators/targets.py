@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from similitude.scikit import check_label_column, check_targets, class_codes
-from similitude.support import brief
+from similitude.support import brief, written
 
 
 class Targets(Protocol):
@@ -84,11 +84,13 @@ class ClassTargets:
         """Settle the classes and their weights."""
         assert self.classes is not None
         if len(self.classes) < 2:
-            raise ValueError(f"{self.name} needs two classes at least, y holds one class only: {self.classes[0]!r}")
+            raise ValueError(
+                f"{self.name} needs two classes at least, y holds one class only: {written(self.classes[0])}"
+            )
         self.multipliers = self.class_weights(self.classes, self.totals)
         for label, weight in zip(self.classes.tolist(), self.multipliers * self.totals, strict=True):
             if weight == 0:
-                raise ValueError(f"class {label!r} has examples of weight zero only: leave it out")
+                raise ValueError(f"class {written(label)} has examples of weight zero only: leave it out")
 
     def numbers(self, y: np.ndarray) -> np.ndarray:
         """Return the number of each label's class."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +32,18 @@ from similitude.goodness.separability import Separability, separability
 from similitude.goodness.weight_programs import WeightedSample
 from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, certify, fit
 from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call, is_counted
-from similitude.support import ESTIMATE, Estimate, Result, generator
+from similitude.support import (
+    ESTIMATE,
+    Estimate,
+    Result,
+    bullets,
+    facts,
+    folded,
+    generator,
+    notes,
+    paragraph,
+    written,
+)
 from similitude.theory import LEVEL
 
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -148,6 +160,33 @@ class Goodness(Result):
             "" if self.weighted is None else f"Best witnesses: {_listed(self.witnesses)}",
         ]
         return "\n".join(part for part in parts if part)
+
+    def html_parts(self) -> Sequence[object]:
+        """Return the verdict, the figures by definition, and the sizes that the theorems need."""
+        names = [written(name) for name in self.classes_.tolist()[:NAMED_EXAMPLES]]
+        more = len(self.classes_) - len(names)
+        classes = ", ".join(names) + (f" and {more:,} more" if more else "")
+        found = [
+            ("unrelated to the labels?", self.p_value),
+            ("alignment", self.alignment),
+            ("centered alignment", self.centered_alignment),
+            ("on average (Definition 5)", self.weak),
+            ("without weights (Definition 2)", self.strong),
+            ("with weights (Definition 3)", self.weighted),
+            ("by hinge loss (Definition 4)", self.hinge),
+            ("margin as a kernel", self.margin),
+            ("hardest examples", _listed(self.hardest)),
+            ("best witnesses", None if self.weighted is None else _listed(self.witnesses)),
+        ]
+        verdict = self.verdict()
+        return (
+            f"{verdict[0].upper()}{verdict[1:]}.",
+            paragraph(f"{self.n:,} examples of {len(self.classes_)} classes: {classes}"),
+            facts([(name, folded(str(value))) for name, value in found if value is not None]),
+            paragraph("Examples that the theorems need (the gaps are estimates):"),
+            bullets(self.sizes),
+            notes(self.notes),
+        )
 
     def verdict(self, noun: str = "examples") -> str:
         """Say in one sentence whether similar objects share labels, and which labels look wrong.

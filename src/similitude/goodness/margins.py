@@ -13,7 +13,7 @@ from similitude.compute.engines import Engine
 from similitude.learners import row_norms
 from similitude.learners.svm import LargestMargin
 from similitude.scikit import read_labels
-from similitude.support import HELD_OUT, Curve, Result, brief
+from similitude.support import HELD_OUT, Curve, Result, brief, written
 from similitude.theory import LEVEL, clopper_pearson, dkw_radius
 from similitude.validity import Validity
 
@@ -267,7 +267,10 @@ def _signs(labels: np.ndarray, classes: list[Any]) -> np.ndarray:
     unknown = [(i, label) for i, label in enumerate(labels.tolist()) if label not in sign]
     if unknown:
         i, label = unknown[0]
-        raise ValueError(f"the label of example {i} is {label!r}, the model knows {classes[0]!r} and {classes[1]!r}")
+        raise ValueError(
+            f"the label of example {i} is {written(label)}, "
+            f"the model knows {written(classes[0])} and {written(classes[1])}"
+        )
     return np.array([sign[label] for label in labels.tolist()])
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from similitude.support import Result, brief, number_of, printable
+from similitude.support import Result, brief, notes, number_of, paragraph, printable, table
 
 PRINTED_OBJECTS = 3
 """Number of telling objects of each sample that are printed."""
@@ -134,9 +135,33 @@ class TestResult(Result):
         ]
         return "\n".join(lines)
 
+    def html_parts(self) -> Sequence[object]:
+        """Return the verdict, the kernels, the objects that tell, and the notes."""
+        title, about, *_ = str(self).split("\n")
+        kernels = [(one.kernel, f"{one.statistic:.4g}", f"{one.p_value:.4g}") for one in self._kernels_in_order()]
+        return (
+            title,
+            paragraph(about),
+            table(("kernel", "statistic", "p alone"), kernels, numbers=(1, 2), noun="kernels", most=PRINTED_KERNELS),
+            *self._html_more(),
+            notes(self.notes),
+        )
+
+    def _html_more(self) -> list[object]:
+        """Return the objects that tell the samples apart as a table."""
+        rows = [
+            (f"{one.sample}[{one.position}]", brief(one.object), f"{one.witness:.3g}", f"{one.p_value:.4g}")
+            for one in self.telling
+        ]
+        heads = ("most telling", "object", "standard errors", "p")
+        return [table(heads, rows, numbers=(2, 3), noun="objects")] if rows else []
+
+    def _kernels_in_order(self) -> list[KernelFinding]:
+        return sorted(self.kernels, key=lambda one: one.p_value)
+
     def _kernel_lines(self) -> list[str]:
         """Return lines on the kernels with the smallest p-values."""
-        order = sorted(self.kernels, key=lambda one: one.p_value)
+        order = self._kernels_in_order()
         more = [f"  … and {len(order) - PRINTED_KERNELS} others"] if len(order) > PRINTED_KERNELS else []
         return [*[f"  {one}" for one in order[:PRINTED_KERNELS]], *more]
 
@@ -177,5 +202,12 @@ class DriftResult(TestResult):
     def _more_lines(self) -> list[str]:
         if len(self.batches) == 1:
             return super()._more_lines()
+        return [self._named_batches(), *super()._more_lines()]
+
+    def _html_more(self) -> list[object]:
+        named = [] if len(self.batches) == 1 else [paragraph(self._named_batches())]
+        return [*named, *super()._html_more()]
+
+    def _named_batches(self) -> str:
         named = ", ".join(printable(brief(batch)) for batch in self.drifted) or "none"
-        return [f"Batches that differ, of {len(self.batches)}: {named}", *super()._more_lines()]
+        return f"Batches that differ, of {len(self.batches)}: {named}"

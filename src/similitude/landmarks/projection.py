@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from similitude.compute.engines import factorizing
 from similitude.similarity import Similarity
-from similitude.support import Result
+from similitude.support import Result, paragraph
 from similitude.validity import stored_witness
 
 PROJECTION, SIMILARITIES = "projection", "similarities"
@@ -53,6 +54,11 @@ class Representation(Result):
         length = ", divided by their length for each object (lower held-out loss)" if self.normalized else ""
         what = "features projected onto the landmarks" if self.name == PROJECTION else f"similarities {sides}{length}"
         return f"{self.name}: {what}, because {self.reason}"
+
+    def html_parts(self) -> Sequence[object]:
+        """Return the features, and why they were chosen."""
+        title, _, reason = str(self).partition(", because ")
+        return title, paragraph(f"Because {reason}.")
 
 
 def choose_representation(

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from similitude.compute import is_sparse
 from similitude.learners.conflicts import inseparable, smallest_conflict
 from similitude.scikit import ScoreClassifier
+from similitude.support import written
 
 FEASIBILITY_TOLERANCE = 1e-10
 """Feasibility tolerance of HiGHS, the smallest that it offers. A margin of this size is not recognized."""
@@ -93,7 +94,9 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"SeparatorLP needs at least two classes, y holds one class only: {self.classes_[0]!r}")
+            raise ValueError(
+                f"SeparatorLP needs at least two classes, y holds one class only: {written(self.classes_[0])}"
+            )
         Z, scale = self._scaled(X)
         constraints = _constraints(Z, codes, len(self.classes_))
         v, duals = _largest_margin(constraints.rows)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import is_table
 from similitude.kernel_learning import model_gradients
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, RationalQuadratic
-from similitude.support import ESTIMATE, Result, check_choice, check_integer, generator
+from similitude.support import ESTIMATE, Result, bar, check_choice, check_integer, generator, table
 
 INTERVAL_QUANTILE = 1.96
 """Of intervals at 95 %."""
@@ -54,13 +53,18 @@ class Importance(Result):
         """The columns by their number, the most important first."""
         return np.argsort(-self.values, kind="stable")
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """What is measured, and the grade of the intervals."""
         what = {
             "permutation": "Increase of the error if a column is permuted",
             "derivative": "Change of the score per standard deviation of a column",
         }[self.by]
+        return f"{what} (95 %, {self.grade})"
+
+    def __str__(self) -> str:
         width, largest = max(map(len, self.names)), max(float(np.abs(self.values).max(initial=0.0)), 1e-300)
-        lines = [f"{what} (95 %, {self.grade})"]
+        lines = [self.title]
         for i in self.order[:MOST_PRINTED]:
             bar = "█" * round(20 * max(float(self.values[i]), 0.0) / largest)
             interval = f"[{self.low[i]:.3g}, {self.high[i]:.3g}]"
@@ -68,16 +72,20 @@ class Importance(Result):
         more = len(self.names) - MOST_PRINTED
         return "\n".join(lines + ([f"  and {more} more columns"] if more > 0 else []))
 
-    def _repr_html_(self) -> str:
+    def html_parts(self) -> Sequence[object]:
+        """Return the columns with bars, the most important first."""
         largest = max(float(np.abs(self.values).max(initial=0.0)), 1e-300)
-        rows = []
-        for i in self.order[:MOST_PRINTED]:
-            width = 10 * max(float(self.values[i]), 0.0) / largest
-            bar = f'<div style="background:#3b7dd8;height:.9em;width:{width:.2f}em"></div>'
-            interval = f"{self.low[i]:.3g} to {self.high[i]:.3g}"
-            cells = (html.escape(self.names[i]), bar, f"{self.values[i]:.3g}", interval)
-            rows.append("<tr>" + "".join([f'<td style="text-align:left">{cell}</td>' for cell in cells]) + "</tr>")
-        return f"<table><tbody>{''.join(rows)}</tbody></table>"
+        rows = [
+            (
+                self.names[i],
+                bar(float(self.values[i]) / largest),
+                f"{self.values[i]:.3g}",
+                f"{self.low[i]:.3g} to {self.high[i]:.3g}",
+            )
+            for i in self.order
+        ]
+        heads = ("column", "", "importance", "interval")
+        return self.title, table(heads, rows, numbers=(2, 3), noun="columns", most=MOST_PRINTED)
 
 
 def importance(

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import numpy as np
 
+from similitude.support import Html, bar_from_middle, escaped, joined, notes, table
+
 FOR, AGAINST = (31, 106, 196), (214, 97, 36)
 """Colors, as red, green and blue, of what speaks for the prediction and of what speaks against it."""
+
+MOST_OPAQUE = 0.65
+"""Of colors: text on them is legible in light and in dark pages."""
 
 BAR_LEVELS = " ▁▂▃▄▅▆▇█"
 """Bars by height."""
 
 LETTERS_PER_LINE = 80
 """Letters of a string on a line of text."""
+
+LETTERS_SHOWN = 2000
+"""Letters of a string that a notebook shows; the others are counted."""
 
 MOST_ROWS = 12
 """Parts that a table names."""
@@ -59,39 +66,38 @@ def _table(found: Any) -> str:
     return "\n".join(lines)
 
 
-def html_of(found: Any) -> str:
-    """Return an attribution as HTML: colored letters, a colored curve or graph, or colored cells."""
-    draw = {"strings": _letters, "series": _curve, "graphs": _graph}.get(found.kind, _cells)
-    return f'<div style="margin:.6em 0"><div>{html.escape(found.title)}</div>{draw(found)}</div>'
+def drawing_of(found: Any) -> Html:
+    """Return an attribution as HTML: colored letters, a colored curve or graph, or a table with bars."""
+    return {"strings": _letters, "series": _curve, "graphs": _graph}.get(found.kind, _cells)(found)
 
 
 def color(value: float, largest: float) -> str:
     """Return a color: blue for what speaks for the prediction, orange for what is against, pale for little."""
-    share = min(1.0, abs(value) / (largest or 1.0))
+    share = MOST_OPAQUE * min(1.0, abs(value) / (largest or 1.0))
     red, green, blue = FOR if value >= 0 else AGAINST
     return f"rgba({red},{green},{blue},{share:.3f})"
 
 
-def _letters(found: Any) -> str:
+def _letters(found: Any) -> Html:
     largest = float(np.abs(found.values).max(initial=0.0))
     spans = [
-        f'<span style="background:{color(value, largest)}" title="{value:+.4g}">{html.escape(letter)}</span>'
-        for letter, value in zip(found.parts, found.values.tolist(), strict=True)
+        f'<span style="background:{color(value, largest)}" title="{value:+.4g}">{escaped(letter)}</span>'
+        for letter, value in zip(found.parts[:LETTERS_SHOWN], found.values.tolist(), strict=False)
     ]
-    return f'<div style="font-family:monospace;overflow-wrap:anywhere">{"".join(spans)}</div>'
+    more = len(found.parts) - len(spans)
+    text = f'<div style="font-family:monospace;overflow-wrap:anywhere">{"".join(spans)}</div>'
+    return joined(Html(text), notes([f"and {more:,} more letters"] if more else []))
 
 
-def _cells(found: Any) -> str:
-    largest = float(np.abs(found.values).max(initial=0.0))
-    rows = []
-    for i in found.order:
-        value = float(found.values[i])
-        cells = f"<td>{html.escape(found.parts[i])}</td><td style='text-align:right'>{value:+.4g}</td>"
-        rows.append(f'<tr style="background:{color(value, largest)}">{cells}</tr>')
-    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+def _cells(found: Any) -> Html:
+    largest = float(np.abs(found.values).max(initial=0.0)) or 1.0
+    rows = [
+        (bar_from_middle(found.values[i] / largest), f"{found.values[i]:+.4g}", found.parts[i]) for i in found.order
+    ]
+    return table(("against | for", "adds", "part"), rows, numbers=(1,), noun="parts", most=MOST_ROWS)
 
 
-def _curve(found: Any) -> str:
+def _curve(found: Any) -> Html:
     """Return a series as a curve, on a ground that is colored by segment."""
     values = np.asarray(found.object, dtype=float)
     values = values[:, None] if values.ndim == 1 else values
@@ -99,7 +105,7 @@ def _curve(found: Any) -> str:
     low, high = float(values.min()), float(values.max())
     ground = [
         f'<rect x="{WIDTH * a / n:.1f}" y="0" width="{WIDTH * (b - a) / n:.1f}" height="{HEIGHT}" '
-        f'fill="{color(value, largest)}"><title>{html.escape(name)}: {value:+.4g}</title></rect>'
+        f'fill="{color(value, largest)}"><title>{escaped(name)}: {value:+.4g}</title></rect>'
         for (a, b), name, value in zip(found.places, found.parts, found.values.tolist(), strict=True)
     ]
     lines = []
@@ -110,7 +116,7 @@ def _curve(found: Any) -> str:
     return _svg("".join(ground + lines), "a series, colored by what its segments add")
 
 
-def _graph(found: Any) -> str:
+def _graph(found: Any) -> Html:
     """Return a graph with colored nodes and edges."""
     from similitude.kernels.graphs import parse_graph
 
@@ -133,11 +139,11 @@ def _graph(found: Any) -> str:
         drawn.append(shade + line)
     for node in range(graph.nodes):
         (x, y), value = at[node], value_of.get(node, 0.0)
-        label = "" if graph.labels is None else html.escape(str(graph.labels[node]))
+        label = "" if graph.labels is None else escaped(str(graph.labels[node]))
         drawn.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="white" stroke="currentColor" stroke-opacity=".5"/>'
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="{color(value, largest)}">'
-            f"<title>{html.escape(found.parts[node])}: {value:+.4g}</title></circle>"
+            f"<title>{escaped(found.parts[node])}: {value:+.4g}</title></circle>"
             f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle" font-size="11" fill="black">{label}</text>'
         )
     return _svg("".join(drawn), "a graph, colored by what its nodes and edges add")
@@ -163,8 +169,8 @@ def _layout(n: int, ends: np.ndarray) -> np.ndarray:
     return np.array([16, 16]) + (at - low) / span * (np.array([WIDTH, HEIGHT]) - 32)
 
 
-def _svg(inside: str, label: str) -> str:
-    return (
+def _svg(inside: str, label: str) -> Html:
+    return Html(
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{label}" '
         f'xmlns="http://www.w3.org/2000/svg">{inside}</svg>'
     )

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import as_objects, is_sparse, is_table
 from similitude.relevance.additive import additive
-from similitude.relevance.drawings import html_of, text_of
+from similitude.relevance.drawings import drawing_of, text_of
 from similitude.relevance.parts import Parts, as_row, kind_of_object, occluded, parts_of, usual_values
-from similitude.support import Result
+from similitude.support import Result, written
 
 INEXACT = 1e-6
 """By how much a sum over parts may differ from the score, by rounding of large weights that cancel."""
@@ -68,19 +68,20 @@ class Attribution(Result):
     @property
     def title(self) -> str:
         """The prediction, its score, and how values were found."""
-        compared = "" if self.against is None else f" against {self.against!r}"
+        compared = "" if self.against is None else f" against {written(self.against)}"
         how = (
             f"base {self.base:+.4g} and the parts sum to it"
             if self.base is not None
             else "what is lost without each part; parts may stand in for each other"
         )
-        return f"{self.prediction!r}{compared}: score {self.score:.4g}; {how}"
+        return f"{written(self.prediction)}{compared}: score {self.score:.4g}; {how}"
 
     def __str__(self) -> str:
         return f"{self.title}\n{text_of(self)}"
 
-    def _repr_html_(self) -> str:
-        return html_of(self)
+    def html_parts(self) -> Sequence[object]:
+        """Return the object with its parts colored by what they add."""
+        return self.title, drawing_of(self)
 
 
 def attribution(model: Any, x: Any, *, output: int = 0, names: Sequence[str] | None = None) -> Attribution:

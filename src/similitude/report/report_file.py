@@ -59,7 +59,7 @@ def write_report(
     Predicting 3 classes of 150 vectors by Gaussian(sigma='median')
     """
     form, place = check_report_place(path, format)
-    render = _renderer(form)
+    _renderer(form)  # what it needs is missed before anything is computed
     found = investigate(
         similarity,
         X,
@@ -75,9 +75,16 @@ def write_report(
         random_state=random_state,
         engine=engine,
     )
-    with complete_file(place) as file:
-        file.write(render(found).encode("utf-8", "backslashreplace"))  # lone surrogates cannot be encoded
+    save_findings(found, place, form)
     return found
+
+
+def save_findings(found: Findings, path: Any, format: str | None = None) -> None:
+    """Write findings to a file."""
+    form, place = check_report_place(path, format)
+    text = _renderer(form)(found)
+    with complete_file(place) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))  # lone surrogates cannot be encoded
 
 
 def check_report_place(path: Any, format: str | None = None) -> tuple[str, Path]:

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_array, check_consistent_length, column_or_1d
 
 from similitude.compute import as_numpy, is_tensor, warn_if_rounded
-from similitude.support import brief
+from similitude.support import brief, written
 
 
 def check_labels(estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -19,7 +19,7 @@ def check_labels(estimator: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray
     classes, codes = np.unique(check_label_column(estimator, X, y), return_inverse=True)
     if len(classes) < 2:
         name = type(estimator).__name__
-        raise ValueError(f"{name} needs at least two classes, y holds one class only: {classes.tolist()[0]!r}")
+        raise ValueError(f"{name} needs at least two classes, y holds one class only: {written(classes[0])}")
     return classes, codes
 
 

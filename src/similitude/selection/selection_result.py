@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,10 @@ import numpy as np
 from similitude.landmarks import Representation
 from similitude.selection.targets import CLASSIFICATION
 from similitude.similarity import Similarity
-from similitude.support import Estimate, Result
+from similitude.support import Estimate, Result, notes, paragraph, table
+
+MOST_CANDIDATES = 20
+"""Candidates that a notebook shows; the others are counted."""
 
 MAX_NAME = 60
 """Largest number of characters of a name that are printed."""
@@ -128,6 +132,20 @@ class Selection(Result):
         widths = [max(len(line[column]) for line in cells) for column in range(len(titles))]
         lines = ["  ".join(_aligned(line, widths)).rstrip() for line in cells]
         return "\n".join([head, *lines, *_footnotes(self)])
+
+    def html_parts(self) -> Sequence[object]:
+        """Return the candidates, the best first, and what is said of them."""
+        what = "error" if self.task == CLASSIFICATION else "squared error"
+        heads = ("", "candidate", f"{what} [95 %]", "worse by [95 %]", "representation", "penalty", "seconds", "pairs")
+        how = f"{self.task}: {self.folds}, {self.n_examples:,} examples, {len(self.landmark_indices):,} landmarks"
+        return (
+            f"Best: {_short(self.table[0].candidate)}",
+            paragraph(how),
+            table(
+                heads, [_cells(row) for row in self.table], numbers=(5, 6, 7), noun="candidates", most=MOST_CANDIDATES
+            ),
+            notes(_footnotes(self)),
+        )
 
 
 def _flat(row: Row) -> dict[str, Any]:

@@ -10,10 +10,10 @@ BOUNDED            -1 <= K(x, z) <= 1, the range that Balcan and Blum (2006) ass
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from similitude.support import Result
+from similitude.support import Html, Result, bullets, escaped, joined, paragraph, shortened, tag
 
 SYMMETRIC = "SYMMETRIC"
 PSD = "PSD"
@@ -23,6 +23,9 @@ BOUNDED = "BOUNDED"
 CLAIMS = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
 KERNEL = frozenset({SYMMETRIC, PSD})
 """The claims of a kernel."""
+
+MOST_PREMISES = 8
+"""Parts of a similarity whose proofs a notebook shows; the others are counted."""
 
 UNIT_KERNEL = CLAIMS
 """The claims of a kernel of features of length 1."""
@@ -79,6 +82,24 @@ class Proof(Result):
     def __repr__(self) -> str:
         return str(self)
 
+    def html_parts(self) -> Sequence[object]:
+        """Return what is proven, and the tree of reasons; or where the proof ends."""
+        if not self.holds:
+            ends = bullets([joined(_code(gap.similarity), f": {gap.reason}") for gap in self.gaps()])
+            return (
+                joined("No proof that ", _code(self.similarity), " is a kernel"),
+                paragraph("The proof ends at"),
+                ends,
+            )
+        return joined(tag("proven"), " ", _code(self.similarity), " is a kernel"), bullets([self.html_tree()])
+
+    def html_tree(self) -> Html:
+        """Return the reasons as nested lists."""
+        shown = [joined(_code(one.similarity), ": ", one.html_tree()) for one in self.premises[:MOST_PREMISES]]
+        more = len(self.premises) - MOST_PREMISES
+        shown += [joined(f"and {more:,} more parts")] if more > 0 else []
+        return joined(self.reason, bullets(shown) if shown else "")
+
     def _lines(self, first: str, rest: str) -> Iterator[str]:
         yield f"{first}{self.reason}"
         for number, premise in enumerate(self.premises, start=1):
@@ -86,3 +107,7 @@ class Proof(Result):
             lines = premise._lines("", "")
             yield f"{rest}{branch}{premise.similarity}: {next(lines)}"
             yield from (f"{rest}{below}{line}" for line in lines)
+
+
+def _code(text: str) -> Html:
+    return Html(f"<code>{escaped(shortened(text))}</code>")

@@ -322,6 +322,11 @@ class Similarity(Parametric, ABC):
         """Whether it is a kernel by proof."""
         return self.reason is not None and {SYMMETRIC, PSD} <= self.claims and self.proof().holds
 
+    def _repr_html_(self) -> str:
+        from similitude.similarity.display import similarity_card
+
+        return similarity_card(self)
+
     # The algebra: each operation returns a small node (see algebra.py and wrappers.py).
 
     def __add__(self, other: Any) -> Similarity:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_table
-from similitude.support import digest
+from similitude.support import digest, written
 
 
 class Parametric:
@@ -144,8 +144,8 @@ def _same(a: Any, b: Any) -> bool:
 def _written(value: Any) -> str:
     if hasattr(value, "shape") and np.ndim(value):
         return f"<{' x '.join(map(str, value.shape))} {value.dtype}>"
-    if isinstance(value, (np.generic, np.ndarray)):
+    if isinstance(value, np.ndarray):  # of one number
         return repr(value.item())
     if isinstance(value, frozenset):
         return repr(tuple(sorted(value)))
-    return getattr(value, "__qualname__", repr(value)) if _needs_cloudpickle(value) else repr(value)
+    return getattr(value, "__qualname__", repr(value)) if _needs_cloudpickle(value) else written(value)

@@ -27,6 +27,26 @@ from similitude.support.errors import (
     pairs_at,
 )
 from similitude.support.fingerprints import digest, digests
+from similitude.support.notebook_html import (
+    Html,
+    bar,
+    bar_from_middle,
+    bullets,
+    card,
+    escaped,
+    facts,
+    folded,
+    frame,
+    heading,
+    joined,
+    notes,
+    paragraph,
+    preformatted,
+    progress_bar,
+    shortened,
+    table,
+    tag,
+)
 from similitude.support.outliers import outlier_limits, outlying_rows
 from similitude.support.printable import printable
 from similitude.support.randomness import generator, key_order, random_keys
@@ -60,3 +80,4 @@ from similitude.support.validation import (
     is_integer,
 )
 from similitude.support.versions import core_versions, package_version
+from similitude.support.written import unboxed, written

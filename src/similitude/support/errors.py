@@ -8,7 +8,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-_brief = reprlib.Repr()
+from similitude.support.written import unboxed
+
+
+class _Brief(reprlib.Repr):
+    """Short forms of values; scalars of NumPy are written as numbers and texts."""
+
+    def repr1(self, value: Any, level: int) -> str:
+        """Return the short form of a value at a depth of nested values."""
+        return super().repr1(unboxed(value), level)
+
+
+_brief = _Brief()
 _brief.maxstring = _brief.maxother = 60
 _brief.maxlist = _brief.maxtuple = _brief.maxdict = _brief.maxset = _brief.maxfrozenset = _brief.maxarray = 4
 

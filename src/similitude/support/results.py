@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
+
+from similitude.support.errors import brief
+from similitude.support.notebook_html import Html, card, facts, joined, paragraph, preformatted, table, tag
+from similitude.support.written import written
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,13 +37,31 @@ GRADES = (PROVEN, CONDITIONAL, HELD_OUT, ESTIMATE, NONE)
 class Result:
     """Base class of results: frozen dataclasses that define ``__str__``."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # kept, where dataclass would write another one
+
+    def __repr__(self) -> str:
+        fields = [one for one in dataclasses.fields(self) if one.repr]  # type: ignore[arg-type]
+        inside = ", ".join([f"{one.name}={written(getattr(self, one.name))}" for one in fields])
+        return f"{type(self).__qualname__}({inside})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as dicts, lists, numbers and strings."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         return {field.name: plain(getattr(self, field.name)) for field in fields}
 
+    def html_parts(self) -> Sequence[object]:
+        """Return what notebooks show: the title, and the parts below it. By default the text, line by line."""
+        if type(self).__str__ is object.__str__:  # a record without a text of its own
+            fields = dataclasses.fields(self)  # type: ignore[arg-type]
+            return type(self).__name__, facts([(one.name, brief(getattr(self, one.name))) for one in fields])
+        title, _, rest = str(self).partition("\n")
+        return title, preformatted(rest) if rest else Html()
+
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return card(*self.html_parts())
 
 
 @dataclass(frozen=True)
@@ -70,6 +91,11 @@ class Estimate(Result):
     def __str__(self) -> str:
         return f"{self.value:.4g} [{self.low:.4g}, {self.high:.4g}] ({100 * self.level:g} %, {self.grade})"
 
+    def html_parts(self) -> Sequence[object]:
+        """Return the estimate and its interval."""
+        interval = f"{self.low:.4g} to {self.high:.4g} ({100 * self.level:g} %)"
+        return joined(f"{self.value:.4g} ", tag(self.grade)), facts([("interval", interval)])
+
 
 @dataclass(frozen=True)
 class Curve(Result):
@@ -95,6 +121,13 @@ class Curve(Result):
         points = zip(self.x, self.y, self.low, self.high, strict=True)
         lines = [f"  {x:10.4g} {y:10.4g}  [{low:.4g}, {high:.4g}]" for x, y, low, high in points]
         return "\n".join([f"{len(lines)} points ({100 * self.level:g} %, {self.grade})", *lines])
+
+    def html_parts(self) -> Sequence[object]:
+        """Return the points as a table."""
+        points = zip(self.x, self.y, self.low, self.high, strict=True)
+        rows = [(f"{x:.4g}", f"{y:.4g}", f"{low:.4g} to {high:.4g}") for x, y, low, high in points]
+        heads = ("x", "y", f"interval ({100 * self.level:g} %)")
+        return joined(f"{len(rows)} points ", tag(self.grade)), table(heads, rows, numbers=(0, 1, 2), noun="points")
 
 
 @dataclass(frozen=True)
@@ -175,6 +208,16 @@ class Guarantee(Result):
         lines += [f"  {premise}" for premise in self.premises]
         lines.append("  " + ", ".join(f"{name} = {value:.4g}" for name, value in self.numbers.items()))
         return "\n".join(line for line in lines if line.strip())
+
+    def html_parts(self) -> Sequence[object]:
+        """Return the statement, the theorem, its premises and what is known of each."""
+        parts = [paragraph(f"By {self.theorem}.")] if self.theorem else []
+        if self.premises:
+            rows = [(tag(one.state), one.text, one.evidence) for one in self.premises]
+            parts.append(table(("premise", "that", "evidence"), rows))
+        if self.numbers:
+            parts.append(facts([(name, f"{value:.4g}") for name, value in self.numbers.items()]))
+        return joined(tag(self.grade), " ", self.statement), *parts
 
 
 def rounded_up(value: float, digits: int = 4) -> str:

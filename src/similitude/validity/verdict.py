@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,18 @@ from similitude.similarity import (
     calls_per_pair,
     is_counted,
 )
-from similitude.support import BudgetError, Result, check_choice, generator
+from similitude.support import (
+    BudgetError,
+    Result,
+    bullets,
+    check_choice,
+    generator,
+    joined,
+    notes,
+    paragraph,
+    shortened,
+    tag,
+)
 from similitude.validity.elimination import smallest_negative_set
 from similitude.validity.search import search
 from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction
@@ -91,6 +102,17 @@ class Validity(Result):
         if self.verdict == INVALID:
             return f"INVALID: {self.proof.similarity} is not a kernel. {self.why()}"
         return f"UNKNOWN: {self.proof.similarity} may or may not be a kernel. {self.why()} {self.proof}"
+
+    def html_parts(self) -> Sequence[object]:
+        """Return the verdict, and the proof, the counterexample, or a record of the search."""
+        said = {VALID: "is a kernel", INVALID: "is not a kernel", UNKNOWN: "may or may not be a kernel"}[self.verdict]
+        title = joined(tag(self.verdict), f" {shortened(self.proof.similarity)} {said}")
+        if self.verdict == VALID:
+            return title, bullets([self.proof.html_tree()])
+        if self.witness is not None:
+            claim, *rest = self.witness.html_parts()
+            return title, paragraph(claim), *rest, notes([self.remark] if self.remark else [])
+        return title, paragraph(self.why()), *[paragraph(part) for part in self.proof.html_parts()]
 
 
 def check_kernel(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from similitude.support import Result, brief
+from similitude.support import Result, brief, table
+
+MOST_TO_COMPARE = 6
+"""Objects of a witness whose similarities to each other a notebook shows."""
 
 _NUMBERS = ("no", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
@@ -48,6 +51,19 @@ class Witness(Result):
 
     def __str__(self) -> str:
         return "\n".join([self.claim(), *self.lines()])
+
+    def html_parts(self) -> Sequence[object]:
+        """Return what the objects show, and the objects with their weights and similarities."""
+        places = [f"X[{i}]" for i in self.indices] or [f"x{i}" for i in range(1, len(self.objects) + 1)]
+        weights = [f"{one:.4g}" for one in self.coefficients] if len(self.coefficients) > 1 else [""] * len(places)
+        near = [[f"{value:.4g}" for value in row] for row in self.gram.tolist()]
+        few = len(places) <= MOST_TO_COMPARE
+        rows = [
+            (place, brief(one), weight, *(similar if few else ()))
+            for place, one, weight, similar in zip(places, self.objects, weights, near, strict=True)
+        ]
+        heads = ("", "object", "weight c", *[f"K to {place}" for place in places if few])
+        return self.claim(), table(heads, rows, numbers=range(2, len(heads)), noun="objects")
 
     def claim(self) -> str:
         """Return a sentence that says what the objects show, and what their weights mean."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from similitude.compute.encodings import Encoding, rows
+from similitude.compute.engines.progress import ProgressFunction
 from similitude.support import PairError
 
 Tile = tuple[slice, slice]
@@ -56,14 +57,14 @@ class Engine(ABC):
     ----------
     memory : int or str
         Memory budget for results and for tiles in flight, in bytes or as a text such as ``"2GiB"``.
-    progress : bool
-        Whether to show progress.
+    progress : bool or callable
+        Whether to show progress, or the function that does.
     checkpoint : path or None
         The file in which a pass over many rows saves its partial sums.
     """
 
     memory: int | str
-    progress: bool = False
+    progress: bool | ProgressFunction = False
     checkpoint: Any = None
 
     @property

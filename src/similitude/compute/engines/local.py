@@ -26,7 +26,7 @@ from similitude.compute.engines.engine import (
     deliver,
     tile_inputs,
 )
-from similitude.compute.engines.progress import with_progress
+from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
 from similitude.support import check_integer
 
 INTERRUPT_WAIT = 0.5
@@ -50,8 +50,10 @@ class LocalEngine(Engine):
         in the calling thread, one pair after another.
     memory : int or str
         Budget for results and for tiles in flight. What cannot fit is refused before the first similarity is computed.
-    progress : bool
-        Show progress on standard error if that is a terminal.
+    progress : bool or callable
+        Show progress, on standard error if that is a terminal, or in the cell of a notebook. A function is called as
+        ``progress(done, total, text)`` at most ten times a second, and at the end of each pass, in the thread that
+        computes; an error that it raises ends the computation. The total is None if it is unknown.
     checkpoint : path, optional
         A file for the partial sums of a pass over all rows, written every few seconds and removed at the end. A fit
         that was killed resumes from it when it is called again with the same data and parameters.
@@ -66,7 +68,7 @@ class LocalEngine(Engine):
     threads: int | None = None
     processes: int | None = None
     memory: int | str = "2GiB"
-    progress: bool = False
+    progress: bool | ProgressFunction = False
     checkpoint: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
@@ -75,6 +77,7 @@ class LocalEngine(Engine):
             if value is not None:
                 check_integer(name, value, otherwise="None")
         check_checkpoint(self.checkpoint)
+        check_progress(self.progress)
         _ = self.budget
 
     def workers(self, task: Task) -> int:
@@ -92,7 +95,7 @@ class LocalEngine(Engine):
             results = _in_threads(task, A, B, tiles, target, n)
         else:
             results = _in_processes(task, A, B, tiles, target, n)
-        return with_progress(results, len(tiles)) if self.progress else results
+        return with_progress(results, self.progress, len(tiles))
 
     def _serial(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None

@@ -77,8 +77,7 @@ def sum_batches(
         start, arrays = checkpoint.resume()
         total = read(arrays) if arrays else None
     with closing(batches(start)) as summed:  # type: ignore[type-var]
-        shown = with_progress(summed, n, _n_rows, start, "rows") if engine.progress else summed
-        for batch in shown:
+        for batch in with_progress(summed, engine.progress, n, _n_rows, start, "rows"):
             for part in batch.parts:
                 if total is None:
                     total = part

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from similitude.support import card, facts, paragraph
 
 GENERATED = "none needed: the data are generated"
 """The license of a generated data set."""
@@ -63,7 +64,8 @@ class Dataset:
         return f"{self._summary()}\n{self.description}\nSource: {self.source}\nLicense: {self.license}"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        about = facts([("source", self.source), ("license", self.license)])
+        return card(self._summary(), paragraph(self.description), about)
 
     def _summary(self) -> str:
         values, counts = np.unique(self.labels, return_counts=True)

@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, clone
 
 from similitude.compute import as_objects, check_objects, take
+from similitude.estimators import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import stratified
 from similitude.kernels import default_similarity
 from similitude.scikit import encode_labels, read_labels
@@ -44,7 +46,8 @@ class Inputs:
     ``codes`` is the class of each example as a position in ``classes`` (zeros and no classes for regression); ``notes``
     say what was inferred about the labels; ``label`` is the name of y, if it has one; ``automatic`` tells whether the
     model learns its similarity: until then, the similarity is one to start with; ``spare`` is the most calls of a
-    user's function that questions about changed objects may take, None without a budget; ``max_calls`` is that budget.
+    user's function that questions about changed objects may take, None without a budget; ``max_calls`` is that budget;
+    ``model`` is an estimator whose parameters were asked for, None for the usual ones.
     """
 
     similarity: Similarity
@@ -59,11 +62,19 @@ class Inputs:
     automatic: Auto | None = None
     spare: int | None = None
     max_calls: int | None = None
+    model: Any = None
 
     @property
     def asked(self) -> Any:
         """The similarity as it was asked for: an automatic one, or the similarity itself."""
         return self.similarity if self.automatic is None else self.automatic
+
+    def new_model(self) -> Any:
+        """Return an estimator that is not fitted yet, with the parameters that were asked for."""
+        if self.model is not None:
+            return clone(self.model).set_params(similarity=self.asked, random_state=self.seed, engine=None)
+        estimator = SimilarityClassifier if self.of_classes else SimilarityRegressor
+        return estimator(self.asked, random_state=self.seed)
 
     @property
     def n(self) -> int:
@@ -105,6 +116,13 @@ def plain_label(label: Any) -> Any:
 
 def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: Any) -> Inputs:
     """Validate the inputs of an investigation without computing a single similarity."""
+    if isinstance(similarity, (SimilarityClassifier, SimilarityRegressor)):
+        return _of_model(similarity, X, y, task, random_state)
+    if isinstance(similarity, BaseEstimator):
+        raise TypeError(
+            "a report is about a similarity, a SimilarityClassifier or a SimilarityRegressor, "
+            f"got a {type(similarity).__name__}"
+        )
     if isinstance(similarity, str) and similarity == "precomputed":
         if getattr(X, "ndim", 0) != 2 or X.shape[0] != X.shape[1]:
             raise ValueError("similarity='precomputed' needs X to be the square matrix of all pairs")
@@ -125,6 +143,26 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
         labels = labels.astype(str)  # estimators would take fractional numbers for numbers to predict
     classes, codes = _classes(labels)
     return Inputs(k, X, labels, task, classes, codes, seed, notes, label, automatic)
+
+
+def _of_model(model: Any, X: Any, y: Any, task: str | None, random_state: Any) -> Inputs:
+    """Return the inputs of an investigation of models with the parameters of a given one, fitted or not."""
+    own = CLASSIFICATION if isinstance(model, SimilarityClassifier) else REGRESSION
+    if task not in (None, own):
+        raise ValueError(f"task={task!r} does not fit a {type(model).__name__}")
+    if isinstance(model.similarity, (list, tuple)):
+        raise ValueError("a report is about one similarity, and this model has several: report(X, y) for each of them")
+    if model.landmark_indices is not None:
+        raise ValueError("landmark_indices are positions in all rows, and a report fits models to parts of them")
+    seed = model.random_state if random_state is None else random_state
+    usual, given = type(model)().get_params(deep=False), model.get_params(deep=False)
+    apart = {"similarity", "random_state", "engine"}
+    differs = any(not _same_setting(given[name], usual[name]) for name in usual.keys() - apart)
+    return replace(validated(model.similarity, X, y, own, seed), model=model if differs else None)
+
+
+def _same_setting(value: Any, usual: Any) -> bool:
+    return value is usual or (isinstance(value, (str, float, int)) and bool(value == usual))
 
 
 def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None) -> tuple[Inputs, dict[str, Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, one_scipy_thread, use_engine
-from similitude.estimators import EVERY_ROW, SimilarityClassifier, SimilarityRegressor, unjudged
+from similitude.estimators import EVERY_ROW, unjudged
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
@@ -41,8 +41,10 @@ from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
 from similitude.similarity import budgeted, check_max_calls
-from similitude.support import Result, brief, pairs_at, plain
+from similitude.support import Result, brief, frame, notes, pairs_at, plain
 from similitude.validity import Validity, check_kernel
+
+KEPT = "The same page in a file of its own: save('report.html')."
 
 MAX_CHECKED = 500
 """Largest number of examples among which a counterexample is searched."""
@@ -124,6 +126,20 @@ class Findings(Result):
 
         return as_text(self)
 
+    def save(self, path: Any, format: str | None = None) -> None:
+        """Write the findings to a file: as one HTML page, as text or as JSON, by the suffix of its name or `format`."""
+        from similitude.report.report_file import save_findings
+
+        save_findings(self, path, format)
+
+    def html_parts(self) -> Sequence[object]:
+        """Return the whole page, in a frame of its own; without the libraries that it needs, the text."""
+        try:
+            from similitude.report.render.page import as_html
+        except ImportError as error:
+            return *super().html_parts(), notes([str(error)])
+        return "Report", frame(as_html(self), f"Report: {self.about.title}"), notes([KEPT])
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain dicts, lists, strings and finite numbers; numbers that are not finite are None."""
         found: dict[str, Any] = plain(super().to_dict(), finite=True)
@@ -156,7 +172,8 @@ def investigate(
     ----------
     similarity : Similarity, str or callable
         Any similarity function of two objects; with ``"precomputed"``, X is the square matrix of all pairs; with
-        ``"auto"``, the model learns one, which is then investigated.
+        ``"auto"``, the model learns one, which is then investigated. A `SimilarityClassifier` or `SimilarityRegressor`,
+        fitted or not, stands for its similarity: models with its parameters are fitted to the given objects.
     X : sequence of objects
     y : sequence of labels
         Classes, or numbers to predict.
@@ -315,17 +332,12 @@ def _doubted(inputs: Inputs, goodness: Goodness | None, neighbors: Neighbors, mi
 
 def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, ...]]:
     """Predict held-out examples; return the models that did, last the reported one (fitted to all after folds)."""
-    estimator = SimilarityClassifier if inputs.of_classes else SimilarityRegressor
     parts = split(inputs)
-
-    def make() -> Any:
-        return estimator(inputs.asked, random_state=inputs.seed)
-
-    predictions, folds = predict_held_out(inputs, parts, make)
+    predictions, folds = predict_held_out(inputs, parts, inputs.new_model)
     if not parts.held_out:
         everything = np.arange(inputs.n)
         with unjudged():
-            model = make().fit(inputs.X, inputs.y)
+            model = inputs.new_model().fit(inputs.X, inputs.y)
         folds = (*folds, FoldModel(model, everything, everything[:0]))
     return parts, predictions, folds
 

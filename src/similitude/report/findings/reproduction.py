@@ -56,6 +56,9 @@ def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | N
     budget, limit = "", ""
     if inputs.max_calls is not None:
         budget, limit = f", max_calls={inputs.max_calls}", f" --max-calls {inputs.max_calls}"
+    if inputs.model is not None:
+        given = f"model = {inputs.model!r}"
+        arguments, options = 'model, X, y, "report.html"', f"{options}  # but for other parameters of the model"
     call = f'write_report({arguments}, task="{inputs.task}"{budget}, random_state={inputs.seed})'
     return Reproduce(
         command=command or f"similitude report FILE --label COLUMN {options}{limit} -o report.html",

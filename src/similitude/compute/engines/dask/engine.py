@@ -21,7 +21,7 @@ from similitude.compute.engines.dask.partitions import column_partitions, partit
 from similitude.compute.engines.distributed import DistributedEngine, Handle
 from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_tile, deliver
 from similitude.compute.engines.local import available_cores, one_blas_thread
-from similitude.compute.engines.progress import with_progress
+from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
 from similitude.support import ClusterError, missing_extra
 
 try:
@@ -46,8 +46,10 @@ class DaskEngine(DistributedEngine):
         one process per core is started for as long as it is needed.
     memory : int or str
         Budget for results on the client, and for what a worker computes with at once.
-    progress : bool
-        Show progress on standard error if that is a terminal.
+    progress : bool or callable
+        Show progress, on standard error if that is a terminal, or in the cell of a notebook. A function is called as
+        ``progress(done, total, text)`` at most ten times a second, and at the end of each pass, in the thread that
+        computes; an error that it raises ends the computation. The total is None if it is unknown.
     checkpoint : path, optional
         A file, on the client, for the partial sums of a pass over all rows. A fit that ended because the cluster was
         lost resumes from it when it is called again.
@@ -55,13 +57,14 @@ class DaskEngine(DistributedEngine):
 
     client: Any = None
     memory: int | str = "2GiB"
-    progress: bool = False
+    progress: bool | ProgressFunction = False
     checkpoint: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
         if self.client is not None and not isinstance(self.client, (str, distributed.Client)):
             raise TypeError(f"client must be a distributed.Client, an address or None, got {self.client!r}")
         check_checkpoint(self.checkpoint)
+        check_progress(self.progress)
         _ = self.budget
 
     @property
@@ -183,7 +186,7 @@ class DaskEngine(DistributedEngine):
     ) -> Iterator[Any]:
         """Yield one result per tile, in order (see `Engine.run`)."""
         results = self._run(task, A, B, tiles, target)
-        return with_progress(results, len(tiles)) if self.progress else results
+        return with_progress(results, self.progress, len(tiles))
 
     def _run(self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None) -> Iterator[Any]:
         pending: deque[tuple[Tile, Handle]] = deque()

@@ -1,0 +1,59 @@
+"""A similarity in notebooks: what it computes, its parameters, its claims and what is known of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
+from similitude.similarity.formulas import meaning_of
+from similitude.similarity.parameters import Parametric
+from similitude.support import bullets, card, facts, joined, paragraph, table, tag
+
+_MEANINGS = {
+    SYMMETRIC: "symmetric: K(x, z) = K(z, x)",
+    UNIT_DIAGONAL: "unit diagonal: K(x, x) = 1",
+    BOUNDED: "bounded: -1 ≤ K(x, z) ≤ 1",
+}
+
+
+def similarity_card(k: Any) -> str:
+    """Return what notebooks show of a similarity."""
+    proof = k.proof()
+    parts = [paragraph(meaning_of(type(k))), *_parameters(k)]
+    parts.append(table(("claim", "status", "why"), [_kernel(k, proof), *_others(k)]))
+    if proof.holds and proof.premises:
+        parts += [paragraph("Proof that it is a kernel:"), bullets([proof.html_tree()])]
+    return card(repr(k), *parts)
+
+
+def _parameters(k: Any) -> list[object]:
+    """Return a table of the parameters, those of parts as ``set_params`` names them."""
+    later = set(k.unresolved())
+    written = _written_params(k).items()
+    rows = [(name, f"{text} (to be resolved from data)" if name in later else text) for name, text in written]
+    return [facts(rows, caption="Parameters")] if rows else []
+
+
+def _written_params(k: Parametric, prefix: str = "") -> dict[str, str]:
+    found: dict[str, str] = {}
+    values = k.get_params(deep=False)
+    for name, text in k.written_params().items():
+        part = values.get(name)
+        found |= _written_params(part, f"{prefix}{name}__") if isinstance(part, Parametric) else {prefix + name: text}
+    return found
+
+
+def _kernel(k: Any, proof: Any) -> tuple[object, ...]:
+    """Return what is known about whether it is a kernel."""
+    name = "positive semi-definite: a kernel"
+    if proof.holds:
+        return name, tag("proven"), "see the proof below" if proof.premises else proof.reason
+    if {SYMMETRIC, PSD} <= k.claims:
+        return name, tag("declared"), "; ".join([f"{gap.similarity}: {gap.reason}" for gap in proof.gaps()])
+    if k.counterexamples():
+        return name, tag("refuted"), joined(k.reason or "a counterexample is known", "; check_kernel shows it")
+    return name, tag("unknown"), k.reason or "nothing is claimed; check_kernel looks for a counterexample"
+
+
+def _others(k: Any) -> list[tuple[object, ...]]:
+    return [(text, tag("claimed" if claim in k.claims else "not claimed"), "") for claim, text in _MEANINGS.items()]
