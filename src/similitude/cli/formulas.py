@@ -46,7 +46,7 @@ POWERS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 SPACE = {",": " ", ";": " ", " ": " ", "!": ""}
 
 _LATEX_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\s+|.")
-_ATOM = re.compile(r"[\w.]+|\w*[(⟨|][^()⟨⟩|]*[)⟩|]")
+_LATEX_ATOM = re.compile(r"[\w.]+|\w*[(⟨|][^()⟨⟩|]*[)⟩|]")
 
 
 def in_letters(formula: str, ascii_only: bool = False) -> str:
@@ -117,4 +117,4 @@ def _script(sign: str, text: str, ascii_only: bool) -> str:
 
 
 def _in_brackets(text: str) -> str:
-    return text if _ATOM.fullmatch(text) or text.startswith("√(") else f"({text})"
+    return text if _LATEX_ATOM.fullmatch(text) or text.startswith("√(") else f"({text})"
