@@ -13,11 +13,11 @@ from cli_runs import run, write_csv
 
 from similitude import datasets
 from similitude.cli.baselines import baselines, judged, verdict
-from similitude.cli.formulas import in_letters
 from similitude.cli.kernels import readable
 from similitude.cli.output import Output, Terminal
 from similitude.cli.status_line import StatusLine
 from similitude.similarity.expressions import NAMES
+from similitude.support import in_letters
 
 COMMANDS = (
     "demo",

@@ -14,8 +14,8 @@ import typer
 from rich.table import Table
 
 from similitude.cli.errors import UsageError
-from similitude.cli.formulas import in_letters
 from similitude.cli.output import Output, Terminal
+from similitude.support import in_letters
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one in full.", show_default=False)]
 
