@@ -1,11 +1,13 @@
 """Sphinx settings: how the pages in this folder become build/docs (``make docs``)."""
 
+import ast
 import os
+import re
 import runpy
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-from docutils.nodes import SkipNode, Text, literal_block
+from docutils.nodes import SkipNode, Text, image, literal_block
 from latex2mathml.converter import convert
 
 HERE = Path(__file__).parent
@@ -83,6 +85,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
+    "default_thumb_file": str(HERE / "_static" / "printed.svg"),
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -127,6 +130,16 @@ def drop_last_lines(app, doctree):
         block += Text(block.rawsource)
 
 
+def describe_thumbnails(app, doctree):
+    """Give the thumbnails of the gallery the first sentence of their pages as alternative text."""
+    for thumbnail in doctree.findall(image):
+        found = re.search(r"sphx_glr_(\w+)_thumb\.", thumbnail["uri"])
+        page = found and HERE.parent / "examples" / f"{found[1]}.py"
+        if page and page.exists():
+            text = ast.get_docstring(ast.parse(page.read_text(encoding="utf-8"))).split("\n\n")[1]
+            thumbnail["alt"] = re.split(r"(?<=[.?]) ", " ".join(text.split()))[0].replace("*", "")
+
+
 def formula(source, display):
     """Return a formula as MathML, which browsers show without JavaScript."""
     bar = '<mo stretchy="false">&#x0007C;</mo>'
@@ -153,8 +166,9 @@ def from_elsewhere(app, what, name, obj, skip, options):
 
 
 def setup(app):
-    """Register the pictures, the formulas, the trimmed code blocks and the members to skip."""
+    """Register the pictures, the formulas, the trimmed code blocks, texts of thumbnails and the members to skip."""
     app.connect("builder-inited", draw_pictures)
     app.connect("doctree-read", drop_last_lines)
+    app.connect("doctree-read", describe_thumbnails)
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("autodoc-skip-member", from_elsewhere)

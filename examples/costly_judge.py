@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from similitude import FromPairs, SimilarityClassifier, cost_curve
@@ -42,6 +43,13 @@ paid = FromPairs(judge, cost=0.002, workers=1)
 curve = cost_curve(paid, texts, labels, max_calls=6_000, random_state=0)
 print(curve)
 
+figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
+axes.errorbar(curve.x, curve.y, yerr=[curve.y - curve.low, curve.high - curve.y], fmt="o-", capsize=3, color="tab:blue")
+axes.axhline(curve.majority, color="tab:orange", linestyle="--", label="always the most frequent class")
+axes.set(xlabel="calls of the judge (500 cost a dollar)", ylabel="accuracy on left-out reviews")
+axes.set_title(f"All {len(texts) ** 2:,} pairs would cost {len(texts) ** 2 * 0.002:.0f} dollars")
+axes.legend(loc="lower right")
+
 # %%
 # A fit within a budget, with a cache in a file. Tomorrow's run pays only for new pairs.
 folder = tempfile.TemporaryDirectory()
@@ -54,3 +62,5 @@ again = SimilarityClassifier(remembered, max_calls=6_000, random_state=0).fit(te
 print("the second fit:", again.calls_)
 remembered.store.close()
 folder.cleanup()
+
+plt.show()

@@ -95,6 +95,13 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(place), f"{target} has no heading #{anchor}"
 
 
+@pytest.mark.parametrize("page", MARKDOWN, ids=name)
+def test_links_to_other_sites_are_well_formed(page):
+    """Whether they lead somewhere is not asked: tests need no network."""
+    for link in re.findall(r"https?:[^\s)>`\"']*", outside_code(page)):
+        assert re.fullmatch(r"https?://[\w.-]+\.[a-z]+(:\d+)?(/[\w.~%/+#?=&-]*)?[.,;]?", link), link
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_references_to_pages_lead_somewhere(page):
     text = page.read_text()

@@ -18,6 +18,10 @@ SLOW = {
     "plot_own_function",
     "own_similarity",
     "costly_judge",
+    "plot_spam_filter",
+    "plot_duplicates",
+    "plot_drift",
+    "plot_table",
 }
 """Pages that take seconds: `make docs` runs them, `make deep` also compares what they find with what they say."""
 
@@ -56,6 +60,22 @@ def check_messages(found):
 def check_table(found):
     assert min(found["accuracies"].values()) > 0.8
     assert np.abs(found["said"] - found["seen"]).max() < 0.15
+    assert found["first"][-1] < np.mean(found["y_test"] == "<=50K") <= found["again"][-1] + 0.02
+
+
+def check_spam_filter(found):
+    assert found["caught"] > 0.7 and found["lost"] < 0.02 and found["same"]
+    assert found["wrong"].mean() < 0.05 and found["undecided"].mean() < 0.1
+
+
+def check_duplicates(found):
+    last = found["last"]
+    assert found["recall"][last] > 0.9 and found["precision"][last] > 0.85 and found["together"] > 170
+    assert found["shares"]["edit"][1][-1] == 1.0
+
+
+def check_drift(found):
+    assert found["found"].drifted == (5, 6, 7, 8) and found["by_values"].drifted == ()
 
 
 def check_own_function(found):
@@ -95,6 +115,10 @@ def check_person_in_the_loop(found):
 
 
 FIGURES = {
+    "costly_judge": 1,
+    "drift": 1,
+    "duplicates": 1,
+    "spam_filter": 1,
     "kernels_in_the_plane": 3,
     "messages": 2,
     "million_rows": 1,
@@ -104,7 +128,7 @@ FIGURES = {
     "online": 1,
     "own_function": 1,
     "promoters": 2,
-    "table": 2,
+    "table": 3,
     "vowels": 2,
 }
 

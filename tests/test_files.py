@@ -220,6 +220,16 @@ def test_rows_longer_than_a_block_are_refused(put, monkeypatch):
     refuses("a row is longer than", put("x.csv", "a,b\n" + "x" * 200 + ",1\n"))
 
 
+def test_a_first_row_of_which_arrow_says_that_there_is_none(put, monkeypatch):
+    def fail(*_):
+        raise pa.ArrowInvalid("Empty CSV file")
+        yield
+
+    monkeypatch.setattr("similitude.data.files.tabular_formats._parsed", fail)
+    refuses("a row is longer than", put("x.csv", "a,b\nx,1\n"))
+    refuses("header but no rows", put("x.csv", "a,b\n\n"))
+
+
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl", "x.fasta", "x.npz", "x.ts", "x.parquet", "x.what"])
 def test_empty_files_are_refused(put, name):
     refuses("the file is empty", put(name, ""))

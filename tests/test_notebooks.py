@@ -11,6 +11,7 @@ from market import SIMILARITIES
 import similitude.report
 from similitude import (
     FromPairs,
+    Similarity,
     SimilarityClassifier,
     SimilarityMultilabelClassifier,
     SimilarityRegressor,
@@ -29,7 +30,7 @@ from similitude.learners import KernelPerceptron, KernelSVC, RepresenterClassifi
 from similitude.relevance import attribution, importance
 from similitude.report import investigate
 from similitude.results import Curve, Estimate, Guarantee, Premise
-from similitude.similarity.formulas import in_letters
+from similitude.similarity.formulas import meaning_of
 from similitude.support import Result, brief, written
 
 HOSTILE = "</script><b onmouseover=x>\N{RIGHT-TO-LEFT OVERRIDE}"
@@ -138,6 +139,7 @@ def subclasses(cls):
 SELDOM = {
     "CacheInformation",
     "ClusterNumber",
+    "ComparedModel",
     "CostCurve",
     "Direction",
     "EarlyStops",
@@ -188,9 +190,12 @@ def test_claims_are_shown_with_their_status():
     assert "k1__sigma" in (Gaussian(2.0) + Linear())._repr_html_()
 
 
-def test_a_formula_in_letters():
-    assert in_letters(r"\frac{x_1}{\sqrt{2\,\sigma^2}}") == "<i>x<sub>1</sub> / √(2 σ<sup>2</sup>)</i>"  # noqa: RUF001
-    assert in_letters(r"\unknown{x}") == r"<code>\unknown{x}</code>"
+def test_a_formula_in_letters_has_indices_and_escapes():
+    class Sum(Similarity):
+        r"""The sum, :math:`K(x, z) = \sum_{i<n} x_i z^{a+b}`."""
+
+    shown = str(meaning_of(Sum))
+    assert shown == "The sum, <i>K(x, z) = Σ<sub>i&lt;n</sub> x<sub>i</sub> z<sup>a+b</sup></i>."
 
 
 def test_long_things_are_cut_with_a_count(classes):

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from similitude import FromPairs, load, save
 from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import DTW, Edit, Gaussian, Jaccard, Linear
+from similitude.kernels.vectors.principal_axes import DistanceBounds
 from similitude.learners import KernelKMeans, SimilarityIndex, SimilarityKNeighborsClassifier
 
 rng = np.random.default_rng(0)
@@ -206,6 +207,21 @@ def test_a_graph_of_few_objects_has_all_neighbors(n):
     index = SimilarityIndex(Gaussian(1.0), method="approximate", random_state=0).fit(X)
     wanted = min(n - 1, 20)
     assert (index.method_, own_recall(index, Gaussian(1.0), X, wanted)) == ("graph", 1.0)
+
+
+def test_bounds_that_say_nothing_give_way_to_a_graph():
+    class Vacuous(DistanceBounds):
+        def upper(self, A, B):
+            return np.ones((len(A), len(B)))
+
+    class Weak(Gaussian):
+        def bounds(self, A):
+            return Vacuous(self, A)
+
+    X = clustered(1000, 3)
+    index = SimilarityIndex(Weak(1.0), method="approximate", random_state=0).fit(X)
+    assert (index.method_, index.exact_) == ("graph", False) and "it found" in index.reason_
+    assert "bounds leave 99.90%" in index.reason_ and own_recall(index, Gaussian(1.0), X) > 0.95
 
 
 def test_pairs_at_the_threshold_count():

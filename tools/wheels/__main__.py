@@ -20,7 +20,7 @@ from tools.wheels.targets import STABLE, TARGETS, TESTED_ON, VERSIONS, Target
 DIST = Path("dist").absolute()
 
 USUAL = ["pure", "linux-x86_64", "linux-aarch64"]
-"""What is built unless something else is asked for: the other targets are not finished."""
+"""What is built unless something else is asked for: the other targets are not tested by this program."""
 
 
 def main() -> None:

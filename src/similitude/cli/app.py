@@ -29,6 +29,7 @@ from similitude.cli import (
     report,
 )
 from similitude.cli.errors import CLOSED_PIPE, INTERRUPTED, SUCCESS, discard_output, message_of, report_error
+from similitude.cli.help import Command, Group
 
 COMPLETION = "_SIMILITUDE_COMPLETE"
 """Set by the shell when it asks for completions."""
@@ -85,13 +86,13 @@ def _ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="rich", epilog=EPILOG)
+app = typer.Typer(cls=Group, pretty_exceptions_enable=False, rich_markup_mode=None, epilog=EPILOG)
 app.callback()(similitude)
-app.command()(demo.demo)
+app.command(cls=Command)(demo.demo)
 for command, example in (
     (check.check, "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"),
     (assess.assess, "assess genes.csv --label class --similarity 'spectrum(p=4)'"),
-    (compare.compare, "compare genes.csv --label class --similarity 'spectrum(p=4)' --similarity edit"),
+    (compare.compare, "compare genes.csv --label class"),
     (report.report, "report genes.csv --label class -o report.html"),
     (fit.fit, "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"),
     (predict.predict, "predict genes.sim new.csv -o predictions.csv --probabilities"),
@@ -101,10 +102,10 @@ for command, example in (
     (info.info, "info genes.sim"),
     (kernels.kernels, "kernels spectrum"),
 ):
-    app.command(epilog=f"Example: similitude {example}")(_ungrouped(command))
+    app.command(cls=Command, epilog=f"Example: similitude {example}")(_ungrouped(command))
 
 
-caches = typer.Typer(rich_markup_mode="rich", help="Files with remembered similarities of pairs.")
+caches = typer.Typer(cls=Group, rich_markup_mode=None, help="Files with remembered similarities of pairs.")
 maintenance: tuple[tuple[Callable[..., None], str], ...] = (
     (cache.info, "info pairs.sqlite"),
     (cache.merge, "merge all.sqlite monday.sqlite tuesday.sqlite"),
@@ -112,7 +113,7 @@ maintenance: tuple[tuple[Callable[..., None], str], ...] = (
     (cache.prune, "prune pairs.sqlite --older-than 30"),
 )
 for work, example in maintenance:
-    caches.command(epilog=f"Example: similitude cache {example}")(_ungrouped(work))
+    caches.command(cls=Command, epilog=f"Example: similitude cache {example}")(_ungrouped(work))
 app.add_typer(caches, name="cache")
 
 

@@ -24,7 +24,7 @@ def assess(given: TrainingOptions, max_calls: MaxCalls = None, seed: Seed = 0, *
     name = data.schema.label
     if data.task == "regression":
         raise ValueError(f"assess needs classes, and label {name!r} holds numbers: try 'compare', or --task")
-    with run.computing():
+    with run.computing(f"assessing {data.text} on {len(data.labels):,} rows"):
         goodness = similitude.assess(data.similarity, data.objects, data.labels, max_calls=max_calls, random_state=seed)
     run.note(*goodness.notes)
     document = {

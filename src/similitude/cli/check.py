@@ -54,7 +54,7 @@ def check(given: CheckOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, ru
         data, text, k = given.read_both(run)
         X = data.objects
         k.prepare(take(X, np.arange(min(len(data), MAX_TRIED))))
-    with run.computing():
+    with run.computing(f"checking {text}"):
         validity = similitude.check_kernel(k, X, max_calls=max_calls, random_state=seed)
     document = {"command": "check", "similarity": text, **validity.to_dict()}
     run.result(document, lambda terminal: _show(terminal, text, validity))

@@ -1,4 +1,4 @@
-"""``similitude compare``: which similarity is best."""
+"""``similitude compare``: a model beside baselines, or which similarity is best."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 
 import similitude
 from similitude.cli.errors import UsageError
-from similitude.cli.inputs import FileOptions, labels_of, parsed, task_of
+from similitude.cli.inputs import AUTO_TEXT, FileOptions, TrainingOptions, labels_of, parsed, task_of
 from similitude.cli.options import Learn, MaxCalls, Seed, SimilarityTexts, TaskName, Trust
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
+    from similitude.cli.baselines import ComparedModel
     from similitude.selection import Selection
     from similitude.support import Estimate
 
 
 def compare(
     given: FileOptions,
-    similarity: SimilarityTexts,
+    similarity: SimilarityTexts = None,
     trust: Trust = False,
     task: TaskName = None,
     learn: Learn = False,
@@ -26,13 +27,24 @@ def compare(
     *,
     run: Computation,
 ) -> None:
-    """Rank similarities by cross-validated error, with intervals for how much worse each is than the best."""
-    if len(set(similarity)) < max(1 if learn else 2, len(similarity)):
-        raise UsageError("compare needs at least two different similarities: give --similarity more than once")
+    """Compare a model with baselines that need no similarity, or rank several similarities, by cross-validated error.
+
+    Without --similarity, or with one, the model of 'fit' is judged in the same folds as baselines for the kind of
+    objects. With several, they are ranked, with intervals for how much worse each is than the best.
+    """
+    similarity = similarity or []
+    if len(set(similarity)) < len(similarity):
+        raise UsageError("compare needs different similarities: the same --similarity was given twice")
+    if len(similarity) < 2 and not learn:
+        one = TrainingOptions(**vars(given), similarity=next(iter(similarity), None), trust=trust, task=task)
+        _compare_with_baselines(one, max_calls, seed, run)
+        return
+    if not similarity:
+        raise UsageError("--learn needs the --similarity that is to be learned")
     candidates = {text: parsed(text, trust) for text in similarity}
     data = given.read(run, list(candidates.values()))
     chosen_task, y = task_of(run, data, task), labels_of(data)
-    with run.computing():
+    with run.computing(f"comparing {len(candidates)} similarities on {len(y):,} rows"):
         selection = similitude.choose_kernel(
             candidates, data.objects, y, task=chosen_task, learn=learn, max_calls=max_calls, random_state=seed
         )
@@ -40,12 +52,67 @@ def compare(
     run.result(document, lambda terminal: _show(terminal, selection))
 
 
+def _compare_with_baselines(given: TrainingOptions, max_calls: int | None, seed: int, run: Computation) -> None:
+    """Judge the model of ``fit`` and the baselines in the same folds."""
+    if max_calls is not None:
+        raise UsageError("--max-calls: a comparison with baselines fits a model in every fold: use 'report', or 'fit'")
+    with run.working("starting"):
+        from similitude.cli.baselines import baselines, judged, verdict
+        from similitude.estimators import SimilarityClassifier, SimilarityRegressor, unjudged
+    data = given.load(run, may_learn=True)
+    classes = data.task == "classification"
+    y = data.labels if classes else data.labels.astype(float)
+    estimator = SimilarityClassifier if classes else SimilarityRegressor
+    name = "the similarity model" if data.text == AUTO_TEXT else data.text
+    models = {name: lambda: estimator(data.similarity, random_state=seed)}
+    models |= baselines(data.schema.kind, data.objects, classes, seed)
+    with run.computing(f"comparing {len(models)} models on {len(y):,} rows") as say, unjudged():
+        found, folds = judged(models, data.objects, y, classes, seed, say)
+    sentence = verdict(found, classes)
+    document = {
+        "command": "compare",
+        "task": data.task,
+        "similarity": data.text,
+        "rows": len(y),
+        "folds": folds,
+        "seed": seed,
+        "models": found,
+        "verdict": sentence,
+    }
+
+    def show(terminal: Terminal) -> None:
+        terminal.say(f"{data.task}: {folds}, {len(y):,} rows", "bold")
+        terminal.table(
+            {"model": "fold", _error(classes): "right", "this minus the first": "right", "seconds": "right"},
+            [_cells(one, i, classes) for i, one in enumerate(found)],
+            style_first="bold",
+        )
+        terminal.say(f"{sentence[0].upper()}{sentence[1:]}.", "bold")
+        terminal.say("All models are fitted and tested on the same rows; ± is one standard error, paired by row.")
+
+    run.result(document, show)
+
+
+def _cells(one: ComparedModel, place: int, classes: bool) -> tuple[str, ...]:
+    from similitude.cli.baselines import figure
+
+    def both(value: float, error: float) -> str:
+        return f"{100 * value:.1f} ± {100 * error:.1f} %" if classes else f"{figure(value)} ± {figure(error)}"
+
+    sign = "+" if one.difference < 0 else ""
+    apart = f"{sign}{both(0.0 - one.difference, one.difference_error)}" if place else ""
+    return one.name, both(one.error, one.standard_error), apart, f"{one.seconds:.1f}"
+
+
+def _error(classes: bool) -> str:
+    return "error" if classes else "squared error"
+
+
 def _show(terminal: Terminal, selection: Selection) -> None:
     classes = selection.task == "classification"
     landmarks = f"{len(selection.landmark_indices):,} landmarks"
     terminal.say(f"{selection.task}: {selection.folds}, {selection.n_examples:,} rows, {landmarks}", "bold")
-    error = "error" if classes else "squared error"
-    columns = {"": "left", "similarity": "fold", error: "left", "worse by": "left", "features": "left"}
+    columns = {"": "left", "similarity": "fold", _error(classes): "left", "worse by": "left", "features": "left"}
     rows = []
     for i, row in enumerate(selection.table):
         worse = _range(row.difference, classes) if i else ""

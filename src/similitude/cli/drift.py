@@ -43,9 +43,10 @@ def drift(
 
     The exit code is 0 whether they do or not.
     """
-    from similitude.data import files
-    from similitude.hypotheses import drift_test
-    from similitude.similarity import Auto
+    with run.working("starting"):
+        from similitude.data import files
+        from similitude.hypotheses import drift_test
+        from similitude.similarity import Auto
 
     if not 0 < level < 1:
         raise UsageError(f"--level must be strictly between 0 and 1, got {level:g}")
@@ -55,7 +56,7 @@ def drift(
     with run.working(f"reading {new}"):
         later = files.read(new, schema=old.schema)
     run.note(*later.notes)
-    with run.computing():
+    with run.computing(f"comparing {len(later):,} new rows with {len(old):,} old ones"):
         kernel = Auto(kind_of_data(old)) if k is None else k
         found = drift_test(kernel, old.objects, later.objects, batches=batch, level=level, random_state=seed)
     document = {

@@ -33,11 +33,12 @@ class DuplicateOptions(SimilarityOptions):
 
 def duplicates(given: DuplicateOptions, threshold: Threshold = 0.9, *, run: Computation) -> None:
     """Find groups of rows that are linked by similarities of at least a threshold."""
-    from similitude.compute import as_objects
-    from similitude.learners import SimilarityIndex
+    with run.working("starting"):
+        from similitude.compute import as_objects
+        from similitude.learners import SimilarityIndex
 
     data, text, k = given.read_both(run)
-    with run.computing():
+    with run.computing(f"comparing {len(data):,} rows"):
         index = SimilarityIndex(k, method="exact").fit(data.objects)
         groups = index.duplicates(threshold)
     document = {

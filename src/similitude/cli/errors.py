@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 
 SUCCESS = 0
@@ -32,7 +33,7 @@ def message_of(error: Exception, debug: bool) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # raised by Typer
         context = getattr(error, "ctx", None)
         hint = f"\nTry '{context.command_path} --help'." if context is not None else ""
-        return f"{error.format_message()}{hint}", USAGE
+        return f"{_of_typer(error.format_message())}{hint}", USAGE
     if isinstance(error, (UsageError, ExpressionError)):
         return str(error), USAGE
     if isinstance(error, OSError) and error.strerror:
@@ -48,13 +49,27 @@ def message_of(error: Exception, debug: bool) -> tuple[str, int]:
     return f"unexpected {type(error).__name__}: {error}{hint}", FAILURE
 
 
+def _of_typer(message: str) -> str:
+    """Return a message of Typer in the words of the command line.
+
+    >>> _of_typer("Invalid value for '--seed': Input should be greater than or equal to 0")
+    "Invalid value for '--seed': it must be at least 0"
+    """
+    message = re.sub(r"Input should be a valid integer.*", "it must be a whole number", message)
+    message = re.sub(r"Input should be a valid number.*", "it must be a number", message)
+    message = re.sub(r"Input should be greater than or equal to", "it must be at least", message)
+    return message.replace("Value error, ", "")
+
+
 def report_error(message: str, code: int, as_json: bool) -> None:
     """Write a message to standard error, and to standard output as JSON if that was asked for."""
+    from similitude.cli.output import Terminal
     from similitude.support import printable
 
     message = printable(message)
     try:
-        print(f"similitude: {message}", file=sys.stderr, flush=True)
+        Terminal(sys.stderr).say(f"similitude: {message}")
+        sys.stderr.flush()
         if as_json:
             print(json.dumps({"error": message, "exit_code": code}), flush=True)
     except OSError:  # the streams are closed

@@ -30,8 +30,8 @@ By = Annotated[
     Literal["auto", "examples", "landmarks"],
     typer.Option(
         "--by",
-        help="The training examples that decided, by default taken together where few of them do not tell; or weights "
-        "of landmarks, which may cancel.",
+        help="examples: the training examples that decided; auto takes them together where few of them do not tell; "
+        "landmarks: the weights of landmarks, which may cancel.",
     ),
 ]
 
@@ -52,7 +52,7 @@ def explain(given: ModelOptions, row: Row, by: By = "auto", parts: Parts = True,
 
     found = given.load(run)
     one, actual = _row(run, found, given, row)
-    with run.computing():
+    with run.computing(f"explaining row {row:,}"):
         explanation = found.model.explain(one, by=by)[0]
         mattered = _attribution(found.model, one, found.schema.names) if parts else None
     label = str(found.about["label"])
@@ -78,7 +78,7 @@ def explain(given: ModelOptions, row: Row, by: By = "auto", parts: Parts = True,
         if mattered is not None:
             sums = "" if mattered.base is None else f"; with a base of {mattered.base:.3g} it sums to the score"
             terminal.say(f"What in the row mattered{sums}:")
-            terminal.say(text_of(mattered))
+            terminal.drawing(text_of(mattered))
 
     run.result(document, show)
 

@@ -27,10 +27,11 @@ Landmarks = Annotated[
 ]
 Loss = Annotated[
     Literal["auto", "squared", "logistic", "squared_hinge"],
-    typer.Option("--loss", help="The loss that the model minimizes."),
+    typer.Option("--loss", help="The loss that the model minimizes: auto, squared, logistic or squared_hinge."),
 ]
 Penalty = Annotated[
-    Literal["l2", "l1"], typer.Option("--penalty", help="The penalty on its weights; l1 keeps few landmarks.")
+    Literal["l2", "l1"],
+    typer.Option("--penalty", help="The penalty on its weights: l2, or l1, which keeps few landmarks."),
 ]
 
 SHORT_NAME = 120
@@ -50,10 +51,11 @@ def fit(
     run: Computation,
 ) -> None:
     """Learn to predict a column from the objects of a file, and save the model."""
-    from similitude.compute import join
-    from similitude.data.sources import Source
-    from similitude.estimators import SimilarityClassifier, SimilarityRegressor
-    from similitude.persistence import save
+    with run.working("starting"):
+        from similitude.compute import join
+        from similitude.data.sources import Source
+        from similitude.estimators import SimilarityClassifier, SimilarityRegressor
+        from similitude.persistence import save
 
     check_not_read(output, given.file)
     if output == "-":
@@ -73,13 +75,14 @@ def fit(
         unlabeled=pool,
         random_state=seed,
     )
-    with run.computing():
+    with run.computing(f"fitting to {len(data.labels):,} rows"):
         if isinstance(data.objects, Source):
             model.fit(data.objects)
         else:
             model.fit(data.objects, data.labels)
     about = _about(model, data, seed)
-    save(model, output, about=about)
+    with run.working(f"saving {output}"):
+        save(model, output, about=about)
     run.result({"command": "fit", "model": output, **about}, lambda terminal: _show(terminal, about, output))
 
 

@@ -31,7 +31,7 @@ from similitude.cli.options import (
     Unlabeled,
 )
 from similitude.cli.output import Output
-from similitude.support import FileTooLargeError
+from similitude.support import FileError, FileTooLargeError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,6 +112,10 @@ class FileOptions(FormatOptions):
             if not may_stream:
                 raise
             return self._streamed(out, columns)
+        except FileError as error:
+            if self.kind is not None or "does not fit" not in str(error):
+                raise
+            raise FileError(f"{error}. --similarity takes {kind}: 'similitude kernels' lists others") from error
         out.note(*data.notes)
         return data
 
@@ -259,6 +263,8 @@ def task_of(out: Output, data: Data, task: str | None) -> str:
     task = "classification" if classes else "regression"
     what = "values" if not numeric else "integers" if classes else "numbers"
     out.note(f"label {name!r} holds {len(distinct):,} distinct {what}: {task} (choose with --task)")
+    if classes and 2 * len(distinct) > len(labels) > MAX_CLASSES:
+        out.note(f"most classes of {name!r} have a single row: is this the column to predict?")
     return task
 
 

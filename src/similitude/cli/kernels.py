@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +15,7 @@ from rich.table import Table
 
 from similitude.cli.errors import UsageError
 from similitude.cli.output import Output, Terminal
+from similitude.support import in_letters
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one in full.", show_default=False)]
 
@@ -82,13 +86,41 @@ def _show(terminal: Terminal, one: dict[str, Any]) -> None:
     }[one["kernel"]]
     terminal.say(_call(one), "bold")
     terminal.facts([("objects", one["objects"]), ("claims", claims), ("a kernel?", kernel)])
-    terminal.say(f"\n{_readable(one['description'].partition('Examples' + chr(10) + '--------')[0].rstrip())}")
+    described = one["description"].partition("Examples\n--------")[0].rstrip()
+    terminal.print(f"\n{readable(described, terminal.width, not terminal.is_unicode)}")
 
 
-def _readable(description: str) -> str:
-    """Remove reStructuredText markup from a docstring.
+def readable(description: str, width: int, ascii_only: bool = False) -> str:
+    r"""Return a docstring without markup, formulas in letters, and paragraphs wrapped at words.
 
-    >>> _readable("the product :math:`x y`, see ``f``")
-    'the product x y, see f'
+    >>> print(readable("the product :math:`\\lambda y`,\nsee ``f``\n\nOf note\n-------\nlong, longer", 20))
+    the product λ y, see
+    f
+    <BLANKLINE>
+    Of note
+    -------
+    long, longer
     """
-    return re.sub(r":\w+:`([^`]*)`", r"\1", description).replace("``", "").replace(".. math:: ", "  ")
+    text = re.sub(r":math:`([^`]*)`", lambda found: in_letters(found[1], ascii_only), description)
+    text = re.sub(r"\.\. math:: (.*(?:\n[ ]+.*)*)", lambda found: f"    {in_letters(found[1], ascii_only)}", text)
+    text = re.sub(r":\w+:`([^`]*)`", r"\1", text).replace("``", "").replace(r"\|", "|")
+    return "\n".join(_wrapped(lines, width) for lines in _paragraphs(text.split("\n")))
+
+
+def _paragraphs(lines: list[str]) -> Iterator[list[str]]:
+    """Yield lines that belong together: as far indented, without an empty line or an underlined title between them."""
+    for _, group in groupby(lines, key=lambda line: (len(line) - len(line.lstrip()), bool(line.strip()))):
+        found = list(group)
+        is_title = len(found) > 1 and set(found[1]) == {"-"}
+        yield from ([[one] for one in found[:2]] if is_title else [])
+        rest = found[2:] if is_title else found
+        if rest:
+            yield rest
+
+
+def _wrapped(lines: list[str], width: int) -> str:
+    text = " ".join(line.strip() for line in lines)
+    indent = " " * (len(lines[0]) - len(lines[0].lstrip()))
+    return textwrap.fill(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -67,7 +67,11 @@ ObjectColumn = Annotated[
 ]
 Kind = Annotated[
     Literal["vectors", "strings", "graphs", "series", "sets", "table"] | None,
-    typer.Option("--kind", help="The kind of objects. Default: inferred from the similarity and the file."),
+    typer.Option(
+        "--kind",
+        help="The kind of objects: vectors, strings, graphs, series, sets or table. Default: inferred from the "
+        "similarity and the file.",
+    ),
 ]
 Separator = Annotated[
     str | None,
@@ -75,7 +79,7 @@ Separator = Annotated[
 ]
 Decimal = Annotated[
     Literal[".", ","] | None,
-    typer.Option("--decimal", help="The decimal mark; the other one separates thousands. Default: detected."),
+    typer.Option("--decimal", help="The decimal mark, . or , (the other one separates thousands). Default: detected."),
 ]
 Encoding = Annotated[
     str | None,
@@ -96,7 +100,8 @@ Unlabeled = Annotated[
     typer.Option(
         "--unlabeled",
         "--unlabelled",
-        help="Rows without a label are left out, or used as candidates for landmarks ('fit'), or an error.",
+        help="Rows without a label: drop leaves them out, use makes them candidates for landmarks ('fit'), and refuse "
+        "is an error.",
     ),
 ]
 ImageSize = Annotated[
@@ -105,10 +110,10 @@ ImageSize = Annotated[
 ]
 Color = Annotated[bool, typer.Option("--color", help="Take images of a folder in color.", show_default=False)]
 SimilarityText = Annotated[str | None, _expression("Default: one for the kind of objects.")]
-SimilarityTexts = Annotated[list[str], _expression("At least two.", show_default=False)]
+SimilarityTexts = Annotated[list[str] | None, _expression("May be repeated: several are ranked.", show_default=False)]
 TaskName = Annotated[
     Literal["classification", "regression"] | None,
-    typer.Option("--task", help="What is predicted. Default: inferred from the labels."),
+    typer.Option("--task", help="classification or regression. Default: inferred from the labels."),
 ]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Allow mymodule:func: Python code that is imported and run.", show_default=False)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,14 +20,18 @@ from rich.table import Table
 
 from similitude.cli.errors import UsageError
 from similitude.cli.options import AsJson, EngineSettings
+from similitude.cli.status_line import StatusLine
 from similitude.support import plain, printable
 
 if TYPE_CHECKING:
     from similitude.compute.engines import LocalEngine
     from similitude.support import Estimate
 
+IN_ASCII = str.maketrans({"…": "...", "²": "^2", "≥": ">=", "≤": "<=", "±": "+-"})
+"""Signs of the library's own sentences for streams that take no other letters than ASCII."""
+
 MIN_WIDTH = 72
-"""Tables are at least this many characters wide, however narrow the terminal."""
+"""On narrower terminals, the cells of a table are written one below the other."""
 
 
 @dataclass
@@ -55,9 +60,9 @@ class Output:
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
-        """Show on a terminal what is being done; yield a function that changes the text."""
-        with Terminal(sys.stderr).status(printable(what)) as status:
-            yield lambda text: status.update(printable(text))
+        """Show on a terminal what is being done, and for how long; yield a function that changes the text."""
+        with StatusLine(sys.stderr, what, is_animated(sys.stderr)) as line:
+            yield line.say
 
 
 @dataclass
@@ -70,15 +75,15 @@ class Computation(Output):
         engine_of(self.engine)  # an error is reported before any work
 
     @contextmanager
-    def computing(self, progress: bool = True) -> Iterator[None]:
-        """Use the engine, and write the library's warnings as notes."""
+    def computing(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Use the engine, show what is being done as `working` does, and write the library's warnings as notes."""
         from similitude.compute.engines import use_engine
 
-        engine = engine_of(self.engine, progress and is_animated(sys.stderr))
-        with use_engine(engine), warnings.catch_warnings(record=True) as caught:
+        engine = engine_of(self.engine, is_animated(sys.stderr))
+        with use_engine(engine), warnings.catch_warnings(record=True) as caught, self.working(what) as say:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
-            yield
+            yield say
         self.note(*(str(one.message).removeprefix("choose_kernel: ") for one in caught))
 
 
@@ -121,17 +126,33 @@ class Terminal(Console):
             force_terminal=False if bare else None,
         )
 
+    def shown(self, text: object) -> str:
+        """Return text without control characters, with signs that the stream has no letters for in ASCII."""
+        return printable(text) if self.is_unicode else printable(text).translate(IN_ASCII)
+
+    @property
+    def is_unicode(self) -> bool:
+        """Whether the stream takes any letters."""
+        return str(self.encoding).lower().replace("-", "").startswith("utf")
+
     def on_broken_pipe(self) -> None:
         """Leave a closed pipe to the caller."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def say(self, text: object, style: str | None = None) -> None:
-        """Print text; the terminal wraps long lines."""
-        self.print(printable(text), style=style, soft_wrap=True)
+        """Print text, wrapped at words to the width of a terminal; elsewhere lines are kept whole."""
+        shown = self.shown(text)
+        if self.is_terminal:
+            shown = "\n".join([_wrapped(line, self.width) for line in shown.split("\n")])
+        self.print(shown, style=style, soft_wrap=True)
+
+    def drawing(self, text: str) -> None:
+        """Print lines that belong below each other, as they are."""
+        self.print(self.shown(text), soft_wrap=True)
 
     def sentence(self, text: object, style: str | None = None) -> None:
         """Print text, wrapped at the width of the terminal, or of 80 letters elsewhere."""
-        self.print(printable(text), style=style)
+        self.print(self.shown(text), style=style)
 
     def facts(self, facts: Iterable[tuple[str, object]]) -> None:
         """Print names and values side by side."""
@@ -139,21 +160,41 @@ class Terminal(Console):
         grid.add_column(style="bold", no_wrap=True)
         grid.add_column(overflow="fold")
         for name, value in facts:
-            grid.add_row(name, printable(value))
+            grid.add_row(name, self.shown(value))
         self.print(grid)
 
     def table(self, columns: Mapping[str, str], rows: Sequence[Sequence[str]], style_first: str | None = None) -> None:
         """Print a table; each column is aligned "left" or "right", or is to "fold" over several lines."""
+        if self.is_terminal and self.width < MIN_WIDTH:
+            for cells in rows:
+                named = [
+                    f"{title}: {cell}" if title else cell for title, cell in zip(columns, cells, strict=True) if cell
+                ]
+                self.say("- " + "\n  ".join(named))
+            return
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for title, how in columns.items():
             fold = how == "fold"
             table.add_column(title, justify="right" if how == "right" else "left", no_wrap=not fold, overflow="fold")
         for i, cells in enumerate(rows):
-            table.add_row(*map(printable, cells), style=style_first if i == 0 else None)
+            table.add_row(*map(self.shown, cells), style=style_first if i == 0 else None)
         width = self.width
         self.width = max(width, MIN_WIDTH)
         self.print(table)
         self.width = width
+
+
+def _wrapped(line: str, width: int) -> str:
+    """Return a line wrapped at words, as far indented as it is.
+
+    >>> print(_wrapped("  rows 1, 2, 3", 10))
+      rows 1,
+      2, 3
+    """
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
 
 
 def is_animated(stream: TextIO) -> bool:

@@ -133,9 +133,9 @@ def predict(
     collected: list[dict[str, Any]] = []
     in_document = run.as_json and output == STDOUT
     writing = nullcontext(collected.append) if in_document else files.writer(output)
-    with run.computing(progress=False), writing as add:
+    with run.computing(f"predicting {given.file}") as say, writing as add:
         write = add if in_document else _noting(run, output, add)
-        rows = _predict_all(run, found, given, wanted, score, write)
+        rows = _predict_all(run, say, found, given, wanted, score, write)
     _report(run, output, rows, score, collected)
 
 
@@ -156,6 +156,7 @@ def _noting(run: Computation, output: str, write: Callable[[dict[str, Any]], Non
 
 def _predict_all(
     run: Computation,
+    say: Callable[[str], None],
     found: SavedModel,
     given: ModelOptions,
     wanted: PredictedColumns,
@@ -168,15 +169,14 @@ def _predict_all(
     from similitude.data.files import batches
 
     rows, file = 0, given.file
-    with run.working(f"predicting {file}") as say:
-        for data in batches(file, schema=found.schema, **given.format_arguments()):
-            run.note(*data.notes)
-            columns = wanted.of(found.model, data.objects)
-            write(columns if data.ids is None else {"id": np.array(data.ids), **columns})
-            if data.labels is not None:
-                score.add(data.labels, columns["prediction"])
-            rows += len(data)
-            say(f"predicting {file}: {rows:,} rows")
+    for data in batches(file, schema=found.schema, **given.format_arguments()):
+        run.note(*data.notes)
+        columns = wanted.of(found.model, data.objects)
+        write(columns if data.ids is None else {"id": np.array(data.ids), **columns})
+        if data.labels is not None:
+            score.add(data.labels, columns["prediction"])
+        rows += len(data)
+        say(f"predicting {file}: {rows:,} rows")
     if score.rows:
         run.note(f"column {found.about['label']!r} was not used to predict; {score.rows:,} rows are scored by it")
     if score.unknown:

@@ -24,7 +24,9 @@ Compare = Annotated[
 ImageShape = Annotated[
     str | None, typer.Option("--image-shape", metavar="8x8", help="Draw vectors as images of these rows and columns.")
 ]
-MapKind = Annotated[Literal["pca", "neighbors"], typer.Option("--map", help="How objects are placed on the map.")]
+MapKind = Annotated[
+    Literal["pca", "neighbors"], typer.Option("--map", help="How objects are placed on the map: pca or neighbors.")
+]
 Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The title of the report.")]
 
 
@@ -44,7 +46,8 @@ def report(
     shape = None if image_shape is None else image_shape_of(image_shape)
     others = {text: text if text == AUTO_TEXT else parsed(text, given.trust) for text in compare or ()}
     check_not_read(output, given.file)
-    similitude.report.check_report_place(output)
+    with run.working("starting"):
+        similitude.report.check_report_place(output)
     data = given.load(run, may_learn=True)
     options = {
         "--output": output,
@@ -61,7 +64,7 @@ def report(
         **given.repeated(),
     }
     others_given = [*(word for text in others for word in ("--compare", text)), *given.repeated_lists()]
-    with run.computing(), run.working("investigating"):
+    with run.computing(f"investigating {len(data.labels):,} rows"):
         found = similitude.write_report(
             data.similarity,
             data.objects,

@@ -43,7 +43,7 @@ class ModelOptions(FormatOptions):
         if not about:
             raise SavedModelError(f"{self.model}: not written by 'similitude fit', so how to read a file is unknown")
         functions = self._functions(about["similarity"]) if found.functions else None
-        with run.computing():
+        with run.computing(f"loading {self.model}"):
             model = similitude.load(self.model, functions=functions)
         return SavedModel(model, about, Schema.from_dict(about["schema"]))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import shutil
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -27,7 +28,7 @@ from similitude.compute.encodings import (
     tensor_in,
 )
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
-from similitude.support import PairError, brief, complete_file
+from similitude.support import PairError, brief, check_place, complete_file
 
 T = TypeVar("T")
 
@@ -186,12 +187,22 @@ class Blocks:
     def _into_file(self, path: Path) -> np.memmap[Any, Any]:
         if path.exists():
             raise FileExistsError(f"{path} exists already: choose another path or remove it first")
+        self._check_space(check_place(path))
         dtype = as_numpy(self.corner()).dtype
         with complete_file(path) as file:
             out = np.lib.format.open_memmap(file.name, mode="w+", dtype=dtype, shape=self.shape)
             self.whole(out)
             out.flush()
         return np.lib.format.open_memmap(path, mode="r+")
+
+    def _check_space(self, place: Path) -> None:
+        """Refuse a matrix that is larger than what is free on the disk."""
+        needed, free = self.shape[0] * self.shape[1] * self.itemsize, shutil.disk_usage(place.parent).free
+        if needed > free:
+            raise ValueError(
+                f"{place}: the matrix of shape {self.shape} takes {format_bytes(needed)}, and {format_bytes(free)} are "
+                f"free there"
+            )
 
     def corner(self) -> Any:
         """Return the first value, or the first row where rows are computed whole, which shows the type of all."""

@@ -416,7 +416,7 @@ def warn_if_rounded(values: Any, name: str = "X") -> None:
     kind = getattr(getattr(values, "dtype", None), "kind", "f")
     ends: list[int] = []
     if kind == "O":
-        ends = [int(one) for one in values.flat if isinstance(one, Integral)]
+        ends = [int(one) for one in np.asarray(values).flat if isinstance(one, Integral)]
     elif kind in "iu" and values.dtype.itemsize == 8 and values.size:
         ends = [int(values.max()), int(values.min())]
     found = [one for one in ends if abs(one) > LARGEST_EXACT]

@@ -9,6 +9,7 @@ from similitude.estimators.multilabel import SimilarityMultilabelClassifier
 from similitude.estimators.nested_folds import error_of_classes as error_of_classes
 from similitude.estimators.nested_folds import unjudged as unjudged
 from similitude.estimators.ordinal import SimilarityOrdinalClassifier
+from similitude.estimators.prediction import fitted_parts as fitted_parts
 from similitude.estimators.regressor import SimilarityRegressor
 from similitude.estimators.uncertainty import Uncertainty
 from similitude.landmarks import Representation

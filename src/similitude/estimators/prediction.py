@@ -27,7 +27,7 @@ from similitude.estimators.delayed_influence import DelayedInfluence
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
 from similitude.estimators.influence import FitInfluence, weighted_landmarks
 from similitude.estimators.landmark_count import LandmarkCurve
-from similitude.estimators.model import LandmarkModel
+from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.parameters import LandmarkParameters
 from similitude.estimators.partitions import Prediction, partition_prediction
 from similitude.landmarks import (
@@ -40,6 +40,11 @@ from similitude.support import Estimate, Guarantee, check_choice
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import LearnedSummary
+
+
+def fitted_parts(model: LandmarkPredictor) -> tuple[WeightedLandmarks, ...] | None:
+    """Return the weighted landmarks of each similarity of a fitted model; None of a frugal fit, which has none."""
+    return model._model.parts if isinstance(model._model, LandmarkModel) else None
 
 
 class LandmarkPredictor(LandmarkParameters):

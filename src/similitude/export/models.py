@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.estimators import SimilarityClassifier, SimilarityRegressor
+from similitude.compute import take
+from similitude.estimators import SimilarityClassifier, SimilarityRegressor, fitted_parts
 from similitude.export.graph import Functions, Graph, Tensor
 from similitude.export.similarities import NotExportableError, column_names, compared
 from similitude.learners import (
@@ -82,23 +83,29 @@ def _similarity(model: Any) -> Any:
     return getattr(model, "similarity_", None) or model.kernel_
 
 
-def _input(graph: Graph, model: Any, similarities: list[Similarity], objects: Any) -> Tensor:
+def _landmarks(model: Any) -> Any:
+    """Return the objects that the model compares others with; of several similarities, those of the first."""
+    parts = fitted_parts(model) if isinstance(model, (SimilarityClassifier, SimilarityRegressor)) else None
+    return model.support_objects_ if parts is None else parts[0].features.landmarks.objects
+
+
+def _input(graph: Graph, model: Any, similarities: list[Similarity]) -> Tensor:
     """Add the input: an array with as many columns as the landmarks have, or texts."""
     for k in similarities:
         if SYMMETRIC not in k.claims:
             raise NotExportableError(f"{k!r} is not symmetric: models of symmetric similarities are exported")
     if similarities[0].objects in TEXTS:
         return graph.input("X", str, None)
-    width = len(column_names(objects)) or int(model.n_features_in_)
+    width = len(column_names(_landmarks(model))) or int(model.n_features_in_)
     return graph.input("X", np.float64, None, width)
 
 
 def _landmark_scores(graph: Graph, model: Any) -> Tensor:
     """Add the scores of SimilarityClassifier or SimilarityRegressor."""
-    parts = getattr(model._model, "parts", None)
+    parts = fitted_parts(model)
     if parts is None:
         raise NotExportableError("a frugal fit asks for similarities one after the other: it has no export to ONNX")
-    X = _input(graph, model, [part.features.similarity for part in parts], parts[0].features.landmarks.objects)
+    X = _input(graph, model, [part.features.similarity for part in parts])
     terms = []
     for part in parts:
         if not len(part.weights):
@@ -118,7 +125,7 @@ def _landmark_scores(graph: Graph, model: Any) -> Tensor:
 
 def _kernel_scores(graph: Graph, model: Any) -> Tensor:
     """Add the scores of a learner with a weighted sum of similarities to training objects, a column for each."""
-    X = _input(graph, model, [model.kernel_], model.support_objects_)
+    X = _input(graph, model, [model.kernel_])
     if not len(model.support_):
         raise NotExportableError("the model is a constant: it has no object with a weight")
     weights = np.asarray(model.dual_coef_, dtype=np.float64).reshape(len(model.support_), -1)
@@ -131,8 +138,7 @@ def _numbers(scores_of: Callable[[Graph, Any], Tensor]) -> Callable[[Graph, Any]
 
     def add(graph: Graph, model: Any) -> None:
         scores = scores_of(graph, model)
-        one = model._one_output if isinstance(model, SimilarityRegressor) else np.ndim(model.dual_coef_) == 1
-        if one:
+        if np.ndim(model.predict(take(_landmarks(model), np.arange(1)))) == 1:
             graph.output("predictions", scores.node("Squeeze", np.array([1])), np.float64, None)
         else:
             graph.output("predictions", scores, np.float64, None, None)

@@ -39,7 +39,7 @@ from similitude.similarity import (
 )
 
 VECTORS = (Cosine, Gaussian, HistogramIntersection, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid)
-NODES = (Absolute, Exponential, Maximum, Minimum, Power, Product, Scaled, Shifted, Sum)
+COMPOSED_KERNELS = (Absolute, Exponential, Maximum, Minimum, Power, Product, Scaled, Shifted, Sum)
 
 ENTRY_BY_ENTRY = 32
 """Dimension up to which squared distances are summed entry by entry, as the library itself does."""
@@ -79,7 +79,7 @@ def compared(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
     kind = type(k)  # a subclass may compute something else
     if kind in VECTORS:
         return _vectors(graph, k, X, objects)
-    if kind in NODES:
+    if kind in COMPOSED_KERNELS:
         return _combined(graph, k, X, objects)
     if kind is Normalized:
         return _normalized(graph, k, X, objects)

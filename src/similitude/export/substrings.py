@@ -10,7 +10,7 @@ import numpy as np
 from similitude.export.graph import Graph, Tensor
 from similitude.kernels import Spectrum
 
-PAD = "<pad>"
+NO_LETTER = "<pad>"
 """What fills up shorter texts: no letter, since it has several."""
 
 
@@ -20,7 +20,9 @@ def substring_products(graph: Graph, k: Spectrum, X: Tensor, objects: Any) -> tu
     ONNX Runtime splits texts into letters, and counts the substrings that landmarks have; others add nothing to the
     products. In the similarity of a text to itself all of its substrings count, which are compared with each other.
     """
-    letters = graph.node("Tokenizer", X, domain="com.microsoft", mark=0, mincharnum=1, pad_value=PAD, separators=[""])
+    letters = graph.node(
+        "Tokenizer", X, domain="com.microsoft", mark=0, mincharnum=1, pad_value=NO_LETTER, separators=[""]
+    )
     lengths = range(1, int(k.p) + 1) if k.blended else (int(k.p),)
     table = k.feature_table(objects)
     counts = np.asarray(table.rows.toarray(), dtype=np.float64)
@@ -61,7 +63,9 @@ def _with_themselves(graph: Graph, k: Spectrum, letters: Tensor, length: int) ->
     """Return the sum over pairs of equal substrings of each text, or over different substrings, by weight."""
     double = graph.onnx.TensorProto.DOUBLE
     n = letters.node("Shape", start=0, end=1)
-    fill = graph.node("Expand", np.array([[PAD]], dtype=object), graph.node("Concat", n, np.array([length]), axis=0))
+    fill = graph.node(
+        "Expand", np.array([[NO_LETTER]], dtype=object), graph.node("Concat", n, np.array([length]), axis=0)
+    )
     padded = graph.node("Concat", letters, fill, axis=1)
     width = letters.node("Shape", start=1, end=2)
 
@@ -72,7 +76,9 @@ def _with_themselves(graph: Graph, k: Spectrum, letters: Tensor, length: int) ->
     windows = shifted(0)
     for by in range(1, length):
         windows = windows.node("StringConcat", shifted(by))
-    whole = graph.node("Cast", shifted(length - 1).node("Equal", np.array(PAD, dtype=object)).node("Not"), to=double)
+    whole = graph.node(
+        "Cast", shifted(length - 1).node("Equal", np.array(NO_LETTER, dtype=object)).node("Not"), to=double
+    )
     weight = whole
     if k.weights is not None:
         given: Any = k.weights
@@ -80,7 +86,7 @@ def _with_themselves(graph: Graph, k: Spectrum, letters: Tensor, length: int) ->
             "LabelEncoder",
             windows,
             domain="ai.onnx.ml",
-            keys_strings=[*given, PAD],
+            keys_strings=[*given, NO_LETTER],
             values_floats=[*map(float, given.values()), 0.0],
             default_float=float(k.default_weight),
         )

@@ -182,8 +182,9 @@ class LandmarkedMap(FeatureMap):
             try:
                 objects = self._checked(self.landmarks, reset=False)
                 chosen = Landmarks(objects, None, k.encode_checked(objects, "landmarks"))
-            except ValueError as error:
-                raise ValueError(f"landmarks: {error}") from error
+            except (TypeError, ValueError) as error:
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"landmarks: {error}") from error
         else:
             positions = check_positions(self.landmark_indices, check_objects(X))
             chosen = Landmarks(take(X, positions), positions, rows(A, positions))

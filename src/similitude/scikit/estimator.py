@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -124,9 +124,10 @@ class SimilarityEstimator(BaseEstimator):
     """An estimator whose first parameter is a ``kernel`` (which must be PSD) or a ``similarity`` (any function).
 
     It is a Similarity, a name, a function of pairs, ``"auto"``, which is decided by the objects that it is fitted to
-    (for vectors a Gaussian kernel), or ``"precomputed"``: X is then K(train, train) in ``fit`` and K(new, train)
-    afterwards. After ``fit``, ``kernel_`` or ``similarity_`` is the Similarity with data-dependent
-    parameters resolved.
+    (for vectors a Gaussian kernel), or ``"precomputed"``: X is then K(train, train) in ``fit``, and afterwards
+    K(new, train), or of its columns those that the model reads, in the order of ``landmark_indices_`` or ``support_``;
+    as many columns as there are training objects are always in their order. After ``fit``, ``kernel_`` or
+    ``similarity_`` is the Similarity with data-dependent parameters resolved.
     """
 
     engine: Engine | None
@@ -171,7 +172,17 @@ class SimilarityEstimator(BaseEstimator):
         if any(path.startswith(f"{role}__") for path in params) and role not in params and not self._precomputed:
             given = getattr(self, role)
             setattr(self, role, as_similarity("gaussian" if isinstance(given, str) and given == AUTO else given))
-        return super().set_params(**params)
+        try:
+            return super().set_params(**params)
+        except ValueError as error:
+            raise ValueError(f"{error}{self._deeper(params)}") from error
+
+    def _deeper(self, params: Iterable[str]) -> str:
+        """Return a hint if a parameter of the similarity that is set belongs to one of its parts."""
+        start, known = f"{self._role}__", self.get_params()
+        unknown = [one.removeprefix(start) for one in params if one not in known]
+        found = [one for name in unknown for one in known if one.startswith(start) and one.endswith(f"__{name}")]
+        return f" ({', '.join(found)})" if found else ""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -224,6 +235,8 @@ class SimilarityEstimator(BaseEstimator):
         if kind not in ("vectors", "matrix"):
             check_objects(X)
             return X
+        if kind == "matrix" and not reset:
+            X = self._all_columns(X)
         given, sparse = X, "csr" if kind == "vectors" else False
         with _suggesting(X, kind):
             if is_table(X):
@@ -234,6 +247,29 @@ class SimilarityEstimator(BaseEstimator):
             raise ValueError(
                 f"{self._role}='precomputed' needs a square matrix of the training objects in fit, got shape {X.shape}"
             )
+        return X
+
+    def _all_columns(self, X: Any) -> Any:
+        """Return a precomputed matrix of new objects with a column for each training object.
+
+        The model reads the columns of its landmarks or support objects only: a matrix of just these is spread over
+        zeros, column by column, so that memory is used for the given ones alone.
+        """
+        n, shape = self.n_features_in_, np.shape(X)
+        if len(shape) != 2 or shape[1] == n:
+            return X
+        for name in ("landmark_indices_", "support_"):
+            used = getattr(self, name, None)
+            if used is not None and shape[1] == len(used):
+                spread = np.zeros((shape[0], n), order="F", dtype=getattr(X, "dtype", np.float64))
+                spread[:, used] = X
+                return spread
+            if used is not None:
+                raise ValueError(
+                    f"X has {shape[1]} features, but {type(self).__name__} is expecting {n} features: with "
+                    f"{self._role}='precomputed', X is K(new, train) with {n} columns, or the {len(used)} columns of "
+                    f"it at {name}, which are all that the model reads"
+                )
         return X
 
     def _recognized(self, X: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,13 @@ def check_targets(estimator: Any, X: Any, y: Any) -> np.ndarray:
     dtype = getattr(y, "dtype", None)
     if getattr(dtype, "kind", "") in ("M", "m"):
         raise TypeError(f"y holds dates or times ({dtype}), not numbers: give numbers, such as days since a date")
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    try:
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    except ValueError as error:
+        text = re.search(r"could not convert string to float: (?:np\.str_\()?(.*?)\)?$", str(error))
+        if text is None:
+            raise
+        raise ValueError(f"y holds texts such as {text[1]}, not numbers: for classes use a classifier") from None
     if y.ndim > 2:
         raise ValueError(f"y must have one row per example, got an array of shape {y.shape}")
     check_consistent_length(X, y)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, count, stacked
-from similitude.similarity.calling import Calling, Deliver, as_number
+from similitude.similarity.calling import Calling, Deliver, as_number, hint_of_matrices
 from similitude.similarity.claims import SYMMETRIC, check_claims
 from similitude.similarity.contract import Similarity
 from similitude.similarity.meter import current_meters, spend
@@ -231,7 +231,8 @@ def _row(how: Calling, i: int, x: Any, others: list[Any], start: int) -> np.ndar
             append(f(x, z))
     except Exception as error:
         j = start + len(values)
-        raised = f"f({brief(x)}, {brief(others[j])}) raised {with_hint(error)}"
+        hint = hint_of_matrices(f, x, others[j])
+        raised = f"f({brief(x)}, {brief(others[j])}) raised {with_hint(error)}{hint}"
         raise PairError(i, j, raised) from error
     try:
         row = np.asarray(values)
@@ -295,6 +296,11 @@ class FromBlocks(Similarity):
         with unchanged(self.f, A, B):
             values = self.f(all_read_only(A), all_read_only(B))
         values = values if hasattr(values, "shape") else np.asarray(values)
+        if values.shape == () and (count(A), count(B)) != (1, 1):
+            raise ValueError(
+                f"{self!r} gave one number for {count(A)} and {count(B)} objects: if it is a function of two objects, "
+                f"f(x, z), give it as it is, or as FromPairs(f)"
+            )
         whole_numbers = isinstance(values, np.ndarray) and values.dtype.kind in ("b", "i", "u")
         return values.astype(np.float64) if whole_numbers else values  # other blocks may hold fractions
 

@@ -40,6 +40,9 @@ RETRIED = (OSError, *TIMEOUTS)
 FIRST_DELAY, LONGEST_DELAY = 0.5, 60.0
 """Seconds before the first retry, which double with each further one, and the most of them."""
 
+OF_MATRICES = "if it is a function of matrices, f(X, Z), wrap it: FromBlocks(f)"
+"""What to do about a function that takes all objects at once."""
+
 GRACE_SECONDS = 1.0
 """How long calls that are on their way may take to end after Ctrl-C."""
 
@@ -138,7 +141,20 @@ def as_number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
         value.close()
         problem = "a coroutine: define the function by async def, so that it is awaited"
         raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {problem}")
-    raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {brief(value)}, not a finite real number")
+    hint = f"; {OF_MATRICES}" if isinstance(value, np.ndarray) and value.ndim and len(np.shape(x)) else ""
+    raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {brief(value)}, not a finite real number{hint}")
+
+
+def hint_of_matrices(f: Callable[..., Any], x: Any, z: Any) -> str:
+    """Return a hint if a function that failed for two vectors works on two matrices of a row each."""
+    x, z = np.asarray(x), np.asarray(z)
+    if x.ndim != 1 or z.ndim != 1 or x.dtype.kind not in "fiu":
+        return ""
+    try:
+        works = np.shape(f(x[None], z[None])) == (1, 1)
+    except Exception:
+        return ""
+    return f"; {OF_MATRICES}" if works else ""
 
 
 class _Means:

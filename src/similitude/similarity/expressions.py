@@ -37,6 +37,18 @@ METHODS = ("exp", "learned", "maximum", "minimum", "normalized", "normalised", "
 MAKERS = ("from_gamma", "from_c")
 """The alternative constructors of Gaussian."""
 
+ELSEWHERE = {
+    "rbf": "gaussian(sigma), or Gaussian.from_gamma(gamma)",
+    "poly": "polynomial",
+    "laplacian": "laplace",
+    "levenshtein": "edit",
+    "wl": "weisfeiler_lehman",
+    "gak": "global_alignment",
+    "ngram": "spectrum",
+    "tfidf": "words",
+}
+"""What similarities are called here that have other names elsewhere."""
+
 OPERATIONS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
     ast.Sub: ("-", operator.sub),
@@ -197,7 +209,8 @@ class Builder:
         if name == "abs":
             return self.attempted(at, _applied, abs, "abs takes", *self.given(abs, name, arguments, at).values())
         if name not in CLASSES:
-            hint = _nearest(name, CLASSES) or f"known: {', '.join(NAMES)}"
+            other = ELSEWHERE.get(name.lower())
+            hint = f"it is called {other} here" if other else _nearest(name, CLASSES) or f"known: {', '.join(NAMES)}"
             raise self.error(f"there is no similarity called {brief(name)}; {hint}", at)
         return self.called(CLASSES[name], name, arguments, at)
 

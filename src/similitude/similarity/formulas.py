@@ -1,48 +1,15 @@
 """What a class of similarities computes, for notebooks: the first sentence of its docstring, formulas in letters."""
 
-# ruff: noqa: RUF001, RUF002  (the letters of formulas look like others)
-
 from __future__ import annotations
 
 import re
 
-from similitude.support import Html, escaped, joined
+from similitude.support import Html, escaped, in_letters, joined
 
 _INLINE, _DISPLAYED = re.compile(r":math:`([^`]*)`"), re.compile(r"\.\. math:: ([kK]\([^\n]*)|:math:`([kK]\([^`]*)")
 
-_ATOM = re.compile(r"\w(_\w)?|[\w, ]+\([^()]*\)|√\(.*\)")
-"""What needs no brackets above or below a line of division."""
-
-_SYMBOLS = {
-    r"\,": " ",
-    **dict.fromkeys((r"\!", r"\left", r"\right", r"\big", r"\Big", r"\bigl", r"\bigr"), ""),
-    r"\langle": "⟨",
-    r"\rangle": "⟩",
-    r"\cap": " ∩ ",
-    r"\cup": " ∪ ",
-    r"\cdot": " · ",
-    r"\sum": "Σ",
-    r"\prod": "Π",
-    r"\in": " ∈ ",
-    r"\infty": "∞",
-    r"\ell": "ℓ",
-    r"\le": " ≤ ",
-    r"\ge": " ≥ ",
-    **{rf"\{name}": name for name in ("exp", "max", "min", "tanh", "log", "ln")},
-    r"\alpha": "α",
-    r"\beta": "β",
-    r"\Gamma": "Γ",
-    r"\delta": "δ",
-    r"\kappa": "κ",
-    r"\lambda": "λ",
-    r"\nu": "ν",
-    r"\pi": "π",
-    r"\phi": "φ",
-    r"\sigma": "σ",
-    r"\Sigma": "Σ",
-    r"\top": "⊤",
-}
-"""What stands for a command of LaTeX."""
+_INDEX = re.compile(r"([_^])(?:\(([^()]*)\)|(\w+))")
+"""An index or a power that is not written in small digits."""
 
 
 def meaning_of(kind: type) -> Html:
@@ -50,36 +17,26 @@ def meaning_of(kind: type) -> Html:
 
     Parameters may change what is computed; the sentence is about the class.
 
-    >>> from similitude.kernels import Gaussian
-    >>> meaning_of(Gaussian)
-    'The Gaussian kernel, <i>K(x, z) = exp(−|x − z|<sup>2</sup> / (2σ<sup>2</sup>))</i>.'
+    >>> from similitude.kernels import Cosine
+    >>> meaning_of(Cosine)
+    'The cosine of the angle, <i>K(x, z) = ⟨x, z⟩ / (|x| |z|)</i>; zero for a zero vector.'
     """
     doc = vars(kind).get("__doc__") or ""
     pieces = _INLINE.split(" ".join(doc.split("\n\n")[0].split()))  # text and formulas in turn
-    shown = [in_letters(piece) if i % 2 else escaped(piece.replace("`", "")) for i, piece in enumerate(pieces)]
+    shown = [_shown(piece) if i % 2 else escaped(piece.replace("`", "")) for i, piece in enumerate(pieces)]
     displayed = _DISPLAYED.search(doc) if len(pieces) == 1 else None
     if displayed is not None:
         every = (displayed[1] or displayed[2]).split(r"\qquad")
         one = ([part for part in every if part.strip().startswith("K(")] or every)[0]
-        shown.append(Html(f"<br>{in_letters(one.strip(' ,.'))}"))
+        shown.append(Html(f"<br>{_shown(one.strip(' ,.'))}"))
     return joined(*shown)
 
 
-def in_letters(latex: str) -> Html:
-    """Return a formula of LaTeX with letters, raised and lowered ones among them; as it is if a command is unknown."""
-    text = re.sub(r"\\(?:mathrm|text)\{([^{}]*)\}", r"\1", latex.replace("-", "−").replace("'", "′"))
-    text = re.sub(r"(\\langle) |(\\[A-Za-z]+|\\[,!])", lambda one: _SYMBOLS.get(one[1] or one[2], one[0]), text)
-    text, before = str(escaped(text)), ""
-    while text != before:  # from the inside out
-        before = text
-        text = re.sub(r"\\sqrt\{([^{}]*)\}", r"√(\1)", text)
-        text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", _fraction, text)
-        text = re.sub(r"\^(?:\{([^{}]*)\}|([\w⊤]))", r"<sup>\1\2</sup>", text)
-        text = re.sub(r"_(?:\{([^{}]*)\}|(\w))", r"<sub>\1\2</sub>", text)
-    clear = not re.search(r"[\\{}^_]", text)
-    return Html(f"<i>{re.sub(r' +', ' ', text)}</i>") if clear else Html(f"<code>{escaped(latex)}</code>")
+def _shown(latex: str) -> Html:
+    """Return a formula of LaTeX in letters, raised and lowered ones among them."""
+    return Html(f"<i>{_INDEX.sub(_raised_or_lowered, str(escaped(in_letters(latex))))}</i>")
 
 
-def _fraction(found: re.Match[str]) -> str:
-    above, below = [one if _ATOM.fullmatch(one) else f"({one})" for one in found.groups()]
-    return f"{above} / {below}"
+def _raised_or_lowered(found: re.Match[str]) -> str:
+    kind = "sub" if found[1] == "_" else "sup"
+    return f"<{kind}>{found[2] or found[3]}</{kind}>"

@@ -35,9 +35,8 @@ class Parametric:
             name, _, inner = path.partition("__")
             known, value = self._params(), params[path]
             if name not in known:
-                raise ValueError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has: {', '.join(known) or 'none'}"
-                )
+                has = f"it has: {', '.join(known) or 'none'}"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; {has}{self._deeper(path)}")
             if not inner:
                 self._set_param(name, value)
             elif isinstance(known[name], Parametric):  # in a copy: the part may be shared
@@ -45,6 +44,11 @@ class Parametric:
             else:
                 raise ValueError(f"{name} of {self!r} has no parameters of its own, so {path!r} cannot be set")
         return self
+
+    def _deeper(self, path: str) -> str:
+        """Return a hint if a parameter of this name belongs to a part."""
+        found = [one for one in self.get_params() if one.endswith(f"__{path}")]
+        return f"; did you mean {' or '.join(map(repr, found))}, of a part?" if found else ""
 
     def _params(self) -> dict[str, Any]:
         cls: Any = type(self)

@@ -31,6 +31,9 @@ FOREIGN = re.compile(r"[^\W\d_a-zA-Z]{3}")
 PARTLY_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
 """A letter in UTF-8: other bytes of such a file are damaged, and not of another encoding."""
 
+DAMAGE = "ÿ"
+"""A letter that hardly any word has, and the byte of damaged and of binary files."""
+
 MARKS_IN_TEXT = "€‚„…‰‹›‘’“”•–—™ ¡§©«®°±²³µ·»¼½¾¿×÷£¥ªº´¨"  # noqa: RUF001
 """Characters of Windows-1252 that are not letters and occur in texts."""
 
@@ -93,7 +96,11 @@ def _check_western(stream: BinaryIO) -> None:
             text = decoder.decode(piece)
             seen += len(piece)
             others = {letter for letter in set(text) if letter > "\x7f"}
-            is_text = "\0" not in text and all(one.isalpha() or one in MARKS_IN_TEXT for one in others)
+            is_text = (
+                "\0" not in text
+                and DAMAGE not in others
+                and all(one.isalpha() or one in MARKS_IN_TEXT for one in others)
+            )
             is_text = is_text and not FOREIGN.search(text) and not PARTLY_UTF8.search(piece)
     except UnicodeDecodeError:
         is_text = False

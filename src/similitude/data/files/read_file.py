@@ -136,7 +136,7 @@ def batches(
     image_size: tuple[int, int] | None = None,
     color: bool = False,
 ) -> Iterator[Data]:
-    r"""Read a file some rows at a time, in bounded memory; CSV, TSV, JSON Lines, Parquet, Arrow and FASTA alone.
+    """Read a file some rows at a time, in bounded memory; CSV, TSV, JSON Lines, Parquet, Arrow and FASTA alone.
 
     Other formats are read as a whole, then cut.
 
@@ -144,8 +144,9 @@ def batches(
 
     Parameters
     ----------
-    source, label, object, kind, schema, separator, decimal, encoding, missing, unlabeled, keep, ignore, sheet, \
-    image_size, color
+    source, label, object, kind, schema, separator, decimal, encoding, missing
+        As in :func:`read`.
+    unlabeled, keep, ignore, sheet, image_size, color
         As in :func:`read`.
     rows : int
         The largest number of objects in a batch.

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any, BinaryIO
 
 from similitude.data.arrow_text import text_problem
@@ -35,8 +36,8 @@ BLOCKS = (1 << 20, 1 << 24, 1 << 27, 1 << 30)
 ROWS_PER_BYTE = 10_000
 """Most rows of a Parquet or Arrow file for each of its bytes: values that are all equal or missing take no space."""
 
-LONG_ROW = "straddling"
-"""A word in the message of Arrow for a row that is longer than a block."""
+LONG_ROW, NO_ROWS = "straddling", "Empty CSV"
+"""Words in messages of Arrow: for a row that is longer than a block, sometimes the second if it is the first row."""
 
 
 def read_columns(file: OpenFile, rows: int | None, sheet: str | None = None) -> Iterator[Cells]:
@@ -175,7 +176,8 @@ def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
                 yield pa.RecordBatch.from_arrays(new.columns, names=names)
             return
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            if LONG_ROW not in str(error) or block == BLOCKS[-1]:
+            too_long = LONG_ROW in str(error) or (NO_ROWS in str(error) and _has_rows(stream, separator))
+            if not too_long or block == BLOCKS[-1]:
                 raise _explained(stream, separator, names, error) from None
 
 
@@ -243,11 +245,19 @@ def _header(stream: BinaryIO, separator: str) -> tuple[list[str], list[str]]:
     return header, column_names(header)
 
 
+def _has_rows(stream: BinaryIO, separator: str) -> bool:
+    """Tell whether there is anything after the header."""
+    try:
+        return len(list(islice(_records(stream, separator), 2))) > 1
+    except (csv.Error, UnicodeDecodeError):
+        return True
+
+
 def _explained(stream: BinaryIO, separator: str, names: list[str], error: Exception) -> FileError:
     """Return the error that names the line that Arrow could not read."""
-    if "Empty CSV" in str(error):
+    if NO_ROWS in str(error) and not _has_rows(stream, separator):
         return FileError("there is a header but no rows")
-    if LONG_ROW in str(error):
+    if LONG_ROW in str(error) or NO_ROWS in str(error):
         return FileError(f"a row is longer than {BLOCKS[-1] >> 20} MiB, or a quotation mark is not closed")
     check_utf8(stream)
     try:

@@ -28,7 +28,7 @@ GUESSED_SHARE = 0.15
 BOUNDED_SHARE = 0.65
 """Share of them for the first neighbors if there are bounds: the objects with the largest."""
 
-HELD_OUT = 10
+JUDGED_OBJECTS = 10
 """Number of objects whose neighbors are known and kept from the graph, to see how many of them it finds."""
 
 RECALL_AT = 10
@@ -46,7 +46,7 @@ GRAPH_SETTLED = 0.001
 CELLS_AT_ONCE = 4_000_000
 """Number of guesses that are held at once."""
 
-TINY = 1e-12
+LEAST_SPREAD = 1e-12
 """A spread below this is none."""
 
 
@@ -106,8 +106,8 @@ class NeighborDescent:
             self._join(self._codes(*_listed(self._search.most_promising(min(each, self.n - 1)))))
             self._descend()
             return None
-        m = max(2, int(LANDMARK_SHARE * self._each)) - HELD_OUT
-        drawn, held = rng.permutation(self.n), max(1, min(HELD_OUT, self.n // 4))
+        m = max(2, int(LANDMARK_SHARE * self._each)) - JUDGED_OBJECTS
+        drawn, held = rng.permutation(self.n), max(1, min(JUDGED_OBJECTS, self.n // 4))
         self.held, landmarks = drawn[:held], drawn[held : held + m]
         known = self._evaluate(self._codes(*_listed(np.tile(self.held, (self.n, 1)))))
         codes = self._codes(*_listed(np.tile(landmarks, (self.n, 1))))
@@ -249,9 +249,9 @@ def _landmark_features(n: int, landmarks: np.ndarray, seen: _Evaluated) -> np.nd
     features[one[to], column[other[to]]] = values[to]
     features[landmarks, np.arange(len(landmarks))] = np.nanmax(features, axis=0)
     features -= features.mean(axis=0)
-    features /= np.maximum(features.std(axis=0), TINY)
+    features /= np.maximum(features.std(axis=0), LEAST_SPREAD)
     features -= features.mean(axis=1, keepdims=True)
-    features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), TINY)
+    features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), LEAST_SPREAD)
     return features.astype(np.float32)
 
 

@@ -35,6 +35,9 @@ FEW_PAIRS = 0.02
 SHORT_LIST = 0.015
 """Share of the objects, those with the largest bounds, that an approximate search evaluates for a new query."""
 
+TRUSTED_LIST = 0.75
+"""Share of the nearest objects that such a list holds in the trial at least; otherwise bounds are not used."""
+
 FOLLOWS = ("_search", "_own_graph")
 """Attributes that follow from the others: they are computed when needed, and not saved."""
 
@@ -45,8 +48,8 @@ class SimilarityIndex(SimilarityEstimator):
     A similarity may have bounds (see `similitude.Similarity.bounds`), as `Edit`, `Jaccard`, `DTW` and kernels of the
     distance of long vectors have. A search then evaluates only pairs whose bound says that they may matter, and is
     exact; if the bounds say too little, it evaluates the most promising 1.5 % for a new query and is approximate.
-    Without bounds all pairs are evaluated; for a function of your own and more than 2,000 objects, a graph of near
-    neighbors is built instead, and a search goes from neighbor to neighbor.
+    Without bounds all pairs are evaluated; for a function of your own and more than 2,000 objects, and where bounds
+    are too weak even for that list, a graph of near neighbors is built, and a search goes from neighbor to neighbor.
 
     The graph is built from at most 2 % of all pairs (100 for each object, if that is more; both similarities of a pair
     count, unless they are claimed to be equal). First neighbors are objects whose similarities to random landmarks are
@@ -149,15 +152,19 @@ class SimilarityIndex(SimilarityEstimator):
             return
         graph = is_counted(k) and n > SMALL_INDEX if self.method == "auto" else self.method == "approximate" and n > 2
         if graph:
-            built = NeighborDescent(k, A, generator(self.random_state))
-            self._graph = built.graph()
-            self.n_evaluated_ += built.n_evaluated
-            share = built.n_evaluated / (n * (n - 1) / (1 if built.both_ways else 2))
-            built_from = f"a graph of neighbors, built from {share:.2%} of all pairs"
-            found = f"it found {built.recall:.1%} of the nearest of {len(built.held)} objects with known neighbors"
-            self._set("graph", False, f"{built_from}: the similarity has no bounds; {found}")
+            self._build_graph(k, A, n, "the similarity has no bounds")
         else:
             self._set("all pairs", True, "all pairs: the similarity has no bounds")
+
+    def _build_graph(self, k: Similarity, A: Encoding, n: int, why: str) -> None:
+        """Build a graph from landmarks, and say how many neighbors it found."""
+        built = NeighborDescent(k, A, generator(self.random_state), spent=self.n_evaluated_)
+        self._graph = built.graph()
+        self.n_evaluated_ += built.n_evaluated
+        share = built.n_evaluated / (n * (n - 1) / (1 if built.both_ways else 2))
+        built_from = f"a graph of neighbors, built from {share:.2%} of all pairs"
+        found = f"it found {built.recall:.1%} of the nearest of {len(built.held)} objects with known neighbors"
+        self._set("graph", False, f"{built_from}: {why}; {found}")
 
     def _choose_by_trial(self, search: BoundedSearch, A: Encoding, n: int) -> None:
         """Choose between all pairs that bounds leave and a short list."""
@@ -176,8 +183,11 @@ class SimilarityIndex(SimilarityEstimator):
         short = search.nearest(trial, wanted, drawn, self._short_list(wanted))
         self.n_evaluated_ += short.n_evaluated
         recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(exact.which, short.which, strict=True)]))
-        found = f"{recall:.1%} of the {wanted} nearest"
-        self._set("short list", False, f"{left}; the {SHORT_LIST:.1%} with the largest bounds hold {found}")
+        reason = f"{left}; the {SHORT_LIST:.1%} with the largest bounds hold {recall:.1%} of the {wanted} nearest"
+        if recall < TRUSTED_LIST:
+            self._build_graph(self.similarity_, A, n, reason)
+        else:
+            self._set("short list", False, reason)
 
     def _short_list(self, wanted: int) -> int:
         return max(wanted, int(SHORT_LIST * self.n_samples_fit_))

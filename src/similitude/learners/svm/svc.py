@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows
+from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_svc
@@ -27,8 +30,8 @@ from similitude.scikit import (
     in_single_precision,
     whole_gram,
 )
-from similitude.similarity import Similarity
-from similitude.support import NotAKernelError, check_positive
+from similitude.similarity import Similarity, as_similarity, is_counted
+from similitude.support import NotAKernelError, check_positive, generator
 from similitude.validity import Validity, check_gram
 
 CALIBRATION_OBJECTS = 1000
@@ -42,6 +45,9 @@ ASYMMETRY = 1e-6
 
 MOST_AT_ONCE = 6000
 """Number of objects up to which the whole Gram matrix is computed at once: of more, most rows may not be needed."""
+
+MANY_ROWS, TIMED_ROWS, LONG_SECONDS = 50_000, 4_000, 30.0
+"""Of this many rows on, so many are tried to tell how long a fit takes, and a longer one than this is warned of."""
 
 RowsOf = Callable[[np.ndarray], Rows]
 """A function from positions of training objects to the rows of their Gram matrix."""
@@ -103,6 +109,17 @@ class BaseSVM(KernelLearner):
         self.n_iter_ = sum(rounds)
 
 
+def _duration(seconds: float) -> str:
+    """Return a time in the unit that suits it.
+
+    >>> _duration(40), _duration(400), _duration(40_000)
+    ('40 seconds', '7 minutes', '11 hours')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
+
+
 class BaseSVC(ScoreClassifier, BaseSVM):
     """Support vector classification, one-vs-one."""
 
@@ -126,6 +143,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         weights = check_weights(sample_weight, len(codes)) * each[codes]
         check_class_weights(self.classes_, codes, weights)
         costs = self._costs(weights)
+        self._warn_of_time(X, codes)
         k, X, A = self._begin(X, sample_weight)
         rows_of, to_prediction = self._rows(k, A, costs, shared=len(self.classes_) > 2)
         pairs = list(combinations(range(len(self.classes_)), 2))
@@ -146,6 +164,28 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         self.scale_ = self._scale(k, A, codes, weights, left_out)
         return self
+
+    def _warn_of_time(self, X: Any, codes: np.ndarray) -> None:
+        """Warn before a long fit: of about how long it takes, by a fit to a few rows, and of what takes less."""
+        n = len(codes)
+        if n < MANY_ROWS or self.hard or self._precomputed or is_counted(as_similarity(getattr(self, self._role))):
+            return
+        some, times = np.sort(generator(0).permutation(n)[:TIMED_ROWS]), []
+        for _ in range(2):  # the first one warms up
+            start = time.perf_counter()
+            try:
+                clone(self).fit(take(X, some), self.classes_[codes[some]])
+            except ValueError:  # the fit to all rows reports its own
+                return
+            times.append(time.perf_counter() - start)
+        seconds = min(times) * (n / TIMED_ROWS) ** 2
+        if seconds >= LONG_SECONDS:
+            warnings.warn(
+                f"{type(self).__name__} on {n:,} rows takes about {_duration(seconds)}: {TIMED_ROWS:,} rows were "
+                f"tried, and the time grows with the square of their number. KernelSGDSVC takes less, and so do "
+                f"SimilarityClassifier or a LandmarkMap before LinearSVC, which compare rows with landmarks only",
+                stacklevel=2,
+            )
 
     def _scale(self, k: Similarity, A: Encoding, codes: np.ndarray, weights: np.ndarray, left_out: np.ndarray) -> float:
         """Return the scale of the probabilities, from leave-one-out scores of training objects."""
@@ -194,7 +234,8 @@ class KernelSVC(BaseSVC):
     Kernel Methods, equations 10 and 27.) Several classes are classified one-vs-one. The solver starts from
     the solution of every fourth example if there are many, and optimizes all free variables and the worst violators in
     each round by sequential minimal optimization with the second-order rule of Fan, Chen and Lin (2005); rows of the
-    kernel are computed in tiles, for variables that move.
+    kernel are computed in tiles, for variables that move. Of 50,000 rows on, 4,000 are tried first, and a
+    warning says about how long a long fit takes.
 
     Parameters
     ----------
