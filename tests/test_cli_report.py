@@ -33,6 +33,7 @@ def test_a_report_as_json_holds_the_same_findings_twice(genes, tmp_path):
     assert document["model"] == written["model"]
 
 
+@pytest.mark.deep
 def test_a_page_is_one_file(genes, tmp_path):
     pytest.importorskip("vl_convert")
     path = tmp_path / "report.html"

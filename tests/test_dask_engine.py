@@ -223,6 +223,7 @@ def words(n, seed=0):
     return ["".join("acgt"[i] for i in row) for row in letters]
 
 
+@pytest.mark.deep
 def test_bags_of_strings(client):
     texts = words(26_000)
     labels = [int("ac" in text) for text in texts]

@@ -511,6 +511,7 @@ def test_memory_does_not_grow_with_the_rows():
     assert float(done.stdout) < 64  # the rows take 122 MiB
 
 
+@pytest.mark.deep
 def test_a_metric_is_learned_from_batches_as_in_memory(small_batches):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((26_000, 3))

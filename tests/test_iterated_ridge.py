@@ -184,6 +184,7 @@ def test_rows_that_judge_many_take_part_in_no_choice(many):
 
 
 @pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.deep), 3])
+@pytest.mark.deep
 def test_influences_in_a_classifier_of_many_rows_sum_to_the_score(small_pilots, n_classes):
     X, y = rippled(5_100)
     labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))

@@ -205,6 +205,7 @@ def shared(s, t):
 
 
 @pytest.mark.usefixtures("unjudged")
+@pytest.mark.deep
 def test_models_of_many_similarities_share_their_landmarks(tmp_path):
     words = [f"{i * i:x} and {i * 7:o}" for i in range(400)]
     similarities = [FromPairs(shared).pullback(str) * (i + 1.0) for i in range(12)]

@@ -199,6 +199,7 @@ def test_every_chart_is_drawn_and_nothing_hangs_over(visit, share, name, width):
 
 
 @pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.deep), 360])
+@pytest.mark.deep
 def test_details_open_and_close_by_click_and_by_key_and_give_the_focus_back(visit, width):
     page = visit("strings", width)
     page.keyboard.press("Tab")
@@ -379,6 +380,7 @@ def test_a_table_of_thirty_columns_takes_less_than_eight_screens(visit, folder):
     assert (folder / "columns.html").stat().st_size < 2_000_000
 
 
+@pytest.mark.deep
 def test_colors_follow_the_system_and_the_switch(visit):
     paper = "getComputedStyle(document.body).backgroundColor"
     axis = "getComputedStyle(document.querySelector('[data-chart=calibration] .role-axis-title text')).fill"

@@ -63,6 +63,7 @@ def test_spectrum_draws_each_eigenvalue_once_negative_ones_in_another_color():
     assert figures.spectrum(found("linear"), ax=axes()).get_legend() is None
 
 
+@pytest.mark.deep
 def test_gaps_are_a_stacked_histogram_of_the_classes():
     one = found("adult")
     ax = figures.gaps(one, ax=axes())

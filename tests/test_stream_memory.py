@@ -68,6 +68,7 @@ BUDGET = """
         pytest.param(12_000, 400, "logistic", False, marks=pytest.mark.deep),
     ],
 )
+@pytest.mark.deep
 def test_a_classifier_stays_within_its_budget_or_says_so(n, m, loss, refused):
     program = [sys.executable, "-c", textwrap.dedent(BUDGET), str(n), str(m), loss]
     done = subprocess.run(program, capture_output=True, text=True, timeout=600)

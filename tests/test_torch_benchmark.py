@@ -17,6 +17,7 @@ from similitude.kernels import Gaussian, Laplace, Matern, Polynomial, RationalQu
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of packages beside ours, where they are installed
+@pytest.mark.deep
 def test_every_section_at_toy_size(tmp_path, capsys):
     assert main(["--device", "cpu", "--toy", "--out", str(tmp_path / "found.md")]) == 0
     written = (tmp_path / "found.md").read_text()

@@ -131,6 +131,7 @@ def run(program, *arguments, **environment):
 
 
 @pytest.mark.parametrize("shapes", ["few", pytest.param("all", marks=pytest.mark.deep)])
+@pytest.mark.deep
 def test_interpreted_on_the_cpu(tmp_path, shapes):
     (tmp_path / "probe.py").write_text(PROBE)  # in a file: Triton reads the source
     said = run(FIRST_THE_PROBE + PROGRAM, "cpu", str(tmp_path / "probe.py"), shapes, TRITON_INTERPRET="1")
