@@ -135,7 +135,7 @@ def folded(text: str) -> Html:
 
 
 def shortened(text: object, most: int = CELL_LETTERS) -> object:
-    """Return a text with at most so many letters, and the number of the others; HTML stays.
+    """Return the first `most` letters of a text and the number of the others; HTML is returned unchanged.
 
     >>> shortened("ACGTACGT", 4)
     'ACGT… and 4 more letters'
@@ -156,7 +156,7 @@ def table(
 ) -> Html:
     """Return a table with a head for each column; the columns in `numbers` are aligned to the right.
 
-    The first row after `most` and those after it are counted as so many more of the `noun`.
+    Only the first `most` rows are shown; the others are counted below the table, "and 93 more points" for example.
     """
     every = list(rows)
     kinds = [' class="s-number"' if j in numbers else "" for j in range(len(heads))]

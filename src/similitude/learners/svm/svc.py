@@ -47,7 +47,7 @@ MOST_AT_ONCE = 6000
 """Number of objects up to which the whole Gram matrix is computed at once: of more, most rows may not be needed."""
 
 MANY_ROWS, TIMED_ROWS, LONG_SECONDS = 50_000, 4_000, 30.0
-"""Of this many rows on, so many are tried to tell how long a fit takes, and a longer one than this is warned of."""
+"""From `MANY_ROWS` on, a fit is timed on `TIMED_ROWS` first; if it would exceed `LONG_SECONDS`, a warning says so."""
 
 RowsOf = Callable[[np.ndarray], Rows]
 """A function from positions of training objects to the rows of their Gram matrix."""
