@@ -3,6 +3,7 @@ import math
 import subprocess
 import sys
 from itertools import combinations_with_replacement
+from unittest import TestCase
 
 import numpy as np
 import pytest
@@ -359,10 +360,10 @@ def test_sparse_features_are_counted_as_they_are_stored():
         explicit_map(Linear() ** 9, X)
 
 
-def test_size_is_announced(caplog):
-    with caplog.at_level(logging.INFO, logger="similitude"):
+def test_size_is_announced():
+    with TestCase().assertLogs("similitude", logging.INFO) as announced:
         explicit_map(Polynomial(degree=2), X)
-    assert caplog.messages == ["10 explicit features of 9 objects take 720 bytes"]
+    assert [record.getMessage() for record in announced.records] == ["10 explicit features of 9 objects take 720 bytes"]
 
 
 def test_import_needs_neither_scipy_nor_sklearn():
