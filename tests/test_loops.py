@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -527,6 +528,12 @@ def test_an_unknown_instruction_set_is_refused_with_the_choices():
     assert answer.stderr.splitlines()[-1] == (
         f"ValueError: SIMILITUDE_SIMD: no instruction set mmx on this machine: choose one of {', '.join(SETS)}"
     )
+
+
+def test_integers_of_32_bits_are_refused():
+    code = "import numpy as np; np.int_ = np.int32; import similitude.compute.loops"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert re.search(r"ImportError: .* 64 bits, but .* have 32 .* NumPy 2 and later$", answer.stderr.strip())
 
 
 def test_the_readable_twins_can_be_forced():

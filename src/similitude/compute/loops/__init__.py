@@ -6,6 +6,8 @@ selects the reference loops, ``SIMILITUDE_SIMD=baseline|avx2|avx512`` an instruc
 
 import os
 
+import numpy as np
+
 from similitude.compute.loops import reference
 from similitude.compute.loops.argument_types import CSR, BagArrays, Patterns, TermArrays
 from similitude.compute.loops.domains import LONGEST_SUBSEQUENCE, MOST_NEIGHBORS, SIZES_OF_FACTORS, words_near
@@ -13,6 +15,12 @@ from similitude.compute.loops.named_functions import formula
 from similitude.compute.loops.reference import *  # noqa: F403
 from similitude.compute.loops.reference.graphs import refined_labels
 from similitude.compute.loops.reference.series import convolved
+
+if np.int_(0).itemsize < 8:
+    raise ImportError(
+        f"similitude counts with integers of 64 bits, but those of NumPy {np.__version__} have 32 on this system; "
+        "on Windows they have 64 in NumPy 2 and later"
+    )
 
 WHY_REFERENCE = "SIMILITUDE_LOOPS=reference" if os.environ.get("SIMILITUDE_LOOPS") == "reference" else ""
 if not WHY_REFERENCE:
