@@ -43,12 +43,14 @@ def main() -> None:
         if name == "pure":
             wheel = building.build_pure(source, DIST)
             say(wheel.name)
+            checking.audit_contents(wheel, source)
             if not asked.no_tests:
                 say("  ", checking.test_here(wheel, STABLE))
             continue
         for version in asked.versions:
             wheel = building.build_wheel(source, TARGETS[name], version, DIST)
             say(wheel.name)
+            checking.audit_contents(wheel, source)
             checking.audit(wheel, TARGETS[name])
             say("   audited")
             for tested in () if asked.no_tests else TESTED_ON[version]:

@@ -115,6 +115,7 @@ def build_wheel(source: Path, target: Target, version: str, dist: Path) -> Path:
         "CMAKE_AR": archiver,
         "CMAKE_RANLIB": "true",
         "CMAKE_OSX_SYSROOT": "",
+        "CMAKE_TRY_COMPILE_TARGET_TYPE": "STATIC_LIBRARY",  # zig would compile its C++ library for a trial without -O3
         "Python_INCLUDE_DIR": headers,
     }
     suffix = target.suffix.format(version.replace(".", ""))
