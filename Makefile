@@ -103,7 +103,7 @@ faults: .venv/test.installed ## kill, interrupt and starve fits at random moment
 soak: .venv/test.installed ## fit 2,000 models and predict 10^6 rows in one process: nothing may grow
 	$(BIN)/python -m tools.faults.soak
 
-wheels: .venv/compiled ## build, audit and test the wheels of a release into dist (WHEELS="--only linux-x86_64")
+wheels: | $(BIN)/python ## build, audit and test the wheels of a release into dist (WHEELS="--only linux-x86_64")
 	$(BIN)/python -m tools.wheels $(WHEELS)
 
 clean: ## remove .venv and all that was built
