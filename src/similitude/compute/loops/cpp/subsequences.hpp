@@ -36,16 +36,19 @@ SIMD_INLINE void next_letters(const Vector<double> *old, Vector<double> *now, Qu
                               LetterLanes target, std::size_t any_levels, double decay) {
     const std::size_t levels = fixed ? fixed : any_levels;
     const double squared = decay * decay;
+    Vector<double> known[fixed ? fixed : 1] = {}; // the cell above, in registers: each cell waits for it
     for (std::size_t i = 1; i <= n; ++i) {
         const LetterLanes equal = query(i - 1) == target;
         const Vector<double> *diagonal = old + (i - 1) * levels, *before = old + i * levels;
-        const Vector<double> *above = now + (i - 1) * levels;
+        const Vector<double> *above = fixed ? known : now + (i - 1) * levels;
         Vector<double> *cell = now + i * levels, shorter = all<double>(1.0);
 #pragma GCC unroll 8
         for (std::size_t q = 0; q + 1 < levels; ++q) {
             const Vector<double> matched = bits<Vector<double>>(bits<LetterLanes>(shorter) & equal);
             shorter = diagonal[q];
             cell[q] = matched + (decay * (above[q] + before[q]) - squared * shorter);
+            if constexpr (fixed > 0)
+                known[q] = cell[q];
         }
         cell[levels - 1] = diagonal[levels - 1] + bits<Vector<double>>(bits<LetterLanes>(shorter) & equal);
     }
