@@ -71,8 +71,12 @@ def changes(tree: ast.Module) -> Iterator[Change]:
             yield place, "number"
         elif isinstance(node, (ast.If, ast.IfExp, ast.While)):
             yield place, "opposite"
-        elif isinstance(node, ast.Return) and node.value is not None:
+        elif isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
             yield place, "nothing returned"
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def changed(source: str, change: Change) -> tuple[ast.Module, str]:
