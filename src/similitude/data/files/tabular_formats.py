@@ -285,7 +285,8 @@ class _Counting(io.RawIOBase):
             piece = b"" if self.is_stopped else self.stream.read(size)
         self.quotes += piece.count(b'"')
         border = self.tail[-1:] + piece[:1]
-        self.is_hexadecimal |= any(mark in piece or mark == border for mark in HEXADECIMAL_MARKS)
+        if b"x" in piece or b"X" in piece:  # a search for one letter is quick
+            self.is_hexadecimal |= any(mark in piece or mark == border for mark in HEXADECIMAL_MARKS)
         self.tail = (self.tail + piece[-64:])[-64:]
         return piece
 
