@@ -53,6 +53,17 @@ def test_rows_without_a_label_join_the_landmarks(german, tmp_path):
     assert len(read_csv(tmp_path / "p.csv")) == 60
 
 
+def test_rows_without_a_label_are_dropped_by_name(german, tmp_path):
+    how = ("fit", german, "--label", "Größe", "-s", "gaussian(0.7071067811865476)", "-o", tmp_path / "m.sim")
+    ran = run(*how, "--learn", "--drop-unlabelled")
+    assert ran.code == 0 and "20 of 60" in ran.err
+    out = " ".join(ran.out.split())
+    assert "with gaussian(0.7071).learned()" in out and "what counts: mostly x" in out and "column 0" not in out
+    assert "gaussian(0.7071067811865476)" in run("info", tmp_path / "m.sim", "--json").out
+    ran = run(*how, "--drop-unlabeled", "--unlabeled", "use")
+    assert ran.code == 2 and "exclude each other" in ran.err
+
+
 def test_options_reach_every_command(german, tmp_path):
     how = ("--separator", ";", "--decimal", ",", "--encoding", "latin-1", "--ignore", "z", "--missing", "n.a.")
     label = ("--label", "Größe", "-s", "gaussian")

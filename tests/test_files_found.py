@@ -292,7 +292,7 @@ def test_workbooks_that_are_no_table_are_refused_by_cell(put):
     refuses(r"no sheet 'data' \(did you mean 'Data'\?\)", both, sheet="data")
     refuses("cells A2:A3 of sheet 'Data' are merged", put("x.xlsx", workbook(ROWS, merged="A2:A3")))
     refuses("cell A3 of sheet 'Data' is a formula without a value", put("x.xlsx", workbook(ROWS, {"A3": "=A2+1"})))
-    refuses("row 2, column 1 of sheet 'Data' is the error #DIV/0!", put("x.xlsx", workbook([["a"], ["#DIV/0!"]])))
+    refuses("cell A2 of sheet 'Data' is the error #DIV/0!", put("x.xlsx", workbook([["a"], ["#DIV/0!"]])))
     far = put("x.xlsx", workbook([["a"], *[[i] for i in range(120)]], {"XFD90": 1}))
     refuses("cells of sheet 'Data' are spread over 1,[0-9,]+ places or more, nearly all of them empty", far)
     refuses("the workbook is empty", put("x.xlsx", workbook([])))
@@ -343,7 +343,7 @@ def test_svmlight_files_are_those_of_scikit_learn(put):
         ("1 1:x", "line 2 has 'x' as the value of 1"),
         ("1 1:nan", "line 2 has 'nan' as the value of 1: it must be a finite number"),
         ("a 1:1", "line 2 has 'a' as its label"),
-        ("1,2 1:1", "line 2 has '1,2' as its label"),
+        ("1,2 1:1", "line 2 has several labels, '1,2'"),
         ("1 2:1 1:1", "line 2 has index 1 after 2: indices go up"),
         ("1 -1:1", "line 2 has '-1:1', which is not index:value"),
         ("1 99999999999:1", "is not index:value"),

@@ -79,7 +79,9 @@ def fit(
         if isinstance(data.objects, Source):
             model.fit(data.objects)
         else:
-            model.fit(data.objects, data.labels)
+            model.fit(_with_names(data), data.labels)
+            if hasattr(model, "feature_names_in_"):
+                del model.feature_names_in_  # new files are read as arrays, by the schema
     about = _about(model, data, seed)
     with run.working(f"saving {output}"):
         save(model, output, about=about)
@@ -97,6 +99,16 @@ def _to_learn(data: TrainingData) -> TrainingData:
     except (TypeError, ValueError) as error:
         raise UsageError(f"--learn: {error}") from error
     return replace(data, text=f"{data.text}.learned()", similarity=data.similarity.learned())
+
+
+def _with_names(data: TrainingData) -> Any:
+    """Return vectors of a file with a header as a data frame, so that notes call columns by their names."""
+    names = data.schema.names
+    if data.schema.kind != "vectors" or len(names) < 2 or data.unlabeled is not None:
+        return data.objects
+    import pandas  # type: ignore[import-untyped]
+
+    return pandas.DataFrame(data.objects, columns=list(names), copy=False)
 
 
 def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from similitude.cli.errors import UsageError
 from similitude.cli.options import (
     Color,
     Decimal,
+    DropUnlabeled,
     Encoding,
     File,
     Ignore,
@@ -70,11 +71,14 @@ class FileOptions(FormatOptions):
     keep: Keep = field(default=None, kw_only=True)
     ignore: Ignore = field(default=None, kw_only=True)
     unlabeled: Unlabeled = field(default="drop", kw_only=True)
+    drop_unlabeled: DropUnlabeled = field(default=False, kw_only=True)
     image_size: ImageSize = field(default=None, kw_only=True)
     color: Color = field(default=False, kw_only=True)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `read` besides the columns."""
+        if self.drop_unlabeled and self.unlabeled != "drop":
+            raise UsageError(f"--drop-unlabeled and --unlabeled {self.unlabeled} exclude each other")
         size = None if self.image_size is None else image_shape_of(self.image_size, "--image-size")
         chosen = {"keep": self.keep or (), "ignore": self.ignore or (), "unlabeled": self.unlabeled}
         return {**self.format_arguments(), **chosen, "image_size": size, "color": self.color}

@@ -104,6 +104,10 @@ Unlabeled = Annotated[
         "is an error.",
     ),
 ]
+DropUnlabeled = Annotated[
+    bool,
+    typer.Option("--drop-unlabeled", "--drop-unlabelled", help="The same as --unlabeled drop.", show_default=False),
+]
 ImageSize = Annotated[
     str | None,
     typer.Option("--image-size", metavar="32x32", help="The rows and columns to which images of a folder are resized."),

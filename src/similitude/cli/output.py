@@ -21,7 +21,7 @@ from rich.table import Table
 from similitude.cli.errors import UsageError
 from similitude.cli.options import AsJson, EngineSettings
 from similitude.cli.status_line import StatusLine
-from similitude.support import plain, printable
+from similitude.support import plain, printable, short_numbers
 
 if TYPE_CHECKING:
     from similitude.compute.engines import LocalEngine
@@ -127,8 +127,9 @@ class Terminal(Console):
         )
 
     def shown(self, text: object) -> str:
-        """Return text without control characters, with signs that the stream has no letters for in ASCII."""
-        return printable(text) if self.is_unicode else printable(text).translate(IN_ASCII)
+        """Return text without control characters, with short numbers, in ASCII if the stream has no other letters."""
+        shown = short_numbers(printable(text))
+        return shown if self.is_unicode else shown.translate(IN_ASCII)
 
     @property
     def is_unicode(self) -> bool:

@@ -22,6 +22,7 @@ def learn_similarities(
     order: np.ndarray,
     judged_together: bool,
     random_state: Any,
+    names: list[str] | None = None,
 ) -> tuple[tuple[Similarity, ...], str]:
     """Learn the similarities that are to be learned; return all of them, and what was learned in a sentence.
 
@@ -35,6 +36,8 @@ def learn_similarities(
     judged_together : bool
         Whether rows that equal one of the last judge it too.
     random_state : int or None
+    names : list of str, optional
+        The names of the columns of vectors.
     """
     found, notes = [], []
     for k in similarities:
@@ -46,7 +49,7 @@ def learn_similarities(
                 _, encoding = k.k.prepare(X, random_state)
                 rows = equals_judged_together(order, groups_of_equals(encoding, order))
             learned = _learned(k, X, Y, rows[: pilot_size(len(rows))], random_state)
-            notes.append(f"{k!r}: {learned.reason}; what counts: {learned.importance.in_short()}")
+            notes.append(f"{k!r}: {learned.reason}; what counts: {learned.importance.named(names).in_short()}")
             found.append(learned.similarity)
         else:
             found.append(k)

@@ -191,7 +191,9 @@ class LandmarkTrainer(FrugalTrainer):
         given = [] if self._precomputed else self._similarities()
         if any(isinstance(k, Learnable) for k in given):
             together = LEAVE_ONE_OUT < len(weighted) <= PILOT and sampling.all_rows is None
-            found, note = learn_similarities(given, X, Y, sampling.order(weighted), together, self.random_state)
+            found, note = learn_similarities(
+                given, X, Y, sampling.order(weighted), together, self.random_state, self._column_names()
+            )
             return found, note, tuple(given)
         if self._is_automatic and self._kind() not in LEARNED_KINDS:
             from similitude.kernels import kind_in_words  # loads all kernels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +47,15 @@ class GradientImportance(Result):
     low: np.ndarray
     high: np.ndarray
     kind: str = "columns"
+
+    def named(self, names: list[str] | None) -> GradientImportance:
+        """Return the same with the columns of vectors called by given names, if there are any."""
+        numbered = [f"column {i}" for i in range(len(self.names))]
+        return (
+            self
+            if names is None or len(names) != len(numbered) or self.names != numbered
+            else replace(self, names=names)
+        )
 
     @classmethod
     def of(

@@ -49,7 +49,7 @@ from similitude.support.notebook_html import (
     tag,
 )
 from similitude.support.outliers import outlier_limits, outlying_rows
-from similitude.support.printable import printable
+from similitude.support.printable import printable, short_numbers
 from similitude.support.randomness import generator, key_order, random_keys
 from similitude.support.results import (
     CONDITIONAL,

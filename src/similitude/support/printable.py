@@ -12,3 +12,16 @@ def printable(text: object) -> str:
     'red: \\x1b[31m, \\u202ebackwards'
     """
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+
+
+LONG_NUMBER = re.compile(r"(?:(?<=[=(\[*])|(?<=, ))(-?\d+\.\d{5,}(?:e[-+]?\d+)?)(?![\w.])")
+"""A number of many digits, in an expression."""
+
+
+def short_numbers(text: str) -> str:
+    """Return an expression with four significant digits of each number, for people to read.
+
+    >>> short_numbers("0.5*Gaussian(sigma=0.7071067811865476, metric=[1.52, 0.12345678])")
+    '0.5*Gaussian(sigma=0.7071, metric=[1.52, 0.1235])'
+    """
+    return LONG_NUMBER.sub(lambda found: f"{float(found[1]):.4g}", text)

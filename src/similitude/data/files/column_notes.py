@@ -1,4 +1,8 @@
-"""Columns that rarely help a similarity: identifiers are left out, and constants, row numbers and dates are noted."""
+"""Columns that rarely help a similarity: identifiers are left out, others are noted.
+
+There are notes on constants, row numbers, dates, codes, and numbers among which are other texts; and on labels that may
+be words for none, or one class in two spellings.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from similitude.data.files.column_types import NUMERIC, UNKNOWN_NUMBERS, Column
+from similitude.data.files.column_types import CODE, NUMERIC, UNKNOWN_NUMBERS, Column, blank_around, is_text
 from similitude.data.files.file_errors import import_optional, listed
 
 FEWEST_TO_NOTE = 10
@@ -17,16 +21,43 @@ IDENTIFIER_NAME = re.compile(
 )
 """Names of columns that identify rows."""
 
+UNNAMED_FIRST = re.compile(r"Unnamed: 0(\.[0-9]+)*")
+"""The name of a first column without one, also after pandas has written and read it again."""
+
 UUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
-DATE_TEXT = (
-    r"^\s*([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2}))"
-    r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?\s*(Z|[-+][0-9]{2}:?[0-9]{2})?)?\s*$"
+DAY = (
+    r"[0-9]{4}[-/.][0-9]{1,2}([-/.][0-9]{1,2})?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})|"
+    r"[0-9]{1,2}[-/. ]+\pL{3,9}\.?[-/., ]+([0-9]{4}|[0-9]{2})|\pL{3,9}\.? [0-9]{1,2}[,;]? [0-9]{4}"
 )
-"""A date, perhaps with a time."""
+TIME = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?\s*([AaPp][Mm])?\s*(Z|[-+][0-9]{2}:?[0-9]{2})?"
+
+DATE_TEXT = rf"^\s*(({DAY})([ T,]\s*{TIME})?|{TIME})\s*$"
+"""A date, perhaps with a time, or a time."""
+
+COMPACT_PATTERN = "^[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
+
+COMPACT_DATE = (19_000_101, 21_001_231)
+"""The first and the last integer that may be a date written without marks, such as 20240131."""
+
+NUMBER_TEXT = r"^\s*[-+\x{2212}]?[0-9][0-9.,' ]*([eE][-+]?[0-9]+)?\s*$"
+"""A text that looks like a number."""
+
+NUMBER_START = r"\s*[-+\u2212]?[0-9]"
+
+MOST_SAMPLED = 100
+"""Texts of a column that are looked at before all are."""
+
+MOST_CLASSES = 1000
+"""Distinct labels of which some may differ in case alone."""
+
+LABEL_GAP_WORDS = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "??", "unknown", "Unknown")
+"""Labels that often stand for a missing one."""
 
 DNA = frozenset("ACGTUNRYKMSWBDHV-*.")
 """The letters of nucleic acids, those that stand for several among them."""
+
+LINE_ENDS = frozenset("\r\n")
 
 SHORTEST_DNA = 5
 """Letters of the longest string at least: shorter ones may be categories."""
@@ -45,8 +76,8 @@ def _is_identifier(name: str, column: Column) -> bool:
     compute = import_optional("pyarrow.compute", "a table")
     if len(column.cells) < FEWEST_TO_NOTE or column.type not in ("integer", "text") or not _all_differ(column):
         return False
-    if name == "Unnamed: 0":  # the row names of R, or the index of pandas
-        return column.type == "text" or _is_counting(column)
+    if UNNAMED_FIRST.fullmatch(name):  # the row names of R, or the index of pandas, also of shuffled rows
+        return True
     if column.type == "text" and compute.all(compute.match_substring_regex(column.cells, UUID)).as_py():
         return True
     return IDENTIFIER_NAME.fullmatch(name.strip()) is not None
@@ -95,16 +126,107 @@ def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: M
             if column.type == "integer" and _all_differ(column) and len(column.cells) >= FEWEST_TO_NOTE
             if _is_counting(column)
         ]
-        notes += [
+    for name, column in columns.items():
+        notes += _notes_on_cells(name, column, text.get(name))
+    return notes
+
+
+def _notes_on_cells(name: str, column: Column, text: Any) -> list[str]:
+    """Return notes on a column of dates, of codes, and of numbers among which are other texts."""
+    notes = []
+    if column.type == "text" and _all_match(column, DATE_TEXT):
+        notes.append(
             f"column {name!r} holds dates, which are compared as texts; replace it by numbers (days since a date, "
             f"month, weekday), or leave it out with ignore={name!r}"
-            for name, column in columns.items()
-            if column.type == "text" and _all_match(column, DATE_TEXT)
-        ]
-    for name, column in columns.items():
-        if name in text and column.type in NUMERIC and (words := _marks(text[name])):
-            notes.append(f"{listed(words)} in column {name!r} of numbers counts as missing")
+        )
+    elif column.type == "text" and (others := _other_texts(column.cells)):
+        notes.append(f"column {name!r} is text, though most cells are numbers: {others}")
+    if column.type == "integer" and _are_compact_dates(column):
+        notes.append(
+            f"column {name!r} holds dates such as {column.cells.drop_null()[0]}, which are compared as numbers: the "
+            f"last day of a month is far from the next day; ignore={name!r} leaves it out"
+        )
+    if text is None or column.type not in NUMERIC:
+        return notes
+    if words := _marks(text):
+        notes.append(f"{listed(words)} in column {name!r} of numbers counts as missing")
+    if code := _first_match_of(text, CODE):
+        notes.append(
+            f"column {name!r} has leading zeros, such as {code!r}, and is taken as numbers: if these are codes, "
+            f"leave it out with ignore={name!r}, or put a letter before them"
+        )
     return notes
+
+
+def label_notes(name: str, column: Column, text: Any) -> list[str]:
+    """Return notes on labels: on texts among numbers, words for no label, and spellings that make two classes of one.
+
+    `text` are the labels as they are in a text file, if it is one.
+    """
+    if column.type in NUMERIC:
+        words = [] if text is None else _marks(text)
+        return [f"{listed(words)} is no label in column {name!r} of numbers"] if words else []
+    if column.type != "text" or not _is_hashable(column):
+        return []
+    notes = []
+    compute = import_optional("pyarrow.compute", "a table")
+    if text is not None and (example := blank_around(text)) is not None and example.strip():
+        notes.append(f"blanks around labels are left out: {example!r} is {example.strip()!r}")
+    if others := _other_texts(column.cells):
+        notes.append(f"label {name!r} is text, though most cells are numbers: {others}")
+    classes = compute.unique(column.cells.drop_null())
+    distinct = classes.to_pylist() if len(classes) <= MOST_CLASSES else []
+    if words := [one for one in LABEL_GAP_WORDS if one in distinct]:
+        notes.append(f"{listed(words)} is a class of label {name!r} like any other; missing={words[0]!r} changes that")
+    folded: dict[str, str] = {}
+    if twins := next(
+        ((folded[key], one) for one in distinct if folded.setdefault(key := one.casefold(), one) != one), None
+    ):
+        notes.append(f"labels {twins[0]!r} and {twins[1]!r} of {name!r} differ in case alone, and are two classes")
+    return notes
+
+
+def _other_texts(cells: Any) -> str:
+    """Return which texts are not numbers in a column where most are, and what to do; nothing for other columns."""
+    compute = import_optional("pyarrow.compute", "a table")
+    if not is_text(cells):
+        return ""
+    known = cells.drop_null()
+    some = [known[place].as_py() for place in range(0, len(known), max(1, len(known) // MOST_SAMPLED))]
+    if 3 * sum(re.match(NUMBER_START, one) is not None for one in some) < len(some):
+        return ""
+    is_number = compute.match_substring_regex(known, NUMBER_TEXT)
+    others = known.filter(compute.invert(is_number))
+    if not len(others) or 2 * len(others) > len(known):
+        return ""
+    first, row = others[0].as_py(), compute.index(cells, others[0]).as_py()
+    return (
+        f"{len(others):,} of {len(known):,} are not, the first is {first!r} in row {row}; missing={first!r} counts "
+        f"it as missing"
+    )
+
+
+def _are_compact_dates(column: Column) -> bool:
+    """Tell whether all integers are dates such as 20240131, and more than one."""
+    compute = import_optional("pyarrow.compute", "a table")
+    if not _is_hashable(column):
+        return False
+    ends = compute.min_max(column.cells).as_py()
+    if (
+        ends["min"] is None
+        or ends["min"] < COMPACT_DATE[0]
+        or ends["max"] > COMPACT_DATE[1]
+        or ends["min"] == ends["max"]
+    ):
+        return False
+    return bool(compute.all(compute.match_substring_regex(column.cells.cast("string"), COMPACT_PATTERN)).as_py())
+
+
+def _first_match_of(cells: Any, pattern: str) -> str | None:
+    """Return the first text with a pattern, or None."""
+    compute = import_optional("pyarrow.compute", "a table")
+    found = compute.index(compute.match_substring_regex(cells, pattern), True).as_py()
+    return None if found < 0 else str(cells[found].as_py())
 
 
 def _is_constant(column: Column) -> bool:
@@ -117,13 +239,15 @@ def _is_constant(column: Column) -> bool:
 
 def _all_match(column: Column, pattern: str) -> bool:
     compute = import_optional("pyarrow.compute", "a table")
-    if not _is_hashable(column) or not _first_match(column, pattern):
+    if not is_text(column.cells) or not _first_match(column, pattern):
         return False
     return bool(compute.all(compute.match_substring_regex(column.cells, pattern)).as_py())
 
 
 def _first_match(column: Column, pattern: str) -> bool:
-    return all(one is None or re.search(pattern, one) for one in column.cells.slice(0, 20).to_pylist())
+    """Tell whether the first cells match; a word for a missing value may be among them."""
+    compute = import_optional("pyarrow.compute", "a table")
+    return compute.all(compute.match_substring_regex(column.cells.slice(0, 20), pattern)).as_py() is not False
 
 
 def _marks(cells: Any) -> list[str]:
@@ -141,8 +265,8 @@ def case_of_dna(strings: Sequence[Any]) -> str:
     >>> case_of_dna(["acgtt", "ttga"]), case_of_dna(["ACGTT", "ttga"]), case_of_dna(["a word"])
     ('lower', 'mixed', '')
     """
-    first = [one for one in strings[:MOST_TESTED] if isinstance(one, str)]
-    letters = set().union(*map(set, first))
+    first = [one.strip() for one in strings[:MOST_TESTED] if isinstance(one, str)]
+    letters = set().union(*map(set, first)) - LINE_ENDS
     if max(map(len, first), default=0) < SHORTEST_DNA or not {one.upper() for one in letters} <= DNA:
         return ""
     if len(strings) > MOST_TESTED:

@@ -6,7 +6,8 @@ text until :func:`parsed` looks at all of their cells.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,11 +31,17 @@ MISSING = (
 )  # fmt: skip
 """Texts that are missing values in a column of numbers, as in pandas."""
 
-UNKNOWN_NUMBERS = frozenset((*MISSING, "-", "--", "?", "\u2013", "\u2014"))
+UNKNOWN_NUMBERS = frozenset((*MISSING, "-", "--", "?", "\u2013", "\u2014", "\u2212"))
 """Texts that are missing values in a column of numbers: those of pandas, a dash, and a question mark."""
 
 LONG_INTEGER = r"^\s*[-+]?[0-9]{16,}\s*$"
 """A text that is an integer which a floating point number may not hold."""
+
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+"""A number that is neither a code nor longer than floating point numbers hold."""
+
+CODE = "^0[0-9]"
+"""The beginning of a text that is a code of digits rather than a number."""
 
 FILL_OR_DROP = ": fill it, or leave such rows out (unlabeled='drop')"
 """What to do about rows without a label, where labels are needed."""
@@ -75,13 +82,18 @@ class Column(NamedTuple):
 
 
 def parsed(cells: Any) -> Column:
-    """Return a column of text as numbers, or as booleans, if every cell is one; empty cells are missing."""
+    """Return a column of text as numbers, or as booleans, if every cell is one; empty cells are missing.
+
+    Cells of a workbook may be numbers already.
+    """
     pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
-    numbers = as_numbers(cells, UNKNOWN_NUMBERS)
+    if not is_text(cells):
+        return typed(cells)
+    numbers = as_numbers(cells)
     if numbers is not None:
         return numbers
     known = empty_as_missing(cells)
-    if known.null_count == len(known):
+    if _is_all_missing(known):
         return Column("missing", known)
     if all(value in TRUTH for value in compute.unique(known.slice(0, 100)).drop_null().to_pylist()):
         values = compute.unique(known).drop_null().to_pylist()
@@ -91,6 +103,40 @@ def parsed(cells: Any) -> Column:
     return Column("text", known)
 
 
+def _is_all_missing(cells: Any) -> bool:
+    """Tell whether all texts of a column are empty, blank, or words for a missing number."""
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
+    if not all(one is None or one.strip() in UNKNOWN_NUMBERS for one in cells.slice(0, 20).to_pylist()):
+        return False
+    trimmed = compute.utf8_trim_whitespace(compute.fill_null(cells, ""))
+    return compute.all(compute.is_in(trimmed, pa.array(sorted(UNKNOWN_NUMBERS), trimmed.type))).as_py() is not False
+
+
+def as_label(cells: Any) -> Column:
+    """Return a column of a text file as labels: numbers if all are numbers, else the texts without blanks around."""
+    if not is_text(cells):
+        return typed(cells)
+    return as_numbers(cells) or Column("text", trimmed_texts(cells))
+
+
+def is_text(cells: Any) -> bool:
+    """Tell whether cells are an Arrow array of texts."""
+    types = import_optional("pyarrow", "a table").types
+    return not isinstance(cells, list) and (types.is_string(cells.type) or types.is_large_string(cells.type))
+
+
+def trimmed_texts(cells: Any) -> Any:
+    """Return texts without blanks around them, and as missing where nothing is left."""
+    return empty_as_missing(import_optional("pyarrow.compute", "a table").utf8_trim_whitespace(cells))
+
+
+def blank_around(cells: Any) -> str | None:
+    """Return the first text with blanks around it, or None."""
+    compute = import_optional("pyarrow.compute", "a table")
+    found = cells.filter(compute.fill_null(compute.not_equal(cells, compute.utf8_trim_whitespace(cells)), False))
+    return str(found[0].as_py()) if len(found) else None
+
+
 def empty_as_missing(cells: Any) -> Any:
     """Return a column of text in which empty cells are missing."""
     pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
@@ -98,26 +144,56 @@ def empty_as_missing(cells: Any) -> Any:
     return compute.if_else(empty, pa.scalar(None, cells.type), cells) if compute.any(empty).as_py() else cells
 
 
-def as_numbers(cells: Any, missing_words: Collection[str] = MISSING) -> Column | None:
+def as_numbers(cells: Any) -> Column | None:
     """Return a column of text as numbers, or None if a cell is not a number or all are missing."""
-    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
-    if not all(may_be_number(one, missing_words) for one in cells.slice(0, 20).to_pylist()):
+    first = cells.slice(0, 20).to_pylist()
+    if not all(map(may_be_number, first)):
         return None
-    plain = compute.utf8_trim_whitespace(cells)
-    missing = compute.is_in(plain, pa.array(sorted(missing_words), plain.type))
-    known = compute.if_else(missing, pa.scalar(None, plain.type), plain)
+    plain = _cast_to_numbers(cells, first) if all(may_be_number(one, ()) for one in first) else None
+    if plain is not None and (plain.type == "integer" or not _has_nan(plain.cells)):  # "nan" is a missing value
+        return plain
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
+    trimmed = compute.utf8_trim_whitespace(cells)
+    missing = compute.is_in(trimmed, pa.array(sorted(UNKNOWN_NUMBERS), trimmed.type))
+    known = compute.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
     if known.null_count == len(known):
         return None
     if compute.any(compute.starts_with(known, "+")).as_py():
         known = compute.replace_substring_regex(known, r"^\+([0-9.])", r"\1")
-    if compute.any(compute.match_substring(known, "x", ignore_case=True)).as_py():  # Arrow reads 0x10 as 16
+    return _cast_to_numbers(known, known.slice(0, 20).to_pylist())
+
+
+def number_type(cells: Sequence[str]) -> str | None:
+    """Return the Arrow type of some cells if all are plain numbers that Arrow reads as Python does, or None.
+
+    >>> number_type(["1", "2", ""]), number_type(["1.5", "NA"]), number_type(["007", "1"]), number_type(["-", "1"])
+    ('int64', 'double', None, None)
+    """
+    known = [one.strip() for one in cells if one.strip() not in MISSING]
+    if not known or not all(PLAIN_NUMBER.fullmatch(one) for one in known):
         return None
-    for name, stored in (("integer", pa.int64()), ("number", pa.float64())):
+    return "int64" if all(one.removeprefix("-").isdigit() for one in known) else "double"
+
+
+def _cast_to_numbers(cells: Any, first: Sequence[str | None]) -> Column | None:
+    """Return texts as integers, or else as floating point numbers, or None if one is neither, or hexadecimal."""
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
+    may_be_integers = all(one is None or one.strip().lstrip("-").isdigit() for one in first)
+    for name, stored in (("integer", pa.int64()), ("number", pa.float64()))[not may_be_integers :]:
         try:
-            return Column(name, compute.cast(known, stored))
+            found = compute.cast(cells, stored)
         except pa.ArrowInvalid:
             continue
+        is_hexadecimal = (
+            name == "integer" and compute.any(compute.match_substring(cells, "x", ignore_case=True)).as_py()
+        )
+        return None if is_hexadecimal else Column(name, found)
     return None
+
+
+def _has_nan(cells: Any) -> bool:
+    compute = import_optional("pyarrow.compute", "a table")
+    return bool(compute.any(compute.is_nan(cells)).as_py())
 
 
 def may_be_number(value: str, missing_words: Collection[str] = UNKNOWN_NUMBERS) -> bool:
@@ -183,15 +259,17 @@ def _type_of_objects(cells: list[Any]) -> str:
     return "items" if all(isinstance(cell, list) for cell in known) else "mixed"
 
 
-def as_type(name: str, cells: Any, expected: str, is_text: bool, first: int) -> Column:
+def as_type(name: str, cells: Any, expected: str, in_text_file: bool, first: int) -> Column:
     """Return a column of an expected type, or raise and name the first cell of another type."""
-    if not is_text:
+    if not in_text_file:
         column = typed(cells)
+    elif expected == "text" and not is_text(cells):  # numbers of a workbook
+        column = Column("text", cells.cast("string"))
     elif expected == "text":
         column = Column("text", empty_as_missing(cells))
     else:
         column = parsed(cells)
-        if expected in NUMERIC and column.type not in NUMERIC:
+        if expected in NUMERIC and column.type not in NUMERIC and is_text(cells):
             wrong = next((row for row, value in enumerate(cells.to_pylist()) if not may_be_number(value)), None)
             if wrong is not None:
                 problem = "it is not a number, and the column held numbers before"

@@ -7,30 +7,40 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from similitude.compute import take
-from similitude.data.files.column_notes import column_notes, identifiers
+from similitude.data.files.column_notes import column_notes, identifiers, label_notes
 from similitude.data.files.column_types import (
+    CODE,
     COLUMN_TYPES,
     FILL_OR_DROP,
     NUMERIC,
     Column,
     as_doubles,
     as_floats,
+    as_label,
     as_labels,
-    as_numbers,
     as_type,
-    empty_as_missing,
+    blank_around,
     is_rounded,
+    is_text,
     may_be_number,
     parsed,
+    trimmed_texts,
     typed,
 )
-from similitude.data.files.file_errors import import_optional, listed, unknown_column, unknown_columns, wrong_cell
-from similitude.data.files.number_formats import Spelling, check_points, plain_numbers, spelling
+from similitude.data.files.file_errors import (
+    are_values,
+    import_optional,
+    listed,
+    unknown_column,
+    unknown_columns,
+    wrong_cell,
+)
+from similitude.data.files.number_formats import check_points, plain_numbers, spelling, without_units
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.support import FileError, brief
 
@@ -56,53 +66,97 @@ GAP_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 # Inferred.
 
 
-def infer(cells: Mapping[str, Any], request: Request, is_text: bool, separator: str = ",") -> Data:
+class TypedCells(NamedTuple):
+    """The columns of a file with their types, and how they came by them."""
+
+    columns: dict[str, Column]  # that may make up the objects
+    cells: Mapping[str, Any]  # of all columns, with numbers written plainly
+    label: Column | None
+    text: Mapping[str, Any]  # cells as they are in a text file
+    decimal: str | None = None  # the decimal mark, if numbers were rewritten by it or it was given
+    notes: tuple[str, ...] = ()  # on how numbers and labels are written
+
+
+def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separator: str = ",") -> Data:
     """Infer how to read a file from the columns of its first rows, or of all, and read these."""
     cells = _without_marks(cells, request.missing)
     names = _object_columns(list(cells), request)
-    raw, how = cells, Spelling(None)
-    spelled: list[str] = []
-    if is_text and request.kind != "strings":
-        chosen = {name: cells[name] for name in (*names, request.label) if name is not None}
-        how = spelling(chosen, separator, request.decimal)
-        cells, spelled = plain_numbers(cells, how.decimal, chosen)
-    read = parsed if is_text else typed
-    typed_columns = {name: read(cells[name]) for name in names}
-    columns = {name: column for name, column in typed_columns.items() if column.type != "missing"} or typed_columns
-    left_out = [] if request.object is not None else identifiers(columns, request.keep)
-    columns = {name: column for name, column in columns.items() if name not in left_out}
-    if is_text and len(columns) == 1:
-        ((name, column),) = columns.items()
-        columns = {name: _as_strings(column, cells[name], request.kind)}
-    kind, alternative = (request.kind, "") if request.kind is not None else _infer_kind(columns, is_text)
+    found = _typed_text(cells, names, request, separator) if in_text_file else _typed_cells(cells, names, request)
+    columns, left_out = _useful_columns(found, request, in_text_file)
+    kind, alternative = (request.kind, "") if request.kind is not None else _infer_kind(columns, in_text_file)
+    columns, trimming = _trimmed(columns) if in_text_file and kind == "table" else (columns, [])
     _check_columns(kind, columns)
-    label = None
-    if request.label is not None:  # numbers if all are numbers, else the text of the file
-        one = cells[request.label]
-        label = (as_numbers(one) or Column("text", empty_as_missing(one))) if is_text else typed(one)
     objects = _build_objects(kind, columns)
-    schema = Schema(
+    notes = [
+        _description(kind, columns) + alternative,
+        *_ignored_notes(found, columns, left_out, request.label),
+        *(_header_notes(list(cells), columns) if in_text_file else []),
+        *found.notes,
+        *trimming,
+        *column_notes(columns, left_out, found.text),
+        *_rounding_notes(kind, columns, found.text),
+    ]
+    data = Data(objects, None, _schema_of(kind, columns, objects, found, request), tuple(notes))
+    return data if found.label is None else with_labels(data, str(request.label), found.label, 0, request.unlabeled)
+
+
+def _typed_cells(cells: Mapping[str, Any], names: Sequence[str], request: Request) -> TypedCells:
+    """Return columns with the types that the file gives them."""
+    label = None if request.label is None else typed(cells[request.label])
+    notes = () if label is None else label_notes(str(request.label), label, None)
+    return TypedCells({name: typed(cells[name]) for name in names}, cells, label, {}, None, tuple(notes))
+
+
+def _typed_text(cells: Mapping[str, Any], names: Sequence[str], request: Request, separator: str) -> TypedCells:
+    """Return columns of a text file with the types that all of their cells have, with numbers as people write them."""
+    label = request.label
+    typed_columns = {name: parsed(cells[name]) for name in (*names, label) if name is not None}
+    chosen = [name for name in typed_columns if name == label or request.kind != "strings"]
+    plain = {name: cells[name] for name in chosen if typed_columns[name].type in NUMERIC}
+    others, units = without_units({name: cells[name] for name in chosen if name not in plain})
+    how = spelling(others, plain, separator, request.decimal)
+    written, spelled = plain_numbers({**cells, **others}, how.decimal, chosen if how.decimal == "," else others)
+    columns = {name: typed_columns[name] if written[name] is cells[name] else parsed(written[name]) for name in names}
+    text = {name: one for name, one in cells.items() if is_text(one)}
+    found = None if label is None else as_label(written[label])
+    notes = [*units, *how.notes, *spelled]
+    if found is not None:
+        notes += label_notes(str(label), found, text.get(str(label)))
+    return TypedCells(columns, written, found, text, how.decimal if spelled or request.decimal else None, tuple(notes))
+
+
+def _useful_columns(found: TypedCells, request: Request, in_text_file: bool) -> tuple[dict[str, Column], list[str]]:
+    """Return the columns that have values and do more than name the rows, and those that only name them."""
+    filled = {name: column for name, column in found.columns.items() if column.type != "missing"} or found.columns
+    left_out = [] if request.object is not None else identifiers(filled, request.keep)
+    columns = {name: column for name, column in filled.items() if name not in left_out}
+    if in_text_file and len(columns) == 1:
+        ((name, column),) = columns.items()
+        columns = {name: _as_strings(column, found.cells[name], request.kind)}
+    return columns, left_out
+
+
+def _trimmed(columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[str]]:
+    """Return texts of a table without the blanks around them, which would make other categories of them, and notes."""
+    found, notes = dict(columns), []
+    for name, column in columns.items():
+        if column.type == "text" and (example := blank_around(column.cells)) is not None:
+            found[name] = Column("text", trimmed_texts(column.cells))
+            notes.append(f"blanks around the texts of column {name!r} are left out: {example!r} is {example.strip()!r}")
+    return found, notes
+
+
+def _schema_of(kind: str, columns: Mapping[str, Column], objects: Any, found: TypedCells, request: Request) -> Schema:
+    """Return the schema by which another file is read in the same way."""
+    return Schema(
         kind,
         request.label,
-        None if label is None else label.type,
+        None if found.label is None else found.label.type,
         request.object or (next(iter(columns)) if len(columns) == 1 else None),
         tuple(columns),
         tuple(column.type for column in columns.values()),
         int(objects.shape[1]) if kind == "vectors" else None,
-    ).with_settings(
-        decimal=how.decimal if spelled or request.decimal else None,
-        missing=json.dumps(request.missing) if request.missing else None,
-    )
-    empty = [name for name in typed_columns if name not in columns and name not in left_out]
-    ignored = [name for name in cells if name not in typed_columns and name != request.label]
-    notes = [
-        _description(kind, columns) + alternative,
-        *_notes(columns, empty, ignored, list(cells) if is_text else []),
-    ]
-    notes += [*how.notes, *spelled, *column_notes(columns, left_out, raw if is_text else {})]
-    notes += _rounding_notes(kind, columns, cells if is_text else {})
-    data = Data(objects, None, schema, tuple(notes))
-    return data if label is None else with_labels(data, str(request.label), label, 0, request.unlabeled)
+    ).with_settings(decimal=found.decimal, missing=json.dumps(request.missing) if request.missing else None)
 
 
 def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: str) -> Data:
@@ -136,10 +190,14 @@ def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[st
     for name, column in cells.items():
         if isinstance(column, list):
             column = [None if isinstance(one, str) and one.strip() in marks else one for one in column]
-        elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        elif is_text(column):
             trimmed = compute.utf8_trim_whitespace(column)
             gaps = compute.is_in(trimmed, pa.array(marks, trimmed.type))
             column = compute.if_else(compute.fill_null(gaps, False), pa.scalar("", column.type), column)
+        elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            numbers = pa.array([float(one) for one in marks if may_be_number(one, ())], pa.float64())
+            gaps = compute.is_in(as_doubles(column), numbers)
+            column = compute.if_else(compute.fill_null(gaps, False), pa.scalar(None, column.type), column)
         found[name] = column
     return found
 
@@ -160,9 +218,10 @@ def _object_columns(names: Sequence[str], request: Request) -> list[str]:
 def _as_strings(column: Column, cells: Any, kind: str | None) -> Column:
     """Return the only column of a text file, as it is in the file if its cells are strings and not numbers."""
     compute = import_optional("pyarrow.compute", "a table")
-    is_coded = column.type in NUMERIC and compute.any(compute.match_substring_regex(cells, "^0[0-9]")).as_py()
+    in_text = is_text(cells)
+    is_coded = in_text and column.type in NUMERIC and compute.any(compute.match_substring_regex(cells, CODE)).as_py()
     if kind == "strings" or (kind is None and (column.type in ("text", "boolean", "missing") or is_coded)):
-        return Column("text", cells)
+        return Column("text", cells if in_text else cells.cast("string"))
     return column
 
 
@@ -191,23 +250,25 @@ def _description(kind: str, columns: Mapping[str, Column]) -> str:
     return f"columns {listed(columns)} as rows of a table: {parts}"
 
 
-def _notes(
-    columns: Mapping[str, Column], empty: Sequence[str], ignored: Sequence[str], header: Sequence[str]
+def _ignored_notes(
+    found: TypedCells, columns: Mapping[str, Column], left_out: Sequence[str], label: str | None
 ) -> list[str]:
-    """Return notes on columns that are ignored, unnamed or empty, and on the `header` of a text file."""
+    """Return notes on columns that were not asked for, or that are empty."""
+    ignored = [name for name in found.cells if name not in found.columns and name != label]
+    empty = [name for name in found.columns if name not in columns and name not in left_out]
+    notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
+    return [*notes, f"ignored: no value at all in {listed(empty)}"] if empty else notes
+
+
+def _header_notes(header: Sequence[str], columns: Mapping[str, Column]) -> list[str]:
+    """Return notes on the header of a text file, and on words for missing values in the columns."""
     notes = []
-    if ignored:
-        notes.append(f"ignored: columns {listed(ignored)}")
-    if empty:
-        notes.append(f"ignored: no value at all in {listed(empty)}")
     unnamed = [name for name in columns if name.startswith("Unnamed: ")]
     if unnamed:
         notes.append(f"columns without a name are used too, as {listed(unnamed)}")
-    if any("." in name for name in header) and all(map(may_be_number, header)):
-        notes.append("the names of the columns are numbers: is the header missing?")
-    if header and len(columns) > 1:
-        notes += _gap_word_notes(columns)
-    return notes
+    if are_values(header):
+        notes.append(f"names of columns such as {header[0]!r} look like values: is the header missing?")
+    return notes + _gap_word_notes(columns) if len(columns) > 1 else notes
 
 
 def _rounding_notes(kind: str, columns: Mapping[str, Column], text: Mapping[str, Any]) -> list[str]:
@@ -243,7 +304,7 @@ def _gap_word_notes(columns: Mapping[str, Column]) -> list[str]:
 def apply_schema(
     cells: Mapping[str, Any],
     schema: Schema,
-    is_text: bool,
+    in_text_file: bool,
     first: int,
     label_optional: bool,
     request: Request = Request(),  # noqa: B008 (a tuple)
@@ -256,27 +317,34 @@ def apply_schema(
     if not schema.names:  # the schema of a format without columns
         label, name = (one if one in cells else None for one in (schema.label, schema.object))
         asked = request._replace(label=label, object=name, kind=schema.kind, missing=marks)
-        found = infer(cells, asked, is_text, separator)
+        found = infer(cells, asked, in_text_file, separator)
         schema.check_width(found.objects)
         return replace(found, schema=schema)
     absent = [name for name in schema.names if name not in cells]
     if absent:
         raise unknown_column(absent[0], cells) if len(absent) == 1 else unknown_columns(absent, cells)
-    cells, spelled = _plain_by_schema(_without_marks(cells, marks), schema, is_text, request, separator)
+    cells, spelled = _plain_by_schema(_without_marks(cells, marks), schema, in_text_file, request, separator)
     columns = {}
     for name, expected in zip(schema.names, schema.types, strict=True):
-        as_is = schema.kind == "strings" and is_text
-        columns[name] = Column("text", cells[name]) if as_is else as_type(name, cells[name], expected, is_text, first)
+        as_is = schema.kind == "strings" and in_text_file
+        if as_is:
+            columns[name] = Column("text", cells[name] if is_text(cells[name]) else cells[name].cast("string"))
+        else:
+            columns[name] = as_type(name, cells[name], expected, in_text_file, first)
+    columns, trimming = _trimmed(columns) if in_text_file and schema.kind == "table" else (columns, [])
     objects = _build_objects(schema.kind, columns, first)
     schema.check_width(objects)
     ignored = [name for name in cells if name not in schema.names and name != schema.label]
     notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
-    notes += [*spelled, *_rounding_notes(schema.kind, columns, cells if is_text else {})]
+    text = {name: one for name, one in cells.items() if is_text(one)} if in_text_file else {}
+    notes += [*spelled, *trimming, *_rounding_notes(schema.kind, columns, text)]
     data = Data(objects, None, schema, tuple(notes))
     if schema.label is None or schema.label not in cells:
         return data
     try:
-        column = as_type(schema.label, cells[schema.label], schema.label_type or "text", is_text, first)
+        label = cells[schema.label]
+        label = trimmed_texts(label) if in_text_file and schema.label_type == "text" and is_text(label) else label
+        column = as_type(schema.label, label, schema.label_type or "text", in_text_file, first)
         return with_labels(data, schema.label, column, first, request.unlabeled)
     except FileError as error:
         if not label_optional:
@@ -285,19 +353,21 @@ def apply_schema(
 
 
 def _plain_by_schema(
-    cells: Mapping[str, Any], schema: Schema, is_text: bool, request: Request, separator: str
+    cells: Mapping[str, Any], schema: Schema, in_text_file: bool, request: Request, separator: str
 ) -> tuple[Mapping[str, Any], list[str]]:
     """Return columns of a text file whose numbers, by the schema, are written with decimal points; and notes."""
     expected = [*zip(schema.names, schema.types, strict=True), (schema.label, schema.label_type)]
     numbers = [str(name) for name, one in expected if one in NUMERIC and name in cells]
-    if not is_text or schema.kind == "strings" or not numbers:
+    if not in_text_file or not numbers:
         return cells, []
+    plain = {name: cells[name] for name in numbers if parsed(cells[name]).type in NUMERIC}
+    others, units = without_units({name: cells[name] for name in numbers if name not in plain})
     before = schema.setting("decimal")
-    how = spelling({name: cells[name] for name in numbers}, separator, request.decimal, before)
+    how = spelling(others, plain, separator, request.decimal, before)
     if how.decimal is None and before == ",":
         check_points({name: cells[name] for name in numbers})
-    plain, notes = plain_numbers(cells, how.decimal, numbers)
-    return plain, [*how.notes, *notes]
+    written, notes = plain_numbers({**cells, **others}, how.decimal, numbers if how.decimal == "," else others)
+    return written, [*units, *how.notes, *notes]
 
 
 # Objects of every kind.

@@ -34,7 +34,7 @@ PARTLY_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
 DAMAGE = "ÿ"
 """A letter that hardly any word has, and the byte of damaged and of binary files."""
 
-MARKS_IN_TEXT = "€‚„…‰‹›‘’“”•–—™ ¡§©«®°±²³µ·»¼½¾¿×÷£¥ªº´¨"  # noqa: RUF001
+MARKS_IN_TEXT = "€‚„…‰‹›‘’“”•–—™\u00a0¡§©«®°±²³µ·»¼½¾¿×÷£¥ªº´¨"  # noqa: RUF001
 """Characters of Windows-1252 that are not letters and occur in texts."""
 
 
@@ -44,16 +44,31 @@ def as_utf8(stream: BinaryIO, encoding: str | None, stack: ExitStack) -> tuple[B
     stream.seek(0)
     mark = next((name for one, name in BYTE_ORDER_MARKS if start.startswith(one)), None)
     given = None if encoding is None else _known(encoding)
+    if given is None and mark is None and (mark := unmarked_utf16(stream)):
+        return _converted(stream, mark, stack), f"{mark.upper()} without a byte order mark, by its zero bytes"
     if given is None and mark is not None:
         return _converted(stream, mark, stack), f"{mark.upper()}, by its byte order mark"
     if given is None and not _is_utf8(stream):
-        _check_western(stream)
+        word = _check_western(stream)
         return _converted(stream, WESTERN, stack), (
-            "not UTF-8: read as Windows-1252 (as Latin-1, for Western European languages); encoding= chooses another"
+            f"not UTF-8: read as Windows-1252 (as Latin-1, for Western European languages), such as {word!r}; "
+            f"encoding= chooses another"
         )
     if given in (None, "utf-8"):
         return stream, ""
     return _converted(stream, given, stack), ""
+
+
+def unmarked_utf16(stream: BinaryIO) -> str | None:
+    """Return the form of UTF-16 whose zero bytes in Western texts a file has, or None."""
+    start = stream.read(4096)
+    stream.seek(0)
+    if len(start) < 8:
+        return None
+    for name, zeros, letters in (("utf-16-le", start[1::2], start[::2]), ("utf-16-be", start[::2], start[1::2])):
+        if 10 * zeros.count(0) > 9 * len(zeros) and 0 not in letters:
+            return name
+    return None
 
 
 def _known(encoding: str) -> str:
@@ -85,17 +100,19 @@ def _is_utf8(stream: BinaryIO) -> bool:
     return True
 
 
-def _check_western(stream: BinaryIO) -> None:
-    """Raise unless bytes that are not UTF-8 look like accented letters of Western European languages."""
+def _check_western(stream: BinaryIO) -> str:
+    """Raise unless bytes that are not UTF-8 look like accented letters of Western European languages; return a word."""
     from similitude.data.files.utf8 import check_utf8
 
     decoder = codecs.getincrementaldecoder(WESTERN)()
-    seen, is_text = 0, True
+    seen, is_text, word = 0, True, ""
     try:
         while is_text and seen < BYTES_TESTED and (piece := stream.read(BYTES_DECODED)):
             text = decoder.decode(piece)
             seen += len(piece)
             others = {letter for letter in set(text) if letter > "\x7f"}
+            if others and not word:
+                word = re.search(r"\w*[^\x00-\x7f]\w*", text)[0][:20]  # type: ignore[index]
             is_text = (
                 "\0" not in text
                 and DAMAGE not in others
@@ -108,6 +125,7 @@ def _check_western(stream: BinaryIO) -> None:
     if not is_text:
         check_utf8(stream)
         raise FileError("not UTF-8 text")
+    return word
 
 
 def _converted(stream: BinaryIO, encoding: str, stack: ExitStack) -> BinaryIO:

@@ -1,5 +1,7 @@
 """Excel workbooks: a sheet whose first row is the header, read as the CSV file that it would be saved as.
 
+Columns of numbers stay numbers, so that decimal commas of other columns, which are texts, are not looked for in them.
+
 openpyxl reads the sheet row by row. Before that every part of the workbook is parsed once for what could make it grow,
 and the sheet for what a table does not have.
 """
@@ -9,7 +11,8 @@ from __future__ import annotations
 import datetime
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
@@ -22,15 +25,18 @@ CELLS_PER_BYTE = 4
 CELLS_OF_ANY = 10**6
 """Cells that a sheet may have however small it is."""
 
-ERRORS = ("#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
+ERRORS = (
+    "#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!",
+    "#UNKNOWN!", "#CONNECT!", "#BUSY!", "#GETTING_DATA",
+)  # fmt: skip
 """What a formula gives that has no value; the first is written on purpose, for a missing one."""
 
 XML = (".xml", ".rels", ".vml")
 """Endings of the parts of a workbook that are XML."""
 
 
-def read_sheet(stream: BinaryIO, name: str | None) -> Any:
-    """Return a sheet as an Arrow record batch of text; raise if it is not a table, and name the cell."""
+def read_sheet(stream: BinaryIO, name: str | None) -> tuple[Any, list[str]]:
+    """Return a sheet as an Arrow record batch of texts and numbers, and notes; raise if it is not a table."""
     pa = import_optional("pyarrow", "an Excel workbook")
     excel = import_optional("openpyxl.reader.excel", "an Excel workbook", "excel")
     try:
@@ -39,23 +45,38 @@ def read_sheet(stream: BinaryIO, name: str | None) -> Any:
             warnings.simplefilter("ignore")  # on styles and parts that are not read
             reader = excel.ExcelReader(stream, read_only=True, data_only=True, keep_links=False)
             reader.read()
-            sheet = _chosen(reader.wb, name, size)
+            sheet, notes = _chosen(reader.wb, name, size)
             part = next(found.target for one, found in reader.parser.find_sheets() if one.name == sheet.title)
-            _check_table(reader.archive, part, sheet.title)
+            notes += _check_table(reader.archive, part, sheet.title)
             rows = list(_rows(sheet, size))
     except (FileError, MemoryError):
         raise
     except Exception as error:  # of openpyxl, zipfile and the XML parser: anything
-        raise FileError(f"truncated, damaged or not an Excel workbook: {brief(str(error))}") from None
+        raise FileError(
+            f"truncated, damaged or not an Excel workbook (rename it if it is another file): {brief(str(error))}"
+        ) from None
     if not rows:
         raise FileError(f"sheet {sheet.title!r} is empty")
     width = max(len(row) for _, row in rows)
     _check_spread(sheet, width * len(rows), size)
-    texts = [[*(_text(cell, sheet, number, i) for i, cell in enumerate(row))] for number, row in rows]
-    texts = [row + [""] * (width - len(row)) for row in texts]
-    names = column_names(texts[0])
-    columns = list(zip(*texts[1:], strict=True)) or [()] * len(names)
-    return pa.RecordBatch.from_arrays([pa.array(one, pa.string()) for one in columns], names=names)
+    numbers, (header, *cells) = [number for number, _ in rows], [row + [None] * (width - len(row)) for _, row in rows]
+    names = column_names([_text(cell, sheet, numbers[0], i) for i, cell in enumerate(header)])
+    columns = list(zip(*cells, strict=True)) or [()] * len(names)
+    return pa.RecordBatch.from_arrays(
+        [_column(column, sheet, numbers[1:], i) for i, column in enumerate(columns)], names=names
+    ), notes
+
+
+def _column(cells: Sequence[Any], sheet: Any, numbers: Sequence[int], place: int) -> Any:
+    """Return the cells of a column as an Arrow array of numbers if all are, or of texts."""
+    pa = import_optional("pyarrow", "an Excel workbook")
+    if {type(cell) for cell in cells} - {type(None)} in ({int}, {float}, {int, float}):
+        with suppress(pa.ArrowInvalid, OverflowError):
+            is_whole = all(cell is None or isinstance(cell, int) for cell in cells)
+            return pa.array(cells, pa.int64() if is_whole else pa.float64())
+    return pa.array(
+        [_text(cell, sheet, number, place) for cell, number in zip(cells, numbers, strict=True)], pa.string()
+    )
 
 
 def _unpacked_size(stream: BinaryIO) -> int:
@@ -85,19 +106,24 @@ class _Refusal:
         raise FileError(f"{self.part} in it declares a document type, which a workbook never does")
 
 
-def _chosen(book: Any, name: str | None, size: int) -> Any:
-    """Return the sheet that was asked for, or the only one that holds something."""
+def _chosen(book: Any, name: str | None, size: int) -> tuple[Any, list[str]]:
+    """Return the sheet that was asked for, or the only one that holds something and is not hidden; and notes."""
     sheets = {one.title: one for one in book.worksheets}
     if name is not None:
         if name not in sheets:
             raise FileError(f"there is no sheet {name!r}{did_you_mean(name, sheets)}: it has {listed(sheets)}")
-        return sheets[name]
+        return sheets[name], []
     filled = [title for title, one in sheets.items() if next(_rows(one, size), None) is not None]
+    visible = [title for title in filled if sheets[title].sheet_state == "visible"]
+    notes = []
+    if len(visible) == 1 < len(filled):
+        notes = [f"ignored: hidden sheets {listed(title for title in filled if title not in visible)} (sheet= chooses)"]
+        filled = visible
     if len(filled) > 1:
         raise FileError(f"which sheet? Choose one with sheet=: it has {listed(filled, most=20)}")
     if not filled:
         raise FileError("the workbook is empty")
-    return sheets[filled[0]]
+    return sheets[filled[0]], notes
 
 
 def _rows(sheet: Any, size: int) -> Iterator[tuple[int, list[Any]]]:
@@ -120,9 +146,10 @@ def _check_spread(sheet: Any, cells: int, size: int) -> None:
         )
 
 
-def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> None:
-    """Raise if cells of a sheet are merged, or if a formula has no value, because no program has computed it."""
+def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
+    """Raise if cells of a sheet are merged, or a formula was never computed; return a note on what is hidden."""
     cell, is_open, formula, value, is_value = "", False, False, False, False
+    hidden = {"row": 0, "col": 0}
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal cell, is_open, formula, value, is_value
@@ -133,6 +160,8 @@ def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> None:
                 f"cells {where} of sheet {title!r} are merged: a table has a value in each cell; undo merging, and "
                 f"fill the cells"
             )
+        if tag in hidden and attributes.get("hidden") in ("1", "true"):
+            hidden[tag] += 1
         if tag == "c":
             cell, is_open, formula, value = attributes.get("r", ""), True, False, attributes.get("t") == "str"
         formula, is_value = formula or tag == "f", tag == "v"
@@ -156,6 +185,8 @@ def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> None:
     parser.StartElementHandler, parser.CharacterDataHandler, parser.EndElementHandler = start, characters, end
     with archive.open(part) as content:
         parser.ParseFile(content)
+    found = [what for what, tag in (("rows", "row"), ("columns", "col")) if hidden[tag]]
+    return [f"hidden or filtered {' and '.join(found)} of sheet {title!r} are used too"] if found else []
 
 
 def _text(cell: Any, sheet: Any, row: int, place: int) -> str:
@@ -171,5 +202,6 @@ def _text(cell: Any, sheet: Any, row: int, place: int) -> str:
     if isinstance(cell, str) and text.startswith("#") and text in ERRORS:
         if text == "#N/A":
             return ""
-        raise FileError(f"row {row}, column {place + 1} of sheet {sheet.title!r} is the error {text}: correct it")
+        letter = import_optional("openpyxl.utils", "an Excel workbook", "excel").get_column_letter(place + 1)
+        raise FileError(f"cell {letter}{row} of sheet {sheet.title!r} is the error {text}: correct it")
     return text

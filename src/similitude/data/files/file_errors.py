@@ -55,7 +55,7 @@ def unknown_column(name: str, names: Iterable[str], what: str = "column") -> Fil
     """Return the error that there is no such column, with those that there are."""
     names = list(names)
     return FileError(
-        f"there is no {what} {name!r}{did_you_mean(name, names)}: it has {listed(names)}{separator_hint(names)}"
+        f"there is no {what} {name!r}{did_you_mean(name, names)}: it has {listed(names)}{header_hint(names)}"
     )
 
 
@@ -63,7 +63,7 @@ def unknown_columns(absent: Sequence[str], names: Iterable[str]) -> FileError:
     """Return the error that several columns are absent: all of them, and those that there are."""
     names = list(names)
     return FileError(
-        f"there are no columns {listed(absent, most=100)}: it has {listed(names, most=20)}{separator_hint(names)}"
+        f"there are no columns {listed(absent, most=100)}: it has {listed(names, most=20)}{header_hint(names)}"
     )
 
 
@@ -78,17 +78,60 @@ def separator_hint(names: Sequence[str]) -> str:
     return ""
 
 
-def column_names(header: Sequence[str]) -> list[str]:
-    """Return the names in a header, with a name for those that have none; raise if two are equal.
+def are_values(header: Sequence[str]) -> bool:
+    """Tell whether the names in a header look like the values of a row.
 
-    >>> column_names(["", "a"])
+    >>> are_values(["0.5", "red"]), are_values(["3", "1"]), are_values(["2019", "2020"]), are_values(["a", "1"])
+    (True, True, False, False)
+    """
+    if not all(map(_is_integer, header)):
+        return any("." in name and _is_float(name) for name in header)
+    numbers = [int(name) for name in header]
+    return len(numbers) > 1 and numbers != sorted(set(numbers))
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").isdigit()
+
+
+def _is_float(text: str) -> bool:
+    try:
+        return bool(float(text)) or True
+    except ValueError:
+        return False
+
+
+def header_hint(names: Sequence[str]) -> str:
+    """Return a hint if a header is no header, or looks like several columns in one, or nothing.
+
+    >>> header_hint(["0.5", "red"])
+    '. These look like values: is the header missing?'
+    """
+    if are_values(names):
+        return ". These look like values: is the header missing?"
+    if sum(name.startswith("Unnamed: ") for name in names) * 2 > len(names):
+        return ". Most have no name: if the header is further down, remove the rows above it"
+    if len(names) == 1 and any(mark in names[0] for mark in ": "):
+        return ": if these are several columns, separator= says what separates them"
+    return separator_hint(names)
+
+
+def column_names(header: Sequence[str]) -> list[str]:
+    """Return the names in a header without blanks around them, and with one for those that have none.
+
+    Raises if two are equal.
+
+    >>> column_names(["", " a"])
     ['Unnamed: 0', 'a']
     """
-    names = [name or f"Unnamed: {place}" for place, name in enumerate(header)]
+    names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)]
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         places = [place + 1 for place, name in enumerate(names) if name == twice]
-        raise FileError(f"two columns are named {twice!r}: columns {places[0]} and {places[1]}. Rename one")
+        raise FileError(
+            f"two columns are named {twice!r}: columns {places[0]} and {places[1]}. "
+            f"{'Is the header missing?' if are_values(header) else 'Rename one'}"
+        )
     return names
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.data.files.encodings import as_utf8
-from similitude.data.files.file_errors import import_optional
+from similitude.data.files.file_errors import import_optional, listed
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.support import FileError
 
@@ -28,6 +28,9 @@ USUAL_SIZE = (32, 32)
 
 LARGEST_AS_IT_IS = 64 * 64
 """Pixels of images that are not resized by default, if they are all of one size."""
+
+ORIENTATION, QUARTER_TURNS = 0x0112, (5, 6, 7, 8)
+"""The number by which photographs tell how they are to be turned, and its values by which rows become columns."""
 
 MOST_PIXELS = 10**8
 """Pixels of an image that is read at all."""
@@ -56,6 +59,11 @@ def folder_format(folder: Path) -> tuple[str, int]:
         counts = ", ".join(f"{len(some)} {format}" for format, some in filled.items())
         raise FileError(f"a folder of several things, {counts}: put each into a folder of its own")
     if not filled:
+        if inner := [one for place in _folders(folder) for one in _folders(place) if any(one.iterdir())]:
+            place = inner[0].parent
+            raise FileError(
+                f"its subfolders hold folders, such as {place.name}/{inner[0].name}: name one of them, {str(place)!r}"
+            )
         raise FileError(
             "not a folder of TU graphs, which holds DS_A.txt and DS_graph_indicator.txt, and not one of texts (.txt), "
             "images (.png, .jpg, …) or GraphML files, in subfolders named by their labels: name a file or such a folder"
@@ -67,8 +75,7 @@ def folder_format(folder: Path) -> tuple[str, int]:
 def _files(folder: Path, format: str) -> tuple[list[FolderFile], int]:
     """Return the files of a folder by label and name, and the number of other files; hidden ones are passed over."""
     endings = FOLDER_FORMATS[format]
-    inner = sorted(one for one in folder.iterdir() if one.is_dir() and not one.name.startswith("."))
-    labeled = [FolderFile(one, place.name) for place in inner for one in sorted(place.iterdir())]
+    labeled = [FolderFile(one, place.name) for place in _folders(folder) for one in sorted(place.iterdir())]
     seen = [one for one in labeled if one.path.is_file() and not one.path.name.startswith(".")]
     found = [one for one in seen if _is_one(one.path, endings, format)]
     if not found:
@@ -76,6 +83,12 @@ def _files(folder: Path, format: str) -> tuple[list[FolderFile], int]:
         seen = [one for one in here if not one.path.name.startswith(".")]
         found = [one for one in seen if one.path.suffix.lower() in endings]
     return found, len(seen) - len(found)
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Return the folders in a folder by name; hidden ones are passed over, and the one that macOS adds to archives."""
+    inner = (one for one in folder.iterdir() if one.is_dir() and one.name != "__MACOSX")
+    return sorted(one for one in inner if not one.name.startswith("."))
 
 
 def _is_one(path: Path, endings: tuple[str, ...], format: str) -> bool:
@@ -90,16 +103,27 @@ def read_folder(folder: Path, format: str, request: Request, schema: Schema | No
     if request.object is not None:
         raise FileError(f"there is no column {request.object!r}: the objects of a folder are its files")
     if format == "texts":
-        objects, notes, made = [_text(one, request.encoding) for one in found], ["texts as strings"], Schema("strings")
+        objects, notes = _texts(found, request.encoding)
+        made = Schema("strings")
     else:
         objects, notes, made = _images(found, request, schema)
     labels = None if found[0].label is None else np.array([one.label for one in found])
     if labels is not None:
         notes.append(f"labels are the names of {len(set(labels.tolist()))} subfolders")
+        notes += _passed_over(folder, format, set(labels.tolist()))
     if others:
         notes.append(f"ignored: {others} other files")
     made = Schema(made.kind, None if labels is None else "label", settings=made.settings)
     return Data(objects, labels, made, tuple(notes), [one.name for one in found])
+
+
+def _passed_over(folder: Path, format: str, labels: set[str]) -> list[str]:
+    """Return notes on subfolders without files of the format, and on folders inside of subfolders."""
+    places = _folders(folder)
+    bare = [one.name for one in places if one.name not in labels]
+    inner = [f"{place.name}/{one.name}" for place in places for one in _folders(place)]
+    notes = [f"no {format} in subfolders {listed(bare)}"] if bare else []
+    return [*notes, f"ignored: folders inside of subfolders, {listed(inner)}"] if inner else notes
 
 
 def folder_graphs(folder: Path) -> list[FolderFile]:
@@ -107,14 +131,31 @@ def folder_graphs(folder: Path) -> list[FolderFile]:
     return _files(folder, "graphs")[0]
 
 
-def _text(one: FolderFile, encoding: str | None) -> str:
+def _texts(found: list[FolderFile], encoding: str | None) -> tuple[list[str], list[str]]:
+    """Return the texts of files, and notes on what they are encoded in and on empty ones."""
+    texts, notes = [], ["texts as strings"]
+    said: dict[str, list[str]] = {}
+    for one in found:
+        text, note = _text(one, encoding)
+        texts.append(text)
+        if note:
+            said.setdefault(note, []).append(one.name)
+    notes += [
+        f"{len(names):,} of {len(found):,} files, the first is {names[0]}: {note}" for note, names in said.items()
+    ]
+    empty = [one.name for one, text in zip(found, texts, strict=True) if not text.strip()]
+    return texts, [*notes, f"{len(empty):,} texts are empty, the first is {empty[0]}"] if empty else notes
+
+
+def _text(one: FolderFile, encoding: str | None) -> tuple[str, str]:
+    """Return the text of a file, and a note if it is not UTF-8."""
     with ExitStack() as stack:
         stream: Any = stack.enter_context(open(one.path, "rb"))
         try:
             if not one.path.stat().st_size:
-                return ""
-            stream, _ = as_utf8(stream, encoding, stack)
-            return stream.read().decode("utf-8-sig")
+                return "", ""
+            stream, note = as_utf8(stream, encoding, stack)
+            return stream.read().decode("utf-8-sig"), note.partition(", such as")[0]
         except UnicodeDecodeError:
             raise FileError(f"{one.name}: not UTF-8") from None
         except FileError as error:
@@ -123,7 +164,8 @@ def _text(one: FolderFile, encoding: str | None) -> str:
 
 def _images(found: list[FolderFile], request: Request, schema: Schema | None) -> tuple[Any, list[str], Schema]:
     """Return images as vectors of gray levels or colors between 0 and 1, row by row."""
-    sizes = {(image.height, image.width) for image in map(_opened, found)}
+    opened = [_opened(one) for one in found]
+    sizes = {one.size for one in opened}
     kept = None if schema is None else schema.setting("images")
     if kept is not None:
         rows, columns, mode = kept.split()
@@ -142,10 +184,23 @@ def _images(found: list[FolderFile], request: Request, schema: Schema | None) ->
     from_sizes = f" from {len(sizes)} sizes" if is_resized and len(sizes) > 1 else ""
     note = f"images {how} pixels{from_sizes} (image_size= chooses otherwise), as vectors of {width} numbers: {what}"
     mode = "color" if color else "gray"
-    return vectors, [note], Schema("vectors").with_settings(images=f"{size[0]} {size[1]} {mode}")
+    notes = [note]
+    if several := sum(one.frames > 1 for one in opened):
+        notes.append(f"{several:,} images have several frames or pages: the first is taken")
+    if transparent := sum(one.is_transparent for one in opened):
+        notes.append(f"{transparent:,} images have transparent pixels: what is behind them is white")
+    return vectors, notes, Schema("vectors").with_settings(images=f"{size[0]} {size[1]} {mode}")
 
 
-def _opened(one: FolderFile) -> Any:
+class ImageHeader(NamedTuple):
+    """What the header of an image says."""
+
+    size: tuple[int, int]  # rows and columns, as it is to be looked at
+    frames: int
+    is_transparent: bool
+
+
+def _opened(one: FolderFile) -> ImageHeader:
     """Open an image, of which only the header is read; raise if it is unreadable or enormous."""
     pillow = import_optional("PIL.Image", "a folder of images", "images")
     try:
@@ -154,7 +209,9 @@ def _opened(one: FolderFile) -> Any:
             with pillow.open(one.path, formats=IMAGE_FORMATS) as image:
                 pixels = image.width * image.height
                 if 0 < pixels <= MOST_PIXELS:
-                    return image
+                    is_turned = image.getexif().get(ORIENTATION, 1) in QUARTER_TURNS
+                    size = (image.width, image.height) if is_turned else (image.height, image.width)
+                    return ImageHeader(size, getattr(image, "n_frames", 1), _is_transparent(image))
     except Exception as error:  # of Pillow: anything
         reason = str(error).partition("'")[0].strip() or type(error).__name__
         raise FileError(f"{one.name}: not an image that can be read: {reason}") from None
@@ -167,20 +224,38 @@ def _pixels(one: FolderFile, size: tuple[int, int], color: bool) -> np.ndarray:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with pillow.open(one.path, formats=IMAGE_FORMATS) as image:
-                levels = _eight_bits(image).convert("RGB" if color else "L")
+                levels, largest = _levels(image, color, one.name)
                 if levels.size != (size[1], size[0]):
                     levels = levels.resize((size[1], size[0]))
-                return np.asarray(levels, dtype=float).ravel() / 255
+                pixels = np.clip(np.asarray(levels, dtype=float) / largest, 0, 1)
+                return pixels.repeat(3 if color and pixels.ndim == 2 else 1, axis=-1).ravel()
+    except FileError:
+        raise
     except Exception as error:  # of Pillow: anything
         raise FileError(f"{one.name}: truncated or damaged: {str(error) or type(error).__name__}") from None
 
 
-def _eight_bits(image: Any) -> Any:
-    """Return an image whose levels are 0 to 255: Pillow would cut off those of sixteen bits."""
-    if not image.mode.startswith("I"):
-        return image
+def _levels(image: Any, color: bool, name: str) -> tuple[Any, int]:
+    """Return an image as it is to be looked at, in gray or in color, and its largest level.
+
+    Pillow would cut off levels of sixteen bits, and takes what is transparent for any color.
+    """
     pillow = import_optional("PIL.Image", "a folder of images", "images")
-    return pillow.fromarray((np.clip(np.asarray(image), 0, 65535) // 257).astype(np.uint8))
+    if image.mode == "F":
+        raise FileError(f"{name}: its levels are real numbers without a known range: use 8 or 16 bits")
+    is_transparent = _is_transparent(image)
+    image = import_optional("PIL.ImageOps", "a folder of images", "images").exif_transpose(image)
+    if image.mode.startswith("I"):
+        return pillow.fromarray(np.asarray(image).astype(np.float32)), 65535
+    if is_transparent:
+        image = image.convert("RGBA")
+        image = pillow.alpha_composite(pillow.new("RGBA", image.size, "white"), image)
+    return image.convert("RGB" if color else "L"), 255
+
+
+def _is_transparent(image: Any) -> bool:
+    """Tell whether pixels of an image may be transparent."""
+    return image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
 
 
 def _check_memory(needed: int) -> None:

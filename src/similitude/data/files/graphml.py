@@ -225,10 +225,12 @@ def _values(
     texts = [name for name in whole if types[name].type not in REAL_TYPES]
     numbers = sorted(name for name in whole if types[name].type in REAL_TYPES)
     chosen = LABEL if LABEL in texts else texts[0] if len(texts) == 1 else None
-    left = sorted({*gaps, *texts} - {chosen})
+    left = sorted({*texts} - {chosen})
     if left:
-        why = f"; one named {LABEL!r} would be the label" if chosen is None else ""
-        notes[f"ignored: {listed(left)} of {what}s, not numbers of all{why}"] += 1
+        why = f"a {what} has one label, that named {LABEL!r}" if chosen is None else f"the label is {chosen!r}"
+        notes[f"ignored: {listed(left)} of {what}s, which are no real numbers: {why}"] += 1
+    if gaps:
+        notes[f"ignored: {listed(sorted(gaps))} of {what}s, which some {what}s lack"] += 1
     attributes = [[float(whole[name][place]) for name in numbers] for place in range(count)] if numbers else None
     if attributes is not None and not np.isfinite(attributes).all():
         raise FileError(f"the graph of line {one.line} has a {what} whose attributes are not finite numbers")

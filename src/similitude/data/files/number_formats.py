@@ -1,4 +1,4 @@
-"""Numbers as people write them: decimal commas and thousands separators, in the columns of a text file.
+"""Numbers as people write them: decimal commas, thousands separators and units, in the columns of a text file.
 
 A column is rewritten with decimal points only if every cell is a number, and only if the file leaves no doubt what a
 comma means: ``1,5`` is a decimal, ``1,234,567`` has thousands separators, and ``1,234`` alone may be either. In a file
@@ -11,27 +11,40 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from similitude.data.files.column_types import UNKNOWN_NUMBERS
+from similitude.data.files.column_types import UNKNOWN_NUMBERS, is_text
 from similitude.data.files.file_errors import import_optional, listed
 from similitude.support import FileError
 
-GROUPS = " '’\u00a0\u202f"  # noqa: RUF001
+GROUPS = " '’\u00a0\u2009\u202f"  # noqa: RUF001
 """Characters besides the point and the comma that separate thousands."""
 
-SEPARATORS = f",{GROUPS}"
-"""Characters that a plain number does not have."""
+MINUS = "\u2212"
+"""The minus sign of typesetters, which is not the one of keyboards."""
+
+BLANKS = f"[\\s{GROUPS[2:]}]*"
+"""Blanks between a number and its unit."""
+
+NUMBER_WITH_UNIT = re.compile(
+    rf"(?P<before>[$€£¥]|[A-Z]{{3}}(?=\s))?{BLANKS}(?P<number>[-+{MINUS}]?[0-9.,].*?){BLANKS}"
+    rf"(?P<after>[%‰°$€£¥µμa-zA-Z]\S{{0,7}})?"
+)
+"""A number with a currency before it, or with a percent sign, a currency or another unit after it."""
 
 
-def _pattern(decimal: str) -> re.Pattern[str]:
-    """Return the pattern of a number with this decimal mark, perhaps with thousands separators."""
+def _pattern(decimal: str) -> str:
+    """Return the pattern of a number with this decimal mark, perhaps with thousands separators of one kind."""
     mark, group = (re.escape(one) for one in (decimal, "." if decimal == "," else ","))
-    whole = rf"[0-9]+|[1-9][0-9]{{0,2}}(?:(?P<group>[{group}{GROUPS}])[0-9]{{3}}(?:(?P=group)[0-9]{{3}})*)"
-    return re.compile(rf"[-+]?(?:(?:{whole})(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?")
+    grouped = "|".join(f"(?:{one}[0-9]{{3}})+" for one in (group, *GROUPS))
+    indian = "|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}" if decimal == "." else ""
+    whole = f"[0-9]+|[1-9][0-9]{{0,2}}(?:{grouped}){indian}"
+    return f"(?:[-+{MINUS}]?(?:(?:{whole})(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?)"
 
 
 NUMBER_PATTERNS = {mark: _pattern(mark) for mark in (".", ",")}
 """Patterns of numbers by their decimal mark."""
 
+ANY_NUMBER = re.compile("|".join(NUMBER_PATTERNS.values()))
+"""A number with either decimal mark."""
 
 THOUSANDS = "points or spaces between thousands, in a file with decimal commas,"
 """How a note on a column begins whose numbers have no decimal comma themselves."""
@@ -50,14 +63,25 @@ def check_decimal(given: str | None) -> None:
         raise FileError(f"decimal={given!r} must be '.' or ','")
 
 
-def spelling(columns: Mapping[str, Any], separator: str, given: str | None, before: str | None = None) -> Spelling:
-    """Return how numbers are written: as `given`, or by what the columns show, or as in a file `before`."""
-    cells = {} if given is not None else _spelled(columns, SEPARATORS)
-    if not cells:
+def spelling(
+    columns: Mapping[str, Any],
+    plain: Mapping[str, Any],
+    separator: str,
+    given: str | None,
+    before: str | None = None,
+) -> Spelling:
+    """Return how numbers are written: as `given`, or by what the columns show, or as in a file `before`.
+
+    `plain` are the columns whose cells are numbers as Python writes them.
+    """
+    if given is not None:
         return Spelling(given)
+    cells = _spelled(columns)
+    if not cells:
+        return Spelling(None, _points_notes(plain) if separator == ";" and before is None else ())
     commas, points = (_shown(cells, *marks) for marks in ((",", "."), (".", ",")))
-    if commas and not points:
-        points = _shown(_spelled(columns, "."), ".", ",")
+    if not points:
+        points = _shown(_spelled(plain), ".", ",")
     if commas and points:
         return Spelling(
             None,
@@ -66,52 +90,85 @@ def spelling(columns: Mapping[str, Any], separator: str, given: str | None, befo
                 f"those with a comma are taken as text; decimal= says what it means",
             ),
         )
-    if commas and separator == ",":
+    if commas and separator == "," and "," in commas[1]:
         return Spelling(None, (f"column {commas[0]!r} is text such as {commas[1]!r}; decimal=',' makes it numbers",))
     if commas or points:
         return Spelling("," if commas else ".")
-    doubtful = next(((name, one) for name, values in cells.items() for one in sorted(values) if "," in one), None)
+    doubtful = _first_doubtful(cells)
     if doubtful is None or before is not None:
         return Spelling(None if doubtful is None else before)
     name, one = doubtful
-    numbers = f"decimal='.' makes it {_plain(one, '.')}, decimal=',' {_plain(one, ',')}"
-    return Spelling(None, (f"column {name!r} is text such as {one!r}: {numbers}",))
+    comma = f", decimal=',' {_plain(one, ',')}" if "," in one else ""
+    return Spelling(None, (f"column {name!r} is text such as {one!r}: decimal='.' makes it {_plain(one, '.')}{comma}",))
 
 
-def _spelled(columns: Mapping[str, Any], marks: str) -> dict[str, set[str]]:
-    """Return the distinct cells of columns that hold numbers alone, in any spelling, some of them with such marks."""
+def _points_notes(columns: Mapping[str, Any]) -> tuple[str, ...]:
+    """Note points that may separate thousands, in a file whose semicolons let one expect decimal commas."""
     compute = import_optional("pyarrow.compute", "a table")
+    for name, values in _spelled(columns).items():
+        pointed = values.filter(compute.match_substring(values, "."))
+        if len(pointed) and _all_match(pointed, NUMBER_PATTERNS[","]):
+            one = compute.min(pointed).as_py()
+            return (f"column {name!r} has {one!r}, taken as {float(one):g}: decimal=',' makes it {_plain(one, ',')}",)
+    return ()
+
+
+def _spelled(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cells of columns that hold numbers alone, in any spelling, without missing ones."""
     found = {}
     for name, column in columns.items():
-        if not all(map(_is_number, column.slice(0, 20).to_pylist())):
-            continue
-        trimmed = compute.utf8_trim_whitespace(column)
-        if not compute.any(compute.match_substring_regex(trimmed, f"[{marks}]")).as_py():
-            continue
-        values = set(compute.unique(trimmed).to_pylist()) - UNKNOWN_NUMBERS
-        if values and all(map(_is_number, values)):
-            found[name] = values
+        if is_text(column) and all(map(_is_number, column.slice(0, 20).to_pylist())):
+            values = _known(column)
+            if len(values) and _all_match(values, ANY_NUMBER.pattern):
+                found[name] = values
     return found
 
 
-def _shown(cells: Mapping[str, set[str]], mark: str, other: str) -> tuple[str, str] | None:
+def _known(column: Any) -> Any:
+    """Return the cells that are not missing, without blanks around them."""
+    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
+    trimmed = compute.utf8_trim_whitespace(column)
+    return trimmed.filter(compute.invert(compute.is_in(trimmed, pa.array(sorted(UNKNOWN_NUMBERS), trimmed.type))))
+
+
+def _all_match(values: Any, pattern: str) -> bool:
+    compute = import_optional("pyarrow.compute", "a table")
+    return compute.all(compute.match_substring_regex(values, f"^(?:{pattern})$")).as_py() is not False
+
+
+def _shown(cells: Mapping[str, Any], mark: str, other: str) -> tuple[str, str] | None:
     """Return a column and a number in it that has this decimal mark, or separators that the other mark excludes."""
+    compute = import_optional("pyarrow.compute", "a table")
     for name, values in cells.items():
-        for one in sorted(values):
-            if (
-                ("," in one or "." in one)
-                and NUMBER_PATTERNS[mark].fullmatch(one)
-                and not NUMBER_PATTERNS[other].fullmatch(one)
-            ):
-                return name, one
+        marked = values.filter(compute.match_substring_regex(values, "[.,]"))
+        excluded = compute.invert(compute.match_substring_regex(marked, f"^{NUMBER_PATTERNS[other]}$"))
+        if len(found := marked.filter(excluded)):
+            return name, compute.min(found).as_py()
+    return None
+
+
+def _first_doubtful(cells: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return a column and a number in it whose comma or blank may mean one thing or another."""
+    compute = import_optional("pyarrow.compute", "a table")
+    for name, values in cells.items():
+        if len(found := values.filter(compute.match_substring_regex(values, "[, ]"))):
+            return name, compute.min(found).as_py()
     return None
 
 
 def _is_number(value: str | None) -> bool:
     """Tell whether a cell is a number in some spelling, or missing."""
-    if value is None or value.strip() in UNKNOWN_NUMBERS:
-        return True
-    return any(pattern.fullmatch(value.strip()) for pattern in NUMBER_PATTERNS.values())
+    return value is None or value.strip() in UNKNOWN_NUMBERS or ANY_NUMBER.fullmatch(value.strip()) is not None
+
+
+def looks_like_numbers(cells: Iterable[str]) -> bool:
+    """Tell whether some cells are numbers in some spelling, perhaps with a unit.
+
+    >>> looks_like_numbers(["1,5", "2", ""]), looks_like_numbers(["5 kg"]), looks_like_numbers(["red"])
+    (True, True, False)
+    """
+    known = [one for one in cells if one.strip() not in UNKNOWN_NUMBERS]
+    return bool(known) and (all(map(_is_number, known)) or _common_unit(known) is not None)
 
 
 def plain_numbers(
@@ -120,26 +177,44 @@ def plain_numbers(
     """Return columns of text in which numbers are rewritten with decimal points, and notes on what was rewritten."""
     pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
     mark = decimal or "."
-    doubtful = ", " if decimal is None else ""  # what has no meaning as long as the decimal mark is not known
-    cells = _spelled({name: columns[name] for name in names}, SEPARATORS + ("." if mark == "," else ""))
     found, examples = dict(columns), {}
-    for name, values in cells.items():
-        if not all(NUMBER_PATTERNS[mark].fullmatch(one) and not set(doubtful) & set(one) for one in values):
+    for name, values in _spelled({name: columns[name] for name in names}).items():
+        unusual = "[^0-9eE+-]" if mark == "," else "[^0-9eE.+-]"
+        changed = values.filter(compute.match_substring_regex(values, unusual))
+        doubtful = decimal is None and compute.any(compute.match_substring_regex(changed, "[, ]")).as_py()
+        if not len(changed) or doubtful or not _all_match(values, NUMBER_PATTERNS[mark]):
             continue
-        plain = {one: _plain(one, mark) for one in values}
-        coded = compute.dictionary_encode(compute.utf8_trim_whitespace(columns[name]))
-        words = pa.array([plain.get(one, one) for one in coded.dictionary.to_pylist()], coded.dictionary.type)
-        found[name] = pa.DictionaryArray.from_arrays(coded.indices, words).dictionary_decode()
-        changed = sorted((one for one in values if one != plain[one]), key=lambda one: ("," not in one, one))
-        examples[name] = changed[0], plain[changed[0]]
+        trimmed = compute.utf8_trim_whitespace(columns[name])
+        missing = compute.is_in(trimmed, pa.array(sorted(UNKNOWN_NUMBERS), trimmed.type))
+        found[name] = compute.if_else(missing, trimmed, _plain_cells(trimmed, mark))
+        commas = changed.filter(compute.match_substring(changed, ","))
+        written = compute.min(commas if len(commas) else changed).as_py()
+        examples[name] = written, _plain(written, mark)
     notes = []
-    for what, has_comma in (("decimal commas" if mark == "," else "thousands separators", True), (THOUSANDS, False)):
-        some = {name: one for name, one in examples.items() if (mark == "." or "," in one[0]) == has_comma}
-        if some:
-            written, meant = next(iter(some.values()))
-            where = f"{'column' if len(some) == 1 else 'columns'} {listed(some)}"
-            notes.append(f"{what} in {where}: {written!r} is {meant} (decimal= chooses otherwise)")
+    kinds = {name: _what_is_unusual(written, mark) for name, (written, _) in examples.items()}
+    for what in dict.fromkeys(kinds.values()):
+        some = {name: one for name, one in examples.items() if kinds[name] == what}
+        written, meant = next(iter(some.values()))
+        where = f"{'column' if len(some) == 1 else 'columns'} {listed(some)}"
+        notes.append(f"{what} in {where}: {written!r} is {meant} (decimal= chooses otherwise)")
     return found, notes
+
+
+def _what_is_unusual(written: str, mark: str) -> str:
+    """Return what a number has that Python's numbers do not."""
+    if mark == "," and "," in written:
+        return "decimal commas"
+    if not any(one in written for one in f".,{GROUPS}".replace(mark, "")):
+        return "minus signs of typesetters"
+    return THOUSANDS if mark == "," else "thousands separators"
+
+
+def _plain_cells(cells: Any, decimal: str) -> Any:
+    """Return numbers with decimal points and without thousands separators, as `_plain` does with one."""
+    compute = import_optional("pyarrow.compute", "a table")
+    group = "." if decimal == "," else ","
+    without = compute.replace_substring_regex(cells, f"[{group}{GROUPS}]", "")
+    return compute.replace_substring(compute.replace_substring(without, decimal, "."), MINUS, "-")
 
 
 def _plain(value: str, decimal: str) -> str:
@@ -149,14 +224,49 @@ def _plain(value: str, decimal: str) -> str:
     ('1234.5', '1234.5')
     """
     group = "." if decimal == "," else ","
-    return value.translate({ord(one): None for one in group + GROUPS}).replace(decimal, ".")
+    return value.translate({ord(one): None for one in group + GROUPS}).replace(decimal, ".").replace(MINUS, "-")
+
+
+def without_units(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return columns of text in which all numbers have the same unit, a percent sign or a currency, without it."""
+    compute = import_optional("pyarrow.compute", "a table")
+    found, notes = dict(columns), []
+    for name, column in columns.items():
+        if not is_text(column) or (unit := _common_unit(column.slice(0, 20).to_pylist())) is None:
+            continue
+        before, after = map(re.escape, unit)
+        pattern = f"^\\s*(?:{before}){BLANKS}(.*?){BLANKS}(?:{after})\\s*$"
+        values = _known(column)
+        numbers = compute.replace_substring_regex(values, pattern, r"\1")
+        if compute.all(compute.match_substring_regex(values, pattern)).as_py() and _all_match(
+            numbers, ANY_NUMBER.pattern
+        ):
+            found[name] = compute.replace_substring_regex(column, pattern, r"\1")
+            written = values[0].as_py()
+            notes.append(f"the unit {''.join(unit)!r} of column {name!r} is left out: {written!r} is a number")
+    return found, notes
+
+
+def _common_unit(cells: Iterable[str | None]) -> tuple[str, str] | None:
+    """Return what stands before and after all numbers; None if nothing does, or not the same.
+
+    >>> _common_unit(["5 kg", "7.5 kg", "NA"]), _common_unit(["5 kg", "5 g"]), _common_unit(["5", "6"])
+    (('', 'kg'), None, None)
+    """
+    known = [one.strip() for one in cells if one is not None and one.strip() not in UNKNOWN_NUMBERS]
+    matches = [NUMBER_WITH_UNIT.fullmatch(one) for one in known]
+    units = {None if one is None else (one["before"] or "", one["after"] or "") for one in matches}
+    unit = units.pop() if len(units) == 1 else None
+    return None if unit in (None, ("", "")) else unit
 
 
 def check_points(columns: Mapping[str, Any]) -> None:
     """Raise if points may separate thousands: of a file whose decimal mark is not known, after one with commas."""
-    for name, values in _spelled(columns, ".").items():
-        if all(NUMBER_PATTERNS[","].fullmatch(one) for one in values):
-            one = min(one for one in values if "." in one)
+    compute = import_optional("pyarrow.compute", "a table")
+    for name, values in _spelled(columns).items():
+        pointed = values.filter(compute.match_substring(values, "."))
+        if len(pointed) and _all_match(values, NUMBER_PATTERNS[","]):
+            one = compute.min(pointed).as_py()
             raise FileError(
                 f"column {name!r} has {one!r}, and the file before had decimal commas: decimal=',' makes it "
                 f"{_plain(one, ',')}, decimal='.' {one}"

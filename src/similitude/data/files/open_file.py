@@ -17,14 +17,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from similitude.data.files.encodings import as_utf8
+from similitude.data.files.encodings import as_utf8, unmarked_utf16
 from similitude.data.files.file_errors import did_you_mean, errors_in_file, import_optional, listed
 from similitude.data.files.folders import folder_format
 from similitude.data.files.schema import Request
 from similitude.data.files.separators import USUAL, checked_separator, separator_of
+from similitude.data.files.table_head import header_of_rows, lines_above, with_head
 from similitude.support import FileError, FileTooLargeError
 
 STANDARD_INPUT = "-"
+ZIP = b"PK\x03\x04"
 GZIP = b"\x1f\x8b"
 GZIP_MOST = 1032
 """How many times as long as its gzipped form a file can be at most."""
@@ -66,6 +68,8 @@ SAVED_OTHERWISE = {
     ".xls": "save it as .xlsx or CSV", ".xlsb": "save it as .xlsx or CSV", ".ods": "save it as .xlsx or CSV",
     ".dta": "write it as CSV or Parquet", ".rds": "write it as CSV or Parquet",
     ".pkl": "write it as Parquet: a pickle is never loaded", ".npy": "write it as npz, with np.savez",
+    ".fastq": "convert it to FASTA", ".fq": "convert it to FASTA", ".bz2": "decompress it, or use gzip",
+    ".xz": "decompress it, or use gzip", ".zst": "decompress it, or use gzip", ".7z": "decompress it, or use gzip",
 }  # fmt: skip
 """Endings of formats that are not read, and what to do."""
 
@@ -120,6 +124,9 @@ def _check_exists(path: Path) -> None:
         return
     if not path.parent.is_dir():
         raise FileError(f"there is no such file, and no folder {str(path.parent)!r}")
+    book, mark, sheet = path.name.rpartition("#")
+    if mark and (path.parent / book).is_file():
+        raise FileError(f"there is no such file: name a sheet of {book!r} with sheet={sheet!r}")
     names = sorted(one.name for one in path.parent.iterdir())
     raise FileError(f"there is no such file{did_you_mean(path.name, names)}")
 
@@ -137,10 +144,19 @@ def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> Ope
     stream: Any = stack.enter_context(gzip.GzipFile(fileobj=raw)) if compressed else raw
     ending = (Path(path.stem) if path.suffix == ".gz" else path).suffix.lower()
     if ending in ENDINGS:
+        _check_content(ENDINGS[ending], stream)
         return OpenFile(ENDINGS[ending], stream, size, path)
-    format = _format_by_content(stream.read(4096))
-    stream.seek(0)
+    format = _format_by_content(stream)
     return OpenFile(format, stream, size, path, (f"{name} read as {FILE_FORMATS[format].name}, by its content",))
+
+
+def _check_content(format: str, stream: BinaryIO) -> None:
+    """Raise if a workbook or a zip file is named as if it were text."""
+    if format in TEXT_FORMATS:
+        start = stream.read(4)
+        stream.seek(0)
+        if start == ZIP:
+            raise FileError("a zip file, or an Excel workbook: unzip it, or rename it to .xlsx")
 
 
 def _decoded(file: OpenFile, request: Request, stack: ExitStack) -> OpenFile:
@@ -150,20 +166,28 @@ def _decoded(file: OpenFile, request: Request, stack: ExitStack) -> OpenFile:
     stream, note = as_utf8(file.stream, request.encoding, stack)
     notes = [note] if note else []
     size, separator = file.size, USUAL.get(file.format, ",")
+    if file.format in USUAL:
+        above = lines_above(stream)
+        stream = with_head(stream, above, stack)
+        if request.separator is not None or above.separator is not None:
+            separator, note = checked_separator(str(request.separator or above.separator)), ""
+        else:
+            separator, note = separator_of(stream, file.format)
+        header = header_of_rows(stream, separator)
+        stream = with_head(stream, header, stack)
+        notes += [*above.notes, *([note] if note else []), *header.notes]
     if stream is not file.stream:
         size = stream.seek(0, io.SEEK_END)
         stream.seek(0)
-    if file.format in USUAL:
-        separator, note = separator_of(stream, file.format) if request.separator is None else ("", "")
-        separator = separator or checked_separator(str(request.separator))
-        notes += [note] if note else []
     return replace(file, stream=stream, size=size, separator=separator, notes=(*file.notes, *notes))
 
 
-def _format_by_content(start: bytes) -> str:
-    if start.startswith(b"PK\x03\x04") and (b"[Content_Types].xml" in start or b"xl/" in start):
+def _format_by_content(stream: BinaryIO) -> str:
+    start = stream.read(4096)
+    stream.seek(0)
+    if start.startswith(ZIP) and (b"[Content_Types].xml" in start or b"xl/" in start):
         return "xlsx"
-    for magic, format in ((b"PAR1", "parquet"), (b"ARROW1", "arrow"), (b"PK\x03\x04", "npz")):
+    for magic, format in ((b"PAR1", "parquet"), (b"ARROW1", "arrow"), (ZIP, "npz")):
         if start.startswith(magic):
             return format
     if not start:
@@ -178,7 +202,7 @@ def _format_by_content(start: bytes) -> str:
         return "svmlight"
     if text.startswith(b"["):
         raise FileError("a JSON list: write one object per line (JSON Lines), for instance with jq -c '.[]'")
-    if b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff")) and not unmarked_utf16(stream):
         known = listed(ENDINGS, most=20)
         raise FileError(f"neither its ending nor its content is of a known format: {known}, or a TU folder")
     first = text.split(b"\n")[0]

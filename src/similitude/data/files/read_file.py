@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from similitude.data.files.column_notes import case_of_dna
+from similitude.data.files.column_types import NUMERIC, is_text
 from similitude.data.files.columns_to_objects import apply_schema, infer
 from similitude.data.files.fasta import MIXED
+from similitude.data.files.file_errors import import_optional
 from similitude.data.files.formats_without_columns import read_without_columns
 from similitude.data.files.open_file import TABULAR, OpenFile, check_memory, open_file
 from similitude.data.files.schema import Data, Request, Schema
-from similitude.data.files.tabular_formats import read_columns
+from similitude.data.files.tabular_formats import Cells, read_columns
 from similitude.support import FileError, check_integer
 
 
@@ -209,15 +211,51 @@ def _read(file: OpenFile, rows: int | None, request: Request, schema: Schema | N
 def _read_columns(
     file: OpenFile, rows: int | None, request: Request, schema: Schema | None, label_optional: bool
 ) -> Iterator[Data]:
-    is_text, first = file.format in ("csv", "tsv", "xlsx"), 0
-    for cells in read_columns(file, rows, request.sheet):
+    in_text_file, first = file.format in ("csv", "tsv", "xlsx"), 0
+    separator = "" if file.format == "xlsx" else file.separator
+    if in_text_file:
+        request, schema = request.with_trimmed_names(), None if schema is None else schema.with_trimmed_names()
+    notes: list[str] = []
+    for cells in read_columns(file, rows, request.sheet, notes, _may_be_numbers(file, request, schema)):
+        if in_text_file:
+            cells, said = _without_empty_rows(cells)
+            notes += said
         if schema is None:
-            data = infer(cells, request, is_text, file.separator)
+            data = infer(cells, request, in_text_file, separator)
             schema = data.schema
         else:
-            data = apply_schema(cells, schema, is_text, first, label_optional, request, file.separator)
+            data = apply_schema(cells, schema, in_text_file, first, label_optional, request, separator)
         first += len(next(iter(cells.values())))
-        yield data
+        yield replace(data, notes=(*notes, *data.notes))
+        notes = []
+
+
+def _may_be_numbers(file: OpenFile, request: Request, schema: Schema | None) -> Callable[[str], bool]:
+    """Return a function that tells by its name whether a column of a text file may be parsed as plain numbers."""
+    as_text = request.kind == "strings" or request.object is not None or request.missing or request.decimal == ","
+    if as_text or file.separator == ";":  # with which one expects decimal commas
+        return lambda name: False
+    if schema is None:
+        return lambda name: True
+    decimal, marks = schema.setting("decimal"), schema.setting("missing")
+    numbers = {name for name, one in zip(schema.names, schema.types, strict=True) if one in NUMERIC}
+    return lambda name: decimal != "," and not marks and name in numbers
+
+
+def _without_empty_rows(cells: Cells) -> tuple[Cells, tuple[str, ...]]:
+    """Return the columns of a text file without rows in which all of several cells are empty, and a note."""
+    compute = import_optional("pyarrow.compute", "a table")
+    empty: Any = None
+    for column in cells.values() if len(cells) > 1 else ():
+        here = compute.equal(column, "") if is_text(column) else column.is_null()
+        empty = here if empty is None else compute.and_(empty, here)
+        if not compute.any(empty).as_py():
+            return cells, ()
+    if empty is None or compute.all(empty).as_py():
+        return cells, ()
+    filled = compute.invert(empty)
+    kept = {name: column.filter(filled) for name, column in cells.items()}
+    return kept, ("rows without any value are left out, and not counted",)
 
 
 class _Case:

@@ -21,6 +21,10 @@ UNLABELED_ROWS = ("refuse", "drop", "use", "keep")
 """What to do with rows without a label: an error, leave them out, return them apart, or ignore all labels."""
 
 
+def _stripped(name: str | None) -> str | None:
+    return None if name is None else name.strip()
+
+
 class Request(NamedTuple):
     """What the user asks for: the columns of labels and objects, the kind of objects, and how the file is written."""
 
@@ -44,6 +48,11 @@ class Request(NamedTuple):
         for name in ("missing", "keep", "ignore"):
             given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
         return cls(**given)
+
+    def with_trimmed_names(self) -> Request:
+        """Return the request with names of columns as headers of text files have them, without blanks around."""
+        keep, ignore = (tuple(map(str.strip, names)) for names in (self.keep, self.ignore))
+        return self._replace(label=_stripped(self.label), object=_stripped(self.object), keep=keep, ignore=ignore)
 
     def check(self) -> None:
         """Raise if the kind is unknown, or if one column is both label and object."""
@@ -148,6 +157,11 @@ class Schema:
         if len(self.names) > 1:
             raise FileError(f"object={request.object!r} does not fit: the schema has {len(self.names)} columns")
         return replace(self, label=label, object=request.object, names=(request.object,) if self.names else ())
+
+    def with_trimmed_names(self) -> Schema:
+        """Return the schema with names of columns as headers of text files have them, without blanks around."""
+        label, object = map(_stripped, (self.label, self.object))
+        return replace(self, label=label, object=object, names=tuple(map(str.strip, self.names)))
 
     def check_width(self, objects: Any) -> None:
         """Raise if vectors have another number of entries than before."""

@@ -66,6 +66,8 @@ def _number(line: int, text: str, what: str) -> float:
         value = float(text)
     except ValueError:
         value = float("nan")
+    if "," in text and what == "its label":
+        raise FileError(f"line {line} has several labels, {brief(text)}: only one is read")
     if not isfinite(value) or "_" in text:
         raise FileError(f"line {line} has {brief(text)} as {what}: it must be a finite number")
     return value

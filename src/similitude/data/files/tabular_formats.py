@@ -6,18 +6,23 @@ Cells of CSV, TSV and Excel files are text.
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Any, BinaryIO
 
 from similitude.data.arrow_text import text_problem
+from similitude.data.files.column_types import MISSING, number_type
 from similitude.data.files.excel import read_sheet
 from similitude.data.files.file_errors import column_names, import_optional, listed, separator_hint
+from similitude.data.files.number_formats import looks_like_numbers
 from similitude.data.files.open_file import ROWS_OF_ANY, OpenFile
+from similitude.data.files.separators import BYTES_LOOKED_AT, sampled_rows
 from similitude.data.files.utf8 import check_utf8, lines
 from similitude.data.sources import arrow_batches, parquet_batches
 from similitude.support import FileError, brief
@@ -33,21 +38,38 @@ ONE_PER_LINE = "JSON Lines has one object per line: jq -c '.[]' makes them of a 
 BLOCKS = (1 << 20, 1 << 24, 1 << 27, 1 << 30)
 """Bytes that are parsed at a time, of which Arrow reads about twenty ahead: more if a row is longer."""
 
+HEXADECIMAL_MARKS = (b"0x", b"0X")
+
+FEWEST_TYPED = 3
+"""Columns and rows of a file whose numbers Arrow may parse: a column alone may be strings."""
+
 ROWS_PER_BYTE = 10_000
 """Most rows of a Parquet or Arrow file for each of its bytes: values that are all equal or missing take no space."""
+
+HEADER_BELOW = ": if the header is further down, remove the lines above it; separator=';' if these are decimal commas"
+"""What to do about a header of one cell, above rows of several."""
 
 LONG_ROW, NO_ROWS = "straddling", "Empty CSV"
 """Words in messages of Arrow: for a row that is longer than a block, sometimes the second if it is the first row."""
 
 
-def read_columns(file: OpenFile, rows: int | None, sheet: str | None = None) -> Iterator[Cells]:
-    """Yield the columns of at most `rows` rows at a time, or of all; nothing if there are no rows."""
+def read_columns(
+    file: OpenFile, rows: int | None, sheet: str | None, notes: list[str], may_be_numbers: Callable[[str], bool]
+) -> Iterator[Cells]:
+    """Yield the columns of at most `rows` rows at a time, or of all; nothing if there are no rows.
+
+    What is to be said on a sheet is added to `notes`. Columns of a text file that is read as a whole are numbers if all
+    their cells are plain numbers and their names allow it; others are text.
+    """
     if file.format == "jsonl":
         yield from _json_columns(file.stream, rows)
     elif file.format in ("csv", "tsv"):
-        yield from _rebatched(record_batches(file.stream, file.separator), rows)
+        table = None if rows is not None else _with_numbers(file.stream, file.separator, may_be_numbers)
+        yield from _rebatched(record_batches(file.stream, file.separator), rows) if table is None else [table]
     elif file.format == "xlsx":
-        yield from _rebatched([read_sheet(file.stream, sheet)], rows)
+        table, found = read_sheet(file.stream, sheet)
+        notes += found
+        yield from _rebatched([table], rows)
     else:
         yield from _rebatched(_binary_batches(file, rows), rows)
 
@@ -181,37 +203,90 @@ def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
                 raise _explained(stream, separator, names, error) from None
 
 
-def _parsed(stream: BinaryIO, separator: str, header: list[str], block: int) -> Iterator[Any]:
-    """Yield what Arrow parses from the start of the file, one block of bytes at a time."""
+def _with_numbers(stream: BinaryIO, separator: str, may_be_numbers: Callable[[str], bool]) -> Cells | None:
+    """Return all columns, those that seem to be plain numbers as such; None if there are none, or if one is not."""
+    pa = import_optional("pyarrow", "a CSV file")
+    header, names = _header(stream, separator)
+    rows = [cells for cells in _sample(stream, separator)[1:] if len(cells) == len(header)]
+    if len(header) < FEWEST_TYPED or len(rows) < FEWEST_TYPED:
+        return None
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    types = {name: number_type(cells) for name, cells in columns.items()}
+    if any(types[name] is None and looks_like_numbers(cells) for name, cells in columns.items()):
+        return None
+    chosen = {raw: types[name] for raw, name in zip(header, names, strict=True) if types[name] and may_be_numbers(name)}
+    try:
+        batches = list(_parsed(stream, separator, header, BLOCKS[0], chosen)) if chosen else []
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return None
+    return _columns(pa.Table.from_batches(batches).rename_columns(names)) if batches else None
+
+
+def _sample(stream: BinaryIO, separator: str) -> list[list[str]]:
+    """Return the header and rows from the beginning and, if it can be reached, the end of a file."""
+    stream.seek(0)
+    start = stream.read(BYTES_LOOKED_AT)
+    rows = sampled_rows(start.decode("utf-8-sig", "replace"), separator, len(start) < BYTES_LOOKED_AT)
+    if len(start) == BYTES_LOOKED_AT and not isinstance(stream, gzip.GzipFile):
+        stream.seek(-BYTES_LOOKED_AT // 4, io.SEEK_END)
+        end = stream.read().decode("utf-8", "replace").partition("\n")[2]
+        rows += sampled_rows(end, separator, True)
+    stream.seek(0)
+    return rows
+
+
+def _parsed(
+    stream: BinaryIO, separator: str, header: list[str], block: int, numbers: Mapping[str, str | None] | None = None
+) -> Iterator[Any]:
+    """Yield what Arrow parses from the start of the file, one block of bytes at a time: text, or certain numbers."""
     pa, arrow_csv = import_optional("pyarrow", "a CSV file"), import_optional("pyarrow.csv", "a CSV file")
     stream.seek(0)
     counted = _Counting(stream)
     last = ""
-    for batch in arrow_csv.open_csv(
-        counted,
-        read_options=arrow_csv.ReadOptions(block_size=block),
-        parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string())),
-    ):
-        last = batch.columns[-1][-1].as_py() if batch.num_rows else last
-        yield batch
+    types = {**dict.fromkeys(header, pa.string()), **(numbers or {})}
+    try:
+        for batch in arrow_csv.open_csv(
+            counted,
+            read_options=arrow_csv.ReadOptions(block_size=block),
+            parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=arrow_csv.ConvertOptions(column_types=types, null_values=list(MISSING)),
+        ):
+            last = str(batch.columns[-1][-1].as_py()) if batch.num_rows else last
+            yield batch
+    finally:
+        counted.stop()
+    if numbers and counted.is_hexadecimal:
+        raise pa.ArrowInvalid("Arrow reads 0x10 as 16")
     is_quoted = any(mark in last for mark in (separator, "\n", "\r"))
     if counted.quotes % 2 or (is_quoted and not counted.tail.rstrip(b"\r\n").endswith(b'"')):
         _check_quotes(stream, separator)
 
 
 class _Counting(io.RawIOBase):
-    """A stream that counts quotation marks and keeps its end, to detect a quote that is not closed."""
+    """A stream that counts quotation marks and keeps its end, to detect a quote that is not closed, and sees 0x.
+
+    Arrow reads ahead in a thread of its own; after `stop`, it leaves the file to others.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.quotes, self.tail = stream, 0, b""
+        self.stream, self.quotes, self.tail, self.is_hexadecimal = stream, 0, b"", False
+        self.lock, self.is_stopped = threading.Lock(), False
 
     def readable(self) -> bool:
         return True
 
+    def stop(self) -> None:
+        """End the stream, once what is being read has been read."""
+        with self.lock:
+            self.is_stopped = True
+
     def read(self, size: int = -1) -> bytes:
-        piece = self.stream.read(size)
+        with self.lock:
+            piece = b"" if self.is_stopped else self.stream.read(size)
         self.quotes += piece.count(b'"')
+        border = self.tail[-1:] + piece[:1]
+        if b"x" in piece or b"X" in piece:  # a search for one letter is quick
+            self.is_hexadecimal |= any(mark in piece or mark == border for mark in HEXADECIMAL_MARKS)
         self.tail = (self.tail + piece[-64:])[-64:]
         return piece
 
@@ -263,8 +338,9 @@ def _explained(stream: BinaryIO, separator: str, names: list[str], error: Except
     try:
         for line, cells in _records(stream, separator):
             if len(cells) != len(names):
-                problem = f"line {line} has {len(cells)} cells, the header has {len(names)}"
-                return FileError(f"{problem}, {listed(names)}{separator_hint(names)}")
+                cells_here = f"{len(cells)} cell{'s' * (len(cells) > 1)}"
+                problem = f"line {line} has {cells_here}, the header has {len(names)}, {listed(names)}"
+                return FileError(f"{problem}{separator_hint(names) or (HEADER_BELOW if len(names) == 1 else '')}")
     except csv.Error:
         pass
     return FileError(str(error))

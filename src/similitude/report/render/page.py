@@ -23,7 +23,7 @@ from similitude.report.render.object_plane import plane_data
 from similitude.report.render.vega import CONFIG, vega_lite
 from similitude.report.render.waterfall import steps
 from similitude.selection import CLASSIFICATION
-from similitude.support import missing_extra, printable
+from similitude.support import missing_extra, printable, short_numbers
 
 try:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -246,6 +246,8 @@ def _compared_with(example: ExampleFinding) -> Any:
 
 
 def _shortened(text: str, limit: int = 160) -> str:
+    """Return a similarity as it is shown: with few digits, and cut if it is long."""
+    text = short_numbers(text)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings import MISTAKE, ExampleFinding, Findings, Scores
 from similitude.report.render import sentences
-from similitude.support import brief, printable
+from similitude.support import brief, printable, short_numbers
 from similitude.validity import Validity
 
 LINE_WIDTH = 100
@@ -102,7 +102,7 @@ def _data(found: Findings) -> Iterator[str]:
             first = sorted(found.columns, key=lambda one: -one.weight)[:5]
             yield f"Most important columns: {', '.join(one.name for one in first if one.weight > 0)}."
         yield f"Columns by kind: {counts}." + (f" Missing cells: {', '.join(missing[:8])}." if missing else "")
-    yield f"Similarity: {found.about.similarity}."
+    yield f"Similarity: {short_numbers(found.about.similarity)}."
     yield from (f"Note: {sentence}." for sentence in found.about.notes)
 
 
