@@ -11,7 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TextIO, TypeVar
 
-from similitude.support import card, escaped, progress_bar
+from similitude.support import brief, card, escaped, progress_bar
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ UNSEEN = 0.5
 def check_progress(progress: Any) -> None:
     """Validate how progress is shown."""
     if not isinstance(progress, bool) and not callable(progress):
-        raise TypeError(f"progress must be True, False or a function f(done, total, text), got {progress!r}")
+        raise TypeError(f"progress must be True, False or a function f(done, total, text), got {brief(progress)}")
 
 
 def with_progress(
