@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid
 
-from similitude import FromBlocks, FromPairs, Precomputed, as_similarity, use_engine
+from similitude import FromBlocks, FromPairs, Precomputed, Similarity, as_similarity, use_engine
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial
@@ -351,6 +351,22 @@ def test_different_similarities_have_different_fingerprints():
 def test_equal_similarities_have_equal_fingerprints(k, same):
     assert k == same
     assert k.fingerprint() == same.fingerprint()
+
+
+class Mixing(Similarity):
+    """The product of vectors under a sparse matrix."""
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def block(self, A, B):
+        return A @ self.matrix @ B.T
+
+
+def test_sparse_parameters_are_compared_by_their_values():
+    matrix = sp.csr_array([[1.0, 0.0], [0.5, 2.0]])
+    assert Mixing(matrix) == Mixing(matrix.copy())
+    assert Mixing(matrix) != Mixing(2 * matrix) and Mixing(matrix) != Mixing(sp.csr_array((2, 3)))
 
 
 def test_a_function_that_calls_itself_has_a_fingerprint():

@@ -49,6 +49,11 @@ def flip(x):
 # Values.
 
 
+def test_extremes_name_their_parts_in_order():
+    assert repr(G.minimum(L)) == f"{G!r}.minimum({L!r})"
+    assert repr((G + L).maximum(P).maximum(G)) == f"({G!r} + {L!r}).maximum({P!r}).maximum({G!r})"
+
+
 @pytest.mark.parametrize(
     ("k", "same"),
     [

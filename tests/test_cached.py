@@ -343,6 +343,14 @@ def test_reading_many_pairs_costs_little_more_than_the_select(tmp_path, n):
     assert ours < 3 * alone + 0.01
 
 
+def test_closing_gives_a_file_back_and_keeps_what_is_in_memory(path):
+    k = FromPairs(len_sum).cached(path)
+    k.gram(WORDS)
+    k.store.close()
+    assert (k.store._connection is None) == (path is not None)
+    assert len(k.store) == 49
+
+
 def test_the_store_is_pickled_without_its_values(tmp_path):
     import pickle
 

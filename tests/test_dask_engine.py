@@ -172,6 +172,23 @@ def test_an_engine_is_configuration(client):
         classifier(DaskEngine("tcp://127.0.0.1:9")).fit(*collection())
 
 
+class Unanswered:
+    """A future whose client stopped waiting, or whose function failed in the same way."""
+
+    def __init__(self, status):
+        self.status = status
+
+    def result(self):
+        raise UnboundLocalError("cannot access local variable 'result'")
+
+
+def test_a_task_that_the_client_lost_is_no_error_of_the_function(client, tmp_path):
+    with pytest.raises(ClusterError, match=r"lost a task.*Ctrl-C: fit again; .*sums keeps the sums"):
+        DaskEngine(client, checkpoint=tmp_path / "sums")._result(Unanswered("pending"))
+    with pytest.raises(UnboundLocalError):
+        DaskEngine(client)._result(Unanswered("error"))
+
+
 def test_arrays_give_the_model_of_a_fit_in_memory(plain, spread):
     X, y = in_memory()
     same_models(spread, plain, X)

@@ -19,6 +19,7 @@ MODULES = (
     "kernels",
     "maps",
     "learners",
+    "learners.losses",
     "bounds",
     "datasets",
     "report",
@@ -28,8 +29,13 @@ MODULES = (
     "checks",
     "errors",
     "files",
+    "sources",
+    "results",
+    "estimators",
+    "hypotheses",
 )
-SAID = {"Tile", "Task", "Batch", "KINDS"}  # names that a page explains in its text instead of an entry
+GRADES = {"PROVEN", "CONDITIONAL", "HELD_OUT", "ESTIMATE", "NONE"}
+SAID = {"Tile", "Task", "Batch", "KINDS", "LOSSES", "Result", *GRADES}  # a page explains them in its text
 
 
 def written(page):
@@ -177,6 +183,37 @@ def test_every_public_name_has_an_entry_and_every_entry_a_name():
         assert set(missing) <= SAID, f"no entry for {missing} of {place.__name__}"
     assert [entry for entry in found if entry.rsplit(".", 1)[1].startswith("_")] == []
     assert all(inspect.getdoc(value) for value in objects)
+
+
+def rows(text, heading):
+    """Return the cells of the rows of the first table below a heading."""
+    table = text.split(f"{heading}\n", 1)[1].split("\n#", 1)[0]
+    lines = re.findall(r"^\|(.*)\|$", table, re.MULTILINE)
+    return [[cell.strip() for cell in line.split(" | ")] for line in lines]
+
+
+def test_the_speed_table_of_readme_is_that_of_the_benchmarks():
+    measured = rows((DOCS / "benchmarks.md").read_text(), "### At a glance, one thread")
+    by_peer = {(row[4].split(" (")[0], float(row[7])) for row in measured[2:]}
+    for task, _, peer, times in rows((ROOT / "README.md").read_text(), "## How fast")[2:]:
+        library = re.split(r"'s|`", peer)[0]
+        assert (library, float(times)) in by_peer, task
+
+
+def test_the_page_on_the_command_line_has_every_command_and_option():
+    typer = pytest.importorskip("typer")
+    from similitude.cli.app import app
+
+    main = typer.main.get_command(app)
+    commands = main.commands
+    text = (DOCS / "command-line.md").read_text()
+    named = [re.match(r"`(\w+)", cells[0])[1] for cells in rows(text, "# The command line")[2:]]
+    assert sorted(set(named)) == sorted(commands)
+    every = [main, *commands.values(), *commands["cache"].commands.values()]
+    options = {option for command in every for one in command.params for option in (*one.opts, *one.secondary_opts)}
+    said = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+    assert said <= {*options, "--help"}
+    assert {option for option in options if option.startswith("--")} <= {*said, "--output", "--parts"}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.suffix == ".md"], ids=name)

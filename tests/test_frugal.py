@@ -36,7 +36,7 @@ from similitude.kernels import Gaussian
 from similitude.learners import KernelSVC, KernelSVR
 from similitude.maps import LandmarkMap, ProjectionMap
 from similitude.selection.asymmetry import TRIED_PAIRS
-from similitude.similarity import Meter, metered, progress_line
+from similitude.similarity import Calls, Meter, metered, progress_line
 
 rng = np.random.default_rng(0)
 
@@ -83,6 +83,12 @@ def test_a_function_that_is_stated_to_be_cheap_is_fitted_thoroughly():
     X, y = rings(rng)
     model = SimilarityClassifier(FromPairs(near, cost=0), random_state=0).fit(X, y)
     assert not isinstance(model._model, Cascade)
+
+
+def test_a_mean_is_said_to_be_one_where_a_prediction_may_take_more():
+    assert "on average (at most 90)" in str(Calls.of(Meter(), None, mean=12.5, most=90))
+    for most in (None, 20):
+        assert str(Calls.of(Meter(), None, mean=20, most=most)).endswith("20 a prediction")
 
 
 @pytest.mark.parametrize("max_calls", [1201, 7777])

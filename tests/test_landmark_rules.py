@@ -293,8 +293,9 @@ def test_blocks_large_and_small_explain_equally_much():
         (Gaussian(1.0), np.repeat(rng.standard_normal((30, 5)), 8, axis=0), 30),
         (Laplace(1.0), np.tile(rng.standard_normal((20, 3)), (5, 1)), 20),
         (Linear(), np.zeros((5, 2)), 0),
+        (Linear(), rng.standard_normal((400, 150)) @ np.diag(np.logspace(0, -1, 150)), 150),
     ],
-    ids=["linear", "lengths", "polynomial", "cosine", "duplicates", "tiled", "zero"],
+    ids=["linear", "lengths", "polynomial", "cosine", "duplicates", "tiled", "zero", "many pivots"],
 )
 def test_the_rank_is_found(kernel, X, rank, dtype):
     pivots, F = rpcholesky(make_pool(kernel, X.astype(dtype)), len(X))

@@ -1,5 +1,6 @@
 """Losses: values by hand, derivatives by differences, conjugates by search, and what is refused."""
 
+import contextlib
 import math
 import pickle
 
@@ -230,6 +231,15 @@ def test_own_losses_may_subclass():
         Loss().value(np.ones(1), np.ones(1))
     with pytest.raises(NotImplementedError):
         Loss().derivative(np.ones(1), np.ones(1))
+
+
+@pytest.mark.parametrize(("bound", "accepted"), [(3.2, True), (2.9, False)])
+def test_losses_are_tried_on_scores_up_to_three_times_the_targets(bound, accepted):
+    def value(y, f):
+        return np.where(np.abs(f) < bound, absolute(y, f), np.inf)
+
+    with contextlib.nullcontext() if accepted else pytest.raises(ValueError, match="not finite for scores within 3"):
+        check_convex(OwnLoss((value, lambda y, f: np.sign(f - y))), np.array([-1.0, 0.5, 1.0]))
 
 
 @pytest.mark.parametrize(

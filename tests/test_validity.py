@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from similitude import FromPairs, Precomputed, Similarity, check_kernel, repair
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial, Sigmoid
+from similitude.validity.witness import Tolerance, negative_square
 
 rng = np.random.default_rng(0)
 NUMBERS = rng.standard_normal(60)
@@ -321,6 +322,23 @@ def test_bound_vectors_are_not_moved_out_of_their_domain():
     validity = check_kernel(arc, circle)
     assert validity.verdict == "UNKNOWN"
     assert "constrained" in validity.effort
+
+
+def test_lists_are_not_moved_where_arrays_are():
+    """A function of lists may use what only lists have; of a user's arrays it is known that it takes arrays."""
+    X = rng.normal(size=(6, 2))
+    k = FromPairs(lambda x, z: 1 / (1 + abs(x[0] - z[0]) + abs(x[1] - z[1])))
+    assert "Python lists" in check_kernel(k, X.tolist()).effort
+    assert "Python lists" not in check_kernel(k, X).effort
+
+
+@pytest.mark.parametrize(("sign", "found"), [(0.5, False), (2.0, True)])
+def test_an_absolute_error_is_granted_to_every_value(sign, found):
+    """Weights of 1 add up n^2 values, each with its own error."""
+    n, floor = 5, 1e-3
+    K = np.full((n, n), -sign * floor)
+    value = negative_square(K, np.ones(n), Tolerance(0.0, floor, 0.0))
+    assert (value is not None) == found
 
 
 def test_a_large_sample_is_announced_and_indices_are_those_of_x():

@@ -87,7 +87,7 @@ def at_a_glance(run: dict[str, Any]) -> str:
     rows = []
     for one, ours, best in _beside_the_fastest(run):
         mine = [duration(ours["median"]), ours["check"]["says"]]
-        its = [best["contender"], duration(best["median"]), best["check"]["says"], f"{best['to_ours']:.2g}"]
+        its = [best["contender"], duration(best["median"]), best["check"]["says"], _ratio(best)]
         rows.append(line([one["task"], one["dataset"], *mine, *its]))
     if not rows:
         return ""
@@ -110,9 +110,14 @@ def ratios(run: dict[str, Any]) -> list[Ratio]:
     machine = run["machine"]
     start = machine["versions"]["similitude"], run["days"][-1], machine["processor"]
     return [
-        Ratio(*start, one["task"], one["dataset"], best["contender"], f"{best['to_ours']:.2g}")
+        Ratio(*start, one["task"], one["dataset"], best["contender"], _ratio(best))
         for one, _, best in _beside_the_fastest(run)
     ]
+
+
+def _ratio(series: dict[str, Any]) -> str:
+    """Return the time of a contender over ours, with two digits: 160, not 1.6e+02."""
+    return f"{float(format(series['to_ours'], '.2g')):g}"
 
 
 def _is_right(series: dict[str, Any]) -> bool:

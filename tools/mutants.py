@@ -33,11 +33,12 @@ TESTS = {
     "linear": "linear linear_ridge losses ridge iterated_ridge held_out_error ties linear_device torch_engine "
     "estimators",
     "persistence": "persistence_files persistence_objects persistence_functions persistence",
-    "similarity": "algebra adapters calling cached claims_and_hints expressions similarity_input contract_similarity",
+    "similarity": "algebra adapters calling cached claims_and_hints expressions similarity_input notebooks "
+    "contract_similarity frugal",
     "theory": "bounds guarantees theory certificate",
-    "validity": "validity counterexamples refusals",
+    "validity": "validity counterexamples notebooks refusals",
 }
-"""The tests of each room, the quickest to notice something first."""
+"""The tests of each room, the quickest to notice something first; examples of the changed module come first."""
 
 COMPARISONS: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 COMPARISONS |= {ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn}
@@ -71,8 +72,12 @@ def changes(tree: ast.Module) -> Iterator[Change]:
             yield place, "number"
         elif isinstance(node, (ast.If, ast.IfExp, ast.While)):
             yield place, "opposite"
-        elif isinstance(node, ast.Return) and node.value is not None:
+        elif isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
             yield place, "nothing returned"
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def changed(source: str, change: Change) -> tuple[ast.Module, str]:
@@ -165,7 +170,7 @@ def main() -> None:
             raise SystemExit(f"the tests of {room} fail without any change")
     found: dict[str, list[str]] = {"noticed": [], "too long": [], "UNNOTICED": []}
     for done, (room, path, one) in enumerate(drawn, 1):
-        tests = [f"tests/test_{name}.py" for name in TESTS[room].split()]
+        tests = [str(path), *(f"tests/test_{name}.py" for name in TESTS[room].split())]
         said = f"{path.relative_to(PACKAGE)}, {changed(path.read_text(encoding='utf-8'), one)[1]}"
         verdict = outcome(path, one, tests, given.limit)
         found[verdict].append(said)

@@ -18,10 +18,14 @@ from tools.faults import work
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
+from similitude.errors import ClusterError
 from similitude.kernels import Gaussian
 
 ANSWER = 10.0
 """Most seconds until Ctrl-C is answered, on a busy machine."""
+
+FEWEST = 0.25
+"""Least share of the moments at which a fit must have been under way: with none, nothing would be shown."""
 
 ENGINES = ("one thread", "two threads", "two processes", "dask", "torch")
 
@@ -64,6 +68,7 @@ def digest_of(model: Any) -> str:
 def on_engine(name: str, moments: int, seed: int) -> dict[str, Any]:
     """Interrupt fits at random moments, in this process, and tell how they ended."""
     rng = np.random.default_rng(seed)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts a background job with Ctrl-C ignored
     with ExitStack() as stack:
         engine = engine_of(name, stack)
         if engine is None:
@@ -73,15 +78,30 @@ def on_engine(name: str, moments: int, seed: int) -> dict[str, Any]:
         model, given = fit(engine, name)
         expected = digest_of(model.fit(*given))
         seconds = time.monotonic() - began
-        latencies = [one for one in (interrupted(engine, name, rng.uniform(0, seconds)) for _ in range(moments)) if one]
+        latencies, lost = answers(engine, name, rng.uniform(0, seconds, moments))
         model, given = fit(engine, name)
         assert digest_of(model.fit(*given)) == expected, "another model after fits were interrupted"
         time.sleep(1.0)
         threads = [one.name for one in threading.enumerate() if one.name.startswith("similitude")]
         assert not threads, f"threads left behind: {threads}"
-    slowest = max(latencies, default=0.0)
+    assert len(latencies) >= FEWEST * moments, f"only {len(latencies)} of {moments} fits were interrupted"
+    slowest = max(latencies)
     assert slowest < ANSWER, f"Ctrl-C was answered after {slowest:.1f} s"
-    return {"moments": moments, "interrupted": len(latencies), "slowest answer, s": round(slowest, 2)}
+    counts = {"moments": moments, "interrupted": len(latencies), "cluster errors": lost}
+    return {**counts, "slowest answer, s": round(slowest, 2)}
+
+
+def answers(engine: Any, name: str, delays: np.ndarray) -> tuple[list[float], int]:
+    """Interrupt a fit after each delay; return the seconds until each answer, and the number of cluster errors."""
+    found, lost = [], 0
+    for delay in delays:
+        try:
+            answer = interrupted(engine, name, delay)
+        except ClusterError:  # Dask's client does not survive every interruption
+            lost += 1
+        else:
+            found += [answer] if answer else []
+    return found, lost
 
 
 def interrupted(engine: Any, name: str, delay: float) -> float | None:
@@ -106,6 +126,8 @@ def interrupted(engine: Any, name: str, delay: float) -> float | None:
         if "landmarks_" not in vars(model):
             assert set(vars(model)) == before, f"half fitted: {sorted(set(vars(model)) - before)}"
             return answered - sent[0]
+    finally:
+        timer.cancel()
     return None
 
 

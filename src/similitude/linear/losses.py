@@ -267,7 +267,7 @@ class Squared(Loss):
 
 
 class Huber(Loss):
-    """The Huber loss: (y - f)^2 / 2 up to an error of delta, then linear, delta (|y - f| - delta / 2).
+    """The Huber loss: (y - f)^2 / 2 up to an error of delta, then linear, delta (abs(y - f) - delta / 2).
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ class SmoothQuantile(Loss):
 
 
 class EpsilonInsensitive(Loss):
-    """The loss of support vector regression, max(0, |y - f| - epsilon).
+    """The loss of support vector regression, max(0, abs(y - f) - epsilon).
 
     Parameters
     ----------
@@ -403,7 +403,7 @@ class EpsilonInsensitive(Loss):
         check_nonnegative("epsilon", self.epsilon)
 
     def value(self, y: Any, f: Any) -> Any:
-        """Return max(0, |y - f| - epsilon)."""
+        """Return max(0, abs(y - f) - epsilon)."""
         return np.maximum(0.0, np.abs(y - f) - self.epsilon)
 
     def derivative(self, y: Any, f: Any) -> Any:

@@ -172,10 +172,12 @@ class DaskEngine(DistributedEngine):
                 f"{error.task}: {error.allowed_failures + 1} workers died on it one after the other, most likely for "
                 f"lack of memory: make partitions smaller or give workers more memory"
             ) from error
-        except (CancelledError, OSError) as error:
-            if future.status == "error":
+        except (CancelledError, OSError, UnboundLocalError) as error:
+            if future.status == "error":  # of the function
                 raise
             kept = "" if self.checkpoint is None else f"; {self.checkpoint} keeps the sums computed so far"
+            if isinstance(error, UnboundLocalError):  # of `distributed.utils.sync`, whose wait ended without a result
+                raise ClusterError(f"Dask lost a task, as it can after Ctrl-C: fit again{kept}") from error
             raise ClusterError(
                 f"the scheduler is gone ({type(error).__name__}): connect to another, and fit again{kept}"
             ) from error
