@@ -34,6 +34,7 @@ COMMANDS = (
     "duplicates",
     "drift",
     "info",
+    "export",
     "kernels",
 )
 

@@ -1,4 +1,4 @@
-"""The command line with models: fit, predict, explain, info."""
+"""The command line with models: fit, predict, explain, info, export."""
 
 import json
 import shlex
@@ -257,6 +257,21 @@ def test_info_tells_what_was_learned(model):
         assert words in ran.out
     found = json.loads(run("info", model, "--json").out)
     assert found["about"]["schema"]["kind"] == "strings" and found["type"] == "SimilarityClassifier"
+
+
+def test_export_writes_what_predicts_the_same_or_nothing(waves, model, tmp_path):
+    pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    path, file = tmp_path / "waves.sim", tmp_path / "waves.onnx"
+    assert run("fit", waves, "--label", "y", "-s", "gaussian(sigma=0.5)", "--landmarks", 9, "-o", path).code == 0
+    ran = run("export", path, file)
+    assert ran.code == 0 and "X: double, rows x 1" in ran.out and "columns x" in ran.out
+    X = np.linspace(0, 6, 7)[:, None]
+    found = onnxruntime.InferenceSession(str(file)).run(None, {"X": X})[0]
+    np.testing.assert_allclose(found, load(path).predict(X), rtol=1e-6, atol=1e-9)
+    ran = run("export", model, tmp_path / "genes.onnx")
+    assert ran.code == 1 and "has no export to ONNX" in ran.err and not (tmp_path / "genes.onnx").exists()
+    assert run("export", path, tmp_path / "waves.txt").code == 2
 
 
 def test_info_of_what_fit_did_not_write(tmp_path):

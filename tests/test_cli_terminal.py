@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from cli_runs import run, write_csv
 
-from similitude import datasets
+from similitude import SimilarityRegressor, datasets
 from similitude.cli.baselines import baselines, judged, verdict
 from similitude.cli.kernels import readable
 from similitude.cli.output import Output, Terminal
 from similitude.cli.status_line import StatusLine
+from similitude.compute.engines import phases_told_to
+from similitude.kernels import Gaussian
 from similitude.similarity.expressions import NAMES
 from similitude.support import in_letters
 
@@ -31,6 +33,7 @@ COMMANDS = (
     "duplicates",
     "drift",
     "info",
+    "export",
     "kernels",
 )
 ALL = [(), *((one,) for one in COMMANDS), ("cache",), *(("cache", one) for one in ("info", "merge", "export", "prune"))]
@@ -233,3 +236,25 @@ def test_a_caret_stays_below_the_error(monkeypatch):
     screen = Screen()
     Terminal(screen).say("similitude: unknown\n  gaussian(gamma=2)\n           ^")
     assert screen.getvalue().split("\n")[1:3] == ["  gaussian(gamma=2)", "           ^"]
+
+
+# Phases of a fit.
+
+
+def test_a_fit_tells_its_phases_in_order_and_those_of_judging_are_one():
+    told, X = [], np.random.default_rng(0).normal(size=(30, 2))
+    with phases_told_to(told.append):
+        SimilarityRegressor(Gaussian(), n_landmarks=5, random_state=0).fit(X, X[:, 0])
+    solving = "computing similarities to landmarks, and solving"
+    places = [told.index(words) for words in ("choosing landmarks", "choosing the scale", solving)]
+    assert places == sorted(places) and "judging" in told[-1] and len(told) == len(set(told))
+    SimilarityRegressor(Gaussian(), n_landmarks=5, random_state=0).fit(X, X[:, 0])
+    assert "judging" in told[-1] and len(told) == len(set(told))
+
+
+def test_the_line_shows_the_phase_until_something_else_is_done():
+    line = StatusLine(sys.stderr, "fitting", False)
+    line.begin("choosing landmarks")
+    assert line.text(2.0) == "similitude: fitting, 2 s: choosing landmarks"
+    line.say("saving")
+    assert line.text(3.0) == "similitude: saving, 3 s"

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, to_onnx
 from similitude.estimators import unjudged
@@ -11,6 +12,7 @@ from similitude.kernels import (
     Edit,
     Gaussian,
     HistogramIntersection,
+    Jaccard,
     Laplace,
     Linear,
     Matern,
@@ -164,11 +166,26 @@ def test_cells(metrics):
     check(KernelRidge(k).fit(X, NUMBERS), NEW)
 
 
+def test_models_of_sparse_rows():
+    sparse = csr_array(np.where(X > 0.8, X, 0.0))
+    for k in (Gaussian(1.0), Linear(), Cosine() + 1):
+        model = KernelRidge(k).fit(sparse, NUMBERS)
+        np.testing.assert_allclose(run(model, NEW)["predictions"], model.predict(csr_array(NEW)), rtol=1e-6, atol=1e-7)
+
+
 def test_what_has_no_export_is_named():
     with unjudged():
         own = SimilarityClassifier(FromPairs(lambda x, z: float(x @ z)), random_state=0).fit(X, TWO)
         edit = SimilarityClassifier(Edit(), random_state=0).fit(["ab", "ac", "xy", "xz"] * 5, [0, 0, 1, 1] * 5)
     for model, named in ((own, "FromPairs"), (edit, "Edit"), (KernelKMeans(Gaussian(1.0)).fit(X), "KernelKMeans")):
+        with pytest.raises(TypeError, match=named):
+            to_onnx(model)
+    of_sets = KernelRidge(Jaccard()).fit([{"a"}, {"b"}, {"a", "b"}], [0.0, 1.0, 2.0])
+    pulled = KernelRidge(Linear().pullback(np.sin)).fit(X, NUMBERS)
+    of_bytes = KernelRidge(Spectrum(2)).fit([b"ab", b"ba", b"bb"], [0.0, 1.0, 2.0])
+    dates = KernelRidgeClassifier(Linear()).fit(X, np.array(["2020", "2021"], dtype="M8[Y]")[(X[:, 0] > 1).astype(int)])
+    refused = ((of_sets, "Jaccard"), (pulled, "pullback"), (of_bytes, "bytes"), (dates, "classes are"))
+    for model, named in refused:
         with pytest.raises(TypeError, match=named):
             to_onnx(model)
     with pytest.raises(Exception, match="not fitted"):

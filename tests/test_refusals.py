@@ -176,6 +176,7 @@ LANDMARK_PARAMETERS = [
     ({"landmarks": "uniformly"}, ValueError, r"landmarks must be 'auto', a rule \(uniform.* got 'uniformly'"),
     ({"landmarks": None}, TypeError, "landmarks must be a sequence"),
     ({"landmarks": []}, ValueError, "landmarks holds no objects"),
+    ({"landmarks": lambda X: X[:2]}, TypeError, "landmarks cannot be a function.* landmark_indices"),
     ({"similarity": "gaussian", "landmarks": ["x", "y"]}, ValueError, "landmarks: could not convert string"),
     ({"similarity": "gaussian", "landmarks": np.zeros((4, 2))}, ValueError, "landmarks: X has 2 features"),
     ({"similarity": "gaussian", "landmarks": [[np.nan, 0.0, 0.0]]}, ValueError, "landmarks: Input X contains NaN"),

@@ -376,3 +376,11 @@ def test_objects_that_no_landmark_is_like_are_noted():
     few = SpectralClusters(Gaussian(0.3), n_clusters=2, n_landmarks=8, random_state=0).fit(X)
     assert any(note.startswith("2 objects, the first at 60, are unlike all landmarks") for note in few.notes_)
     assert not SpectralClusters(Gaussian(20.0), n_clusters=2, n_landmarks=8, random_state=0).fit(X).notes_
+
+
+def test_medoids_predict_from_their_columns_alone():
+    K = Gaussian(1.0).gram(np.random.default_rng(0).normal(size=(20, 2)))
+    model = SimilarityKMedoids("precomputed", n_clusters=3, random_state=0).fit(K)
+    np.testing.assert_array_equal(model.predict(K[:, model.medoid_indices_]), model.labels_)
+    with pytest.raises(ValueError, match="or the 3 columns of it at medoid_indices_"):
+        model.predict(K[:, :2])

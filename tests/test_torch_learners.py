@@ -4,12 +4,14 @@ import io
 import pickle
 import warnings
 
+import learners
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
+from similitude.estimators import unjudged
 from similitude.kernels import Gaussian, Linear, Polynomial, Sigmoid, Spectrum
 from similitude.learners import (
     KernelKMeans,
@@ -43,6 +45,32 @@ def vectors(n, dtype=np.float64, seed=0):
 
 def both(cls, kernel, device, **parameters):
     return (cls(kernel, engine=engine, **parameters) for engine in (TorchEngine(device=device), LocalEngine()))
+
+
+# Every estimator.
+
+METHODS = ("predict", "decision_function", "predict_proba", "score_samples", "p_values", "transform", "nearest")
+ESTIMATORS = [*learners.CLASSIFIERS, *learners.REGRESSORS, *learners.CLUSTERERS, *learners.DETECTORS]
+ESTIMATORS += [*learners.INDEXES, *learners.OF_VECTORS, *learners.MAPS, *learners.EMBEDDINGS]
+ESTIMATORS += [learners.MAPS_OF_VECTORS[0], learners.MAPS_OF_VECTORS[-1]]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+def test_tensors_are_answered_by_tensors(estimator):
+    X = np.random.default_rng(0).normal(size=(24, 3))
+    y = X[:, 0] if estimator in learners.REGRESSORS else np.where(X[:, 0] > 0, 1, -1)
+    with unjudged():
+        model = clone(estimator).fit(torch.tensor(X), torch.tensor(y))
+        for name in METHODS:
+            if hasattr(model, name):
+                found, again = (getattr(model, name)(one) for one in (torch.tensor(X[:4]), X[:4]))
+                for one, other in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, again)), strict=True):
+                    assert isinstance(one, torch.Tensor), name
+                    np.testing.assert_allclose(one.numpy(), other, rtol=1e-6, atol=1e-9)
+        if hasattr(model, "fit_predict"):
+            assert isinstance(clone(estimator).fit_predict(torch.tensor(X)), torch.Tensor)
+        if hasattr(model, "score"):
+            assert isinstance(float(model.score(torch.tensor(X), torch.tensor(y))), float)
 
 
 # Neighbors.

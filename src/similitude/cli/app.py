@@ -22,6 +22,7 @@ from similitude.cli import (
     drift,
     duplicates,
     explain,
+    export,
     fit,
     info,
     kernels,
@@ -100,6 +101,7 @@ for command, example in (
     (duplicates.duplicates, "duplicates names.csv --similarity edit --threshold 0.85"),
     (drift.drift, "drift january.csv june.csv --label class"),
     (info.info, "info genes.sim"),
+    (export.export, "export flowers.sim flowers.onnx"),
     (kernels.kernels, "kernels spectrum"),
 ):
     app.command(cls=Command, epilog=f"Example: similitude {example}")(_ungrouped(command))

@@ -77,13 +77,15 @@ class Computation(Output):
     @contextmanager
     def computing(self, what: str) -> Iterator[Callable[[str], None]]:
         """Use the engine, show what is being done as `working` does, and write the library's warnings as notes."""
-        from similitude.compute.engines import use_engine
+        from similitude.compute.engines import phases_told_to, use_engine
 
-        engine = engine_of(self.engine, is_animated(sys.stderr))
-        with use_engine(engine), warnings.catch_warnings(record=True) as caught, self.working(what) as say:
+        shown = is_animated(sys.stderr)
+        line = StatusLine(sys.stderr, what, shown)
+        with use_engine(engine_of(self.engine, shown)), warnings.catch_warnings(record=True) as caught, line:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
-            yield say
+            with phases_told_to(line.begin):
+                yield line.say
         self.note(*(str(one.message).removeprefix("choose_kernel: ") for one in caught))
 
 

@@ -39,7 +39,7 @@ class StatusLine:
 
     def __init__(self, stream: TextIO, what: str, is_shown: bool) -> None:
         self.stream, self.what, self.is_shown = stream, what, is_shown
-        self.detail = ""
+        self.detail = self.phase = ""
         self._start = time.monotonic()
         self._drawn, self._may_draw = False, True
         self._end = threading.Event()
@@ -62,7 +62,11 @@ class StatusLine:
 
     def say(self, what: str) -> None:
         """Change what is being done."""
-        self.what = what
+        self.what, self.phase = what, ""
+
+    def begin(self, phase: str) -> None:
+        """Show which phase of it begins."""
+        self.phase = phase
 
     def write(self, text: str) -> int:
         """Write text above the line; a text that begins with a carriage return is the progress of an engine."""
@@ -80,12 +84,14 @@ class StatusLine:
         """Return the line after some seconds.
 
         >>> line = StatusLine(sys.stderr, "fitting", False)
+        >>> line.begin("choosing landmarks")
         >>> line.detail = "40% of 12 tiles"
         >>> line.text(61.5)
-        'similitude: fitting, 61 s (40% of 12 tiles)'
+        'similitude: fitting, 61 s: choosing landmarks (40% of 12 tiles)'
         """
+        phase = f": {self.phase}" if self.phase else ""
         detail = f" ({self.detail})" if self.detail else ""
-        return printable(f"similitude: {self.what}, {int(seconds)} s{detail}")
+        return printable(f"similitude: {self.what}, {int(seconds)} s{phase}{detail}")
 
     def _draw_again(self) -> None:
         wait = DELAY

@@ -137,9 +137,14 @@ def nbytes(encoding: Encoding) -> int:
 
 def tensor_in(encoding: Encoding) -> Any:
     """Return the first tensor in an encoding, or None."""
-    if isinstance(encoding, tuple):
-        return next((found for found in map(tensor_in, encoding) if found is not None), None)
-    return encoding if is_tensor(encoding) else None
+    arrays: list[Any] = []
+
+    def noted(array: Any) -> Any:
+        arrays.append(array)
+        return array
+
+    moved(encoding, noted)
+    return next(filter(is_tensor, arrays), None)
 
 
 def itemsize(X: Any) -> int:

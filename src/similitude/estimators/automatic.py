@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_tensor, take
-from similitude.compute.engines import Engine
+from similitude.compute.engines import Engine, phase
 from similitude.estimators.blend_influence import BlendInfluence
 from similitude.estimators.landmark_count import LandmarkCurve
 from similitude.estimators.members import Family
@@ -104,7 +104,8 @@ def learn_on_pilot(
         _, encoding = similarity_without_labels(kind).prepare(X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = order[: pilot_size(len(order))]
-    choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
+    with phase("choosing the kernel on a sample of the rows"):
+        choice = choose_automatically(take(X, pilot), Y[pilot], np.arange(len(pilot)), kind == "table")
     return choice.named(names), order
 
 
@@ -261,7 +262,8 @@ class _Blend:
         from similitude.kernel_learning import ExactRidge, choose_automatically
 
         n_apart = rows_apart(len(order)) if judges else 0
-        choice = choose_automatically(X, Y, order[: len(order) - n_apart], table=kind == "table")
+        with phase("choosing the kernel"):
+            choice = choose_automatically(X, Y, order[: len(order) - n_apart], table=kind == "table")
         kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)
         encodings = tuple(k.encode(X) for k in kernels)
         groups = groups_of_equals(encodings[0], np.arange(len(Y))) if judges else np.arange(len(Y))
@@ -269,7 +271,8 @@ class _Blend:
         apart = len(judged) >= ENOUGH_OUTSIDE
         judged = judged if apart or not (judges or left_out) else np.arange(len(Y))
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
-        models = tuple(ExactRidge.fit(k, A, Y - mean, weights, penalty, judged) for k, A, penalty in parts)
+        with phase("computing similarities, and solving"):
+            models = tuple(ExactRidge.fit(k, A, Y - mean, weights, penalty, judged) for k, A, penalty in parts)
         return cls(choice, kernels, encodings, models, mean, judged, groups, apart)
 
     @property

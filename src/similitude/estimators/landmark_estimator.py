@@ -19,7 +19,7 @@ from similitude.compute import (
     itemsize,
     take,
 )
-from similitude.compute.engines import distributed_engine, one_scipy_thread, use_engine
+from similitude.compute.engines import distributed_engine, one_scipy_thread, phase, use_engine
 from similitude.estimators.batches import Sampled, sample_source
 from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
 from similitude.estimators.distributed import sample_collection
@@ -99,7 +99,8 @@ class LandmarkEstimator(LandmarkTrainer):
                 return
             sampling = Sampling(draw_seed(self.random_state))
             judge = self._fitted_in_memory(X, Y, weights, sample_weight, labels, sampling)
-            judged = judge() if judges() else None
+            with phase("judging the fit on rows left out"):
+                judged = judge() if judges() else None
         if judged is not None:
             self._judge(judged)
         self.certificate_ = NOT_CERTIFIED

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from similitude.estimators.binary_columns import BinaryColumns
 from similitude.estimators.explanation import Explanations
 from similitude.estimators.targets import NumberTargets
-from similitude.scikit import check_weights
+from similitude.scikit import check_weights, tensors_for_tensors
 from similitude.support import written
 
 
@@ -106,6 +106,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         """
         return self._predictions(X, "predict", lambda scores: 1 * (scores >= 0))
 
+    @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each label; a label is predicted where it is at least one half.
 

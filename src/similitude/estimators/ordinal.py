@@ -12,8 +12,8 @@ from similitude.estimators.binary_columns import BinaryColumns
 from similitude.estimators.classifier import labels_of
 from similitude.estimators.explanation import Explanations
 from similitude.estimators.targets import ClassTargets
-from similitude.scikit import check_labels, check_weights
-from similitude.support import written
+from similitude.scikit import check_labels, check_weights, tensors_for_tensors
+from similitude.support import brief, written
 
 
 class SimilarityOrdinalClassifier(BinaryColumns):
@@ -131,6 +131,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         """Return the number of grades that each row is rather above than not."""
         return np.asarray((self._above(scores) > 0.5).sum(axis=1))
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the grade of every object: the median, given the probabilities.
 
@@ -140,6 +141,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         """
         return self._predictions(X, "predict", lambda scores: labels_of(self.classes_, self._ranks(scores)))
 
+    @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each grade, from the lowest to the highest.
 
@@ -174,7 +176,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         lower = self.classes_[:-1]
         found = np.flatnonzero(lower == above)
         if not len(found):
-            raise ValueError(f"above must be one of the classes {lower.tolist()}, got {above!r}")
+            raise ValueError(f"above must be one of the classes {lower.tolist()}, got {brief(above)}")
         return self._explain_column(X, int(found[0]), by)
 
     def verdict(self) -> str:

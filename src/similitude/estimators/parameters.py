@@ -17,10 +17,11 @@ from similitude.landmarks import (
     RULES,
     Landmarks,
     check_positions,
+    refuse_function,
 )
 from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Learnable, Similarity, as_similarity
-from similitude.support import check_integer, check_share, error_prefix
+from similitude.support import brief, check_integer, check_share, error_prefix
 
 SIDES = ("auto", "left", "right", "both")
 
@@ -109,13 +110,13 @@ class LandmarkParameters(SimilarityEstimator):
 
                     check_learnable(k)
         if self.loss not in ("auto", *self._losses):
-            raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {self.loss!r}")
+            raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {brief(self.loss)}")
         if self.penalty not in ("l2", "l1"):
-            raise ValueError(f"penalty must be 'l2' or 'l1', got {self.penalty!r}")
+            raise ValueError(f"penalty must be 'l2' or 'l1', got {brief(self.penalty)}")
         if self.penalty == "l1" and self.loss == "logistic":
             raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
         if self.side not in SIDES:
-            raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {self.side!r}")
+            raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {brief(self.side)}")
         if precomputed and self.side not in ("auto", "left"):
             raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
         self._check_landmarks(precomputed)
@@ -127,6 +128,7 @@ class LandmarkParameters(SimilarityEstimator):
     def _check_landmarks(self, precomputed: bool) -> None:
         """Refuse contradictions between the parameters that name landmarks."""
         own = not isinstance(self.landmarks, str)
+        refuse_function(self.landmarks)
         if own:
             check_objects(self.landmarks, "landmarks")
         if self.unlabeled is not None:
@@ -135,7 +137,7 @@ class LandmarkParameters(SimilarityEstimator):
             raise ValueError("give landmarks, landmark_indices or an unlabeled pool, not several of them")
         if not own and self.landmarks not in ("auto", *RULES):
             raise ValueError(
-                f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {self.landmarks!r}"
+                f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {brief(self.landmarks)}"
             )
         if precomputed and (own or self.unlabeled is not None):
             raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")

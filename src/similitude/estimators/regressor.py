@@ -42,7 +42,7 @@ from similitude.linear import (
     weighted_quantile,
 )
 from similitude.scikit import all_or_nothing, check_targets, check_weights
-from similitude.support import Estimate, check_share, number_of, outlying_rows
+from similitude.support import Estimate, brief, check_share, number_of, outlying_rows
 
 HUBER = "huber"
 QUANTILES = ("absolute", "quantile")
@@ -200,7 +200,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         super()._check_params()
         check_share("quantile", self.quantile)
         if self.loss in QUANTILES and self.penalty != "l2":
-            raise ValueError(f"loss={self.loss!r} needs penalty='l2', got {self.penalty!r}")
+            raise ValueError(f"loss={self.loss!r} needs penalty='l2', got {brief(self.penalty)}")
         if self.loss in QUANTILES and self.certify is not None:
             raise ValueError(f"certify bounds errors of means, and loss={self.loss!r} predicts quantiles: choose one")
         if self.loss == HUBER and self.certify is not None:
@@ -453,7 +453,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         check_is_fitted(self)
         scores = self._scores(X)
         if not 0 <= output < scores.shape[1]:
-            raise ValueError(f"output must be from 0 to {scores.shape[1] - 1}, got {output!r}")
+            raise ValueError(f"output must be from 0 to {scores.shape[1] - 1}, got {brief(output)}")
         directions = np.zeros_like(scores)
         directions[:, output] = 1.0
         asked = Asked(scores[:, output], scores, directions, [None] * len(scores), getattr(self, "shift_", 0.0))

@@ -15,7 +15,7 @@ from similitude.compute import (
     as_numpy,
     take,
 )
-from similitude.compute.engines import LocalEngine
+from similitude.compute.engines import LocalEngine, phase
 from similitude.estimators.automatic import (
     LEARNED_KINDS,
     ExactFit,
@@ -103,7 +103,8 @@ class LandmarkTrainer(FrugalTrainer):
             from similitude.estimators.cells import fit_in_cells  # loads all kernels
 
             choice, order = chosen
-            fit = fit_in_cells(X, Y, weights, labels, choice, order, self._engine.budget, sampling.places)
+            with phase("solving in cells of rows"):
+                fit = fit_in_cells(X, Y, weights, labels, choice, order, self._engine.budget, sampling.places)
             if isinstance(fit, ExactFit):
                 return self._keep_exact(fit, labels)
             why = fit
@@ -231,26 +232,31 @@ class LandmarkTrainer(FrugalTrainer):
         """
         sampling = sampling or Sampling(draw_seed(self.random_state))
         precomputed = self._precomputed
-        learned, note, anew = self._learned(X, Y, weights, sampling, chosen, why)
+        with phase("choosing the similarity"):
+            learned, note, anew = self._learned(X, Y, weights, sampling, chosen, why)
         similarities = (Precomputed(X),) if precomputed else learned or tuple(self._similarities())
         X = np.arange(len(X)) if precomputed else X
         data = self._rows(X, Y, weights, sample_weight, similarities, sampling)
         again = learned and len(data.order) <= LEAVE_ONE_OUT  # in the folds that judge the fit
         options = self._options(X, anew if again else similarities, labels)
-        piloted = fit_by_pilot(X, data, labels, options) if by_pilot and not learned else None
+        with phase("choosing scale and penalty on a sample"):
+            piloted = fit_by_pilot(X, data, labels, options) if by_pilot and not learned else None
         if piloted is not None:
             self._complete(piloted.fitted, options, labels, piloted.n_choices)
             return piloted.fitted, lambda: piloted.judged
-        choice = choose_landmarks(X, data, labels, options)
+        with phase("choosing landmarks"):
+            choice = choose_landmarks(X, data, labels, options)
         self.notes_ += [one for one in (choice.note, note) if one is not None]
         data, n_scales = choice.rows, 1
         if not all(map(operator.is_, similarities, data.similarities)):  # one of them was resolved on the data
-            data, n_scales = choose_scales(data, choice, options)
+            with phase("choosing the scale"):
+                data, n_scales = choose_scales(data, choice, options)
             pairs = zip(options.similarities, data.similarities, strict=True)
             self.notes_ += [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
-        fitted = fit_ridge(data, choice, options)
-        if (options.loss, options.penalty) != RIDGE:
-            fitted = self._refit(fitted, data, options)
+        with phase("computing similarities to landmarks, and solving"):
+            fitted = fit_ridge(data, choice, options)
+            if (options.loss, options.penalty) != RIDGE:
+                fitted = self._refit(fitted, data, options)
         self._complete(fitted, options, labels, n_scales * len(choice.sizes))
         if learned:
             self.guarantee_ = guarantee_of_learned(labels)

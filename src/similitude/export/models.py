@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import take
+from similitude.compute import as_objects, take
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor, fitted_parts
 from similitude.export.graph import Functions, Graph, Tensor
-from similitude.export.similarities import NotExportableError, column_names, compared
+from similitude.export.similarities import NotExportableError, column_names, compared, refuse_unknown
 from similitude.learners import (
     KernelPerceptron,
     KernelRidge,
@@ -23,6 +23,7 @@ from similitude.learners import (
     MarginPerceptron,
 )
 from similitude.similarity import SYMMETRIC, Similarity
+from similitude.support import brief
 
 TEXTS = ("strings",)
 
@@ -92,9 +93,12 @@ def _landmarks(model: Any) -> Any:
 def _input(graph: Graph, model: Any, similarities: list[Similarity]) -> Tensor:
     """Add the input: an array with as many columns as the landmarks have, or texts."""
     for k in similarities:
+        refuse_unknown(k)
         if SYMMETRIC not in k.claims:
             raise NotExportableError(f"{k!r} is not symmetric: models of symmetric similarities are exported")
     if similarities[0].objects in TEXTS:
+        if any(isinstance(one, bytes) for one in as_objects(_landmarks(model))):
+            raise NotExportableError("the model was fitted to bytes: models of texts (str) are exported")
         return graph.input("X", str, None)
     width = len(column_names(_landmarks(model))) or int(model.n_features_in_)
     return graph.input("X", np.float64, None, width)
@@ -160,8 +164,8 @@ def _classes(scores_of: Callable[[Graph, Any], Tensor], scale: str | None = None
         else:
             number = scores.node("ArgMax", axis=1, keepdims=0)
         texts = classes.dtype.kind in "OU"
-        if texts and not all(isinstance(one, str) for one in classes.tolist()):
-            raise NotExportableError(f"the classes are {classes.tolist()[:3]}: ONNX takes numbers or texts as labels")
+        if classes.dtype.kind not in "OUbiuf" or (texts and not all(isinstance(one, str) for one in classes.tolist())):
+            raise NotExportableError(f"the classes are {brief(classes)}: ONNX takes numbers or texts as labels")
         labels = classes.astype(object) if texts else classes
         graph.output("predictions", graph.constant(labels).node("Gather", number), str if texts else labels.dtype, None)
         if two:

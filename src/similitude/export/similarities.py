@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import as_numpy, loops
+from similitude.compute import as_numpy, is_sparse, loops
 from similitude.export.graph import Functions, Graph, Tensor
 from similitude.export.substrings import substring_products
 from similitude.kernels import (
@@ -39,6 +39,7 @@ from similitude.similarity import (
 )
 
 VECTORS = (Cosine, Gaussian, HistogramIntersection, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid)
+LEAVES = (*VECTORS, Spectrum, Tabular, Partitioned)
 COMPOSED_KERNELS = (Absolute, Exponential, Maximum, Minimum, Power, Product, Scaled, Shifted, Sum)
 
 ENTRY_BY_ENTRY = 32
@@ -65,7 +66,7 @@ class NotExportableError(TypeError):
 
 
 def compared(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
-    """Add the similarities of new objects X to landmarks; refuse a similarity that is not exported.
+    """Add the similarities of new objects X to landmarks, of a similarity that `refuse_unknown` accepts.
 
     Parameters
     ----------
@@ -87,10 +88,16 @@ def compared(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
         return Compared(*substring_products(graph, k, X, objects))
     if kind is Tabular:
         return compared(graph, k.k, _features(graph, k, X, column_names(objects)), k.features(objects))
-    if kind is Partitioned:
-        return _partitioned(graph, k, X, objects)
-    names = ", ".join(sorted(one.__name__ for one in (*VECTORS, Spectrum, Tabular, Partitioned)))
-    raise NotExportableError(f"{k!r} has no export to ONNX; these have, and what is composed of them: {names}")
+    return _partitioned(graph, k, X, objects)
+
+
+def refuse_unknown(k: Any) -> None:
+    """Raise NotExportableError if a similarity, or a part of it, is not exported."""
+    if type(k) not in (*LEAVES, *COMPOSED_KERNELS, Normalized):
+        names = ", ".join(sorted(one.__name__ for one in LEAVES))
+        raise NotExportableError(f"{k!r} has no export to ONNX; these have, and what is composed of them: {names}")
+    for part in k.parts():
+        refuse_unknown(part)
 
 
 def _vectors(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
@@ -98,7 +105,7 @@ def _vectors(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
     form = k.form()
     if not isinstance(form, tuple):
         raise NotExportableError(f"{k!r} has no closed form: Matern is exported with nu = 0.5, 1.5, 2.5 and inf")
-    A, B = _encoded(graph, k, X), as_numpy(k.encode(objects)).astype(np.float64)
+    A, B = _encoded(graph, k, X), _landmark_vectors(k, objects)
     root = form[0] == "laplace"
     sums = _products(A, B) if k.sums == "product" else _sums(graph, A, B, k.sums, root)
 
@@ -109,6 +116,12 @@ def _vectors(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
         return loops.formula(Functions, (A * A).row_sums() if k.sums == "product" else zero, *form)
 
     return Compared(loops.formula(Functions, sums, *form), diagonal)
+
+
+def _landmark_vectors(k: Any, objects: Any) -> np.ndarray:
+    """Return landmarks as a kernel encodes them, in float64; sparse ones too are written out."""
+    encoded = k.encode(objects)
+    return np.asarray(encoded.toarray() if is_sparse(encoded) else as_numpy(encoded), dtype=np.float64)
 
 
 def _encoded(graph: Graph, k: Any, X: Tensor) -> Tensor:
@@ -169,7 +182,7 @@ def _normalized(graph: Graph, k: Normalized, X: Tensor, objects: Any) -> Compare
 
 def _partitioned(graph: Graph, k: Partitioned, X: Tensor, objects: Any) -> Compared:
     """Add the kernel within cells; between cells it is zero."""
-    encoded = as_numpy(k.k.encode(objects))
+    encoded = _landmark_vectors(k.k, objects)
     theirs = k.cells(encoded)
     directions, thresholds = (np.asarray(one, dtype=np.float64) for one in (k.directions, k.thresholds))
     A = _encoded(graph, k.k, X)

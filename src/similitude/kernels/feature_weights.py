@@ -58,7 +58,7 @@ class WeightedFeatures(Similarity):
         check_nonnegative("default_weight", self.default_weight)
         if given is None or (isinstance(given, str) and given == IDF):
             if self.default_weight != 1.0 and given is None:
-                raise ValueError(f"default_weight={self.default_weight!r} needs weights of some features")
+                raise ValueError(f"default_weight={brief(self.default_weight)} needs weights of some features")
             return
         if not isinstance(given, Mapping):
             raise TypeError(f"weights must be a dict from features to numbers >= 0, or 'idf', got {brief(given)}")

@@ -60,4 +60,4 @@ from similitude.landmarks.projection import (
     solver,
 )
 from similitude.landmarks.reservoir import Reservoir
-from similitude.landmarks.rules import RULES, Pool, check_positions, choose, interleaved
+from similitude.landmarks.rules import RULES, Pool, check_positions, choose, interleaved, refuse_function

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.landmarks.premises import good, separable
-from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, rounded_down, rounded_up, user_stacklevel
+from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, brief, rounded_down, rounded_up, user_stacklevel
 from similitude.theory import DELTA, bounds
 
 DEFAULT = 100
@@ -36,7 +36,7 @@ class Ask:
     def of(cls, epsilon: float | None, margin: float | None, delta: float | None) -> Ask:
         """Validate the parameters of a map; epsilon and margin go together."""
         if (epsilon is None) != (margin is None):
-            raise ValueError(f"epsilon and margin go together, got epsilon={epsilon!r} and margin={margin!r}")
+            raise ValueError(f"epsilon and margin go together, got epsilon={brief(epsilon)} and margin={brief(margin)}")
         ask = cls(0.1 if epsilon is None else epsilon, margin, DELTA if delta is None else delta)
         if margin is not None or delta is not None:
             bounds.landmarks(ask.epsilon, 1.0 if margin is None else margin, ask.delta)

@@ -79,6 +79,15 @@ def _floats(values: Any) -> np.ndarray:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
+def refuse_function(landmarks: Any) -> None:
+    """Raise TypeError if landmarks are given as a function, which chooses none."""
+    if callable(landmarks):
+        raise TypeError(
+            f"landmarks cannot be a function: give a rule ({', '.join(RULES)}), the objects themselves, or their "
+            f"positions among the training objects as landmark_indices"
+        )
+
+
 def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
     """Choose landmarks.
 

@@ -193,14 +193,17 @@ class SimilarityNovelty(OutlierMixin, SimilarityEstimator):
         """Return the score of each object: the lower, the more unlike the training objects."""
         return self._scores(*self._ask(X))
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score minus ``offset_``: negative for outliers."""
         return self.score_samples(X) - self.offset_
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return -1 for outliers, whose decision function is negative, and 1 for others."""
         return np.where(as_numpy(self.decision_function(X)) >= 0, 1, -1)
 
+    @tensors_for_tensors
     def p_values(self, X: Any) -> np.ndarray:
         """Return the conformal p-value of each object: for one that is no outlier, it is at most t with probability t.
 

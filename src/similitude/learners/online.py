@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from similitude.compute import BlockTask, Encoding, count, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.stream import StreamLearner, appended, can_grow
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_targets
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_choice, check_integer, check_nonnegative, check_positive
 
@@ -251,6 +251,7 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         if self.loss != "perceptron":
             super()._shrink(rate)
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each object: the lead of the second of two classes, or one score for each of several.
 
@@ -378,6 +379,7 @@ class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
         self.mean_ += (target - self.mean_) / (self.n_seen_ + 1)
         return self.rate * rate * (target - self.mean_ - scores)
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object.
 

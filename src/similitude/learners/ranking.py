@@ -13,7 +13,7 @@ from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.scikit import all_or_nothing, check_targets
+from similitude.scikit import all_or_nothing, check_targets, tensors_for_tensors
 from similitude.support import check_nonnegative, generator
 
 RANKING_PENALTIES = 10.0 ** np.arange(3.0, -7.01, -1.0)
@@ -135,6 +135,7 @@ class KernelRanker(KernelLearner):
         check_consistent_length(X, groups)
         return Grades(y, groups)
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the score of every object: larger ones come first. Only differences have a meaning.
 
@@ -155,7 +156,7 @@ class KernelRanker(KernelLearner):
         qid : sequence of labels, optional
         """
         compared = self._compared(X, y, qid, None)
-        wrong, total = compared.misordered(self.predict(X), np.ones(compared.n, dtype=bool))
+        wrong, total = compared.misordered(as_numpy(self.predict(X)), np.ones(compared.n, dtype=bool))
         if not total:
             raise ValueError("no two objects of the same query have different grades: there is no order to compare")
         return 1.0 - wrong / total

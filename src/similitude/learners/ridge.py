@@ -225,5 +225,3 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the predicted code of every object: one number for two classes, one per class for several."""
         return self._scores(X)
-
-    predict = tensors_for_tensors(ScoreClassifier.predict)

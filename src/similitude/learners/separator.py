@@ -12,15 +12,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from similitude.compute import is_sparse
+from similitude.compute import as_numpy, is_sparse, is_tensor
 from similitude.learners.conflicts import inseparable, smallest_conflict
-from similitude.scikit import ScoreClassifier
-from similitude.support import written
+from similitude.scikit import ScoreClassifier, tensors_for_tensors
+from similitude.support import naming_parameters, written
 
 FEASIBILITY_TOLERANCE = 1e-10
 """Feasibility tolerance of HiGHS, the smallest that it offers. A margin of this size is not recognized."""
 
 
+@naming_parameters
 class SeparatorLP(ScoreClassifier, BaseEstimator):
     r"""A linear separator without training errors, or an error that names conflicting examples.
 
@@ -89,6 +90,7 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         y : array of shape (n,)
             Labels of two or more classes.
         """
+        X, y = (as_numpy(one) if is_tensor(one) else one for one in (X, y))
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         X = sparse.csr_array(X) if is_sparse(X) else X
         check_classification_targets(y)
@@ -108,9 +110,11 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         self.margin_ = self._margin(X, codes)
         return self
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return <w, x> + b of each example: of shape (n,) with two classes, (n, n_classes) with more."""
         check_is_fitted(self)
+        X = as_numpy(X) if is_tensor(X) else X
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores = X @ self.coef_.T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores

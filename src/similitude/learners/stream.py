@@ -28,7 +28,7 @@ class StreamLearner(KernelLearner):
         check_consistent_length(X, y)
         unknown = np.flatnonzero(~np.isin(y, self.classes_))
         if len(unknown):
-            raise ValueError(f"y holds {y[unknown[0]]!r}, which is none of the classes {brief(self.classes_)}")
+            raise ValueError(f"y holds {brief(y[unknown[0]])}, which is none of the classes {brief(self.classes_)}")
         return np.searchsorted(self.classes_, y)
 
     def _declare(self, classes: Any) -> None:
@@ -42,8 +42,8 @@ class StreamLearner(KernelLearner):
     def _refuse_precomputed(self, method: str) -> None:
         if self._precomputed:
             raise ValueError(
-                f"{method} needs the objects of a stream, a precomputed matrix has none: use fit, or the kernel "
-                f"Precomputed(M) with row numbers as objects"
+                f"{method} needs the objects of a stream, a precomputed matrix has none: use the kernel "
+                f"Precomputed(M), with row numbers as objects"
             )
 
     def _as_batch(self, x: Any) -> Any:

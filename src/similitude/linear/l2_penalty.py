@@ -12,6 +12,7 @@ from similitude.linear.losses import Loss
 from similitude.linear.model import LinearModel
 from similitude.linear.nonlinear_cg import minimize_path
 from similitude.linear.weighted_loss import WeightedLoss
+from similitude.support import brief
 
 L2_TOLERANCE = 3e-6
 """How far the objective may be above its minimum, by an estimate, relative to its value at w = 0."""
@@ -57,5 +58,5 @@ def check_penalties(penalties: object) -> np.ndarray:
     """Validate positive penalties."""
     path = np.atleast_1d(np.asarray(penalties, dtype=np.float64))
     if path.ndim != 1 or not (np.isfinite(path).all() and (path > 0).all()):
-        raise ValueError(f"penalties must be positive numbers, got {penalties!r}")
+        raise ValueError(f"penalties must be positive numbers, got {brief(penalties)}")
     return path

@@ -94,7 +94,7 @@ def as_instance(what: str, given: Any, named: Mapping[str, type], base: type, ow
         if given not in named:
             near = difflib.get_close_matches(given, named, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(named)}"
-            raise ValueError(f"there is no {what} called {given!r}; {hint}")
+            raise ValueError(f"there is no {what} called {str(given)!r}; {hint}")
         return named[given]()
     if isinstance(given, type):
         raise TypeError(f"{what} must be an object, {given.__name__} is a class: make one with {given.__name__}(...)")

@@ -12,7 +12,7 @@ from similitude.landmarks import COMPACT, DEFAULT, Ask, LandmarkFeatures, Landma
 from similitude.maps.projection import ProjectionMap
 from similitude.maps.sketches import SKETCH_KINDS, Sketch
 from similitude.similarity import Similarity
-from similitude.support import NONE, Guarantee, check_integer, generator
+from similitude.support import NONE, Guarantee, brief, check_integer, generator
 from similitude.theory import bounds
 
 
@@ -94,7 +94,7 @@ class CompactMap(ProjectionMap):
 
     def _check_params(self) -> Ask:
         if self.projection not in SKETCH_KINDS:
-            raise ValueError(f"projection must be one of {', '.join(SKETCH_KINDS)}, got {self.projection!r}")
+            raise ValueError(f"projection must be one of {', '.join(SKETCH_KINDS)}, got {brief(self.projection)}")
         if self.n_components is not None:
             check_integer("n_components", self.n_components, otherwise="None")
         return super()._check_params()

@@ -16,7 +16,7 @@ from similitude.maps.feature_map import FeatureMap
 from similitude.maps.frequencies import Draw, Law, Matrix, Structured, base_kernel, law_of
 from similitude.maps.sketches import Written, whole_number
 from similitude.similarity import as_similarity
-from similitude.support import Guarantee, Premise, generator, rounded_up
+from similitude.support import Guarantee, Premise, brief, generator, rounded_up
 from similitude.theory import DELTA
 
 FREQUENCY_KINDS = ("plain", "orthogonal", "structured")
@@ -101,7 +101,7 @@ class FourierMap(FeatureMap):
         """
         width = whole_number("n_components", self.n_components)
         if self.kind not in FREQUENCY_KINDS:
-            raise ValueError(f"kind must be one of {', '.join(FREQUENCY_KINDS)}, got {self.kind!r}")
+            raise ValueError(f"kind must be one of {', '.join(FREQUENCY_KINDS)}, got {brief(self.kind)}")
         self._law(self.kernel if self._precomputed else as_similarity(self.kernel))
         with self._session(X):
             X = self._fit_sample(X).objects

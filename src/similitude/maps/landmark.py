@@ -28,6 +28,7 @@ from similitude.landmarks import (
     fixed_beforehand,
     independent_landmarks,
     is_kernel,
+    refuse_function,
     rounding_of,
     sided,
 )
@@ -43,7 +44,7 @@ from similitude.similarity import (
     cost_per_call,
     is_counted,
 )
-from similitude.support import NONE, Premise, check_integer, generator
+from similitude.support import NONE, Premise, brief, check_integer, generator
 
 EXAMINED_LANDMARKS = 100
 """Most landmarks whose Gram matrix is examined before a guarantee for a kernel is stated."""
@@ -158,6 +159,7 @@ class LandmarkedMap(FeatureMap):
 
     def _check_params(self) -> Ask:
         """Refuse contradictions before the first kernel call."""
+        refuse_function(self.landmarks)
         if self.landmark_indices is not None and not isinstance(self.landmarks, str):
             raise ValueError("give the landmarks themselves or their landmark_indices, not both")
         if self._precomputed and not isinstance(self.landmarks, str):
@@ -286,7 +288,7 @@ class LandmarkMap(LandmarkedMap):
 
     def _check_params(self) -> Ask:
         if self.side not in ("left", "right", "both"):
-            raise ValueError(f"side must be 'left', 'right' or 'both', got {self.side!r}")
+            raise ValueError(f"side must be 'left', 'right' or 'both', got {brief(self.side)}")
         if self._precomputed and self.side != "left":
             raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
         d = self.n_components

@@ -64,6 +64,7 @@ class PolynomialSketchMap(FeatureMap):
     """
 
     sketch_: TensorSketch
+    _takes_tensors = False
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ import numpy as np
 from similitude.compute import Encoding, count, is_sparse, is_tensor, loops
 from similitude.kernels.vectors import inner
 from similitude.similarity import Hints
+from similitude.support import brief
 
 SKETCH_KINDS = ("gaussian", "sign", "sparse", "hadamard")
 
@@ -57,7 +58,7 @@ class Sketch:
 
     def __post_init__(self) -> None:
         if self.kind not in SKETCH_KINDS:
-            raise ValueError(f"kind must be one of {', '.join(SKETCH_KINDS)}, got {self.kind!r}")
+            raise ValueError(f"kind must be one of {', '.join(SKETCH_KINDS)}, got {brief(self.kind)}")
         whole_number("n_in", self.n_in)
         whole_number("n_out", self.n_out)
 
@@ -167,7 +168,7 @@ def strips(n: int, row_bytes: int, at_once: int = CACHED_BYTES) -> Iterator[slic
 def whole_number(name: str, value: Any) -> int:
     """Validate a positive integer."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+        raise ValueError(f"{name} must be a whole number >= 1, got {brief(value)}")
     return int(value)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.compute import (
@@ -31,12 +31,18 @@ from similitude.compute import (
 from similitude.compute.engines import Engine, LocalEngine, TorchEngine, check_device, current_engine, engine_for
 from similitude.scikit.kernel_checks import CHECKED_OBJECTS, demand_kernel_on, refuse_known
 from similitude.similarity import Auto, Precomputed, Similarity, as_similarity
-from similitude.support import generator
+from similitude.support import brief, generator, naming_parameters, parameter_hint, plain_values
 from similitude.validity import Validity
 
 FLOAT_DTYPES = (np.float64, np.float32)
 
 AUTO = "auto"
+
+MISSING_NUMBERS = (
+    "Input X contains NaN: fill the gaps or leave these rows out, or fit to a data frame, such as pd.DataFrame(X), "
+    "with 'auto', Gower() or Tabular(Gaussian()), which compare rows with missing cells"
+)
+"""What is said about missing numbers in an array, instead of scikit-learn's advice to use its own estimators."""
 
 
 def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,12 +75,25 @@ def tensors_for_tensors(method: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def scored_on_host(score: Callable[..., float]) -> Callable[..., float]:
+    """Decorate a score of scikit-learn, which cannot read tensors on a GPU: X, y and weights become arrays."""
+
+    @functools.wraps(score)
+    def wrapped(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        arrays = [as_numpy(one) if is_tensor(one) else one for one in (X, y, sample_weight)]
+        return score(self, *arrays)
+
+    return wrapped
+
+
 @contextmanager
 def _suggesting(X: Any, taken: str) -> Iterator[None]:
     """Add to an error what suits the objects, if they are of another kind than the one that is taken."""
     try:
         yield
     except (TypeError, ValueError) as error:
+        if taken == "vectors" and str(error).startswith("Input X contains NaN"):
+            raise ValueError(MISSING_NUMBERS) from error
         from similitude.kernels import suggestion  # loads all kernels
 
         better = suggestion(X, taken) if type(error) in (TypeError, ValueError) else ""
@@ -125,7 +144,8 @@ class SimilarityEstimator(BaseEstimator):
 
     It is a Similarity, a name, a function of pairs, ``"auto"``, which is decided by the objects that it is fitted to
     (for vectors a Gaussian kernel), or ``"precomputed"``: X is then K(train, train) in ``fit``, and afterwards
-    K(new, train), or of its columns those that the model reads, in the order of ``landmark_indices_`` or ``support_``;
+    K(new, train), or of its columns those that the model reads, in the order of ``landmark_indices_``, ``support_`` or
+    ``medoid_indices_``;
     as many columns as there are training objects are always in their order. After ``fit``, ``kernel_`` or
     ``similarity_`` is the Similarity with data-dependent parameters resolved.
     """
@@ -138,6 +158,10 @@ class SimilarityEstimator(BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "__init__" in vars(cls) and cls.__module__.startswith("similitude."):
+            naming_parameters(cls)
+        if getattr(cls, "score", None) in (ClassifierMixin.score, RegressorMixin.score):
+            cls.score = scored_on_host(cls.score)
         cls._role = "kernel" if "kernel" in inspect.signature(cls).parameters else "similarity"
 
     @property
@@ -153,10 +177,16 @@ class SimilarityEstimator(BaseEstimator):
     @property
     def _engine(self) -> Engine:
         if self.engine is not None and not isinstance(self.engine, Engine):
-            raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {self.engine!r}")
+            raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {brief(self.engine)}")
         if self.engine is not None:
             return self.engine
         return self.__dict__.get("_engine_of_tensors") or current_engine()
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the text of scikit-learn, with parameters as plain numbers: C=0.5, not C=np.float64(0.5)."""
+        shown: Any = object.__new__(type(self))
+        vars(shown).update({name: plain_values(getattr(self, name)) for name in self._get_param_names()})
+        return str(BaseEstimator.__repr__(shown, N_CHAR_MAX))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes with tensors as arrays, so that a model fitted on a GPU is loaded without one."""
@@ -182,7 +212,8 @@ class SimilarityEstimator(BaseEstimator):
         start, known = f"{self._role}__", self.get_params()
         unknown = [one.removeprefix(start) for one in params if one not in known]
         found = [one for name in unknown for one in known if one.startswith(start) and one.endswith(f"__{name}")]
-        return f" ({', '.join(found)})" if found else ""
+        hints = [parameter_hint(type(self), name, ()) for name in params if name not in known]
+        return "".join(f" ({one})" for one in (", ".join(found), *hints) if one)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -258,7 +289,7 @@ class SimilarityEstimator(BaseEstimator):
         n, shape = self.n_features_in_, np.shape(X)
         if len(shape) != 2 or shape[1] == n:
             return X
-        for name in ("landmark_indices_", "support_"):
+        for name in ("landmark_indices_", "support_", "medoid_indices_"):
             used = getattr(self, name, None)
             if used is not None and shape[1] == len(used):
                 spread = np.zeros((shape[0], n), order="F", dtype=getattr(X, "dtype", np.float64))
@@ -383,6 +414,7 @@ class ScoreClassifier(ClassifierMixin):
 
     classes_: np.ndarray
 
+    @tensors_for_tensors
     def predict(self: Any, X: Any) -> np.ndarray:
         """Return the class of each object.
 

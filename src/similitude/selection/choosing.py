@@ -25,7 +25,7 @@ from similitude.selection.sample_sizes import SampleSizes, affordable, sample_la
 from similitude.selection.selection_result import Row, Selection
 from similitude.selection.targets import CLASSIFICATION, SelectionTargets
 from similitude.similarity import Learnable, budgeted, remembered_images
-from similitude.support import Estimate, generator
+from similitude.support import Estimate, brief, generator
 
 COMPARED_ROWS = 20_000
 """Largest number of examples that are used."""
@@ -164,7 +164,7 @@ def _within_budget(
 def checked_engine(engine: Engine | None) -> Engine:
     """Return the engine, by default the current one."""
     if engine is not None and not isinstance(engine, Engine):
-        raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {engine!r}")
+        raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {brief(engine)}")
     return engine or current_engine()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute import Encoding, is_sparse, itemsize, namespace
 from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity
-from similitude.support import UnresolvedError
+from similitude.support import UnresolvedError, brief
 
 
 class SideBySide(Similarity):
@@ -70,7 +70,7 @@ class SideBySide(Similarity):
             if k.unresolved():
                 raise UnresolvedError(f"{', '.join(k.unresolved())} of {k!r} depends on data: use k.resolve(X)")
         if len(self.units) != len(self.similarities) or not all(unit > 0 for unit in self.units):
-            raise ValueError(f"units must be {len(self.similarities)} numbers > 0, got {self.units!r}")
+            raise ValueError(f"units must be {len(self.similarities)} numbers > 0, got {brief(self.units)}")
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Return itself: nothing depends on data."""

@@ -141,7 +141,8 @@ def as_number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
         value.close()
         problem = "a coroutine: define the function by async def, so that it is awaited"
         raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {problem}")
-    hint = f"; {OF_MATRICES}" if isinstance(value, np.ndarray) and value.ndim and len(np.shape(x)) else ""
+    several = isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    hint = f"; {OF_MATRICES}" if several else ""
     raise PairError(i, j, f"f({brief(x)}, {brief(z)}) is {brief(value)}, not a finite real number{hint}")
 
 

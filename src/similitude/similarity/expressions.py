@@ -15,7 +15,7 @@ from typing import Any
 from similitude import kernels
 from similitude.similarity import Similarity
 from similitude.similarity.expression_syntax import SPACES, parsed, pointed
-from similitude.support import ExpressionError, brief
+from similitude.support import ExpressionError, brief, parameter_hint
 
 __all__ = ["DEFAULTS", "NAMES", "ExpressionError", "parse"]
 
@@ -266,7 +266,7 @@ class Builder:
                 raise self.error(f"too many arguments: {name} takes {len(known)} at most; {has}", one.col_offset)
             key = key or list(known)[place]
             if key not in known:
-                hint = "; ".join(filter(None, (has, _nearest(key, known))))
+                hint = "; ".join(filter(None, (has, parameter_hint(call, key, known))))
                 raise self.error(f"{name} has no parameter {brief(key)}; {hint}", one.col_offset)
             if key in found:
                 raise self.error(f"{key!r} of {name} is given twice", one.col_offset)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support import CacheError
+from similitude.support import CacheError, brief
 
 FORMAT = "similitude pairs 1"
 SCHEMA = """
@@ -51,7 +51,7 @@ class PairStore:
         if path is not None and not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"the path of a cache must be a text or a path, got {type(path).__name__}")
         if name is not None and not (isinstance(name, str) and name):
-            raise TypeError(f"the name of a cache must be a text such as 'judge-v2', got {name!r}")
+            raise TypeError(f"the name of a cache must be a text such as 'judge-v2', got {brief(name)}")
         self.path = None if path is None else os.fspath(path)
         self.name = name
         self._reset()

@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_table
-from similitude.support import digest, written
+from similitude.support import digest, naming_parameters, unknown_parameter, written
 
 
 class Parametric:
     """An object that consists of its constructor parameters, in the sense of scikit-learn."""
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls) and cls.__module__.startswith("similitude."):
+            naming_parameters(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep`, also those of the parts (``k1__sigma``)."""
@@ -35,8 +40,7 @@ class Parametric:
             name, _, inner = path.partition("__")
             known, value = self._params(), params[path]
             if name not in known:
-                has = f"it has: {', '.join(known) or 'none'}"
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; {has}{self._deeper(path)}")
+                raise ValueError(f"{unknown_parameter(type(self), name, known)}{self._deeper(path)}")
             if not inner:
                 self._set_param(name, value)
             elif isinstance(known[name], Parametric):  # in a copy: the part may be shared

@@ -4,6 +4,7 @@ Nothing here imports NumPy before it is used, so that the command line starts qu
 """
 
 from similitude.support.atomic_write import check_path, check_place, complete_file, remove_abandoned
+from similitude.support.constructors import naming_parameters, parameter_hint, unknown_parameter
 from similitude.support.errors import (
     BudgetError,
     CacheError,
@@ -81,4 +82,4 @@ from similitude.support.validation import (
     is_integer,
 )
 from similitude.support.versions import core_versions, package_version
-from similitude.support.written import unboxed, written
+from similitude.support.written import plain_values, unboxed, written

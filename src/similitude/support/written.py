@@ -24,6 +24,14 @@ def written(value: Any) -> str:
     return f"{first}{inside}{',' * (kind is tuple and len(value) == 1)}{last}"
 
 
+def plain_values(value: Any) -> Any:
+    """Return a value with NumPy's scalars in it, also inside of lists, tuples and dicts, as those of Python."""
+    kind = type(value)
+    if kind is dict:
+        return {plain_values(key): plain_values(item) for key, item in value.items()}
+    return kind(map(plain_values, value)) if kind in (list, tuple) else unboxed(value)
+
+
 def unboxed(value: Any) -> Any:
     """Return a scalar of NumPy as a number or a text of Python; anything else as it is."""
     if type(value).__module__ != "numpy" or getattr(value, "shape", None) != ():

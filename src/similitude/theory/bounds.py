@@ -287,7 +287,7 @@ def combined_margin(gamma: float, n_similarities: int, norm: float = 1.0) -> flo
     gamma, norm = check_number("gamma", gamma, "(0, 1]"), check_positive("norm", norm)
     root = math.sqrt(check_integer("n_similarities", n_similarities))
     if not 1 / root - 1e-9 <= norm <= 1 + 1e-9:
-        raise ValueError(f"norm must be a number in [1/sqrt(n_similarities), 1] = [{1 / root:.6g}, 1], got {norm!r}")
+        raise ValueError(f"norm must be a number in [1/sqrt(n_similarities), 1] = [{1 / root:.6g}, 1], got {norm:g}")
     return gamma / (4 * norm * root)
 
 
@@ -362,7 +362,7 @@ def perceptron_mistakes(radius: float, gamma: float) -> int:
     """
     ratio = check_positive("radius", radius) / check_positive("gamma", gamma)
     if ratio < 1 - 1e-9:
-        raise ValueError(f"gamma must be a number in (0, radius] = (0, {radius}], got {gamma!r}")
+        raise ValueError(f"gamma must be a number in (0, radius] = (0, {radius}], got {brief(gamma)}")
     return _down(max(1.0, ratio * ratio))
 
 

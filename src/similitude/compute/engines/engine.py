@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from similitude.compute.encodings import Encoding, rows
 from similitude.compute.engines.progress import ProgressFunction
-from similitude.support import PairError
+from similitude.support import PairError, brief
 
 Tile = tuple[slice, slice]
 """The rows and the columns of one tile of a matrix; both slices have integer start and stop."""
@@ -130,7 +130,7 @@ class Engine(ABC):
 def check_checkpoint(path: Any) -> None:
     """Validate the path of a checkpoint."""
     if path is not None and not isinstance(path, (str, os.PathLike)):
-        raise ValueError(f"checkpoint must be the path of a file or None, got {path!r}")
+        raise ValueError(f"checkpoint must be the path of a file or None, got {brief(path)}")
 
 
 def tile_inputs(A: Encoding, B: Encoding, tile: Tile) -> tuple[Encoding, Encoding]:
@@ -179,7 +179,7 @@ def parse_bytes(size: float | str) -> int:
     match = re.fullmatch(r"\s*([0-9.]+)\s*([KMGT]?I?)B?\s*", str(size).upper())
     number = float(match[1]) * _UNITS.get(match[2], 0) if match and match[1].count(".") <= 1 else 0
     if number < 1:
-        raise ValueError(f"a memory size is a number of bytes or a text such as '2GiB', got {size!r}")
+        raise ValueError(f"a memory size is a number of bytes or a text such as '2GiB', got {brief(size)}")
     return int(number)
 
 

@@ -27,7 +27,7 @@ from similitude.compute.engines.engine import (
     tile_inputs,
 )
 from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
-from similitude.support import check_integer
+from similitude.support import check_integer, naming_parameters
 
 INTERRUPT_WAIT = 0.5
 """Seconds that an interrupted run waits for the tiles in flight."""
@@ -36,6 +36,7 @@ PARENT_WATCH = 0.5
 """Seconds after which a worker process looks again whether its parent is still there."""
 
 
+@naming_parameters
 @dataclass(frozen=True)
 class LocalEngine(Engine):
     """Compute tiles on this computer.

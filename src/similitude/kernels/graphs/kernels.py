@@ -443,7 +443,7 @@ class Graphlet(Similarity):
         check_integer("p", self.p, 2, 5)
         check_choice("mode", self.mode, ("counts", "presence", "frequency"))
         if not isinstance(self.connected, (bool, np.bool_)):
-            raise ValueError(f"connected must be True or False, got {self.connected!r}")
+            raise ValueError(f"connected must be True or False, got {brief(self.connected)}")
 
     @property
     def types(self) -> GraphletTypes:

@@ -9,7 +9,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.strings.letters import as_letters, numbered
 from similitude.similarity import KERNEL, Similarity
-from similitude.support import check_integer, check_positive
+from similitude.support import brief, check_integer, check_positive
 
 LEAST_WEIGHT = 1e-250
 """The smallest weight decay^(2 p) of a pair of subsequences without gaps; smaller ones would leave no room for gaps."""
@@ -67,7 +67,7 @@ class Subsequence(Similarity):
         if p > loops.LONGEST_SUBSEQUENCE:
             raise ValueError(f"p must be at most {loops.LONGEST_SUBSEQUENCE:,}, got {p:,}")
         if check_positive("decay", self.decay) > 1:
-            raise ValueError(f"decay must be at most 1, got {self.decay!r}")
+            raise ValueError(f"decay must be at most 1, got {brief(self.decay)}")
         if float(self.decay) ** (2 * p) < LEAST_WEIGHT:
             raise ValueError(
                 f"decay = {self.decay!r} and p = {p}: decay^(2 p) is below {LEAST_WEIGHT:.0e}, where numbers end; take "

@@ -129,7 +129,7 @@ def _of_dict(given: Mapping[Any, Any]) -> Substitution:
 
 def _table(letters: str, scores: np.ndarray) -> Substitution:
     if not letters or len(set(letters)) != len(letters):
-        raise ValueError(f"the letters of a substitution table must be given once each, got {letters!r}")
+        raise ValueError(f"the letters of a substitution table must be given once each, got {brief(letters)}")
     if scores.shape != (len(letters), len(letters)):
         raise ValueError(f"{len(letters)} letters need as many rows and columns of scores, got shape {scores.shape}")
     if not np.isfinite(scores).all():

@@ -144,7 +144,7 @@ class Spectrum(WeightedFeatures, BagSimilarity):
             raise TypeError(f"weights name substrings, which are texts, got {brief(key)}")
         if len(key) != self.p and not (self.blended and 1 <= len(key) <= self.p):
             lengths = f"1 to {self.p}" if self.blended else str(self.p)
-            raise ValueError(f"weights name {key!r}, and substrings of length {lengths} are compared")
+            raise ValueError(f"weights name {brief(key)}, and substrings of length {lengths} are compared")
 
     def _key_params(self) -> tuple[Any, ...]:
         return int(self.p), bool(self.blended)
@@ -255,7 +255,7 @@ class Gapped(BagSimilarity):
         """Validate g and m, and the number of sets of positions."""
         check_integer("g", self.g, 1)
         if check_integer("m", self.m, 0) >= self.g:
-            raise ValueError(f"m must be below g = {self.g}, so that a position is left, got {self.m!r}")
+            raise ValueError(f"m must be below g = {self.g}, so that a position is left, got {brief(self.m)}")
         if self.m > 0 and (self.g > MOST_PATTERNS or comb(self.g, self.m) > MOST_PATTERNS):
             raise ValueError(
                 f"g = {self.g} and m = {self.m} make more than {MOST_PATTERNS:,} sets of positions: take a smaller g, "
@@ -334,7 +334,7 @@ class Mismatch(BagSimilarity):
         """Validate p, m and the size of the alphabet."""
         check_integer("p", self.p, 1)
         if check_integer("m", self.m, 0) > self.p:
-            raise ValueError(f"m must be at most p = {self.p}, got {self.m!r}")
+            raise ValueError(f"m must be at most p = {self.p}, got {brief(self.m)}")
         if self.alphabet is None:
             return
         letters = len(self._letters())
@@ -353,7 +353,7 @@ class Mismatch(BagSimilarity):
         if len(given):
             letters = np.unique(as_letters([given] if isinstance(given, (str, bytes)) else given).text)
         if len(letters) != len(given) or (isinstance(given, list) and not all(map(len, given))):
-            raise ValueError(f"alphabet must hold single letters, each of them once, got {self.alphabet!r}")
+            raise ValueError(f"alphabet must hold single letters, each of them once, got {brief(self.alphabet)}")
         return letters
 
     def patterns(self) -> Patterns:

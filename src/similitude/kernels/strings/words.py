@@ -119,11 +119,11 @@ class Words(WeightedFeatures):
             raise TypeError(f"weights name terms, which are texts, got {brief(key)}")
         if key.startswith(PIECE):
             if self.letters is None or not 1 <= len(key) - 1 <= self.letters[1]:
-                raise ValueError(f"weights name the piece {key!r}, and letters={self.letters!r}")
+                raise ValueError(f"weights name the piece {brief(key)}, and letters={brief(self.letters)}")
         elif not 1 <= len(_words(key)) <= self.words or " ".join(_words(key)) != key:
             raise ValueError(
-                f"weights name {key!r}: a term is 1 to {self.words} words in lower case with one space between them, "
-                f"or a piece of a word after {PIECE!r}"
+                f"weights name {brief(key)}: a term is 1 to {self.words} words in lower case with one space between "
+                f"them, or a piece of a word after {PIECE!r}"
             )
 
     def written_params(self) -> dict[str, str]:

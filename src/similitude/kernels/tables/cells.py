@@ -221,8 +221,8 @@ def check_weights(weights: Any, names: Iterable[Any] | None) -> None:
     if not isinstance(weights, Mapping) or not weights:
         raise TypeError(f"weights must be a dict from columns to numbers >= 0, got {brief(weights)}")
     for name, weight in weights.items():
-        check_nonnegative(f"the weight of column {name!r}", weight)
+        check_nonnegative(f"the weight of column {brief(name)}", weight)
         if names is not None and name not in (known := list(names)):
-            raise ValueError(f"weights name a column {name!r} that does not exist; the columns are {brief(known)}")
+            raise ValueError(f"weights name a column {brief(name)} that does not exist; the columns are {brief(known)}")
     if names is not None and not any(weights.get(name, 1.0) for name in names):
         raise ValueError("every column has weight 0: one at least must count")

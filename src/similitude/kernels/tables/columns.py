@@ -13,7 +13,7 @@ from similitude.compute import Encoding
 from similitude.kernels.tables.cells import check_kind, check_weights, column, missing_cells, seconds
 from similitude.kernels.tables.values import OrMissing
 from similitude.similarity import Maximum, Minimum, Product, Scaled, Similarity, Sum, as_similarity
-from similitude.support import ExpressionError, brief, check_choice, error_prefix
+from similitude.support import ExpressionError, brief, check_choice, error_prefix, written
 
 HOWS = {"mean": np.add, "sum": np.add, "product": np.multiply, "max": np.maximum, "min": np.minimum}
 """The ways to combine the values of the columns."""
@@ -228,10 +228,10 @@ class Columns(Similarity):
     def __repr__(self) -> str:
         if not isinstance(self.columns, Mapping):
             return super().__repr__()
-        written = (f"{name!r}: {getattr(given, '__qualname__', repr(given))}" for name, given in self.columns.items())
-        schema = "" if self.schema is None else f", schema={self.schema!r}"
-        weights = "" if self.weights is None else f", weights={self.weights!r}"
-        return f"Columns({{{', '.join(written)}}}, how={self.how!r}{schema}{weights})"
+        parts = (f"{written(name)}: {getattr(one, '__qualname__', repr(one))}" for name, one in self.columns.items())
+        schema = "" if self.schema is None else f", schema={written(self.schema)}"
+        weights = "" if self.weights is None else f", weights={written(self.weights)}"
+        return f"Columns({{{', '.join(parts)}}}, how={written(self.how)}{schema}{weights})"
 
 
 def _cells(objects: list[Any]) -> list[Any]:

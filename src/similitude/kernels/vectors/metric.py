@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import beside, in_precision, is_sparse
-from similitude.support import brief
+from similitude.support import brief, written
 
 PRINTED_WEIGHTS = 8
 """Number of weights up to which they are printed."""
@@ -82,7 +82,7 @@ def written_metric(metric: Any) -> str:
     T = as_array(metric)
     if T.ndim == 1 and len(T) <= PRINTED_WEIGHTS:
         return (
-            repr(metric)
+            written(metric)
             if isinstance(metric, (list, tuple))
             else f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"
         )

@@ -17,7 +17,7 @@ from similitude.kernels.vectors.pairwise import (
     vector_profile,
 )
 from similitude.similarity import BOUNDED, KERNEL, PSD, SYMMETRIC
-from similitude.support import check_number
+from similitude.support import brief, check_number
 
 
 class Linear(VectorSimilarity):
@@ -96,7 +96,7 @@ class Polynomial(VectorSimilarity):
         """Validate the degree and the coefficients."""
         whole = isinstance(self.degree, Real) and not isinstance(self.degree, bool) and float(self.degree).is_integer()
         if not whole or self.degree < 1:
-            raise ValueError(f"degree must be a whole number >= 1, got {self.degree!r}")
+            raise ValueError(f"degree must be a whole number >= 1, got {brief(self.degree)}")
         check_number("coef0", self.coef0)
         check_number("scale", self.scale)
 

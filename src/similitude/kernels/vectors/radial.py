@@ -23,7 +23,7 @@ from similitude.kernels.vectors.pairwise import (
 )
 from similitude.kernels.vectors.principal_axes import bounds_by_axes
 from similitude.similarity import UNIT_KERNEL
-from similitude.support import check_positive, digest
+from similitude.support import brief, check_positive, digest
 
 FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
 
@@ -218,7 +218,7 @@ class Laplace(DistanceSimilarity):
     def check_params(self) -> None:
         """Validate the norm, the width and the metric."""
         if self.norm not in (1, 2):
-            raise ValueError(f"norm must be 1 or 2, got {self.norm!r}")
+            raise ValueError(f"norm must be 1 or 2, got {brief(self.norm)}")
         super().check_params()
 
     @property
@@ -280,7 +280,7 @@ class Matern(DistanceSimilarity):
     def check_params(self) -> None:
         """Validate the smoothness and the length scale."""
         if not (isinstance(self.nu, float) and self.nu == math.inf) and check_positive("nu", self.nu) > 300:
-            raise ValueError(f"nu must be at most 300, or inf for the Gaussian limit, got {self.nu!r}")
+            raise ValueError(f"nu must be at most 300, or inf for the Gaussian limit, got {brief(self.nu)}")
         super().check_params()
 
     def form(self) -> Form:

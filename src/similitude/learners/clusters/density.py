@@ -142,6 +142,8 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         near = far[np.arange(len(far)), nearest] <= self.eps_
         return np.where(near, self._core_labels[nearest], NOISE).astype(np.intp)
 
+    fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
+
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of the nearest core object of every object, -1 if none is within the radius."""

@@ -251,6 +251,8 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
     def _warn(self, problem: str) -> None:
         warnings.warn(problem, ConvergenceWarning, stacklevel=user_stacklevel())
 
+    fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
+
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of the nearest medoid of every object."""

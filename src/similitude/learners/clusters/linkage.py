@@ -128,6 +128,8 @@ class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
         if n < 2:
             raise ValueError("a hierarchy needs at least two objects, got n_samples = 1")
 
+    fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
+
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of the nearest training object of every object."""

@@ -232,6 +232,8 @@ class SpectralClusters(ClusterMixin, KernelLearner):
     def _nearest(self, vectors: np.ndarray) -> np.ndarray:
         return ((vectors[:, None] - self._centers) ** 2).sum(axis=2).argmin(axis=1)
 
+    fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
+
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of every object."""

@@ -16,7 +16,7 @@ from similitude.learners.neighbors.bounded import BoundedSearch, Searched
 from similitude.learners.neighbors.descent import GRAPH_NEIGHBORS, NeighborDescent
 from similitude.learners.neighbors.graph import NeighborGraph
 from similitude.learners.neighbors.tiles import NearestColumns, leave_out_itself
-from similitude.scikit import SimilarityEstimator, all_or_nothing
+from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Similarity, is_counted
 from similitude.support import check_choice, check_integer, check_number, generator
 
@@ -195,6 +195,7 @@ class SimilarityIndex(SimilarityEstimator):
     def _set(self, method: str, exact: bool, reason: str) -> None:
         self.method_, self.exact_, self.reason_ = method, exact, reason
 
+    @tensors_for_tensors
     def nearest(self, Q: Any = None, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Return the most similar objects of each query, most similar first, ties by index.
 

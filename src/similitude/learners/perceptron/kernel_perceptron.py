@@ -18,7 +18,7 @@ from similitude.learners.perceptron.training import (
 )
 from similitude.learners.perceptron.update_rules import TIES, Rule, perceptron_rule
 from similitude.learners.stream import StreamLearner, appended, can_grow
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import brief, check_choice, check_integer
 
@@ -195,7 +195,7 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
             self._declare(classes)
         known = self.classes_.tolist()
         if y not in known:
-            raise ValueError(f"y is {y!r}, which is none of the classes {brief(self.classes_)}")
+            raise ValueError(f"y is {brief(y)}, which is none of the classes {brief(self.classes_)}")
         X, A = self._encode_one(x)
         rule = self._rule()
         target, scores = rule.targets(np.array([known.index(y)])), self._scores_of_one(A, self._weights)
@@ -213,6 +213,7 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         score = self._scores_of_one(self._encode_one(x)[1], self.dual_coef_)[0]
         return self.classes_.tolist()[int(score >= 0) if score.ndim == 0 else int(score.argmax())]
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each object, or one score per class for several classes."""
         with np.errstate(over="ignore", invalid="ignore"):

@@ -14,7 +14,7 @@ from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.perceptron.mistake_bounds import update_bound
 from similitude.learners.perceptron.training import EncodedExamples, PerceptronTraining, check_finite
 from similitude.learners.perceptron.update_rules import BinaryRule
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels
+from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import check_integer
 
@@ -113,6 +113,7 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         self._keep(X, A, (weights.T / lengths).T)
         return self
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each object, or one score per class for several classes."""
         with np.errstate(over="ignore", invalid="ignore"):

@@ -9,7 +9,7 @@ from scipy.special import log_expit, logsumexp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from similitude.compute import check_fits, check_objects
+from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
 from similitude.learners.representer.minimization import Risk
@@ -28,6 +28,7 @@ from similitude.scikit import (
     check_labels,
     check_targets,
     check_weights,
+    tensors_for_tensors,
 )
 from similitude.support import check_integer, check_positive
 
@@ -209,17 +210,19 @@ class RepresenterClassifier(ScoreClassifier, Representer):
         self._learn(X, signs if len(self.classes_) > 2 else signs[:, 1], sample_weight)
         return self
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each object, or one score per class if there are more than two."""
         return self._weighted(X)
 
     @available_if(lambda self: isinstance(as_loss(self.loss), Logistic))
+    @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, for the logistic loss; `predict` gives the most probable class.
 
         With more than two classes, the one-vs-rest probabilities are divided by their sum.
         """
-        return _probabilities(self.decision_function(X))
+        return _probabilities(as_numpy(self.decision_function(X)))
 
 
 class RepresenterRegressor(MultiOutputMixin, RegressorMixin, Representer):
@@ -271,6 +274,7 @@ class RepresenterRegressor(MultiOutputMixin, RegressorMixin, Representer):
         self._learn(X, check_targets(self, X, y), sample_weight)
         return self
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return f of each object."""
         return self._weighted(X)

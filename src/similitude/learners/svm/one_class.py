@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from similitude.compute import check_objects
+from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.svm.dual import solve_one_class
 from similitude.learners.svm.svc import BaseSVM
-from similitude.scikit import all_or_nothing, check_weights
+from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.support import check_number, check_positive
 
 
@@ -99,14 +99,17 @@ class KernelOneClassSVM(OutlierMixin, BaseSVM):
         self.objective_ = -0.5 * float(found.beta @ found.residual)
         return self
 
+    @tensors_for_tensors
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the score of each object: the lower, the more unlike the training objects."""
         return self._weighted(X)
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score minus ``offset_``: negative for outliers."""
         return self.score_samples(X) - self.offset_
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return -1 for outliers, whose decision function is negative, and 1 for others."""
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        return np.where(as_numpy(self.decision_function(X)) >= 0, 1, -1)

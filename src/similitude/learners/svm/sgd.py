@@ -15,7 +15,7 @@ from similitude.learners.representer.minimization import Risk, minimize_dual
 from similitude.learners.representer.spans import GramSpan
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear import Hinge
-from similitude.scikit import CHECKED_OBJECTS, ScoreClassifier, all_or_nothing, check_labels
+from similitude.scikit import CHECKED_OBJECTS, ScoreClassifier, all_or_nothing, check_labels, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator, rounded_up
 
@@ -157,6 +157,7 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         self._keep(X, A, coefficients if len(runs) > 1 else coefficients[:, 0])
         return self
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each object, or one score per class for several classes."""
         return self._weighted(X)

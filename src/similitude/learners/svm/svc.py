@@ -28,6 +28,7 @@ from similitude.scikit import (
     class_weights,
     demand_valid,
     in_single_precision,
+    tensors_for_tensors,
     whole_gram,
 )
 from similitude.similarity import Similarity, as_similarity, is_counted
@@ -197,6 +198,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         scores = np.where(np.isnan(left_out[some]), scores, left_out[some])
         return temperature(self._class_scores(scores), codes[some], weights[some])
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each object, or one score per class for several classes.
 
@@ -217,13 +219,14 @@ class BaseSVC(ScoreClassifier, BaseSVM):
             sums[:, first] -= scores[:, column]
         return votes + sums / (3 * (np.abs(sums) + 1))
 
+    @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class; the most probable class is that of `predict`.
 
         Probabilities are the logistic function (softmax for several classes) of the scores times ``scale_``, the
         maximum-likelihood scale for leave-one-out scores of the training objects (Vapnik and Chapelle, 2000).
         """
-        return probabilities(self.decision_function(X), self.scale_)
+        return probabilities(as_numpy(self.decision_function(X)), self.scale_)
 
 
 class KernelSVC(BaseSVC):

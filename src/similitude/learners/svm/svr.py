@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.svm.dual import solve_svr
 from similitude.learners.svm.svc import BaseSVM
-from similitude.scikit import all_or_nothing, check_targets, check_weights
+from similitude.scikit import all_or_nothing, check_targets, check_weights, tensors_for_tensors
 from similitude.support import check_nonnegative
 
 
@@ -93,6 +93,7 @@ class KernelSVR(RegressorMixin, BaseSVM):
         self._keep(X, A, svm.coefficients)
         return self
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for each object."""
         return self._weighted(X) + self.intercept_

@@ -12,7 +12,14 @@ from similitude.compute import Encoding, as_objects, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.votes.guarantees import compare_examples, of_alignment, of_vote, premises_of_votes
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_class_weights, check_labels, check_weights
+from similitude.scikit import (
+    ScoreClassifier,
+    all_or_nothing,
+    check_class_weights,
+    check_labels,
+    check_weights,
+    tensors_for_tensors,
+)
 from similitude.similarity import Similarity
 from similitude.support import NONE, Guarantee, Premise, brief
 
@@ -136,6 +143,7 @@ class SimilarityVote(ScoreClassifier, BaseVote):
         self.guarantee_ = self._promised(k, A, counts, promise)
         return self
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return how much more similar each object is to ``classes_[1]``; for several classes the mean of each."""
         means = self.mean_similarities(X)
@@ -202,6 +210,7 @@ class AlignmentVote(ScoreClassifier, BaseVote):
         self.guarantee_ = self._promised(k, A, counts, promise)
         return self
 
+    @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the mean of labels times similarities: one score for two classes, one per class for several."""
         sums = self._weighted(X)

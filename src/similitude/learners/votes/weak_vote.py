@@ -12,7 +12,7 @@ from similitude.learners.votes.class_pair_means import class_pair_means
 from similitude.learners.votes.guarantees import of_weak_vote, premises_of_votes
 from similitude.learners.votes.keyed_uniforms import keyed_uniforms
 from similitude.learners.votes.similarity_vote import BaseVote
-from similitude.scikit import all_or_nothing
+from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.similarity import Precomputed, Similarity
 from similitude.support import brief, generator
 
@@ -138,10 +138,12 @@ class WeakSimilarityVote(BaseVote):
         self.offsets_ = advantages.mean() - advantages if self.balanced else np.zeros(C)
         self.shrink_ = float(1 + max(0.0, -self.offsets_.min()) * C / (2 * (C - 1)))
 
+    @tensors_for_tensors
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities with which each class is predicted, of shape (n, classes)."""
         return self._probabilities(*self._ask(X))
 
+    @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return a class for every object, drawn with the probabilities of `predict_proba`."""
         k, A = self._ask(X)

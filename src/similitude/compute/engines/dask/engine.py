@@ -22,7 +22,7 @@ from similitude.compute.engines.distributed import DistributedEngine, Handle
 from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_tile, deliver
 from similitude.compute.engines.local import available_cores, one_blas_thread
 from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
-from similitude.support import ClusterError, missing_extra
+from similitude.support import ClusterError, brief, missing_extra, naming_parameters
 
 try:
     import dask
@@ -35,6 +35,7 @@ PLANNED_WORKERS = 8
 """Number of workers for which tiles are planned, whatever the cluster has: results do not depend on its size."""
 
 
+@naming_parameters
 @dataclass(frozen=True, eq=False)
 class DaskEngine(DistributedEngine):
     """Compute on the workers of a Dask cluster; rows of Dask collections stay where they are.
@@ -62,7 +63,7 @@ class DaskEngine(DistributedEngine):
 
     def __post_init__(self) -> None:
         if self.client is not None and not isinstance(self.client, (str, distributed.Client)):
-            raise TypeError(f"client must be a distributed.Client, an address or None, got {self.client!r}")
+            raise TypeError(f"client must be a distributed.Client, an address or None, got {brief(self.client)}")
         check_checkpoint(self.checkpoint)
         check_progress(self.progress)
         _ = self.budget

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from similitude.compute.encodings import Encoding, as_numpy, moved, nbytes, tensor_in
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, deliver, parse_bytes, tile_inputs
 from similitude.compute.engines.local import LocalEngine
-from similitude.support import PairError, check_choice, missing_extra
+from similitude.support import PairError, brief, check_choice, missing_extra, naming_parameters
 
 if TYPE_CHECKING:
     import torch
@@ -28,6 +28,7 @@ HELD_SHARE = 0.5
 """Share of the budget up to which arrays are held on the device for linear algebra."""
 
 
+@naming_parameters
 @dataclass(frozen=True)
 class TorchEngine(Engine):
     """Compute tiles and matrix products on one device through torch.
@@ -231,11 +232,11 @@ def check_available(name: str) -> None:
     try:
         device = torch.device(name)
     except (RuntimeError, TypeError) as error:
-        raise ValueError(f"device must be 'cuda', 'cuda:0' or 'cpu', got {name!r}") from error
+        raise ValueError(f"device must be 'cuda', 'cuda:0' or 'cpu', got {brief(name)}") from error
     if device.type == "cpu":
         return
     if device.type != "cuda":
-        raise ValueError(f"device must be 'cuda', 'cuda:0' or 'cpu', got {name!r}")
+        raise ValueError(f"device must be 'cuda', 'cuda:0' or 'cpu', got {brief(name)}")
     if not torch.cuda.is_available():
         raise RuntimeError(
             f"device {name!r}: torch finds no CUDA device; TorchEngine(device='cpu') uses the CPU, and "
