@@ -226,7 +226,7 @@ def test_probabilities_are_calibrated(n, n_classes, largest, times):
 
 def test_folds_learn_a_kernel_anew(monkeypatch):
     """A kernel that knows the labels of the rows it was learned from says nothing of others: half are wrong."""
-    importance = SimpleNamespace(in_short=lambda: "labels")
+    importance = SimpleNamespace(named=lambda names: SimpleNamespace(in_short=lambda: "labels"))
 
     def learn_by_heart(k, X, Y, rows, random_state):
         known = dict(zip(np.asarray(X)[rows, 0], np.sign(Y[rows, 0]).astype(float), strict=True))

@@ -22,7 +22,7 @@ from similitude.support import FileError, brief
 CELLS_PER_BYTE = 4
 """Most cells, empty ones among them, for each byte of the unpacked workbook: two cells may lie far apart."""
 
-CELLS_OF_ANY = 10**6
+CELLS_OF_ANY = 200_000
 """Cells that a sheet may have however small it is."""
 
 ERRORS = (
