@@ -49,6 +49,10 @@ def flip(x):
 # Values.
 
 
+def test_a_negative_multiple_says_why_it_is_no_kernel():
+    assert "a negative multiple" in (-2 * G).reason and "a negative multiple" not in (2 * G).reason
+
+
 def test_extremes_name_their_parts_in_order():
     assert repr(G.minimum(L)) == f"{G!r}.minimum({L!r})"
     assert repr((G + L).maximum(P).maximum(G)) == f"({G!r} + {L!r}).maximum({P!r}).maximum({G!r})"
