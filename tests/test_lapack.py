@@ -72,6 +72,33 @@ def test_ctrl_c_is_answered_while_a_call_goes_on():
         interruptibly(lambda: 1 / 0)
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="threads cannot block signals here")
+def test_ctrl_c_is_answered_although_another_thread_received_it():
+    """The thread that waits is not woken by the signal, as when it comes just before the wait."""
+    ended, release = [], threading.Event()
+
+    def call():
+        time.sleep(0.2)  # until the wait has begun
+        os.kill(os.getpid(), signal.SIGINT)
+        release.wait(5)
+        ended.append(True)
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interruptibly(unblocked, call)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    assert not ended
+    release.set()
+
+
+def unblocked(call):
+    """Call a function in a thread that receives Ctrl-C."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    call()
+
+
 RIDGE = """
     import numpy as np
     from similitude.learners import KernelRidge

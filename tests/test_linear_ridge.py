@@ -8,6 +8,7 @@ from scipy.linalg import LinAlgError
 
 from similitude.linear import PENALTIES, LinearModel, Moments, Ridge, Trial, fit_numbers, moments, penalty_choice
 from similitude.linear import ridge as ridge_module
+from similitude.linear.losses import SquaredHinge
 from similitude.linear.moments import DIVIDED_AT_ONCE, divide_both_sides
 from similitude.linear.penalty_choice import FOLDS, PATH_PATIENCE
 from similitude.linear.ridge import ByCholesky, ByEigenvectors
@@ -511,3 +512,13 @@ def test_a_path_ends_when_the_loss_keeps_getting_worse(best, at_once):
     assert place == best and scores[:, 0].tolist() == [best, best, 10.0 + best, 10.0 + best]
     last = best + PATH_PATIENCE if best or at_once else 8
     assert tried == [(name, i) for i in range(last + 1) for name in (0, 1)]
+
+
+@pytest.mark.parametrize(("noise", "scaled"), [(1e-5, False), (1.0, True)])
+def test_penalties_follow_the_spread_of_features_unless_it_is_rounding(noise, scaled):
+    """Features of about 1,000 that differ in the eleventh digit of their squares are constant."""
+    rng = np.random.default_rng(0)
+    F, ones = 1e3 + noise * rng.standard_normal((50, 3)), np.ones(50)
+    path = penalty_choice._path(SquaredHinge(), "l2", F, ones[:, None], ones)
+    spread = ((F - F.mean(0)) ** 2).sum()
+    np.testing.assert_allclose(path, penalty_choice.L2_PENALTIES * (spread if scaled else 1.0), rtol=1e-6)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any
+
+LONGEST_WAIT = 0.2
+"""Seconds until a thread that waits looks for Ctrl-C at the latest."""
 
 
 def in_daemon_thread(f: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -36,4 +39,7 @@ def interruptibly(f: Callable[..., Any], *arguments: Any) -> Any:
     """
     if threading.current_thread() is not threading.main_thread():
         return f(*arguments)
-    return in_daemon_thread(f, *arguments).result()
+    future = in_daemon_thread(f, *arguments)
+    while not wait([future], LONGEST_WAIT).done:  # a signal just before a wait does not end it
+        pass
+    return future.result()

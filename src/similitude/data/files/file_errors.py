@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -142,6 +143,8 @@ def wrong_cell(name: str, row: int, value: Any, problem: str) -> FileError:
 
 def import_optional(module: str, what: str, extra: str = "cli") -> Any:
     """Import an optional package, or say how to install it."""
+    if sys.modules.get(module) is not None:  # asked for several times in each column
+        return sys.modules[module]
     package = {"PIL": "pillow"}.get(module.split(".")[0], module.split(".")[0])
     try:
         return importlib.import_module(module)
