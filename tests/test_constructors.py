@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from learners import CLASSIFIERS
 from sklearn import kernel_ridge
 from sklearn.base import clone
 from sklearn.metrics import pairwise
@@ -13,6 +14,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor, as_similarity
 from similitude.engines import LocalEngine
 from similitude.kernels import Gaussian, Laplace, Matern, Polynomial, Sigmoid, Spectrum
 from similitude.learners import KernelRidge, KernelSGDSVC, KernelSVC, SeparatorLP
+from similitude.support.constructors import parameter_hint
 
 X = np.random.default_rng(0).normal(size=(8, 3))
 
@@ -87,3 +89,8 @@ def test_a_class_of_the_user_keeps_its_own_constructor():
     assert not hasattr(Wider.__init__, "__wrapped__")
     with pytest.raises(TypeError, match="unexpected keyword"):
         Wider(gamma=1.0)
+
+
+def test_probabilities_are_promised_only_where_there_are_some():
+    promised = [one for one in CLASSIFIERS if "predict_proba" in parameter_hint(type(one), "probability", ())]
+    assert promised and all(hasattr(one, "predict_proba") for one in promised)

@@ -22,6 +22,7 @@ SCIKIT_LEARN_NAMES = {
     "Polynomial": {"gamma": "scale = gamma"},
     "Sigmoid": {"gamma": "scale = gamma"},
     "LeastSquares": {"alpha": "lam = alpha, with fit_intercept=False"},
+    "KernelSVC": {"probability": "not needed: predict_proba works without"},
     "KernelSGDSVC": {"C": "lam = 1/(2 C n) for n rows", "alpha": "lam = alpha/2"},
     "LandmarkParameters": dict.fromkeys(
         ("C", "alpha"), "chosen from the data: penalty='l2' or 'l1' says of which kind"
@@ -35,7 +36,6 @@ SCIKIT_LEARN_NAMES = {
         "n_jobs": "engine=LocalEngine(threads=n_jobs)",
         "verbose": "engine=LocalEngine(progress=True)",
         "cache_size": "engine=LocalEngine(memory='2GiB')",
-        "probability": "not needed: predict_proba works without",
     },
     "Engine": {"n_jobs": "threads = n_jobs, or processes = n_jobs", "verbose": "progress = True"},
 }
