@@ -48,10 +48,11 @@ def after(nodes, *more):
     return nodes + json.loads(json.dumps(more).replace('"LAST"', last))
 
 
-def learner(kernel, objects):
+def learner(kernel, objects, **more):
     """Return the node of a learner whose kernel encodes the objects that it keeps."""
     state = dict.fromkeys(KernelRidge().get_params(deep=False))
-    return {"is": "object", "type": "KernelRidge", **names(**{**state, "kernel_": kernel, "support_objects_": objects})}
+    state |= {"kernel_": kernel, "support_objects_": objects, **more}
+    return {"is": "object", "type": "KernelRidge", **names(**state)}
 
 
 LINEAR = {"is": "object", "type": "Linear", "names": [], "parts": []}
@@ -90,6 +91,13 @@ BOMBS = {
     "levels": after(doubled(), {"is": "pandas.MultiIndex", **names(levels="LAST", names="LAST")}),
     "objects": after([*doubled(), LINEAR], learner("LAST", [LEVELS])),
     "a range of objects": after([MANY, LINEAR], learner("LAST", [0])),
+    "landmarks beside objects that are encoded": [
+        {**MANY, "parts": [0, 3 * 10**6, 1]},
+        {"is": "object", "type": "Landmarks", **names(objects=[0], positions=0, encoding=0, labels=0, rule=0)},
+        {"is": "list", "parts": []},
+        LINEAR,
+        learner([3], [2], _support=0, landmarks=[1]),
+    ],
     "sums": after([*sums(), {"is": "list", "parts": [1.0, 2.0]}], learner([50], "LAST")),
     "a missing row": [
         {"is": "polars.Int8", "names": [], "parts": []},
@@ -152,6 +160,43 @@ def test_types_nested_deeper_than_other_libraries_can_recurse_are_refused(tmp_pa
 # `save` keeps the same account.
 
 
+ALIKE = [i * (2**61 - 1) for i in range(1_500)]
+"""Numbers that all have the hash 0."""
+
+KEYS = {
+    "a set": [{"is": "set", "parts": ALIKE}],
+    "a dict": [{"is": "dict", "parts": ALIKE * 2}],
+    "keys that are tuples": [
+        *({"is": "tuple", "parts": [one]} for one in ALIKE),
+        {"is": "dict", "parts": [[i] for i in range(len(ALIKE))] * 2},
+    ],
+    "an index of levels": [
+        {"is": "objects", "shape": [len(ALIKE)], "parts": ALIKE},
+        {"is": "list", "parts": [[0]]},
+        {"is": "pandas.MultiIndex", **names(levels=[1], names=None)},
+    ],
+    "edges of a graph": [
+        {"is": "dict"},
+        {"is": "dict", "parts": ["a", None]},
+        {"is": "array", "dtype": "<i8", "shape": [0, 2]},
+        {"is": "list", "parts": ALIKE},
+        {"is": "networkx.MultiGraph", **names(graph=[0], nodes=[1], ends=[2], keys=[3], edges=None)},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_many_keys_of_one_hash_are_refused(name, tmp_path):
+    (tmp_path / "keys.sim").write_bytes(joined(EMPTY["manifest"], json.dumps(KEYS[name]).encode(), b""))
+    with pytest.raises(SavedModelError, match="more than 1,000 different keys have the same hash"):
+        load(tmp_path / "keys.sim")
+
+
+def test_the_same_key_again_is_not_another(tmp_path):
+    index = pd.MultiIndex.from_arrays([np.array([2**70] * 1_500, object), range(1_500)])
+    assert back(index, tmp_path).equals(index)
+
+
 def nested(levels):
     value = ("a",)
     for _ in range(levels):
@@ -166,6 +211,7 @@ def test_save_refuses_what_load_would(tmp_path):
     for value, match in (
         ([nested(60)], "too often"),
         ({nested(20): 1}, "far more memory and time"),
+        ({"key": [set(ALIKE)]}, "have the same hash"),
         ({"key": [{deep}]}, r"model\['key'\]\[0\]: a set contains values that are nested too deeply"),
     ):
         with pytest.raises(SavedModelError, match=match):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.persistence.equal_hashes import check_hashes
 from similitude.support import SavedModelError, digest
 
 PACKED = 32
@@ -28,6 +29,7 @@ Described = tuple[dict[str, Any], Parts]
 def _write_container(w: Any, value: Any, path: Any) -> Described:
     items = sorted(value, key=_order) if isinstance(value, (set, frozenset)) else value
     node = {"is": type(value).__name__}
+    _check_keys(node, items)
     kinds = set(map(type, items)) if len(items) >= PACKED else set()
     if kinds in ({str}, {bytes}):
         joined = "".join(items).encode("utf-8", "surrogatepass") if kinds == {str} else b"".join(items)
@@ -49,7 +51,14 @@ def _order(item: Any) -> tuple[str, Any]:
 
 def _read_container(r: Any, node: Any, parts: list[Any]) -> Any:
     items = _read_packed(r, node) if "numbers" in node or "ends" in node else parts
+    _check_keys(node, items)
     return CONTAINERS[node["is"]](items)
+
+
+def _check_keys(node: Any, items: Any) -> None:
+    """Refuse a set of items that could not be told apart soon."""
+    if node["is"] in ("set", "frozenset"):
+        check_hashes(items)
 
 
 def _read_packed(r: Any, node: Any) -> list[Any]:
@@ -68,6 +77,7 @@ def _read_packed(r: Any, node: Any) -> list[Any]:
 
 
 def _write_dict(w: Any, value: Any, path: Any) -> Described:
+    check_hashes(value)
     return {"is": "dict"}, [
         *((" (keys)", key) for key in value),
         *((f"[{key!r}]", item) for key, item in value.items()),
@@ -76,6 +86,7 @@ def _write_dict(w: Any, value: Any, path: Any) -> Described:
 
 def _read_dict(r: Any, node: Any, parts: list[Any]) -> Any:
     n_keys = len(parts) // 2
+    check_hashes(parts[:n_keys])
     return dict(zip(parts[:n_keys], parts[n_keys:], strict=True))
 
 

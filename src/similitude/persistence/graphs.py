@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.persistence.equal_hashes import check_hashes
 from similitude.persistence.plain_forms import Parts, PlainForm, library
 from similitude.support import SavedModelError
 
@@ -28,6 +29,7 @@ def _networkx(kind: str, graph: Any, nodes: Any, ends: Any, keys: Any, edges: An
     made = getattr(library("networkx"), kind)()
     made.graph.update(graph)
     _check_ends(ends, len(nodes))
+    check_hashes(keys or ())
     for node, attributes in nodes.items():
         made.add_node(node)
         made.nodes[node].update(attributes or {})

@@ -117,11 +117,11 @@ class Budget:
     def _encoding(self, extents: dict[str, Extent]) -> int:
         """Return the work of encoding the objects of an instance: each part of its similarity visits them."""
         similarity = next((extents[name] for name in ("kernel_", "similarity_", "similarity") if name in extents), None)
-        objects = next((extents[name] for name in ("support_objects_", "landmarks") if name in extents), None)
-        if similarity is None or objects is None:
+        objects = [extents[name] for name in ("support_objects_", "landmarks") if name in extents]
+        if similarity is None or not objects:
             return 0
         times = -(-similarity.n_values // self._n_stored)  # 1 if no part of it is shared
-        return similarity.size + times * objects.size // ENCODING_DISCOUNT
+        return similarity.size + times * _total(objects) // ENCODING_DISCOUNT
 
     def check(self, file_size: int) -> None:
         """Refuse work that a file of this size cannot need."""

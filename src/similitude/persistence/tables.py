@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.persistence.equal_hashes import check_hashes
 from similitude.persistence.plain_forms import Parts, PlainForm, attributes, library
 from similitude.persistence.standard_forms import standard_zone
 from similitude.support import SavedModelError
@@ -82,6 +83,13 @@ def _index(values: Any, name: Any, frequency: Any) -> Any:
 
 def _categorical(codes: Any, categories: Any, ordered: bool) -> Any:
     return library("pandas").Categorical.from_codes(codes, categories, ordered=ordered)
+
+
+def _multi_index(levels: Any, names: Any) -> Any:
+    for level in levels:
+        if level.dtype == object:  # pandas looks its values up by their hashes
+            check_hashes(level)
+    return library("pandas").MultiIndex.from_arrays(levels, names=names)
 
 
 def _zoned_parts(array: Any) -> Parts:
@@ -197,7 +205,7 @@ TABLE_FORMS = {
             "levels": [value.get_level_values(i) for i in range(value.nlevels)],
             "names": list(value.names),
         },
-        lambda levels, names: library("pandas").MultiIndex.from_arrays(levels, names=names),
+        _multi_index,
     ),
     "pandas.Categorical": PlainForm(attributes("codes", "categories", "ordered"), _categorical),
     "pandas.DatetimeArray": PlainForm(_zoned_parts, _zoned),
