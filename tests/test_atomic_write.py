@@ -186,7 +186,7 @@ def test_a_full_disk_names_the_file_whoever_writes(tmp_path, monkeypatch):
         pass
 
 
-@pytest.mark.parametrize("path", ["\0", "a\0b.sim", 5, None, b"a.sim"])
+@pytest.mark.parametrize("path", ["\0", "a\0b.sim", "\ud800", 5, None, b"a.sim"])
 def test_what_cannot_be_a_path(path, tmp_path):
     for call in (load, lambda path: save(Gaussian(1.0), path)):
         with pytest.raises(SavedModelError, match="path of a file"):

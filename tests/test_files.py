@@ -334,6 +334,10 @@ def test_integers_beyond_2_to_the_53_are_read_and_noted(put, tmp_path):
     mixed = put("m.csv", "a,b\n0.5,1\n")
     schema = files.read(mixed).schema
     assert files.read(put("m.csv", f"a,b\n{2**60 + 1},1\n"), schema=schema).objects[0, 0] == 2.0**60
+    labels = files.read(put("y.csv", f"a,y\n1,{10**20}\n2,{10**20 + 1}\n"), label="y")
+    assert any("label 'y' holds integers that are rounded" in note for note in labels.notes)
+    labels = files.read(put("y.csv", f"a,y\n1,{2**62}\n2,{2**62 + 1}\n"), label="y")
+    assert labels.labels.tolist() == [2**62, 2**62 + 1] and not any("rounded" in note for note in labels.notes)
     lists = put("l.jsonl", f'{{"v": [{2**62}, 1]}}\n{{"v": [2, 3]}}\n')
     assert any("'v' holds integers beyond 2^53" in note for note in files.read(lists).notes)
 
@@ -381,6 +385,11 @@ def test_standard_input_is_read_by_its_content(monkeypatch):
     assert pipe(b'{"s": "x"}\n').notes[0] == "standard input read as JSON Lines, by its content"
     with pytest.raises(FileError, match=r"^standard input: the file is empty"):
         pipe(b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices here")
+def test_a_device_is_no_file():
+    refuses("it is a device, which may never end", "/dev/null")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

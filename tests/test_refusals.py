@@ -170,6 +170,8 @@ LANDMARK_PARAMETERS = [
     ({"similarity": 3}, TypeError, "a similarity is a Similarity"),
     ({"similarity": [Gaussian(), 3]}, TypeError, "a similarity is a Similarity"),
     ({"similarity": Gaussian(sigma=-1.0)}, ValueError, "sigma"),
+    ({"similarity": Gaussian(sigma=10**400)}, ValueError, "sigma must be a positive number"),
+    ({"similarity": Polynomial(degree=10**400)}, ValueError, "degree must be a whole number >= 1"),
     ({"similarity": lambda x: 1.0}, TypeError, "two arguments"),
     ({"loss": "svm"}, ValueError, "loss must be 'auto', 'squared'.* got 'svm'"),
     ({"side": "up"}, ValueError, "side must be one of 'auto', 'left', 'right', 'both', got 'up'"),

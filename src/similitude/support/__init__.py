@@ -80,6 +80,7 @@ from similitude.support.validation import (
     check_positive,
     check_share,
     is_integer,
+    is_number,
 )
 from similitude.support.versions import core_versions, package_version
 from similitude.support.written import plain_values, unboxed, written

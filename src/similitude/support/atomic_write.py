@@ -57,6 +57,10 @@ def check_path(path: str | os.PathLike[str]) -> None:
         raise ValueError(f"the path of a file must be a string or a path, got {type(path).__name__}")
     if "\0" in os.fsdecode(path):
         raise ValueError(f"{os.fsdecode(path)!r} is not the path of a file: it contains a null character")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ValueError(f"{os.fspath(path)!r} is not the path of a file: it is no valid text") from None
 
 
 @contextlib.contextmanager

@@ -16,8 +16,11 @@ def is_integer(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a finite real number; True and False are not."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    """Tell whether a value is a finite real number; True and False are not, nor integers that no float can hold."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def check_integer(name: str, value: Any, low: int = 1, high: int | None = None, *, otherwise: str = "") -> int:

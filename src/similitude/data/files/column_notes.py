@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from similitude.data.files.column_types import CODE, NUMERIC, UNKNOWN_NUMBERS, Column, blank_around, is_text
+from similitude.data.files.column_types import CODE, NUMERIC, UNKNOWN_NUMBERS, Column, blank_around, is_rounded, is_text
 from similitude.data.files.file_errors import import_optional, listed
 
 FEWEST_TO_NOTE = 10
@@ -165,7 +165,8 @@ def label_notes(name: str, column: Column, text: Any) -> list[str]:
     """
     if column.type in NUMERIC:
         words = [] if text is None else _marks(text)
-        return [f"{listed(words)} is no label in column {name!r} of numbers"] if words else []
+        notes = [f"{listed(words)} is no label in column {name!r} of numbers"] if words else []
+        return [*notes, *_rounded_labels(name, column, text)]
     if column.type != "text" or not _is_hashable(column):
         return []
     notes = []
@@ -184,6 +185,16 @@ def label_notes(name: str, column: Column, text: Any) -> list[str]:
     ):
         notes.append(f"labels {twins[0]!r} and {twins[1]!r} of {name!r} differ in case alone, and are two classes")
     return notes
+
+
+def _rounded_labels(name: str, column: Column, text: Any) -> list[str]:
+    """Note integers beyond 2^63 that are labels: as floating point numbers close ones are one class."""
+    if column.type != "number" or not is_rounded(column, text):
+        return []
+    return [
+        f"label {name!r} holds integers that are rounded to floating point numbers, so that close ones become equal: "
+        f"put a letter before them if they name classes"
+    ]
 
 
 def _other_texts(cells: Any) -> str:

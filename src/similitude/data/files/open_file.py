@@ -112,11 +112,18 @@ def open_file(source: str | os.PathLike[str], request: Request = Request()) -> I
             if path.suffix.lower() in SAVED_OTHERWISE:
                 raise FileError(f"{path.suffix} files are not read: {SAVED_OTHERWISE[path.suffix.lower()]}")
         raw: Any = sys.stdin.buffer if is_stdin else stack.enter_context(open(path, "rb"))
+        if not is_stdin and _is_endless(raw):
+            raise FileError("it is a device, which may never end: name a file or a folder")
         if is_stdin or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):  # a pipe can be read only once
             copy = stack.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(raw, copy)
             raw = copy
         yield _decoded(_decompressed(raw, name, path, stack), request, stack)
+
+
+def _is_endless(file: Any) -> bool:
+    """Tell whether a file is a device such as /dev/zero; a terminal ends when its user says so."""
+    return stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty()
 
 
 def _check_exists(path: Path) -> None:

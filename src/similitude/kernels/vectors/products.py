@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from similitude.kernels.vectors.pairwise import (
     vector_profile,
 )
 from similitude.similarity import BOUNDED, KERNEL, PSD, SYMMETRIC
-from similitude.support import brief, check_number
+from similitude.support import brief, check_number, is_number
 
 
 class Linear(VectorSimilarity):
@@ -94,8 +93,7 @@ class Polynomial(VectorSimilarity):
 
     def check_params(self) -> None:
         """Validate the degree and the coefficients."""
-        whole = isinstance(self.degree, Real) and not isinstance(self.degree, bool) and float(self.degree).is_integer()
-        if not whole or self.degree < 1:
+        if not is_number(self.degree) or not float(self.degree).is_integer() or self.degree < 1:
             raise ValueError(f"degree must be a whole number >= 1, got {brief(self.degree)}")
         check_number("coef0", self.coef0)
         check_number("scale", self.scale)
