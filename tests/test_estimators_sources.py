@@ -523,3 +523,22 @@ def test_a_metric_is_learned_from_batches_as_in_memory(small_batches):
     np.testing.assert_allclose(one.predict(X[:100]), other.predict(X[:100]), atol=1e-6)
     assert "landmarks were asked for" in one.notes_[0]
     assert "exact fits in cells need all rows in memory" in other.notes_[0]
+
+
+def test_batches_are_smaller_where_later_rows_are_longer(monkeypatch):
+    texts = ["ab", "ba"] * 4096 + ["abba" * 1250, "baab" * 1250] * 100
+    y = np.arange(len(texts)) % 2.0
+    found, batches = [], Source.batches
+
+    def recorded(self, rows=65_536, start=0):
+        found.append(rows)
+        return batches(self, rows, start)
+
+    monkeypatch.setattr(Source, "batches", recorded)
+    engine = LocalEngine(threads=1, memory="128MiB")
+    model = SimilarityRegressor(Spectrum(2), n_landmarks=2, random_state=0, engine=engine).fit(
+        lambda: iter([(texts, y)])
+    )
+    assert found == [256, 8192, 1024]
+    inside = SimilarityRegressor(Spectrum(2), n_landmarks=2, random_state=0, engine=engine).fit(texts, y)
+    assert np.allclose(model.predict(texts[-10:]), inside.predict(texts[-10:]))

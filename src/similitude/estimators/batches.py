@@ -57,21 +57,25 @@ class Sampled:
 def sample_source(
     source: Source, targets: Targets, check: Check, engine: Engine, n_landmarks: int | str, seed: int
 ) -> Sampled:
-    """Validate and count all rows of a source in a first pass, and keep a sample of them."""
+    """Validate and count all rows of a source in a first pass, and keep a sample of them.
+
+    The size of batches follows from that of the first rows. If later ones are much longer, the pass begins again with
+    smaller batches.
+    """
     source.require_passes(2, "one that counts and draws a sample, one over the similarities")
-    rows, first_pass = source.batch_rows(engine.budget), FirstPass()
-    ends, n_rows, weighted = StableSample(sample_size(n_landmarks), MOST_HELD_OUT, seed), 0, False
-    for batch in prefetched(first_pass.recorded(source.batches(rows)), source.n, engine):
-        with errors_in_batch(batch):
-            X = check(batch.objects, reset=batch.start == 0)
-            weights, weighted = batch_weights(batch), batch.weights is not None
-            labels, counted = targets.see(X, batch.labels, weights)
-        which = np.flatnonzero(counted)
-        if len(which):
-            some = X if len(which) == len(batch) else take(X, which)
-            ends.add(some, labels[which], weights[which], batch.start + which)
-            check_sample_fits(len(ends.positions), X, engine.budget)
-        n_rows = batch.stop
+    rows = source.batch_rows(engine.budget)
+    while True:
+        ends, seen, first_pass = (
+            StableSample(sample_size(n_landmarks), MOST_HELD_OUT, seed),
+            targets.copy(),
+            FirstPass(),
+        )
+        try:
+            n_rows, weighted = _look_at_all(source, rows, first_pass, ends, seen, check, engine)
+            break
+        except _LongRowsError as error:
+            rows = error.affordable
+    targets.absorb(seen)
     targets.close()
     if ends.n_seen == 0:
         raise ValueError("every weight is zero: there is nothing to learn from")
@@ -80,6 +84,41 @@ def sample_source(
         everything = SourceRows(source, check, targets, seed, rows, ends.n_seen, n_rows, first_pass)
     sampling = Sampling(seed, ends.positions, ends.ranks, everything)
     return Sampled(ends.objects, ends.labels, ends.weights, weighted, sampling)
+
+
+class _LongRowsError(Exception):
+    """Rows are so long that a batch of them takes far more than its share of the memory budget."""
+
+    def __init__(self, affordable: int) -> None:
+        self.affordable = affordable
+
+
+def _look_at_all(
+    source: Source,
+    rows: int,
+    first_pass: FirstPass,
+    ends: StableSample,
+    targets: Targets,
+    check: Check,
+    engine: Engine,
+) -> tuple[int, bool]:
+    """Go over all rows in batches of `rows`; return their number, and whether they have weights."""
+    n_rows, weighted = 0, False
+    for batch in prefetched(first_pass.recorded(source.batches(rows)), source.n, engine):
+        with errors_in_batch(batch):
+            X = check(batch.objects, reset=batch.start == 0)
+            weights, weighted = batch_weights(batch), batch.weights is not None
+            labels, counted = targets.see(X, batch.labels, weights)
+        affordable = batch_rows(X, engine.budget)
+        if 2 * affordable < rows:
+            raise _LongRowsError(affordable)
+        which = np.flatnonzero(counted)
+        if len(which):
+            some = X if len(which) == len(batch) else take(X, which)
+            ends.add(some, labels[which], weights[which], batch.start + which)
+            check_sample_fits(len(ends.positions), X, engine.budget)
+        n_rows = batch.stop
+    return n_rows, weighted
 
 
 def sample_size(n_landmarks: int | str) -> int:
