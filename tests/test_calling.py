@@ -278,3 +278,7 @@ def test_a_slow_failing_limited_service_gives_all_values_in_order(service):
     k = FromPairs(ask, batch=6, workers=4, retries=10)
     np.testing.assert_allclose(k.gram(WORDS), TRUTH, rtol=1e-15)
     assert service.requests > 9
+
+
+def test_more_workers_than_calls_are_not_started():
+    assert FromPairs(lambda x, z: x * z, workers=10**9).cross([2.0], [3.0, 4.0]).tolist() == [[6.0, 8.0]]

@@ -170,6 +170,8 @@ LANDMARK_PARAMETERS = [
     ({"similarity": 3}, TypeError, "a similarity is a Similarity"),
     ({"similarity": [Gaussian(), 3]}, TypeError, "a similarity is a Similarity"),
     ({"similarity": Gaussian(sigma=-1.0)}, ValueError, "sigma"),
+    ({"similarity": Gaussian(), "random_state": -1}, ValueError, "random_state must be an integer >= 0"),
+    ({"similarity": Gaussian(), "random_state": "x"}, TypeError, "random_state must be an integer >= 0"),
     ({"similarity": Gaussian(sigma=10**400)}, ValueError, "sigma must be a positive number"),
     ({"similarity": Polynomial(degree=10**400)}, ValueError, "degree must be a whole number >= 1"),
     ({"similarity": lambda x: 1.0}, TypeError, "two arguments"),

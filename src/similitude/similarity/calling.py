@@ -330,7 +330,8 @@ class _Calls:
                     arrived.append((request, [], error))
                 wake.set()
 
-        await asyncio.gather(*[worker() for _ in range(self.how.workers)])
+        n_useful = min(self.how.workers, len(self.pairs) * self.how.repeats)
+        await asyncio.gather(*[worker() for _ in range(n_useful)])
 
     async def _attempts_on_loop(self, request: Request) -> list[float]:
         attempt = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from similitude.support.errors import brief
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -22,7 +24,11 @@ def generator(random_state: Any = None) -> np.random.Generator:
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(0 if random_state is None else random_state)
+    try:
+        return np.random.default_rng(0 if random_state is None else random_state)
+    except (TypeError, ValueError) as error:
+        got = f"got {brief(random_state)}"
+        raise type(error)(f"random_state must be an integer >= 0, a random generator or None, {got}") from None
 
 
 def random_keys(ranks: np.ndarray, seed: int | np.ndarray) -> np.ndarray:
