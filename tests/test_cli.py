@@ -60,6 +60,15 @@ def test_every_command_helps(command):
     assert command == "demo" or f"Example: similitude {command}" in " ".join(out.split())
 
 
+def test_help_says_which_similarity_is_used_without_one():
+    commands = ("fit", "report", "assess", "compare")
+    texts = {command: " ".join(run(command, "--help").out.split()) for command in commands}
+    several = "Default, or auto: several for the kind of objects are tried, and the labels decide."
+    assert several in texts["fit"] and several in texts["report"]
+    assert "Default: one for the kind of objects." in texts["assess"]
+    assert "Default: that of 'fit'." in texts["compare"]
+
+
 def test_no_arguments_show_the_commands():
     code, out, _ = run()
     assert code == 0 and all(command in out for command in COMMANDS)
