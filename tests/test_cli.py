@@ -165,6 +165,8 @@ def test_control_characters_are_shown_not_sent():
     assert printable("a\x1b[31mb\tc\nd\x9b\r") == "a\\x1b[31mb\tc\nd\\x9b\\r"
     assert printable("naïve 日本 ½") == "naïve 日本 ½"
     assert printable("\u202egnp.exe \u2066a\u2069 \u061c") == "\\u202egnp.exe \\u2066a\\u2069 \\u061c"
+    assert printable("pa\u200bypal \u2060 \ufeff \u2028") == "pa\\u200bypal \\u2060 \\ufeff \\u2028"
+    assert printable("क्\u200dष 👩\u200d🔬") == "क्\u200dष 👩\u200d🔬"
 
 
 @given(st.text())
