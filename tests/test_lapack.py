@@ -12,8 +12,13 @@ import numpy as np
 import pytest
 from scipy.linalg import LinAlgError, cholesky, eigh
 
+import similitude
+from similitude.learners import KernelRanker, KreinSVC
+from similitude.learners.svm import svc
 from similitude.linear import lapack
+from similitude.maps import KernelPCA
 from similitude.support import interruptibly
+from similitude.validity import spectral_repair
 
 G = np.random.default_rng(0).standard_normal((300, 320))
 M = G @ G.T
@@ -29,6 +34,10 @@ def test_the_numbers_of_scipy(all_long):
     values, V = lapack.symmetric_eigen(np.array(M, order="F"))
     expected = eigh(M, driver="evd")
     assert np.array_equal(values, expected[0]) and np.array_equal(V, expected[1])
+    for first, last in ((0, 299), (0, 0), (250, 299)):
+        values, V = lapack.some_eigen(np.array(M, order="F"), first, last)
+        expected = eigh(M, subset_by_index=(first, last))
+        assert np.array_equal(values, expected[0]) and np.array_equal(V, expected[1])
     assert np.array_equal(lapack.upper_cholesky(np.array(M, order="F")), cholesky(M))
     for one in (M[:1, :1], M.astype(np.float32), M):  # small, of single precision, and not in the order of columns
         np.testing.assert_allclose(lapack.upper_cholesky(one.copy()), cholesky(one), rtol=1e-4)
@@ -97,6 +106,29 @@ def unblocked(call):
     """Call a function in a thread that receives Ctrl-C."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     call()
+
+
+X = np.random.default_rng(0).standard_normal((12, 3))
+DECOMPOSING = {
+    "KreinSVC": lambda: KreinSVC("sigmoid").fit(X, np.arange(12) % 2),
+    "repair": lambda: similitude.repair("sigmoid", X),
+    "KernelPCA": lambda: KernelPCA("gaussian", n_components=2).fit(X),
+    "KernelRanker": lambda: KernelRanker("gaussian", lam=0.1).fit(X, X[:, 0]),
+}
+
+
+@pytest.mark.parametrize("name", DECOMPOSING)
+def test_gram_matrices_are_decomposed_where_ctrl_c_is_answered(name, all_long, monkeypatch):
+    called = []
+
+    def waiting(f, *arguments):
+        called.append(f.__name__)
+        return interruptibly(f, *arguments)
+
+    for module in (lapack, svc, spectral_repair):
+        monkeypatch.setattr(module, "interruptibly", waiting)
+    DECOMPOSING[name]()
+    assert called
 
 
 RIDGE = """
