@@ -308,6 +308,10 @@ GRAPH = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedef
 </graphml>"""
 
 
+pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+
+
+@pipes
 @pytest.mark.parametrize(("name", "content"), [("1.txt", "a text"), ("1.graphml", GRAPH)])
 def test_pipes_devices_and_dangling_links_of_a_folder_are_left_out_and_said(put, tmp_path, name, content):
     put(f"t/pos/{name}", content)
@@ -322,6 +326,7 @@ def test_pipes_devices_and_dangling_links_of_a_folder_are_left_out_and_said(put,
     assert "ignored: pipes, devices or links to nothing, 'gone', 'neg/zero.graphml', 'pos/pipe.txt'" in data.notes
 
 
+@pipes
 def test_a_pipe_among_the_files_of_graphs_is_refused(put, tmp_path):
     put("d/D_A.txt", "1, 2\n")
     put("d/D_graph_indicator.txt", "1\n1\n")
