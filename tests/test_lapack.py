@@ -13,6 +13,7 @@ import pytest
 from scipy.linalg import LinAlgError, cholesky, eigh
 
 import similitude
+from similitude.estimators.profile_ridge import fit_profiles
 from similitude.learners import KernelRanker, KreinSVC
 from similitude.learners.svm import svc
 from similitude.linear import lapack
@@ -113,6 +114,7 @@ DECOMPOSING = {
     "KreinSVC": lambda: KreinSVC("sigmoid").fit(X, np.arange(12) % 2),
     "repair": lambda: similitude.repair("sigmoid", X),
     "KernelPCA": lambda: KernelPCA("gaussian", n_components=2).fit(X),
+    "profiles": lambda: fit_profiles(X, X[:, :1], np.ones(12)),
     "KernelRanker": lambda: KernelRanker("gaussian", lam=0.1).fit(X, X[:, 0]),
 }
 
