@@ -7,18 +7,20 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
 from scipy.linalg import LinAlgError, cholesky, eigh
 
 import similitude
+from similitude.cli import main
 from similitude.estimators.profile_ridge import fit_profiles
 from similitude.learners import KernelRanker, KreinSVC
 from similitude.learners.svm import svc
 from similitude.linear import lapack
 from similitude.maps import KernelPCA
-from similitude.support import interruptibly
+from similitude.support import interruptibly, threads
 from similitude.validity import spectral_repair
 
 G = np.random.default_rng(0).standard_normal((300, 320))
@@ -83,6 +85,16 @@ def test_ctrl_c_is_answered_while_a_call_goes_on():
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="threads cannot block signals here")
+def test_the_command_line_does_not_wait_for_a_call_that_was_abandoned(monkeypatch):
+    monkeypatch.setattr(threads, "_GOING_ON", [Future()])
+    monkeypatch.setattr("similitude.cli._exit", lambda code: sys.exit(f"at once: {code}"))
+    with pytest.raises(SystemExit, match="at once: 0"):
+        main(["--version"])
+    threads._GOING_ON.clear()
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["--version"])
+
+
 def test_ctrl_c_is_answered_although_another_thread_received_it():
     """The thread that waits is not woken by the signal, as when it comes just before the wait."""
     ended, release = [], threading.Event()
