@@ -60,6 +60,15 @@ def test_every_command_helps(command):
     assert command == "demo" or f"Example: similitude {command}" in " ".join(out.split())
 
 
+def test_help_says_which_similarity_is_used_without_one():
+    commands = ("fit", "report", "assess", "compare")
+    texts = {command: " ".join(run(command, "--help").out.split()) for command in commands}
+    several = "Default, or auto: several for the kind of objects are tried, and the labels decide."
+    assert several in texts["fit"] and several in texts["report"]
+    assert "Default: one for the kind of objects." in texts["assess"]
+    assert "Default: that of 'fit'." in texts["compare"]
+
+
 def test_no_arguments_show_the_commands():
     code, out, _ = run()
     assert code == 0 and all(command in out for command in COMMANDS)
@@ -156,6 +165,8 @@ def test_control_characters_are_shown_not_sent():
     assert printable("a\x1b[31mb\tc\nd\x9b\r") == "a\\x1b[31mb\tc\nd\\x9b\\r"
     assert printable("naïve 日本 ½") == "naïve 日本 ½"
     assert printable("\u202egnp.exe \u2066a\u2069 \u061c") == "\\u202egnp.exe \\u2066a\\u2069 \\u061c"
+    assert printable("pa\u200bypal \u2060 \ufeff \u2028") == "pa\\u200bypal \\u2060 \\ufeff \\u2028"
+    assert printable("क्\u200dष 👩\u200d🔬") == "क्\u200dष 👩\u200d🔬"
 
 
 @given(st.text())

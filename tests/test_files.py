@@ -385,6 +385,9 @@ def test_standard_input_is_read_by_its_content(monkeypatch):
     assert pipe(b'{"s": "x"}\n').notes[0] == "standard input read as JSON Lines, by its content"
     with pytest.raises(FileError, match=r"^standard input: the file is empty"):
         pipe(b"")
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(FileError, match=r"^standard input: it is closed"):
+        files.read("-")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no devices here")

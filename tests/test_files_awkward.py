@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 
 import numpy as np
 import pandas as pd
@@ -301,6 +302,36 @@ def test_what_a_folder_of_texts_leaves_out_is_said(put, tmp_path):
     for name, text in (("a/1.txt", "acgtacgt\n"), ("b/2.txt", "ACGT\nTTGA\n")):
         put(f"dna/{name}", text)
     assert any("capital and small letters" in note for note in files.read(tmp_path / "dna").notes)
+
+
+GRAPH = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected"><node id="a"/></graph>
+</graphml>"""
+
+
+pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+
+
+@pipes
+@pytest.mark.parametrize(("name", "content"), [("1.txt", "a text"), ("1.graphml", GRAPH)])
+def test_pipes_devices_and_dangling_links_of_a_folder_are_left_out_and_said(put, tmp_path, name, content):
+    put(f"t/pos/{name}", content)
+    put(f"t/neg/{name}", content)
+    assert not any("pipes" in note for note in files.read(tmp_path / "t").notes)
+    os.mkfifo(tmp_path / "t/pos/pipe.txt")
+    (tmp_path / "t/neg/zero.graphml").symlink_to("/dev/zero")
+    (tmp_path / "t/gone").symlink_to("nowhere")
+    (tmp_path / "t/neg/.hidden").symlink_to("nowhere")
+    data = files.read(tmp_path / "t")
+    assert len(data) == 2
+    assert "ignored: pipes, devices or links to nothing, 'gone', 'neg/zero.graphml', 'pos/pipe.txt'" in data.notes
+
+
+@pipes
+def test_a_pipe_among_the_files_of_graphs_is_refused(put, tmp_path):
+    put("d/D_A.txt", "1, 2\n")
+    put("d/D_graph_indicator.txt", "1\n1\n")
+    os.mkfifo(tmp_path / "d/D_node_labels.txt")
+    refuses("D_node_labels.txt is no file, but a folder, a pipe", tmp_path / "d")
 
 
 def test_images_as_one_looks_at_them(tmp_path):

@@ -307,6 +307,12 @@ def test_the_same_seed_gives_the_same_result():
     assert first == pytest.approx(other, abs=0.1)
 
 
+def test_rows_without_a_label_are_compared_on_the_command_line(tmp_path):
+    table = write_csv(tmp_path / "half.csv", {"word": ["ACGT", "ACGA", "AGGA"] * 6, "class": ["a", "", ""] * 6})
+    ran = run("drift", table, table, "--label", "class", "--similarity", "spectrum(p=2)", "--json")
+    assert ran.code == 0 and json.loads(ran.out)["old_rows"] == 18
+
+
 def test_drift_on_the_command_line(tmp_path):
     old = write_csv(tmp_path / "old.csv", {"word": ["ACGT" * 3, "ACGA" * 3, "AGGA" * 3] * 6, "class": [0, 1, 1] * 6})
     same = write_csv(tmp_path / "same.csv", {"word": ["ACGA" * 3, "AGGA" * 3, "ACGT" * 3] * 5})

@@ -7,13 +7,21 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
 from scipy.linalg import LinAlgError, cholesky, eigh
 
+import similitude
+from similitude.cli import main
+from similitude.estimators.profile_ridge import fit_profiles
+from similitude.learners import KernelRanker, KreinSVC
+from similitude.learners.svm import svc
 from similitude.linear import lapack
-from similitude.support import interruptibly
+from similitude.maps import KernelPCA
+from similitude.support import interruptibly, threads
+from similitude.validity import spectral_repair
 
 G = np.random.default_rng(0).standard_normal((300, 320))
 M = G @ G.T
@@ -29,6 +37,10 @@ def test_the_numbers_of_scipy(all_long):
     values, V = lapack.symmetric_eigen(np.array(M, order="F"))
     expected = eigh(M, driver="evd")
     assert np.array_equal(values, expected[0]) and np.array_equal(V, expected[1])
+    for first, last in ((0, 299), (0, 0), (250, 299)):
+        values, V = lapack.some_eigen(np.array(M, order="F"), first, last)
+        expected = eigh(M, subset_by_index=(first, last))
+        assert np.array_equal(values, expected[0]) and np.array_equal(V, expected[1])
     assert np.array_equal(lapack.upper_cholesky(np.array(M, order="F")), cholesky(M))
     for one in (M[:1, :1], M.astype(np.float32), M):  # small, of single precision, and not in the order of columns
         np.testing.assert_allclose(lapack.upper_cholesky(one.copy()), cholesky(one), rtol=1e-4)
@@ -73,6 +85,16 @@ def test_ctrl_c_is_answered_while_a_call_goes_on():
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="threads cannot block signals here")
+def test_the_command_line_does_not_wait_for_a_call_that_was_abandoned(monkeypatch):
+    monkeypatch.setattr(threads, "_GOING_ON", [Future()])
+    monkeypatch.setattr("similitude.cli._exit", lambda code: sys.exit(f"at once: {code}"))
+    with pytest.raises(SystemExit, match="at once: 0"):
+        main(["--version"])
+    threads._GOING_ON.clear()
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["--version"])
+
+
 def test_ctrl_c_is_answered_although_another_thread_received_it():
     """The thread that waits is not woken by the signal, as when it comes just before the wait."""
     ended, release = [], threading.Event()
@@ -97,6 +119,30 @@ def unblocked(call):
     """Call a function in a thread that receives Ctrl-C."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     call()
+
+
+X = np.random.default_rng(0).standard_normal((12, 3))
+DECOMPOSING = {
+    "KreinSVC": lambda: KreinSVC("sigmoid").fit(X, np.arange(12) % 2),
+    "repair": lambda: similitude.repair("sigmoid", X),
+    "KernelPCA": lambda: KernelPCA("gaussian", n_components=2).fit(X),
+    "profiles": lambda: fit_profiles(X, X[:, :1], np.ones(12)),
+    "KernelRanker": lambda: KernelRanker("gaussian", lam=0.1).fit(X, X[:, 0]),
+}
+
+
+@pytest.mark.parametrize("name", DECOMPOSING)
+def test_gram_matrices_are_decomposed_where_ctrl_c_is_answered(name, all_long, monkeypatch):
+    called = []
+
+    def waiting(f, *arguments):
+        called.append(f.__name__)
+        return interruptibly(f, *arguments)
+
+    for module in (lapack, svc, spectral_repair):
+        monkeypatch.setattr(module, "interruptibly", waiting)
+    DECOMPOSING[name]()
+    assert called
 
 
 RIDGE = """

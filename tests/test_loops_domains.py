@@ -193,6 +193,8 @@ OUTSIDE = [
     ("smo", 0, np.ones((3, 2)), "must be square"),
     ("smo", 1, np.zeros(2), "one entry per variable"),
     ("smo", 2, read_only(np.zeros(3)), "read-only"),
+    ("add_rows", 1, np.ma.array([1, 10**14, 1], mask=[0, 1, 0]), "must be a row of int64, got MaskedArray"),
+    ("mirror", 1, np.ma.array(A, mask=A > 2), "must be a matrix of float64, got MaskedArray"),
     ("smo", 6, -1, "most_steps must be from 0"),
     ("perceptron_pass", 0, np.ones((2, 3)), "must be square"),
     ("perceptron_pass", 1, np.array([0.0, 1.0, 1.0]), "1 or -1"),
@@ -443,6 +445,12 @@ def answer(version, loop, given):
             return "", getattr(module, loop)(*copy.deepcopy(given))
         except (TypeError, ValueError, OverflowError) as error:
             return f"{type(error).__name__}: {error}", None
+
+
+@every_version
+def test_a_whole_number_that_no_float_holds_is_refused(version):
+    with chosen(version) as module, pytest.raises(ValueError, match="labeled_walks: decay is too large"):
+        module.labeled_walks(*copy.deepcopy(INSIDE["labeled_walks"][:3]), 10**400)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

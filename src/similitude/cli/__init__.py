@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from os import _exit
 
-from similitude.support import missing_extra
+from similitude.support import a_call_goes_on, missing_extra
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -24,4 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from similitude.cli.app import exit_code
     except KeyboardInterrupt:  # while the commands are still being imported
         sys.exit(130)
-    sys.exit(exit_code(sys.argv[1:] if arguments is None else list(arguments)))
+    code = exit_code(sys.argv[1:] if arguments is None else list(arguments))
+    if a_call_goes_on():
+        _exit(code)  # the streams are flushed
+    sys.exit(code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,6 +28,10 @@ class DriftOptions(SimilarityOptions):
 
     file: Old
     label: MaybeLabel = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `read`: rows without a label are rows like others."""
+        return {**super().arguments(), "unlabeled": "keep"}
 
 
 def drift(

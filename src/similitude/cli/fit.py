@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from similitude.cli.errors import UsageError
-from similitude.cli.inputs import AUTO_TEXT, TrainingData, TrainingOptions, check_not_read
+from similitude.cli.inputs import AUTO_TEXT, LearningOptions, TrainingData, check_not_read
 from similitude.cli.options import Learn, MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
@@ -39,7 +39,7 @@ SHORT_NAME = 120
 
 
 def fit(
-    given: TrainingOptions,
+    given: LearningOptions,
     output: ModelOut,
     landmarks: Landmarks = None,
     loss: Loss = "auto",

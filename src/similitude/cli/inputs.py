@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from similitude.cli.errors import UsageError
 from similitude.cli.options import (
+    ChosenSimilarity,
     Color,
     Decimal,
     DropUnlabeled,
@@ -224,6 +225,13 @@ class TrainingOptions(SimilarityOptions):
         data, text, similarity = self.read_both(out, may_stream, may_learn)
         task = task_of(out, data, self.task)
         return TrainingData(data.objects, labels_of(data), task, data.schema, text, similarity, data.unlabeled)
+
+
+@dataclass
+class LearningOptions(TrainingOptions):
+    """A file with labels, by which the similarity is chosen if none is given."""
+
+    similarity: ChosenSimilarity = None
 
 
 def parsed(text: str, trust: bool = False) -> Similarity:

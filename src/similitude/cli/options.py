@@ -114,7 +114,14 @@ ImageSize = Annotated[
 ]
 Color = Annotated[bool, typer.Option("--color", help="Take images of a folder in color.", show_default=False)]
 SimilarityText = Annotated[str | None, _expression("Default: one for the kind of objects.")]
-SimilarityTexts = Annotated[list[str] | None, _expression("May be repeated: several are ranked.", show_default=False)]
+ChosenSimilarity = Annotated[
+    str | None,
+    _expression("Default, or auto: several for the kind of objects are tried, and the labels decide."),
+]
+SimilarityTexts = Annotated[
+    list[str] | None,
+    _expression("May be repeated: several are ranked. Default: that of 'fit'.", show_default=False),
+]
 TaskName = Annotated[
     Literal["classification", "regression"] | None,
     typer.Option("--task", help="classification or regression. Default: inferred from the labels."),

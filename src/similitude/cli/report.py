@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 import similitude
-from similitude.cli.inputs import AUTO_TEXT, TrainingOptions, check_not_read, image_shape_of, parsed
+from similitude.cli.inputs import AUTO_TEXT, LearningOptions, check_not_read, image_shape_of, parsed
 from similitude.cli.options import MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal
 
@@ -31,7 +31,7 @@ Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The 
 
 
 def report(
-    given: TrainingOptions,
+    given: LearningOptions,
     output: PageOut = "report.html",
     title: Title = None,
     compare: Compare = None,

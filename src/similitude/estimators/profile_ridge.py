@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import eigh
 
-from similitude.linear import Trial
+from similitude.linear import Trial, symmetric_eigen
 
 PROFILE_WIDTHS = (None, 0.1, 0.3, 1.0, 3.0)
 """Kernels of profiles: linear, and Gaussian ones by their squared width relative to the median squared distance."""
@@ -153,7 +152,7 @@ def _spectrum(F: np.ndarray, root: np.ndarray, K: np.ndarray | None) -> tuple[np
     if K is None:
         vectors, lengths, _ = np.linalg.svd(root * F, full_matrices=False)
         return lengths**2, vectors, float((F**2).sum()) / len(F) or 1.0
-    values, vectors = eigh(root * K * root.T, check_finite=False, driver="evd")
+    values, vectors = symmetric_eigen(root * K * root.T)
     return np.maximum(values, 0.0), vectors, float(np.trace(K)) / len(K)
 
 

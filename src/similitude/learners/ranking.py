@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
+from similitude.linear import some_eigen
 from similitude.scikit import all_or_nothing, check_targets, tensors_for_tensors
 from similitude.support import check_nonnegative, generator
 
@@ -260,13 +260,13 @@ def _solutions(K: np.ndarray, compared: Grades | Pairs, lams: np.ndarray, object
     With :math:`K = R R^\top` and comparisons D, the weights in the coordinates R are
     :math:`(R^\top D^\top D R + \lambda)^{-1} R^\top D^\top t`.
     """
-    values, vectors = eigh(K)
+    values, vectors = some_eigen(np.array(K, np.float64, order="F"), 0, len(K) - 1)
     if objects is not None and values[0] < -RANK_NEGLIGIBLE * max(values[-1], 0.0) * len(K):
         objects.refuse_negative(vectors[:, 0])
     kept = values > RANK_NEGLIGIBLE * max(values[-1], 0.0)
     roots = np.sqrt(values[kept])
     E = compared.differences(vectors[:, kept] * roots)
-    squares, axes = eigh(E.T @ E)
+    squares, axes = some_eigen(E.T @ E, 0, E.shape[1] - 1)
     aimed = axes.T @ (E.T @ compared.targets())
     unit = float(squares.sum()) / max(1, len(E)) or 1.0
     divided = [aimed / np.maximum(squares + lam * unit, RANK_NEGLIGIBLE * unit) for lam in lams]

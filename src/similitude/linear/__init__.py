@@ -15,6 +15,7 @@ from similitude.linear.held_out import (
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import Equations, fit_by_products
+from similitude.linear.lapack import some_eigen, symmetric_eigen
 from similitude.linear.losses import (
     LOSSES,
     EpsilonInsensitive,

@@ -47,6 +47,40 @@ def symmetric_eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values, V
 
 
+def some_eigen(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues number `first` to `last` in increasing order, and their eigenvectors.
+
+    The lower triangle of M is read and overwritten.
+
+    >>> values, V = some_eigen(np.array([[2.0, 0.0], [1.0, 2.0]], order="F"), 1, 1)
+    >>> values, V.shape
+    (array([3.]), (2, 1))
+    """
+    call = _routine("dsyevr")
+    if call is None or len(M) < LONG_FACTORIZATION or M.dtype != np.float64:
+        some = None if (first, last) == (0, len(M) - 1) else (first, last)
+        values, V = eigh(M, overwrite_a=True, check_finite=False, subset_by_index=some)
+        return values, V
+    n, count = len(M), last - first + 1
+    A = M if M.flags.f_contiguous and M.flags.writeable else M.copy(order="F")
+    values, V, support = np.empty(n), np.empty((n, count), order="F"), np.empty(2 * n, np.intc)
+    nothing, found = np.zeros(1), np.zeros(1, np.intc)  # no limits of eigenvalues, the smallest tolerance
+
+    def solve(work: np.ndarray, indices: np.ndarray, sizes: tuple[int, int]) -> int:
+        limits = (nothing, nothing, first + 1, last + 1, nothing)
+        room = (work, sizes[0], indices, sizes[1])
+        return call(b"V", b"I", b"L", n, A, n, *limits, found, values, V, n, support, *room)
+
+    work, indices = np.empty(1), np.empty(1, np.intc)
+    solve(work, indices, (-1, -1))  # asks how much room is needed
+    work, indices = np.empty(int(work[0])), np.empty(int(indices[0]), np.intc)
+    with factorizing(n):
+        failed = interruptibly(solve, work, indices, (len(work), len(indices)))
+    if failed:
+        raise LinAlgError("the eigenvalues did not converge")
+    return values[:count], V
+
+
 def upper_cholesky(M: np.ndarray) -> np.ndarray:
     """Return the upper Cholesky factor of M, whose upper triangle is read and overwritten; raise LinAlgError.
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import eigh, qr
+from scipy.linalg import qr
 from sklearn.exceptions import ConvergenceWarning
+
+from similitude.linear import some_eigen
 
 DENSE = 2000
 """Number of rows up to which the whole matrix is decomposed by LAPACK."""
@@ -63,7 +65,7 @@ def dense_eigenpairs(M: np.ndarray, k: int, every: bool) -> Eigenpairs:
     Only with `every` are all eigenpairs computed, and the smallest eigenvalue is known.
     """
     n = len(M)
-    values, vectors = eigh(M, overwrite_a=True, subset_by_index=None if every else [n - k, n - 1], check_finite=False)
+    values, vectors = some_eigen(M, 0 if every else n - k, n - 1)
     return Eigenpairs(values[: -k - 1 : -1], vectors[:, : -k - 1 : -1], 0.0, float(values[0]))
 
 

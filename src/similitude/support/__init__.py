@@ -70,7 +70,7 @@ from similitude.support.results import (
     rounded_down,
     rounded_up,
 )
-from similitude.support.threads import in_daemon_thread, interruptibly
+from similitude.support.threads import a_call_goes_on, in_daemon_thread, interruptibly
 from similitude.support.user_line import user_stacklevel
 from similitude.support.validation import (
     check_choice,

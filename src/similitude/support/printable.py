@@ -1,12 +1,19 @@
-"""Text as people may see it: control characters and marks that turn the direction of text are shown, not obeyed."""
+"""Text as people may see it: control characters and marks without width are shown, not obeyed."""
 
 import re
 
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the direction of text
+    r"\u180e\u200b\u2028\u2029\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # no width, or lines of their own
+    r"\ud800-\udfff]"
+)
 
 
 def printable(text: object) -> str:
-    r"""Escape control characters, except tabs and line ends, and marks of the direction of text.
+    r"""Escape control characters, except tabs and line ends, marks of the direction of text, and others without width.
+
+    The joiners of zero width stay, because words of some languages are written with them.
 
     >>> printable("red: \x1b[31m, \N{RIGHT-TO-LEFT OVERRIDE}backwards")
     'red: \\x1b[31m, \\u202ebackwards'

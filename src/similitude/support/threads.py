@@ -40,6 +40,16 @@ def interruptibly(f: Callable[..., Any], *arguments: Any) -> Any:
     if threading.current_thread() is not threading.main_thread():
         return f(*arguments)
     future = in_daemon_thread(f, *arguments)
+    _GOING_ON.append(future)
+    future.add_done_callback(_GOING_ON.remove)
     while not wait([future], LONGEST_WAIT).done:  # a signal just before a wait does not end it
         pass
     return future.result()
+
+
+_GOING_ON: list[Future[Any]] = []
+
+
+def a_call_goes_on() -> bool:
+    """Tell whether a call that Ctrl-C abandoned still goes on: libraries may wait for it when the process exits."""
+    return bool(_GOING_ON)

@@ -15,7 +15,7 @@ import numpy as np
 from similitude.compute import Blocks, Encoding, check_fits, check_objects, keys, namespace
 from similitude.compute.engines import current_engine
 from similitude.similarity import KERNEL, SYMMETRIC, Hints, Similarity, Wrapped, as_similarity, hints_of_parts
-from similitude.support import check_choice
+from similitude.support import check_choice, interruptibly
 from similitude.validity.witness import Tolerance, asymmetric_pair
 
 NEGLIGIBLE = 1e-10
@@ -174,7 +174,7 @@ def repair(similarity: Any, X: Any, *, how: str = "clip") -> Similarity:
             f"{k!r} is not symmetric (objects {pair[0]} and {pair[1]} differ by {asymmetry:.4g}): repair needs a "
             f"symmetric similarity, for instance k.symmetrized()"
         )
-    w, U = np.linalg.eigh((S + S.T) / 2)
+    w, U = interruptibly(np.linalg.eigh, (S + S.T) / 2)
     negative, changes = _negatives(w)
     changes = f"{how}: {changes}"
     if how == "shift":

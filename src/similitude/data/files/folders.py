@@ -52,7 +52,7 @@ def folder_format(folder: Path) -> tuple[str, int]:
     """Return the format of a folder, and the size of its files in bytes."""
     names = [one.name for one in folder.iterdir()]
     if any(name.endswith(("_A.txt", "_graph_indicator.txt")) for name in names):
-        return "tu", sum(one.stat().st_size for one in folder.glob("*.txt"))
+        return "tu", sum(one.stat().st_size for one in folder.glob("*.txt") if one.is_file())
     found = {format: _files(folder, format)[0] for format in FOLDER_FORMATS}
     filled = {format: some for format, some in found.items() if some}
     if len(filled) > 1:
@@ -113,6 +113,7 @@ def read_folder(folder: Path, format: str, request: Request, schema: Schema | No
         notes += _passed_over(folder, format, set(labels.tolist()))
     if others:
         notes.append(f"ignored: {others} other files")
+    notes += not_files(folder)
     made = Schema(made.kind, None if labels is None else "label", settings=made.settings)
     return Data(objects, labels, made, tuple(notes), [one.name for one in found])
 
@@ -124,6 +125,14 @@ def _passed_over(folder: Path, format: str, labels: set[str]) -> list[str]:
     inner = [f"{place.name}/{one.name}" for place in places for one in _folders(place)]
     notes = [f"no {format} in subfolders {listed(bare)}"] if bare else []
     return [*notes, f"ignored: folders inside of subfolders, {listed(inner)}"] if inner else notes
+
+
+def not_files(folder: Path) -> list[str]:
+    """Return a note on what is neither a file nor a folder in a folder and its subfolders, if anything is."""
+    inside = [(one, one.name) for one in folder.iterdir()]
+    inside += [(one, f"{place.name}/{one.name}") for place in _folders(folder) for one in place.iterdir()]
+    names = [name for one, name in inside if not (one.name.startswith(".") or one.is_file() or one.is_dir())]
+    return [f"ignored: pipes, devices or links to nothing, {listed(sorted(names))}"] if names else []
 
 
 def folder_graphs(folder: Path) -> list[FolderFile]:

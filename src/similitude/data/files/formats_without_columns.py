@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from similitude.data.files.fasta import read_fasta
-from similitude.data.files.folders import folder_graphs, read_folder
+from similitude.data.files.folders import folder_graphs, not_files, read_folder
 from similitude.data.files.graphml import read_graphml
 from similitude.data.files.npz import read_npz
 from similitude.data.files.open_file import OpenFile, check_memory
@@ -83,7 +83,7 @@ def _folder_of_graphs(file: OpenFile, request: Request) -> Data:
         labels += [one.label] * len(parts[-1])
         ids += [one.name] * len(parts[-1])
     graphs = [graph for part in parts for graph in part.objects]
-    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    notes = tuple(dict.fromkeys([*(note for part in parts for note in part.notes), *not_files(file.path)]))
     if found[0].label is None:
         y = None if any(part.labels is None for part in parts) else np.concatenate([part.labels for part in parts])
         return Data(graphs, y, Schema("graphs", None if y is None else parts[0].schema.label), notes, ids)

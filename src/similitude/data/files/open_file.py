@@ -111,6 +111,8 @@ def open_file(source: str | os.PathLike[str], request: Request = Request()) -> I
                 return
             if path.suffix.lower() in SAVED_OTHERWISE:
                 raise FileError(f"{path.suffix} files are not read: {SAVED_OTHERWISE[path.suffix.lower()]}")
+        if is_stdin and sys.stdin is None:
+            raise FileError("it is closed")
         raw: Any = sys.stdin.buffer if is_stdin else stack.enter_context(open(path, "rb"))
         if not is_stdin and _is_endless(raw):
             raise FileError("it is a device, which may never end: name a file or a folder")

@@ -74,6 +74,8 @@ def _parts(path: Path) -> tuple[dict[str, Any], str]:
         for one in folder.iterdir()
         if one.name.startswith(f"{name}_") and one.name.endswith(".txt")
     }
+    if strange := [one.name for one in parts.values() if not one.is_file()]:
+        raise FileError(f"{strange[0]} is no file, but a folder, a pipe, a device or a link to nothing")
     if "graph_indicator" not in parts:
         raise FileError(f"there is no {name}_graph_indicator.txt, which says the graph of each node")
     return parts, name

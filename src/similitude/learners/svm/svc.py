@@ -32,7 +32,7 @@ from similitude.scikit import (
     whole_gram,
 )
 from similitude.similarity import Similarity, as_similarity, is_counted
-from similitude.support import NotAKernelError, check_positive, generator
+from similitude.support import NotAKernelError, check_positive, generator, interruptibly
 from similitude.validity import Validity, check_gram
 
 CALIBRATION_OBJECTS = 1000
@@ -394,7 +394,7 @@ class KreinSVC(BaseSVC):
                 f"{k!r} is not symmetric: K(X[{i}], X[{j}]) = {K[i, j]:.6g} but K(X[{j}], X[{i}]) = {K[j, i]:.6g}; "
                 f"use k.symmetrized(), or LandmarkMap, which takes it as it is"
             )
-        values, U = np.linalg.eigh((K + K.T) / 2)
+        values, U = interruptibly(np.linalg.eigh, (K + K.T) / 2)
         absolute, signs = (U * np.abs(values)) @ U.T, np.sign(values)
 
         def to_prediction(a: np.ndarray) -> np.ndarray:

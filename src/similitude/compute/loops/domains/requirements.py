@@ -29,7 +29,7 @@ def require(holds: Any, problem: str) -> None:
 
 def array(name: str, given: Any, dimensions: int, *types: Any) -> None:
     """Require an array of one of these types, each entry next to the one before."""
-    if not isinstance(given, np.ndarray) or given.ndim != dimensions or given.dtype not in types:
+    if not _is_array(given) or given.ndim != dimensions or given.dtype not in types:
         raise _wrong_type(name, given, "a row" if dimensions == 1 else "a matrix", types)
     flags = given.flags
     if not flags.c_contiguous:
@@ -40,7 +40,7 @@ def array(name: str, given: Any, dimensions: int, *types: Any) -> None:
 
 def view(name: str, given: Any, *types: Any) -> None:
     """Require a matrix whose rows may lie apart, with the entries of each row next to each other."""
-    if not isinstance(given, np.ndarray) or given.ndim != 2 or given.dtype not in types:
+    if not _is_array(given) or given.ndim != 2 or given.dtype not in types:
         raise _wrong_type(name, given, "a matrix", types)
     if not (given.strides[1] == given.itemsize or given.size == 0 or given.shape[1] == 1):
         raise ValueError(f"the entries of each row of {name} must be neighbors")
@@ -68,9 +68,14 @@ def _check_written(name: str, given: Any) -> None:
         raise ValueError(f"the entries of {name} must be aligned")
 
 
+def _is_array(given: Any) -> bool:
+    """Tell whether something is an array all of whose entries can be checked: comparisons pass over masked ones."""
+    return isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray)
+
+
 def _wrong_type(name: str, given: Any, kind: str, types: Any) -> TypeError:
     got = type(given).__name__
-    if isinstance(given, np.ndarray):
+    if _is_array(given):
         got = f"an array of {given.dtype} with {given.ndim} dimensions"
     return TypeError(f"{name} must be {kind} of {' or '.join(map(str, types))}, got {got}")
 
@@ -85,9 +90,13 @@ def whole(name: str, given: Any, low: int, high: int | None = None) -> None:
 
 
 def number(name: str, given: Any) -> None:
-    """Require a real number; infinity and NaN are numbers."""
+    """Require a real number that a float can hold; infinity and NaN are numbers."""
     if not isinstance(given, Real):
         raise TypeError(f"{name} must be a number, got {type(given).__name__}")
+    try:
+        float(given)
+    except OverflowError:
+        raise ValueError(f"{name} is too large") from None
 
 
 def starts_to(starts: Any, end: int) -> None:
