@@ -34,7 +34,7 @@ from similitude.learners import KernelRidge  # noqa: E402
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap  # noqa: E402
 
 ONE = LocalEngine(threads=1)
-PARTS, ROWS = 8, 4_000
+PARTS, ROWS = 5, 6_400  # most of the time of a fit is messages, which each part adds to
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,8 @@ def quick_starts():
             {
                 "distributed.worker.multiprocessing-method": "forkserver",
                 "distributed.worker.profile.enabled": False,
+                "distributed.admin.tick.interval": "2s",  # workers that wait are not to take the time of others
+                "distributed.admin.system-monitor.interval": "10s",
                 "distributed.comm.timeouts.connect": "5s",  # how long a dead worker is asked for results, by others too
             }
         ),
@@ -345,7 +347,7 @@ def test_a_partition_that_does_not_fit_is_named(client, kind):
 def test_what_does_not_fit_is_refused_before_anything_is_computed(client):
     dX, dy = collection()
     model = classifier(DaskEngine(client))
-    with pytest.raises(ValueError, match=r"X holds 32,000 objects and there are 31,990 labels: .* partition 7 on"):
+    with pytest.raises(ValueError, match=r"X holds 32,000 objects and there are 31,990 labels: .* partition 4 on"):
         model.fit(dX, dy[:-10])
     with pytest.raises(TypeError, match="collection with the same partitions or the name of a column, got ndarray"):
         model.fit(dX, in_memory()[1])
