@@ -139,6 +139,12 @@ def on_host(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
     return found
 
 
+@functools.lru_cache(maxsize=64)
+def _objects_of(text: str) -> str:
+    """Return the kind of objects that the similarity written in a text takes; estimators ask for it at every call."""
+    return as_similarity(text).objects
+
+
 class SimilarityEstimator(BaseEstimator):
     """An estimator whose first parameter is a ``kernel`` (which must be PSD) or a ``similarity`` (any function).
 
@@ -237,7 +243,7 @@ class SimilarityEstimator(BaseEstimator):
         if callable(given):
             return "any"
         try:
-            return as_similarity(given).objects
+            return _objects_of(given) if isinstance(given, str) else as_similarity(given).objects
         except (TypeError, ValueError):  # reported with its reason when the similarity is used
             return "any"
 

@@ -8,8 +8,8 @@ import inspect
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 from similitude import kernels
@@ -236,7 +236,7 @@ class Builder:
 
     def columns(self, call: Callable[..., Any], name: str, arguments: Arguments, at: int) -> dict[str, Any]:
         """Return the arguments of Columns, whose columns may be given as keywords."""
-        known = inspect.signature(call).parameters
+        known = _parameters(call)
         columns = [one for one in arguments if isinstance(one, ast.keyword) and one.arg not in known]
         own = [one for one in arguments if one not in columns]
         given = self.given(call, name, own, at)
@@ -257,7 +257,7 @@ class Builder:
 
     def given(self, call: Callable[..., Any], name: str, arguments: Arguments, at: int) -> dict[str, Any]:
         """Return the arguments of a call by name, or say which one is missing, unknown, repeated or one too many."""
-        known = inspect.signature(call).parameters
+        known = _parameters(call)
         has = f"it has: {', '.join(known) or 'none'}"
         found: dict[str, Any] = {}
         for place, one in enumerate(arguments):
@@ -275,6 +275,16 @@ class Builder:
         if missing and call is not kernels.Columns:
             raise self.error(f"{name} needs {', '.join(missing)}: {name}({missing[0]}=…)", at)
         return found
+
+
+def _parameters(call: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a class, which estimators ask for again with every call, or of a method."""
+    return _parameters_of_class(call) if isinstance(call, type) else inspect.signature(call).parameters
+
+
+@lru_cache(maxsize=256)
+def _parameters_of_class(cls: type) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(cls).parameters
 
 
 def _applied(operate: Callable[..., Any], words: str, *operands: Any) -> Any:
