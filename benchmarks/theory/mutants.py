@@ -99,7 +99,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one function, with the function that it gives."""
+    """One change of one function, with the definition that it gives, which is compiled when it is applied."""
 
     module: str
     function: str
@@ -107,7 +107,7 @@ class Mutant:
     column: int
     statement: str
     change: str
-    changed: types.FunctionType
+    changed: ast.FunctionDef
     original: types.FunctionType
 
     @property
@@ -120,9 +120,10 @@ class Mutant:
         """Let the function behave as changed, for all who have imported it."""
         parts = ("__code__", "__defaults__", "__kwdefaults__")
         before = [getattr(self.original, part) for part in parts]
+        changed = _compiled(self.changed, self.original)
         try:
             for part in parts:
-                setattr(self.original, part, getattr(self.changed, part))
+                setattr(self.original, part, getattr(changed, part))
             yield
         finally:
             for part, value in zip(parts, before, strict=True):
@@ -165,7 +166,7 @@ def mutants_of(name: str, functions: tuple[str, ...] = ()) -> Iterator[Mutant]:
                     spot.col_offset,
                     statement,
                     change,
-                    _compiled(changed, original),
+                    changed,
                     original,
                 )
 
