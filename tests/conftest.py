@@ -17,12 +17,16 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="module")
 def quick_reports():
-    """Reports compare with boosting of two trees, not a hundred, and repeat the folds of few examples twice, not five
-    times: both would take most of their time.
+    """Reports compare with boosting of two trees, not a hundred, repeat the folds of few examples twice, not five
+    times, choose among four weights, not twelve, and draw 100 samples for an interval, not 500: these would take
+    most of their time.
     """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("similitude.report.findings.baselines.MAX_TREES", 2)
         patched.setattr("similitude.report.findings.held_out.REPEATS", 2)
+        patched.setattr("similitude.goodness.weighted.NUS", (0.0, 0.2))
+        patched.setattr("similitude.goodness.weighted.GAMMAS", (0.25, 1.0))
+        patched.setattr("similitude.goodness.resampling.BOOTSTRAP_REPLICATES", 100)
         yield
 
 
