@@ -260,6 +260,8 @@ def plain(value: Any, *, finite: bool = False) -> Any:
     >>> plain({"error": float("nan"), 2: (1.5, Estimate)}, finite=True)
     {'error': None, '2': [1.5, "<class 'similitude.support.results.Estimate'>"]}
     """
+    if type(value) in (str, int, bool) or (type(value) is float and (not finite or math.isfinite(value))):
+        return value  # at once, as most are
     if isinstance(value, Result):
         value = value.to_dict()
     elif hasattr(value, "tolist"):  # an array or a scalar of NumPy
