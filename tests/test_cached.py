@@ -21,6 +21,7 @@ from similitude.errors import CacheError, PairError
 from similitude.kernels import Gaussian, Spectrum
 from similitude.learners import KernelSVC
 from similitude.similarity import PairStore, pair_store
+from similitude.similarity.cache_files import cache_information, prune_cache
 from similitude.similarity.pair_store import errors_of_cache
 
 WORDS = ["kernel", "colonel", "similar", "landmark", "margin", "kern", "mark"]
@@ -393,3 +394,22 @@ def test_the_command_line_shows_merges_exports_and_prunes_caches(tmp_path):
     FromPairs(len_sum).cached(tmp_path / "c.sqlite", name="others").gram(WORDS)
     other = run("cache", "merge", places[0], tmp_path / "c.sqlite")
     assert other.code == 1 and "not of 'others'" in other.err
+
+
+def test_what_is_said_of_a_cache_and_pairs_older_than_some_days_are_removed(tmp_path):
+    place = str(tmp_path / "a.sqlite")
+    k = FromPairs(len_sum).cached(place, name="lengths")
+    with pytest.raises(CacheError, match="there is no such file"):
+        cache_information(place)
+    k.gram(WORDS[:4])
+    assert str(cache_information(place)) == f"{place}: 16 pairs of 4 objects, of lengths"
+    with sqlite3.connect(place) as connection:
+        connection.execute("UPDATE pairs SET time = time - 10 * 86400 WHERE a = b")
+    connection.close()
+    assert prune_cache(place, older_than_days=11) == 0
+    assert prune_cache(place, older_than_days=9) == 4
+    assert cache_information(place).pairs == 12
+    unnamed = str(tmp_path / "b.sqlite")
+    FromPairs(len_sum).cached(unnamed).gram(WORDS[:2])
+    (function,) = cache_information(unnamed).functions
+    assert str(cache_information(unnamed)) == f"{unnamed}: 4 pairs of 2 objects, of {function}"

@@ -387,6 +387,7 @@ def test_a_newer_class_in_a_file_names_both_versions(tmp_path):
     mine = re.escape(version_of("similitude"))
     told = f"no type 'GaussianOfTomorrow' .*was written by similitude 9.8.7, and this is similitude {mine}"
     refused(newer, tmp_path, told)
+    refused(with_tree(SMALL, lambda tree: tree[-1].update(type="Gaussen")), tmp_path, "no type 'Gaussen'.*[^e]$")
 
 
 def test_a_file_of_another_version_with_the_same_format_loads(tmp_path):

@@ -166,6 +166,8 @@ def test_an_asymmetric_pair_is_named():
     assert sorted(validity.witness.indices) == [1, 3]
     assert validity.asymmetry == 0.5
     assert abs(validity.witness.value) == 0.5
+    there, back = (M[tuple(validity.witness.indices[::step])] for step in (1, -1))
+    assert validity.in_short() == f"K(x, z) = {there:.3g}, K(z, x) = {back:.3g}"
 
 
 def test_a_whole_matrix_is_decided():
