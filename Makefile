@@ -94,8 +94,8 @@ coverage: .venv/coverage.installed ## run the tests and print how many lines and
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m coverage run -m pytest -q -n $(WORKERS) --dist worksteal
 	$(BIN)/python tools/coverage_table.py
 
-mutants: .venv/test.installed ## change the source in sixty random places, and print the changes that no test notices
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/mutants.py $(MUTANTS)
+mutants: .venv/coverage.installed ## change the source in sixty random places, and print the changes that no test notices
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tools.mutants $(MUTANTS)
 
 faults: .venv/test.installed ## kill, interrupt and starve fits at random moments (SEED=0), in less than half an hour
 	$(BIN)/python -m tools.faults --seed $(SEED)
