@@ -206,7 +206,11 @@ def test_functions_of_blocks_take_lists_of_arrays_of_any_shape(shapes):
 
 @pytest.mark.parametrize(
     ("n", "m", "said"),
-    [(1, 2, "one number for 1 and 2 objects"), (2, 1, "one number for 2 and 1"), (1, 1, r"shape \(\), expected \(1, 1\)")],
+    [
+        (1, 2, "one number for 1 and 2 objects"),
+        (2, 1, "one number for 2 and 1"),
+        (1, 1, r"shape \(\), expected \(1, 1\)"),
+    ],
 )
 def test_one_number_is_no_block(n, m, said):
     k = FromBlocks(lambda A, B: float(A[0] @ B[0]))

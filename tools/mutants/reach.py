@@ -67,7 +67,8 @@ def record(workers: int) -> None:
     """Run all tests once, without any change, and record what each of them reaches."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for old in FOLDER.iterdir():
-        old.unlink()
+        if old != UNFIT:
+            old.unlink()
     options = f"-q -p tools.mutants.reach -n {workers} --dist worksteal"
     command = [sys.executable, "-m", "pytest", *options.split()]
     if subprocess.run(command, env={**os.environ, "PYTHONPATH": "."}, check=False).returncode:

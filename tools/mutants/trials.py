@@ -41,7 +41,6 @@ class Trials:
         for done, (change, said) in enumerate(self.tried(), 1):
             self.found[said].append(change)
             print(f"{done}/{len(self.drawn)} {said}: {change}", flush=True)
-        UNFIT.write_text(json.dumps(sorted(self.unfit)))
         return True
 
     def tried(self) -> Iterator[tuple[Change, str]]:
@@ -80,6 +79,7 @@ class Trials:
             said, _ = outcome(process)
             (self.fit if said == PASSED else self.unfit).add(test)
             if said != PASSED:
+                UNFIT.write_text(json.dumps(sorted(self.unfit)))
                 print(f"{said} without any change: {test}", flush=True)
         return test in self.fit
 
