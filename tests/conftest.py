@@ -1,5 +1,7 @@
 """Marks the tests that `make quick` runs, and holds fixtures that save time."""
 
+import os
+
 import numpy as np
 import pytest
 import quick_tests
@@ -13,6 +15,14 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if (item.path.name, getattr(item, "originalname", None)) in quick:
             item.add_marker(pytest.mark.quick)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_disks():
+    """Files that are saved need not survive a failure of power here, and each would wait for the disk twice."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda handle: None)
+        yield
 
 
 @pytest.fixture(scope="module")
