@@ -32,7 +32,7 @@ State = dict[str, Any]
 
 def write(w: Any, value: Any, path: Any) -> Described:
     """Describe an instance of the library's or the user's classes, or a function."""
-    cls = type(value)
+    cls: Any = type(value)
     is_ours = _class_of(cls.__name__) is cls
     if isinstance(value, Engine):
         raise SavedModelError(f"{path} is an engine: it belongs to the machine and is not stored")

@@ -73,8 +73,8 @@ def sum_batches(
     `fingerprints` returns what identifies the sums (see `Checkpoint`), and is called only if there is a checkpoint.
     """
     checkpoint = None if engine.checkpoint is None else Checkpoint(engine.checkpoint, fingerprints())
-    start, total = (0, None) if checkpoint is None else _resumed(checkpoint, n, read)
-    resumed = total
+    start, resumed = (0, None) if checkpoint is None else _resumed(checkpoint, n, read)
+    total: Any = resumed
     with closing(batches(start)) as summed:  # type: ignore[type-var]
         for batch in with_progress(summed, engine.progress, n, _n_rows, start, "rows"):
             for part in batch.parts:
