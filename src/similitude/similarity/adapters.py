@@ -80,8 +80,8 @@ class FromPairs(Similarity):
     ----------
     f : callable
         ``f(x, z)`` returns a finite real number, for Python objects of any kind. It may not change them: arrays cannot
-        be written to, and some of the lists, dicts and sets are compared before and after the calls; objects of other
-        classes are neither protected nor compared. It may be an ``async`` function, and
+        be written to, and some of the other containers, and of the public attributes of other objects, are compared
+        before and after the calls. It may be an ``async`` function, and
         with `batch` it takes a list of pairs ``[(x, z), ...]`` and returns as many numbers. An async function is run by
         an event loop in another thread, also where a loop is running already, as in a notebook.
     claims : iterable of str
