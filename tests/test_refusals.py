@@ -672,7 +672,7 @@ LEARNERS = [
         TWO,
         rows=[
             *[({"lam": bad}, ValueError, "lam must be a positive number") for bad in (0.0, np.inf, True, "small")],
-            *[({"n_iter": bad}, ValueError, "n_iter must be an integer >= 1") for bad in (0, 2.5)],
+            *[({"n_iter": bad}, ValueError, "n_iter must be an integer from 1 to") for bad in (0, 2.5)],
         ],
     ),
     *calls(
