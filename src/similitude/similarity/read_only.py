@@ -4,14 +4,15 @@ Arrays are handed over as views that cannot be written to. What cannot be protec
 and after the calls of a block: of each argument the first 64 lists, dicts, sets, tuples and bytearrays of plain values
 and arrays, and of the first 8 other objects what can change. That is the content of the other containers of the
 standard library (deque, Counter, OrderedDict, defaultdict, UserList, UserDict) and of arrays of objects; of an object
-of another class, its attributes without a leading underscore that hold such values. Not noticed are changes of later
-objects, of private attributes and of new ones, which may be caches, and inside of lists and dicts that hold objects of
+of another class, its attributes without a leading underscore that hold such values, where a change is a warning and no
+error, because some attributes are meant to change. Not noticed are changes of later objects, of private attributes and of new ones, which may be caches, and inside of lists and dicts that hold objects of
 these other kinds.
 """
 
 from __future__ import annotations
 
 import marshal
+import warnings
 from collections import UserDict, UserList, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_table
-from similitude.support import brief
+from similitude.support import brief, user_stacklevel
 
 WATCHED = 64
 """Most objects of one argument that are compared before and after the calls of a block."""
@@ -76,11 +77,23 @@ def unchanged(f: Any, *arguments: Sequence[Any]) -> Iterator[None]:
     for one, contents in before:
         for name, content in contents.items():
             if _content(getattr(one, name, None) if name else one) != content:
-                what = f"the attribute {name} of an object" if name else "an object"
-                raise ValueError(
-                    f"{_name(f)} changed {what} that it was given, which is now {brief(one)}: objects are the caller's "
-                    f"own; let the function work on a copy (copy.deepcopy(x)), and pass the original objects again"
-                )
+                _complain(f, one, name)
+
+
+def _complain(f: Any, one: Any, name: str) -> None:
+    """Raise for a changed container; warn for a changed attribute, which may be meant to count or to remember."""
+    if name:
+        warnings.warn(
+            f"{_name(f)} changed the attribute {name} of an object that it was given ({brief(one)}): if that changes its "
+            f"similarities, they depend on the order of the calls; let the function work on a copy (copy.deepcopy(x)), "
+            f"or begin the name with an underscore",
+            stacklevel=user_stacklevel(),
+        )
+        return
+    raise ValueError(
+        f"{_name(f)} changed an object that it was given, which is now {brief(one)}: objects are the caller's "
+        f"own; let the function work on a copy (copy.deepcopy(x)), and pass the original objects again"
+    )
 
 
 def _watched(objects: Any) -> list[Any]:
