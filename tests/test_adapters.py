@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import Counter, OrderedDict, UserList, defaultdict, deque
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -473,6 +474,56 @@ def test_arrays_cannot_be_changed_by_a_function_of_pairs(options):
                 with pytest.raises(PairError, match=r"read-only \(a function may not change its arguments, which are"):
                     call(X)
             assert np.array_equal(X, ARRAYS)
+
+
+class Open:
+    def __init__(self):
+        self.values = [1]
+
+    def remember(self):
+        self._known, self.known = {}, 3
+
+
+class Slotted:
+    __slots__ = ("values",)
+
+    def __init__(self):
+        self.values = [1]
+
+
+def array_of_lists():
+    array = np.empty(2, object)
+    array[0], array[1] = [1], [2]
+    return array
+
+
+CHANGES = {
+    "deque": (lambda: deque([1, 2]), lambda x: x.rotate(1)),
+    "Counter": (lambda: Counter("ab"), lambda x: x.update("a")),
+    "OrderedDict": (lambda: OrderedDict(a=1, b=2), lambda x: x.move_to_end("a")),
+    "defaultdict": (lambda: defaultdict(list, a=[1]), lambda x: x["z"]),
+    "UserList": (lambda: UserList([1]), lambda x: x.append(1)),
+    "array of objects": (array_of_lists, lambda x: x[0].append(3)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_of_other_containers_are_an_error(name):
+    make, change = CHANGES[name]
+    with pytest.raises(ValueError, match=r"changed an object that it was given"):
+        FromPairs(lambda x, z: change(x) or 1.0).gram([make() for _ in range(3)])
+
+
+@pytest.mark.parametrize(
+    ("cls", "change"), [(Open, lambda x: x.values.append(2)), (Slotted, lambda x: setattr(x, "values", 2))]
+)
+def test_changes_of_public_attributes_are_a_warning(cls, change):
+    with pytest.warns(UserWarning, match=r"changed the attribute values of an object that it was given"):
+        FromPairs(lambda x, z: change(x) or 1.0).gram([cls()])
+
+
+def test_a_function_may_store_in_an_object_what_it_computed():
+    assert FromPairs(lambda x, z: x.remember() or 1.0).gram([Open(), Open()]).sum() == 4.0
 
 
 @pytest.mark.parametrize("options", [{}, {"retries": 1}], ids=["plain", "retried"])

@@ -1,5 +1,6 @@
 """Fits to sources: equal to a fit in memory, whatever the kind of data; interrupted fits resume."""
 
+import hashlib
 import io
 import json
 import os
@@ -383,6 +384,50 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path, at_once, monkeypatc
             SimilarityRegressor(**GIVEN, engine=engine).fit(Source(X, Y))
     assert path.read_bytes() == before  # nothing is lost
     same(SimilarityRegressor(**GIVEN).fit(Source(X, Y)), SimilarityRegressor(**GIVEN, engine=engine).fit(Source(X, Y)))
+
+
+def resealed(content, header=None, body=None):
+    """Return a checkpoint with another header or body, and the digest that belongs to it."""
+    line, _, rest = content[:-64].partition(b"\n")
+    changed = json.dumps({**json.loads(line), **(header or {})}).encode() + b"\n" + (rest if body is None else body)
+    return changed + hashlib.sha256(changed).hexdigest().encode()
+
+
+def npz(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def test_content_that_was_sealed_by_hand_is_as_bad_as_damage(tmp_path):
+    path = tmp_path / "sums"
+    checkpoint = Checkpoint(path, {"version": "1"})
+    checkpoint.write(50, {"weight": np.float64(50.0)})
+    good = path.read_bytes()
+    headers = [{"rows": rows} for rows in (0, -5, 1e300, "x", None, [], True)] + [{"fingerprints": []}]
+    bodies = [b"", b"PK\5\6" + bytes(18), b"PK\3\4" + bytes(30), npz(weight=np.array([object()]))]
+    for changed in [*({"header": one} for one in headers), *({"body": one} for one in bodies)]:
+        path.write_bytes(resealed(good, **changed))
+        with pytest.raises(CheckpointError, match="damaged or was changed: remove it"):
+            checkpoint.read()
+
+
+def test_sums_that_do_not_belong_to_their_rows_are_refused(tmp_path, at_once):
+    path = tmp_path / "sums"
+    interrupted(path)
+    good = path.read_bytes()
+    rows = json.loads(good.partition(b"\n")[0])["rows"]
+    with np.load(io.BytesIO(good[:-64].partition(b"\n")[2])) as stored:
+        sums = dict(stored)
+    forged = [{"header": {"rows": other}} for other in (rows - 4096, rows - 1, rows + 4096, 10**9)]
+    forged += [{"body": npz(**{**sums, "features": sums["features"][:-1]})}, {"body": npz(weight=sums["weight"])}]
+    for changed in forged:
+        path.write_bytes(resealed(good, **changed))
+        model = SimilarityRegressor(**GIVEN, engine=LocalEngine(threads=1, checkpoint=path))
+        with pytest.raises(CheckpointError, match="damaged or was changed: remove it"):
+            model.fit(Source(X, Y))
+    path.write_bytes(resealed(good))
+    SimilarityRegressor(**GIVEN, engine=LocalEngine(threads=1, checkpoint=path)).fit(Source(X, Y))
 
 
 def test_damaged_and_strange_files(tmp_path, at_once):

@@ -582,8 +582,8 @@ def test_an_interrupted_fit_leaves_nothing_behind():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epochs": 0}, "epochs must be an integer >= 1"),
-        ({"epochs": None}, "epochs must be an integer >= 1"),
+        ({"epochs": 0}, "epochs must be an integer from 1 to"),
+        ({"epochs": None}, "epochs must be an integer from 1 to"),
         ({"budget": 0}, "budget must be an integer >= 1"),
         ({"budget": 2.5}, "budget must be an integer >= 1"),
         ({"tie": "zero"}, "tie must be one of 'le0', 'ge0'"),

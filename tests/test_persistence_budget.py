@@ -1,5 +1,6 @@
 """A small file cannot ask for much work: `load` refuses it soon, and `save` refuses what `load` would refuse."""
 
+import inspect
 import json
 import time
 from decimal import Decimal
@@ -282,3 +283,14 @@ def test_large_numbers_and_ranges_still_load(value, tmp_path):
         assert found.shape == value.shape
     else:
         assert found.equals(value) if hasattr(value, "equals") else found == value
+
+
+def test_many_instances_of_a_class_are_inspected_once(tmp_path, monkeypatch):
+    inspected = []
+    signature = inspect.signature
+    monkeypatch.setattr(inspect, "signature", lambda cls: inspected.append(cls) or signature(cls))
+    node = {"is": "object", "type": "Cosine", "names": [], "parts": []}
+    manifest = parts_of(model_bytes([]))["manifest"]
+    (tmp_path / "m.sim").write_bytes(joined(manifest, json.dumps([node] * 1000).encode(), b""))
+    load(tmp_path / "m.sim")
+    assert len(inspected) <= 1

@@ -466,3 +466,8 @@ def test_ordinary_tools_can_look_inside():
     assert line.startswith(b"similitude 1.0 ") and manifest["type"] == "KernelRidge"
     first, arrays = next(node for node in nodes if node["is"] == "array"), parts_of(good())["arrays"]
     assert (np.frombuffer(arrays, first["dtype"], np.prod(first["shape"])) == MODEL.dual_coef_).all()
+
+
+def test_a_path_that_is_too_long_is_named(tmp_path):
+    with pytest.raises(SavedModelError, match=r"cannot write .*aaa: File name too long"):
+        save(Gaussian(1.0), tmp_path / ("a" * 300))

@@ -42,21 +42,26 @@ from similitude import (
 from similitude.engines import DaskEngine, LocalEngine, TorchEngine
 from similitude.errors import PairError, SourceError, UnresolvedError
 from similitude.kernels import (
+    Columns,
     Cosine,
     Gaussian,
     Laplace,
     Linear,
     Matern,
+    Mismatch,
     Polynomial,
     RationalQuadratic,
     explicit_dimension,
     explicit_map,
 )
+from similitude.kernels.series.elastic import ElasticDistance
 from similitude.learners import (
     AlignmentVote,
     KernelKMeans,
     KernelOneClassSVM,
+    KernelPerceptron,
     KernelSGDSVC,
+    KernelSVC,
     SimilarityDensityClusters,
     SimilarityKMedoids,
     SimilarityKNeighborsClassifier,
@@ -78,6 +83,9 @@ from similitude.maps import (
     SpectralEmbedding,
 )
 from similitude.maps.sketches import Sketch
+from similitude.selection import SideBySide
+from similitude.similarity.algebra import Absolute, Exponential, Scaled, Sum
+from similitude.similarity.wrappers import Normalized, Pullback, Symmetrized
 from similitude.sources import Source
 
 rng = np.random.default_rng(0)
@@ -664,7 +672,7 @@ LEARNERS = [
         TWO,
         rows=[
             *[({"lam": bad}, ValueError, "lam must be a positive number") for bad in (0.0, np.inf, True, "small")],
-            *[({"n_iter": bad}, ValueError, "n_iter must be an integer >= 1") for bad in (0, 2.5)],
+            *[({"n_iter": bad}, ValueError, "n_iter must be an integer from 1 to") for bad in (0, 2.5)],
         ],
     ),
     *calls(
@@ -1157,7 +1165,54 @@ WITH_DASK = calls(
     ],
 )
 
-TABLE = [*ESTIMATORS, *SOURCES, *MAPS, *LEARNERS, *FUNCTIONS, *SIMILARITIES, *ENGINES]
+NO_SIMILARITIES = [
+    *(
+        Refusal(
+            f"{made.__name__} of no similarity",
+            lambda asked, made=made: made(5).gram([[1.0]]),
+            TypeError,
+            "k.* similarity",
+        )
+        for made in (Normalized, Symmetrized, Absolute, Exponential, ElasticDistance)
+    ),
+    Refusal(
+        "Sum of no similarity",
+        lambda asked: Sum(Linear(), 5).gram([[1.0]]),
+        TypeError,
+        "k2 of Sum must be a similarity",
+    ),
+    Refusal("pullback of no similarity", lambda asked: Pullback(5, len).gram(["a"]), TypeError, "k of Pullback"),
+    Refusal(
+        "side by side of one", lambda asked: SideBySide(5, ["a"], [1.0]).gram(["a"]), TypeError, "similarities must be"
+    ),
+    Refusal(
+        "a huge factor", lambda asked: Scaled(Linear(), 10**400).gram([[1.0]]), ValueError, "factor must be a finite"
+    ),
+    Refusal("claims of no kind", lambda asked: FromPairs(asked, claims=5), TypeError, "claims must be a sequence"),
+    Refusal(
+        "a billion repeats", lambda asked: FromPairs(asked, repeats=10**9).gram(["a"]), ValueError, "repeats must be"
+    ),
+    Refusal(
+        "a schema of no kind", lambda asked: Columns({"a": asked}, schema=5).gram([{"a": 1}]), TypeError, "schema must"
+    ),
+    Refusal(
+        "an alphabet of no kind", lambda asked: Mismatch(3, 1, alphabet=5).gram(["a"]), TypeError, "alphabet must be"
+    ),
+    Refusal(
+        "an intercept of no kind",
+        lambda asked: KernelSVC(asked, fit_intercept="x").fit(["a", "b"], [0, 1]),
+        ValueError,
+        "True",
+    ),
+    Refusal(
+        "endless epochs",
+        lambda asked: KernelPerceptron(asked, epochs=10**400).fit(["a", "b"], [0, 1]),
+        ValueError,
+        "epochs",
+    ),
+]
+
+TABLE = [*NO_SIMILARITIES, *ESTIMATORS, *SOURCES, *MAPS, *LEARNERS, *FUNCTIONS, *SIMILARITIES, *ENGINES]
 
 
 def by_name(rows):

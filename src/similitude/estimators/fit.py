@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_numpy, rows
-from similitude.compute.engines import remove_checkpoint
+from similitude.compute.engines import damaged_checkpoint, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.estimators.choose_landmarks import LandmarkChoice
 from similitude.estimators.group_influence import GroupInfluence, solved_groups
@@ -254,6 +254,7 @@ def _fit_in_one_pass(
 
     with pairs_at(places if data.sampling.all_rows is None else None, None):
         sums = union.completed(data.sums(union, some, engine, marks))
+    _check_count(sums, data.n - len(some), engine)
     ridge, trial = fit_with_held_out(sums, moments, F, *held_out, len(judged))
     held_out = data.Y[judged], data.weights[judged]
     remove_checkpoint(engine.checkpoint)
@@ -279,6 +280,12 @@ def _fit_in_one_pass(
         tried,
         open_variance=left_open,
     )
+
+
+def _check_count(sums: Moments, n: int, engine: Any) -> None:
+    """Refuse sums over another number of rows than n, which a checkpoint must have brought in."""
+    if engine.checkpoint is not None and sums.groups is not None and round(float(sums.groups.counts.sum())) != n:
+        raise damaged_checkpoint(engine.checkpoint)
 
 
 def variances(Y: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from similitude.scikit import (
     class_weights,
     tensors_for_tensors,
 )
-from similitude.support import check_nonnegative
+from similitude.support import check_flag, check_nonnegative
 
 
 class LeastSquares(KernelLearner):
@@ -47,6 +47,7 @@ class LeastSquares(KernelLearner):
         lams, used = self._lams(), np.flatnonzero(weights)
         if len(used) < 2 and not isinstance(lams, float):
             raise ValueError("leave-one-out needs two examples of positive weight, got n_samples = 1: give one lam")
+        with_intercept = check_flag("fit_intercept", self.fit_intercept)
         k, X, A = self._start(X, None, sample_weight)
         objects, Y = Objects(k, X, A, used, self._engine), y.reshape(len(y), -1)
         with self._engine.linear_algebra(f"ridge regression on {len(used):,} objects"):
@@ -58,7 +59,7 @@ class LeastSquares(KernelLearner):
                 Y[used],
                 weights[used],
                 lams,
-                fit_intercept=bool(self.fit_intercept),
+                fit_intercept=with_intercept,
                 eps=eps,
                 refuse_negative=objects.refuse_negative,
             )

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from similitude.compute import as_numpy, is_sparse, is_tensor
 from similitude.learners.conflicts import inseparable, smallest_conflict
 from similitude.scikit import ScoreClassifier, tensors_for_tensors
-from similitude.support import naming_parameters, written
+from similitude.support import check_flag, naming_parameters, written
 
 FEASIBILITY_TOLERANCE = 1e-10
 """Feasibility tolerance of HiGHS, the smallest that it offers. A margin of this size is not recognized."""
@@ -90,6 +90,7 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         y : array of shape (n,)
             Labels of two or more classes.
         """
+        check_flag("fit_intercept", self.fit_intercept)
         X, y = (as_numpy(one) if is_tensor(one) else one for one in (X, y))
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         X = sparse.csr_array(X) if is_sparse(X) else X

@@ -85,9 +85,9 @@ def write_file(path: Any, manifest: Any, nodes: Any, arrays: ArrayWriter) -> Non
     """Write a file atomically: it appears complete or not at all."""
     _check_path(path)
     goal = Path(os.path.realpath(path))
-    if goal.exists() and not goal.is_file():
-        raise SavedModelError(f"cannot write {goal}: it exists and is not a regular file")
     try:
+        if goal.exists() and not goal.is_file():
+            raise SavedModelError(f"cannot write {goal}: it exists and is not a regular file")
         with complete_file(goal) as file:
             file.writelines(file_pieces(manifest, nodes, arrays))
     except OSError as error:

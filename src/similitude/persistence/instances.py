@@ -24,12 +24,15 @@ from similitude.support import SavedModelError, brief
 OF_THE_ENGINE = "_engine_of_tensors"
 """The attribute that describes the engine of a fit; like the engine itself it is not stored."""
 
+REMEMBERED = 1024
+"""Classes and attributes whose rules are kept: a file may hold many instances, and inspecting a class takes long."""
+
 State = dict[str, Any]
 
 
 def write(w: Any, value: Any, path: Any) -> Described:
     """Describe an instance of the library's or the user's classes, or a function."""
-    cls = type(value)
+    cls: Any = type(value)
     is_ours = _class_of(cls.__name__) is cls
     if isinstance(value, Engine):
         raise SavedModelError(f"{path} is an engine: it belongs to the machine and is not stored")
@@ -121,11 +124,12 @@ def _state(value: Any) -> dict[str, Any]:
     return {name: one for name, one in state.items() if not isinstance(getattr(type(value), name, None), cached)}
 
 
-def _misplaced(cls: Any, names: Iterable[str], demanded: set[str]) -> str | None:
+def _misplaced(cls: Any, names: Iterable[str], demanded: frozenset[str]) -> str | None:
     """Return an attribute that no file may set, beside those that every instance has; None if there is none."""
     return next((name for name in names if name not in demanded and not _may_have(cls, name)), None)
 
 
+@functools.lru_cache(REMEMBERED)
 def _may_have(cls: Any, name: str) -> bool:
     """Tell whether a file may set an attribute: it must not replace a method, or a property that cannot be set."""
     if not hasattr(cls, "get_params") and (dataclasses.is_dataclass(cls) or issubclass(cls, tuple)):
@@ -156,15 +160,16 @@ def _read(r: Any, node: Any, parts: list[Any], cls: Any, upgrades: Any = ()) -> 
     return _made(cls, _with_encodings(attributes))
 
 
-def _demanded(cls: Any) -> set[str]:
+@functools.lru_cache(REMEMBERED)
+def _demanded(cls: Any) -> frozenset[str]:
     """Return the attributes that every instance of a class has."""
     if dataclasses.is_dataclass(cls):
-        return {field.name for field in dataclasses.fields(cls)}
+        return frozenset(field.name for field in dataclasses.fields(cls))
     if issubclass(cls, Parametric) or hasattr(cls, "get_params"):
         parameters = inspect.signature(cls).parameters.values()
         named = {one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
-        return {name for name in named if not isinstance(getattr(cls, name, None), property)}
-    return set(getattr(cls, "_fields", ()))
+        return frozenset(name for name in named if not isinstance(getattr(cls, name, None), property))
+    return frozenset(getattr(cls, "_fields", ()))
 
 
 def _made(cls: Any, attributes: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute import Encoding, is_sparse, itemsize, namespace
 from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity
-from similitude.support import UnresolvedError, brief
+from similitude.support import UnresolvedError, brief, is_number
 
 
 class SideBySide(Similarity):
@@ -65,11 +65,16 @@ class SideBySide(Similarity):
 
     def check_params(self) -> None:
         """Validate that the similarities are resolved, and that there is a positive unit for each."""
+        for name in ("similarities", "units"):
+            if not isinstance(getattr(self, name), (Sequence, np.ndarray)):
+                raise TypeError(f"{name} must be a sequence, got {brief(getattr(self, name))}")
+        if not self.similarities or not all(isinstance(k, Similarity) for k in self.similarities):
+            raise TypeError(f"similarities must be one or more similarities, got {brief(self.similarities)}")
         super().check_params()
         for k in self.similarities:
             if k.unresolved():
                 raise UnresolvedError(f"{', '.join(k.unresolved())} of {k!r} depends on data: use k.resolve(X)")
-        if len(self.units) != len(self.similarities) or not all(unit > 0 for unit in self.units):
+        if len(self.units) != len(self.similarities) or not all(is_number(u) and u > 0 for u in self.units):
             raise ValueError(f"units must be {len(self.similarities)} numbers > 0, got {brief(self.units)}")
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:

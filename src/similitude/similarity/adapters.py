@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, count, stacked
 from similitude.similarity.calling import Calling, Deliver, as_number, hint_of_matrices
-from similitude.similarity.claims import SYMMETRIC, check_claims
+from similitude.similarity.claims import SYMMETRIC, check_claims, listed_claims
 from similitude.similarity.contract import Similarity
 from similitude.similarity.meter import current_meters, spend
 from similitude.similarity.read_only import all_read_only, read_only, unchanged, with_hint
@@ -63,7 +63,7 @@ def _declared_claims(self: Any) -> frozenset[str]:
 
 
 def _declare_claims(self: Any, claims: Iterable[str]) -> None:
-    vars(self)["claims"] = claims if isinstance(claims, str) else tuple(claims)
+    vars(self)["claims"] = claims if isinstance(claims, str) else listed_claims(claims)
 
 
 declared: Any = property(_declared_claims, _declare_claims, doc="The claims that the user declares, and no others.")
@@ -80,8 +80,8 @@ class FromPairs(Similarity):
     ----------
     f : callable
         ``f(x, z)`` returns a finite real number, for Python objects of any kind. It may not change them: arrays cannot
-        be written to, and some of the lists, dicts and sets are compared before and after the calls; objects of other
-        classes are neither protected nor compared. It may be an ``async`` function, and
+        be written to, and some of the other containers, and of the public attributes of other objects, are compared
+        before and after the calls. It may be an ``async`` function, and
         with `batch` it takes a list of pairs ``[(x, z), ...]`` and returns as many numbers. An async function is run by
         an event loop in another thread, also where a loop is running already, as in a notebook.
     claims : iterable of str
@@ -104,7 +104,8 @@ class FromPairs(Similarity):
     cost : float, optional
         The price of one pair, by which estimates of calls become estimates of money.
     repeats : int
-        How often a pair is asked; the value is the mean of the answers, for functions whose answers vary.
+        How often a pair is asked, at most 10,000 times; the value is the mean of the answers, for functions whose
+        answers vary.
 
     Examples
     --------

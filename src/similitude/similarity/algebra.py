@@ -21,6 +21,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, Profile, namespace, profile_of
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
 from similitude.similarity.contract import Similarity
+from similitude.support import check_number
 
 Claims = frozenset[str]
 
@@ -183,6 +184,9 @@ class NaryNode(Node):
     def _params(self) -> dict[str, Any]:
         return {f"k{number}": part for number, part in enumerate(self._parts, start=1)}
 
+    def _named_parts(self) -> dict[str, Any]:
+        return self._params()
+
     def _set_param(self, name: str, value: Any) -> None:
         position = int(name[1:]) - 1
         self._parts = (*self._parts[:position], value, *self._parts[position + 1 :])
@@ -287,6 +291,11 @@ class Scaled(Node):
         self.k = k
         self.factor = factor
 
+    def check_params(self) -> None:
+        """Validate the part and the factor."""
+        super().check_params()
+        check_number("factor", self.factor)
+
     hints = hints_of_parts(_scaled_profile)
 
     @property
@@ -318,6 +327,11 @@ class Shifted(Node):
         self.k = k
         self.constant = constant
 
+    def check_params(self) -> None:
+        """Validate the part and the constant."""
+        super().check_params()
+        check_number("constant", self.constant)
+
     hints = hints_of_parts(_shifted_profile)
 
     @property
@@ -346,6 +360,11 @@ class Power(Node):
     def __init__(self, k: Similarity, exponent: float) -> None:
         self.k = k
         self.exponent = exponent
+
+    def check_params(self) -> None:
+        """Validate the part and the exponent."""
+        super().check_params()
+        check_number("exponent", self.exponent)
 
     hints = hints_of_parts()
 

@@ -16,7 +16,7 @@ from similitude.similarity.claims import SYMMETRIC
 from similitude.similarity.contract import Similarity
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.wrappers import Wrapped
-from similitude.support import digest
+from similitude.support import brief, digest
 
 DIGEST = 16
 """Bytes of the digest of an object: equal digests of different objects are out of the question."""
@@ -37,6 +37,12 @@ class Cached(Wrapped):
     def __init__(self, k: Similarity, store: PairStore) -> None:
         self.k = k
         self.store = store
+
+    def check_params(self) -> None:
+        """Validate the part and the store."""
+        super().check_params()
+        if not isinstance(self.store, PairStore):
+            raise TypeError(f"store must be a PairStore, as k.cached() makes it, got {brief(self.store)}")
 
     @property
     def claims(self) -> Claims:

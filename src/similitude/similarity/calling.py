@@ -43,6 +43,9 @@ FIRST_DELAY, LONGEST_DELAY = 0.5, 60.0
 OF_MATRICES = "if it is a function of matrices, f(X, Z), wrap it: FromBlocks(f)"
 """What to do about a function that takes all objects at once."""
 
+MOST_REPEATS = 10_000
+"""How often a pair may be asked: the error of the mean is then a hundredth of that of one answer."""
+
 GRACE_SECONDS = 1.0
 """How long calls that are on their way may take to end after Ctrl-C."""
 
@@ -91,7 +94,7 @@ class Calling:
             check_integer("batch", self.batch, otherwise="None")
         check_integer("workers", self.workers)
         check_integer("retries", self.retries, low=0)
-        check_integer("repeats", self.repeats)
+        check_integer("repeats", self.repeats, 1, MOST_REPEATS)
         for name in ("timeout", "rate"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name), otherwise="None")

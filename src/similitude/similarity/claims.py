@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from similitude.support import Html, Result, bullets, escaped, joined, paragraph, shortened, tag
+from similitude.support import Html, Result, brief, bullets, escaped, joined, paragraph, shortened, tag
 
 SYMMETRIC = "SYMMETRIC"
 PSD = "PSD"
@@ -33,11 +33,18 @@ UNIT_KERNEL = CLAIMS
 
 def check_claims(claims: Iterable[str]) -> frozenset[str]:
     """Validate claims and return them as a frozenset."""
-    given = frozenset([claims] if isinstance(claims, str) else claims)
-    unknown = sorted(map(str, given - CLAIMS))
+    given = listed_claims(claims)
+    unknown = sorted(str(one) for one in given if not isinstance(one, str) or one not in CLAIMS)
     if unknown:
         raise ValueError(f"unknown claim {unknown[0]!r}: a claim is one of {', '.join(sorted(CLAIMS))}")
-    return given
+    return frozenset(given)
+
+
+def listed_claims(claims: Iterable[str]) -> tuple[str, ...]:
+    """Return claims as a tuple; a single one may be given as a text."""
+    if not isinstance(claims, Iterable):
+        raise TypeError(f"claims must be a sequence such as ['SYMMETRIC', 'PSD'], got {brief(claims)}")
+    return (claims,) if isinstance(claims, str) else tuple(claims)
 
 
 @dataclass(frozen=True)

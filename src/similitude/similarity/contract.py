@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -34,6 +36,13 @@ from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.read_only import read_only, unchanged
 from similitude.support import UnresolvedError, brief, error_prefix
+
+
+@functools.lru_cache(1024)
+def _similarity_parameters(cls: Any) -> frozenset[str]:
+    """Return the parameters of a constructor that are annotated as similarities."""
+    parameters = inspect.signature(cls).parameters.values()
+    return frozenset(one.name for one in parameters if one.annotation in ("Similarity", Similarity))
 
 
 class Similarity(Parametric, ABC):
@@ -160,8 +169,16 @@ class Similarity(Parametric, ABC):
 
     def check_params(self) -> None:
         """Validate the parameters: raise ValueError or TypeError if one is out of range. Called before any work."""
+        for name, part in self._named_parts().items():
+            if not isinstance(part, Similarity):
+                raise TypeError(f"{name} of {type(self).__name__} must be a similarity, got {brief(part)}")
         for part in self.parts():
             part.check_params()
+
+    def _named_parts(self) -> dict[str, Any]:
+        """Return the parameters that must be similarities: those that the constructor annotates so."""
+        names = _similarity_parameters(type(self))
+        return {name: value for name, value in self._params().items() if name in names}
 
     # What every similarity has.
 

@@ -1,13 +1,20 @@
 """Objects that a user's function may read but not change, for they are the caller's own.
 
-Arrays are handed over as views that cannot be written to. Lists, dicts, sets and tuples of plain values and arrays
-cannot be protected without a copy: a few of them are compared before and after the calls. Objects of other classes are
-neither protected nor compared, because their attributes may change without their meaning, as caches do.
+Arrays are handed over as views that cannot be written to. What cannot be protected without a copy is compared before
+and after the calls of a block: of each argument the first 64 lists, dicts, sets, tuples and bytearrays of plain values
+and arrays, and of the first 8 other objects what can change. That is the content of the other containers of the
+standard library (deque, Counter, OrderedDict, defaultdict, UserList, UserDict) and of arrays of objects; of an object
+of another class, its attributes without a leading underscore that hold such values. A changed container is an error,
+a changed attribute a warning, because some attributes are meant to change. Not noticed are changes of later objects, of
+private attributes and of new ones, which may be caches, and inside of lists and dicts that hold objects of these other
+kinds.
 """
 
 from __future__ import annotations
 
 import marshal
+import warnings
+from collections import UserDict, UserList, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,12 +22,20 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_table
-from similitude.support import brief
+from similitude.support import brief, user_stacklevel
 
 WATCHED = 64
 """Most objects of one argument that are compared before and after the calls of a block."""
 
-COMPARED_TYPES = (list, dict, set, bytearray, tuple)
+WATCHED_CLOSELY = 8
+"""Most objects of one argument, of other types than the quick ones, that are compared."""
+
+QUICK_TYPES = frozenset({list, dict, set, bytearray, tuple})
+UNCHANGING_TYPES = frozenset({str, bytes, int, float, bool, complex, frozenset, type(None)})
+CONTAINERS = (list, tuple, set, frozenset, bytearray, dict, deque, UserList, UserDict, np.ndarray)
+
+DEEPEST = 8
+"""Levels of containers within containers that are compared."""
 
 
 def read_only(value: Any) -> Any:
@@ -53,20 +68,68 @@ def all_read_only(objects: Any) -> Any:
 @contextmanager
 def unchanged(f: Any, *arguments: Sequence[Any]) -> Iterator[None]:
     """Raise if some objects of the lists of arguments are not what they were at the beginning."""
-    watched = [one for listed in arguments if isinstance(listed, list) for one in listed[:WATCHED]]
-    before = [(one, _content(one)) for one in watched if isinstance(one, COMPARED_TYPES)]
+    before = [(one, _contents(one)) for listed in arguments for one in _watched(listed)]
     try:
         yield
     except ValueError as error:
         if type(error) is not ValueError or not _hint(error):
             raise
         raise ValueError(f"{_name(f)}: {error}{_hint(error)}") from error
-    for one, content in before:
-        if content is not None and _content(one) != content:
-            raise ValueError(
-                f"{_name(f)} changed an object that it was given, which is now {brief(one)}: objects are the caller's "
-                f"own; let the function work on a copy (copy.deepcopy(x)), and pass the original objects again"
-            )
+    for one, contents in before:
+        for name, content in contents.items():
+            if _content(getattr(one, name, None) if name else one) != content:
+                _complain(f, one, name)
+
+
+def _complain(f: Any, one: Any, name: str) -> None:
+    """Raise for a changed container; warn for a changed attribute, which may be meant to count or to remember."""
+    if name:
+        warnings.warn(
+            f"{_name(f)} changed the attribute {name} of an object that it was given ({brief(one)}): if that changes its "
+            f"similarities, they depend on the order of the calls; let the function work on a copy (copy.deepcopy(x)), "
+            f"or begin the name with an underscore",
+            stacklevel=user_stacklevel(),
+        )
+        return
+    raise ValueError(
+        f"{_name(f)} changed an object that it was given, which is now {brief(one)}: objects are the caller's "
+        f"own; let the function work on a copy (copy.deepcopy(x)), and pass the original objects again"
+    )
+
+
+def _watched(objects: Any) -> list[Any]:
+    """Return the objects of an argument that are compared."""
+    if isinstance(objects, np.ndarray) and objects.dtype.kind == "O":
+        objects = list(objects[:WATCHED])
+    if not isinstance(objects, list):
+        return []
+    first = objects[:WATCHED]
+    if set(map(type, first)) <= UNCHANGING_TYPES:
+        return []
+    others = [one for one in first if type(one) not in QUICK_TYPES and not _is_protected(one)]
+    return [one for one in first if type(one) in QUICK_TYPES] + others[:WATCHED_CLOSELY]
+
+
+def _is_protected(value: Any) -> bool:
+    """Tell whether a value cannot change: plain ones, and arrays of numbers, which are read-only."""
+    return type(value) in UNCHANGING_TYPES or (isinstance(value, np.ndarray) and value.dtype.kind != "O")
+
+
+def _contents(value: Any) -> dict[str, bytes]:
+    """Return what is compared of an object: all of a container, as "", or the public attributes of another object."""
+    parts = {"": value} if isinstance(value, CONTAINERS) else _attributes(value)
+    found = {name: _content(part) for name, part in parts.items()}
+    return {name: content for name, content in found.items() if content is not None}
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    slots = [name for cls in type(value).__mro__ for name in _listed(vars(cls).get("__slots__", ()))]
+    names = [name for name in (*getattr(value, "__dict__", ()), *slots) if not name.startswith("_")]
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}
+
+
+def _listed(slots: Any) -> list[str]:
+    return [slots] if isinstance(slots, str) else list(slots)
 
 
 def with_hint(error: BaseException) -> str:
@@ -81,11 +144,25 @@ def _hint(error: BaseException) -> str:
 
 
 def _content(value: Any) -> bytes | None:
-    """Return a list, dict, set or tuple as bytes; None if it holds objects of other classes."""
+    """Return a plain value or a container as bytes; None if it holds objects of other classes."""
+    is_quick = type(value) in QUICK_TYPES or type(value) in UNCHANGING_TYPES
     try:
-        return marshal.dumps(value, 2)
+        return marshal.dumps(value if is_quick else _plain(value), 2)
     except ValueError:
         return None
+
+
+def _plain(value: Any, depth: int = DEEPEST) -> Any:
+    """Return containers of the standard library and arrays of objects as lists, other values as they are."""
+    if depth == 0 or not isinstance(value, CONTAINERS) or _is_protected(value):
+        return value
+    if isinstance(value, (UserList, UserDict)):
+        return _plain(value.data, depth)
+    if isinstance(value, dict):
+        return [[_plain(key, depth - 1), _plain(one, depth - 1)] for key, one in value.items()]
+    if isinstance(value, (set, frozenset, bytearray)):
+        return list(value)
+    return [_plain(one, depth - 1) for one in value]
 
 
 def _name(f: Any) -> str:

@@ -11,7 +11,7 @@ from similitude.compute import Encoding, as_numpy, namespace, profile_of
 from similitude.similarity.algebra import Claims, hints_of_parts, in_brackets
 from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
 from similitude.similarity.contract import Similarity, image
-from similitude.support import PairError, UnresolvedError
+from similitude.support import PairError, UnresolvedError, check_flag
 
 
 class Wrapped(Similarity):
@@ -174,7 +174,8 @@ class Pullback(Wrapped):
         """Validate `f` and the part."""
         if not callable(self.f):
             raise TypeError(f"pullback takes a function of one object, got {type(self.f).__name__}")
-        self.k.check_params()
+        check_flag("batched", self.batched)
+        super().check_params()
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Resolve the part on f(X)."""

@@ -74,6 +74,7 @@ from similitude.support.threads import a_call_goes_on, in_daemon_thread, interru
 from similitude.support.user_line import user_stacklevel
 from similitude.support.validation import (
     check_choice,
+    check_flag,
     check_integer,
     check_nonnegative,
     check_number,

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from similitude.support.errors import brief
 
 
@@ -69,6 +71,13 @@ def check_nonnegative(name: str, value: Any, *, otherwise: str = "") -> float:
 def check_share(name: str, value: Any) -> float:
     """Validate a share or probability strictly between 0 and 1."""
     return check_number(name, value, "(0, 1)")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Validate True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {brief(value)}")
+    return bool(value)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str], *, otherwise: str = "") -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from similitude.compute import Blocks, Encoding, check_fits, check_objects, keys, namespace
 from similitude.compute.engines import current_engine
 from similitude.similarity import KERNEL, SYMMETRIC, Hints, Similarity, Wrapped, as_similarity, hints_of_parts
-from similitude.support import check_choice, interruptibly
+from similitude.support import check_choice, check_number, interruptibly
 from similitude.validity.witness import Tolerance, asymmetric_pair
 
 NEGLIGIBLE = 1e-10
@@ -102,6 +102,11 @@ class RaisedDiagonal(Wrapped):
         self.k = k
         self.amount = amount
         self.changes = changes
+
+    def check_params(self) -> None:
+        """Validate the part and the amount."""
+        super().check_params()
+        check_number("amount", self.amount)
 
     reason = "the diagonal was raised enough for the sample, which proves nothing for other objects"
     hints = hints_of_parts()

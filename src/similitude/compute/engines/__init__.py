@@ -6,7 +6,7 @@ mathematics. It is configuration: it pickles, and ``clone`` shares it.
 
 from typing import TYPE_CHECKING, Any
 
-from similitude.compute.engines.checkpoints import remove_checkpoint
+from similitude.compute.engines.checkpoints import damaged_checkpoint, remove_checkpoint
 from similitude.compute.engines.default_engine import current_engine, engine_for, use_engine
 from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Task, Tile, format_bytes

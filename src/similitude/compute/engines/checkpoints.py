@@ -79,13 +79,25 @@ class Checkpoint:
         except OSError as error:
             raise CheckpointError(f"checkpoint {self.path} cannot be read: {error.strerror}") from None
         header, body = _parsed(content, self.path)
+        fingerprints, rows = header.get("fingerprints"), header.get("rows")
+        if not isinstance(fingerprints, dict):
+            raise damaged_checkpoint(self.path)
         for name, mismatch in MISMATCHES.items():
-            if header["fingerprints"].get(name) != self.fingerprints.get(name):
+            if fingerprints.get(name) != self.fingerprints.get(name):
                 raise CheckpointError(
                     f"checkpoint {self.path} was written {mismatch}. Remove it to start again, or name another file"
                 )
-        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
-            return int(header["rows"]), dict(arrays)
+        arrays = self._arrays(body)
+        if type(rows) is not int or rows < 0 or (rows > 0) != bool(arrays):
+            raise damaged_checkpoint(self.path)
+        return rows, arrays
+
+    def _arrays(self, body: bytes) -> dict[str, np.ndarray]:
+        try:
+            with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+                return dict(arrays)
+        except Exception as error:  # whatever zipfile and NumPy find in content that was sealed by hand
+            raise damaged_checkpoint(self.path) from error
 
     def write_if_due(self, rows: int, sums: Mapping[str, Any]) -> None:
         """Write if enough time has passed; a full disk gives a warning only, since the sums are still in memory."""
@@ -128,10 +140,15 @@ def _parsed(content: bytes, path: Path) -> tuple[dict[str, Any], bytes]:
     line, _, body = content[:-DIGEST_LENGTH].partition(b"\n")
     try:
         header = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict) or header.get("is") != MAGIC:
         raise CheckpointError(f"{path} is not a checkpoint of similitude: name another file")
     if hashlib.sha256(content[:-DIGEST_LENGTH]).hexdigest().encode() != content[-DIGEST_LENGTH:]:
-        raise CheckpointError(f"checkpoint {path} is damaged or was changed: remove it to start again")
+        raise damaged_checkpoint(path)
     return header, body
+
+
+def damaged_checkpoint(path: str | os.PathLike[str]) -> CheckpointError:
+    """Return the error of a file whose content cannot be what was written."""
+    return CheckpointError(f"checkpoint {path} is damaged or was changed: remove it to start again")

@@ -7,8 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from similitude.compute.encodings import Encoding
-from similitude.compute.engines.checkpoints import Checkpoint
+from similitude.compute.engines.checkpoints import Checkpoint, damaged_checkpoint
 from similitude.compute.engines.engine import Engine, Task, Tile
 from similitude.compute.engines.progress import with_progress
 from similitude.support import PairError
@@ -71,14 +73,14 @@ def sum_batches(
     `fingerprints` returns what identifies the sums (see `Checkpoint`), and is called only if there is a checkpoint.
     """
     checkpoint = None if engine.checkpoint is None else Checkpoint(engine.checkpoint, fingerprints())
-    start = 0
-    total: Any = None
-    if checkpoint is not None:
-        start, arrays = checkpoint.resume()
-        total = read(arrays) if arrays else None
+    start, resumed = (0, None) if checkpoint is None else _resumed(checkpoint, n, read)
+    total: Any = resumed
     with closing(batches(start)) as summed:  # type: ignore[type-var]
         for batch in with_progress(summed, engine.progress, n, _n_rows, start, "rows"):
             for part in batch.parts:
+                if resumed is not None:
+                    _check_continues(engine.checkpoint, start, resumed, batch.start, part)
+                    resumed = None
                 if total is None:
                     total = part
                 else:
@@ -86,6 +88,30 @@ def sum_batches(
             if checkpoint is not None:
                 checkpoint.write_if_due(batch.stop, total.to_arrays())
     return total
+
+
+def _resumed(checkpoint: Checkpoint, n: int, read: Callable[[Mapping[str, Any]], Any]) -> tuple[int, Any]:
+    """Return the number of rows that are done, at most n, and their sums."""
+    start, arrays = checkpoint.resume()
+    if not arrays:
+        return 0, None
+    try:
+        total = read(arrays)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise damaged_checkpoint(checkpoint.path) from error
+    if start > n:
+        raise damaged_checkpoint(checkpoint.path)
+    return start, total
+
+
+def _check_continues(path: Any, start: int, total: Any, next_start: int, part: Any) -> None:
+    """Refuse a checkpoint that ends within a batch, or whose sums have other shapes than the next ones."""
+    if next_start != start or _shapes(part) != _shapes(total):
+        raise damaged_checkpoint(path)
+
+
+def _shapes(sums: Any) -> dict[str, tuple[int, ...]]:
+    return {name: np.shape(array) for name, array in sums.to_arrays().items()}
 
 
 def _n_rows(batch: PartialSums) -> int:

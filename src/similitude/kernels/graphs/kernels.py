@@ -39,7 +39,7 @@ from similitude.kernels.graphs.subtrees import subtree_names
 from similitude.kernels.histograms import Histograms
 from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, squared_norms
 from similitude.similarity import BOUNDED, KERNEL, Similarity
-from similitude.support import brief, check_choice, check_integer, is_integer
+from similitude.support import brief, check_choice, check_flag, check_integer, is_integer
 
 MOST_ITERATIONS = 100
 """The largest number of refinements; labels stop changing the partition of the nodes long before."""
@@ -442,8 +442,7 @@ class Graphlet(Similarity):
         """Validate p, the mode and `connected`."""
         check_integer("p", self.p, 2, 5)
         check_choice("mode", self.mode, ("counts", "presence", "frequency"))
-        if not isinstance(self.connected, (bool, np.bool_)):
-            raise ValueError(f"connected must be True or False, got {brief(self.connected)}")
+        check_flag("connected", self.connected)
 
     @property
     def types(self) -> GraphletTypes:

@@ -13,7 +13,7 @@ from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.series.encoding import as_series, in_common_precision
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
 from similitude.similarity import SYMMETRIC, Similarity
-from similitude.support import check_integer
+from similitude.support import brief, check_integer
 
 MEDIAN_CELLS = 10**9
 """The approximate number of table cells that a median distance may cost."""
@@ -97,6 +97,12 @@ class ElasticDistance(SeriesSimilarity):
 
     def __init__(self, k: ElasticSimilarity) -> None:
         self.k = k
+
+    def check_params(self) -> None:
+        """Validate the similarity."""
+        if not isinstance(self.k, ElasticSimilarity):
+            raise TypeError(f"k of ElasticDistance must be an elastic similarity such as DTW(), got {brief(self.k)}")
+        super().check_params()
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the distances."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from math import comb, isqrt, log2
@@ -339,7 +339,7 @@ class Mismatch(BagSimilarity):
             return
         letters = len(self._letters())
         most = loops.MOST_NEIGHBORS
-        if self.p * log2(max(2, letters)) >= 63 or loops.words_near(letters, self.p, self.m) > most:
+        if self.p >= 63 or self.p * log2(max(2, letters)) >= 63 or loops.words_near(letters, self.p, self.m) > most:
             raise ValueError(
                 f"p = {self.p}, m = {self.m} and {letters} letters: the limit is {most:,} words near each "
                 f"substring, out of fewer than 2^63 words; take a smaller p or m, or Gapped(g, m), which needs no "
@@ -348,7 +348,9 @@ class Mismatch(BagSimilarity):
 
     def _letters(self) -> np.ndarray:
         """Return the code points of the alphabet; refuse letters that occur twice."""
-        given = self.alphabet if isinstance(self.alphabet, (str, bytes)) else list(self.alphabet or ())
+        if not isinstance(self.alphabet, Iterable):
+            raise TypeError(f"alphabet must be a string, or a sequence of letters, got {brief(self.alphabet)}")
+        given = self.alphabet if isinstance(self.alphabet, (str, bytes)) else list(self.alphabet)
         letters: np.ndarray = np.zeros(0, np.uint32)
         if len(given):
             letters = np.unique(as_letters([given] if isinstance(given, (str, bytes)) else given).text)

@@ -85,6 +85,8 @@ class Columns(Similarity):
         if not isinstance(self.columns, Mapping) or not self.columns:
             raise TypeError(f"columns must be a dict from names to similarities, got {brief(self.columns)}")
         check_choice("how", self.how, HOWS)
+        if self.schema is not None and not isinstance(self.schema, Mapping):
+            raise TypeError(f"schema must be a dict from names to kinds of values, got {brief(self.schema)}")
         check_weights(self.weights, self.columns)
         if self.weights is not None and self.how not in ("mean", "sum"):
             raise ValueError(f"weights are those of a mean or a sum, not of how={self.how!r}")

@@ -11,6 +11,7 @@ from similitude.compute import Encoding, as_matrix, profile_of
 from similitude.kernels.tables.cells import column, column_names
 from similitude.kernels.tables.column_features import column_features, learn_column
 from similitude.similarity import Similarity, hints_of_parts
+from similitude.support import brief
 
 
 class Tabular(Similarity):
@@ -71,6 +72,8 @@ class Tabular(Similarity):
         """Validate the kernel of vectors."""
         if not isinstance(self.k, Similarity) or self.k.objects not in ("vectors", "any"):
             raise TypeError(f"Tabular takes a kernel of vectors such as Gaussian(), got {self.k!r}")
+        if self.columns is not None and not isinstance(self.columns, (Mapping, list)):
+            raise TypeError(f"columns must be a dict or list that k.resolve(X) finds, got {brief(self.columns)}")
         self.k.check_params()
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Tabular:

@@ -45,14 +45,14 @@ def check_metric(metric: Any, vector_only: bool = False) -> None:
         raise ValueError("metric is zero in every column, so that all vectors would be equal")
 
 
-def as_array(metric: Any) -> np.ndarray:
-    """Return a metric as an array of floats."""
+def as_array(metric: Any, name: str = "metric") -> np.ndarray:
+    """Return a metric, or another array of a kernel, as floats."""
     try:
         T = np.asarray(metric)
         if T.dtype.kind not in "fiub":
             raise TypeError
     except (TypeError, ValueError):
-        raise TypeError(f"metric must be an array of numbers, got {brief(metric)}") from None
+        raise TypeError(f"{name} must be an array of numbers, got {brief(metric)}") from None
     return np.asarray(T, dtype=np.float64)
 
 

@@ -75,7 +75,7 @@ class Partitioned(Similarity):
         if not isinstance(self.k, Similarity) or self.k.objects not in ("vectors", "any"):
             raise TypeError(f"Partitioned takes a kernel of vectors such as Gaussian(), got {self.k!r}")
         self.k.check_params()
-        directions, thresholds = as_array(self.directions), as_array(self.thresholds)
+        directions, thresholds = as_array(self.directions, "directions"), as_array(self.thresholds, "thresholds")
         if directions.ndim != 2 or thresholds.shape != (len(directions),):
             raise ValueError(
                 "Partitioned takes directions of shape (nodes, coordinates) and thresholds of shape (nodes,), "
@@ -83,7 +83,7 @@ class Partitioned(Similarity):
             )
         if self.n_cells & (self.n_cells - 1):
             raise ValueError(f"a complete binary tree has 1, 3, 7, ... nodes, got {len(thresholds)}")
-        shape = None if self.metrics is None else as_array(self.metrics).shape
+        shape = None if self.metrics is None else as_array(self.metrics, "metrics").shape
         if shape is not None and (len(shape) not in (2, 3) or shape[:2] != (self.n_cells, directions.shape[1])):
             expected = f"({self.n_cells}, {directions.shape[1]}) or ({self.n_cells}, {directions.shape[1]}, s)"
             raise ValueError(f"metrics must have shape {expected}, got {shape}")

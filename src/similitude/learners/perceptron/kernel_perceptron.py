@@ -10,6 +10,7 @@ from similitude.compute import BlockTask, Encoding, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
+    MOST_EPOCHS,
     EncodedExamples,
     Hypothesis,
     PerceptronTraining,
@@ -230,7 +231,7 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         return sum(self.mistakes_per_epoch_)
 
     def _check_params(self) -> None:
-        check_integer("epochs", self.epochs)
+        check_integer("epochs", self.epochs, 1, MOST_EPOCHS)
         if self.budget is not None:
             check_integer("budget", self.budget)
         check_choice("tie", self.tie, TIES)

@@ -12,7 +12,7 @@ from similitude.compute import Encoding, itemsize
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
 from similitude.learners.perceptron.mistake_bounds import update_bound
-from similitude.learners.perceptron.training import EncodedExamples, PerceptronTraining, check_finite
+from similitude.learners.perceptron.training import MOST_EPOCHS, EncodedExamples, PerceptronTraining, check_finite
 from similitude.learners.perceptron.update_rules import BinaryRule
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, tensors_for_tensors
 from similitude.similarity import Similarity
@@ -97,7 +97,7 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         y : sequence of labels
         """
         if self.epochs is not None:
-            check_integer("epochs", self.epochs)
+            check_integer("epochs", self.epochs, 1, MOST_EPOCHS)
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         k, X, A = self._begin(X)

@@ -24,6 +24,9 @@ EXAMPLES_IN_TURN = 128
 ONE_BLOCK_VALUES = 2**17
 """Values of a cheap kernel up to which one block is faster than tiles and threads."""
 
+MOST_EPOCHS = 10**6
+"""Epochs that may be asked for: the mistakes of each are kept."""
+
 EXPECTED_EPOCHS = 20
 """Epochs that training until a clean epoch is expected to take, for planning."""
 

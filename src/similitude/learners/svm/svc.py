@@ -32,7 +32,7 @@ from similitude.scikit import (
     whole_gram,
 )
 from similitude.similarity import Similarity, as_similarity, is_counted
-from similitude.support import NotAKernelError, check_positive, generator, interruptibly
+from similitude.support import NotAKernelError, check_flag, check_positive, generator, interruptibly
 from similitude.validity import Validity, check_gram
 
 CALIBRATION_OBJECTS = 1000
@@ -138,6 +138,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         sample_weight : sequence of float, optional
             Multiplies C for each example.
         """
+        check_flag("fit_intercept", self.fit_intercept)
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         each = class_weights(self.class_weight, self.classes_, np.bincount(codes))

@@ -12,7 +12,7 @@ from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.svm.dual import solve_svr
 from similitude.learners.svm.svc import BaseSVM
 from similitude.scikit import all_or_nothing, check_targets, check_weights, tensors_for_tensors
-from similitude.support import check_nonnegative
+from similitude.support import check_flag, check_nonnegative
 
 
 class KernelSVR(RegressorMixin, BaseSVM):
@@ -77,6 +77,7 @@ class KernelSVR(RegressorMixin, BaseSVM):
             Multiplies C for each example.
         """
         epsilon = check_nonnegative("epsilon", self.epsilon)
+        check_flag("fit_intercept", self.fit_intercept)
         X = self._checked(X, reset=True)
         y = check_targets(self, X, y)
         if y.ndim == 2 and y.shape[1] > 1:

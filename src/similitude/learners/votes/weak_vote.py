@@ -14,7 +14,7 @@ from similitude.learners.votes.keyed_uniforms import keyed_uniforms
 from similitude.learners.votes.similarity_vote import BaseVote
 from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.similarity import Precomputed, Similarity
-from similitude.support import brief, generator
+from similitude.support import brief, check_flag, generator
 
 PROBABILITY_ROUNDING = 1e-6
 """By how much rounding may take a probability outside of [0, 1]."""
@@ -110,8 +110,7 @@ class WeakSimilarityVote(BaseVote):
         X : sequence of objects
         y : sequence of labels
         """
-        if not isinstance(self.balanced, (bool, np.bool_)):
-            raise ValueError(f"balanced must be True or False, got {brief(self.balanced)}")
+        check_flag("balanced", self.balanced)
         X, codes, counts = self._read(X, y)
         if self.balanced and (self.totals_ == 1).any():
             single = self.classes_[self.totals_ == 1].tolist()[0]
