@@ -47,6 +47,11 @@ class Bags(Ragged):
         """The arrays, as the loops take them."""
         return BagArrays(self.codes, self.counts, self.places, self.starts, self.text, self.text_starts)
 
+    def compact(self) -> Bags:
+        """Return the bags with copies of their features: the loops reserve more room than they fill."""
+        values = None if self.values is None else self.values.copy()
+        return Bags(self.arrays._replace(codes=self.codes.copy(), counts=self.counts.copy()), values)
+
     def squared_norms(self, counted: bool) -> np.ndarray:
         """Return the dot product of each bag with itself."""
         if self.values is not None:

@@ -40,7 +40,7 @@ class BagSimilarity(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the bag of features of each string."""
-        return joined_bags([self.bags(letters) for letters in letters_in_parts(objects)])
+        return joined_bags([self.bags(letters).compact() for letters in letters_in_parts(objects)])
 
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of windows of each string."""
