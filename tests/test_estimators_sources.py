@@ -39,7 +39,7 @@ def in_batches(size, *arrays):
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr("similitude.data.sources.source.batch_rows", lambda X, budget: 4096)
+    monkeypatch.setattr("similitude.data.sources.source.batch_rows", lambda *given: 4096)
 
 
 @pytest.fixture
@@ -287,7 +287,7 @@ CHILD = """
     from similitude.data.sources import source
 
     checkpoints.WRITE_INTERVAL, checkpoints.WRITE_SHARE = 0.0, 1e9
-    source.batch_rows = lambda X, budget: 4096
+    source.batch_rows = lambda *given: 4096
     X, Y = np.load(sys.argv[1]), np.load(sys.argv[2])
     passes = iter(range(9))
 
@@ -584,6 +584,23 @@ def test_batches_are_smaller_where_later_rows_are_longer(monkeypatch):
     model = SimilarityRegressor(Spectrum(2), n_landmarks=2, random_state=0, engine=engine).fit(
         lambda: iter([(texts, y)])
     )
-    assert found == [256, 8192, 1024]
+    assert found == [256, 8192, 256]
     inside = SimilarityRegressor(Spectrum(2), n_landmarks=2, random_state=0, engine=engine).fit(texts, y)
     assert np.allclose(model.predict(texts[-10:]), inside.predict(texts[-10:]))
+
+
+def test_a_parquet_file_tells_how_long_its_later_rows_are(tmp_path, monkeypatch):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    texts = ["ab", "ba"] * 4096 + ["abba" * 1250 + str(i) for i in range(2000)]
+    table = pa.table({"s": texts, "y": np.arange(len(texts)) % 2.0})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=len(texts))
+    found, batches = [], Source.batches
+
+    def recorded(self, rows=65_536, start=0):
+        found.append(rows)
+        return batches(self, rows, start)
+
+    monkeypatch.setattr(Source, "batches", recorded)
+    engine = LocalEngine(threads=1, memory="128MiB")
+    SimilarityRegressor(Spectrum(2), n_landmarks=2, random_state=0, engine=engine).fit(tmp_path / "t.parquet", "y")
+    assert found == [256, 1024, 256]  # the first rows alone would give 8192

@@ -1,6 +1,7 @@
 """Parquet files: legal ones are read whatever their pages are, damaged headers are refused before they take memory."""
 
 import io
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -149,3 +150,40 @@ def test_values_of_thrift():
         ThriftReader(b"\x15" + b"\xff" * 20).struct()
     with pytest.raises(ValueError, match="nested too deeply"):
         ThriftReader(b"\x1c" * (DEEPEST_STRUCT + 1)).struct()
+
+
+def test_a_file_of_many_columns_in_a_row_group_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    columns = {f"c{j}": np.random.default_rng(j).random(3000) for j in range(100)}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=3000)
+    source = Source(tmp_path / "t.parquet")
+    assert source.batch_rows(2**26) == 4096
+    monkeypatch.setattr(Source, "batches", lambda *given: pytest.fail("it was read"))
+    with pytest.raises(MemoryError, match="fewer rows in a row group"):
+        source.batch_rows(2**22)
+
+
+def test_the_pages_of_a_shard_are_checked_once_for_all_passes(tmp_path, monkeypatch):
+    pq.write_table(TABLE.select(["number"]), tmp_path / "t.parquet", row_group_size=10)
+    found = []
+
+    def counted(*given):
+        found.append(given)
+        return check_pages(*given)
+
+    monkeypatch.setattr("similitude.data.sources.arrow_reader.check_pages", counted)
+    source = Source(tmp_path / "t.parquet")
+    source.batch_rows(2**28)
+    assert sum(len(X) for X, *_ in source) == sum(len(X) for X, *_ in source) == 300
+    assert len(found) == 1
+
+
+def test_row_groups_are_read_from_the_footer_one_at_a_time():
+    table = pa.table({f"c{j}": np.arange(3000.0) for j in range(5)})
+    content = io.BytesIO(written(table, row_group_size=10))
+    check_pages(content)  # what is allocated only once is there
+    tracemalloc.start()
+    try:
+        check_pages(content)
+        assert tracemalloc.get_traced_memory()[1] < 500_000
+    finally:
+        tracemalloc.stop()

@@ -181,7 +181,7 @@ def test_long_objects_make_small_batches():
     short, long = Source(lambda: iter([["ab"] * 300])), Source(lambda: iter([["ab" * 50_000] * 300]))
     nested = Source(lambda: iter([[(np.zeros((5000, 2)), list(range(3000)))] * 300]))
     assert short.batch_rows(2**28) == 16_384
-    assert (long.batch_rows(2**28), nested.batch_rows(2**28)) == (128, 64)
+    assert (long.batch_rows(2**28), nested.batch_rows(2**28)) == (32, 16)
 
 
 # Every pass gives the same rows.

@@ -4,6 +4,7 @@ import itertools
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from math import comb
 
 import numpy as np
@@ -446,3 +447,24 @@ for kernel in (Spectrum(10**9), Spectrum(10**9, blended=True), Gapped(10**9, 0),
     assert "more than 1,000,000 positions" in said[2] and "take a smaller g" in said[2]
     assert "fewer than 2^63 words" in said[3]
     assert Spectrum(1_000_000)("ab", "abc") == 0.0 and Spectrum(1_000, blended=True)("ab", "ab") == 3.0
+
+
+@pytest.mark.parametrize("kernel", [Spectrum(2, counts=True), Spectrum(9), Gapped(4, 1), Mismatch(3, 1, "abc")])
+def test_strings_are_encoded_in_parts_as_at_once(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    strings = ["".join(rng.choice(list("abc"), n)) for n in rng.integers(0, 30, 40)] + ["abc\u0416" * 4, b"abcab"]
+    whole = kernel.gram(strings)
+    monkeypatch.setattr("similitude.kernels.strings.letters.LETTERS_AT_ONCE", 50)
+    assert np.array_equal(kernel.gram(strings), whole)
+    with pytest.raises(TypeError, match="object 42 is 7"):
+        kernel.encode([*strings, 7])
+
+
+def test_the_letters_of_long_strings_are_not_all_in_memory():
+    strings = ["abcd" * 5000] * 500
+    tracemalloc.start()
+    try:
+        Spectrum(3).encode(strings)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000  # the letters would take 40 MB
+    finally:
+        tracemalloc.stop()

@@ -13,6 +13,7 @@ from similitude.compute import warn_if_rounded
 from similitude.data.arrow_text import text_problem
 from similitude.data.sources.batch import Batch
 from similitude.data.sources.batch_size import MAX_BATCH_ROWS
+from similitude.data.sources.parquet_pages import Needs, check_pages
 from similitude.data.sources.record_batches import arrow_batches, parquet_batches, pyarrow
 from similitude.support import SourceError
 
@@ -35,6 +36,7 @@ class ArrowReader:
             if name is not None and name not in self.schema.names:
                 raise SourceError(f"there is no column {name!r}: there are {', '.join(map(repr, self.schema.names))}")
         self.shards: list[tuple[Any, str, int]] = []
+        self._needs: dict[str, Needs] = {}
         for fragment in dataset.get_fragments():
             path = getattr(fragment, "path", "")
             name = f"shard {Path(path).name}" if path else "the dataset"
@@ -70,6 +72,22 @@ class ArrowReader:
                         yield piece.part(max(0, start - at), len(piece))
                     at += batch.num_rows
 
+    def needs(self) -> Needs:
+        """Return about how much memory reading Parquet files takes; 0 for other formats."""
+        found = [Needs(0, 0.0)]
+        for fragment, name, _ in self.shards:
+            if _format(fragment) == "parquet":
+                with _errors_in(name), fragment.open() as file:
+                    found.append(self._checked(fragment, file))
+        held, row = map(max, zip(*found, strict=True))
+        return Needs(int(held), row)
+
+    def _checked(self, fragment: Any, file: Any) -> Needs:
+        """Check the pages of a Parquet file once, for several passes; return what reading it takes."""
+        if fragment.path not in self._needs:
+            self._needs[fragment.path] = check_pages(file, _row_groups(fragment), self.schema.names)
+        return self._needs[fragment.path]
+
     def _count_rows(self, fragment: Any) -> int:
         """Return the number of rows of a fragment; of formats that store it, without reading them."""
         if _format(fragment) == "arrow":
@@ -81,8 +99,8 @@ class ArrowReader:
         names, kind = self.schema.names, _format(fragment)
         if kind == "parquet":
             with fragment.open() as file:
-                groups = [group.id for group in fragment.row_groups]
-                for batch in parquet_batches(file, rows, groups, names):
+                self._checked(fragment, file)
+                for batch in parquet_batches(file, rows, _row_groups(fragment), names, fragment.metadata):
                     yield batch.select(names)
         elif kind == "arrow":
             with open(fragment.path, "rb") as file:
@@ -90,6 +108,10 @@ class ArrowReader:
                     yield batch.select(names)
         else:
             yield from fragment.to_batches(schema=self.schema, batch_size=rows, **NOT_AHEAD)
+
+
+def _row_groups(fragment: Any) -> list[int]:
+    return [group.id for group in fragment.row_groups]
 
 
 def _format(fragment: Any) -> str:

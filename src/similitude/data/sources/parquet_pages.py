@@ -8,7 +8,6 @@ could take gigabytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from similitude.data.sources.thrift_compact import ThriftReader
@@ -26,7 +25,10 @@ reads, has no limit that would matter.
 """
 
 HEADER_BYTES, LONGEST_HEADER = 256, 1 << 24
-"""Bytes that are read of a header at first, and at most: pyarrow reads no longer ones."""
+"""Bytes that are taken of a header at first, and at most: pyarrow reads no longer ones."""
+
+BYTES_AT_ONCE = 1 << 13
+"""Bytes that are read at once: those of several headers, if pages are small."""
 
 KIND, UNCOMPRESSED_SIZE, COMPRESSED_SIZE = 1, 2, 3
 """Fields of a header by their numbers."""
@@ -38,11 +40,14 @@ DETAILS = {0: 5, DICTIONARY: 7, 3: 8}
 N_VALUES = 1
 """The field of these details that counts values."""
 
-ROW_GROUPS, CHUNKS, CHUNK = 4, 1, 3
-"""Fields of the footer, of a row group in it, and of a column of that."""
+ROW_GROUPS, CHUNKS, GROUP_ROWS, CHUNK = 4, 1, 3, 3
+"""Fields of the footer, of a row group in it (two), and of a column of that."""
 
 PATH, CODEC, CHUNK_VALUES, CHUNK_UNCOMPRESSED, CHUNK_COMPRESSED, DATA_OFFSET, DICTIONARY_OFFSET = 3, 4, 5, 6, 7, 9, 11
 """Fields of what the footer says about a column chunk."""
+
+FOOTER_TIMES = 10
+"""How many times as large as the footer what pyarrow makes of it is in memory."""
 
 FOOTER_END = 8
 """Bytes after the footer: its length in four bytes, and four letters."""
@@ -69,19 +74,75 @@ class Page(NamedTuple):
     n_values: int
 
 
-def check_pages(file: Any, row_groups: Sequence[int] | None = None, columns: Sequence[str] | None = None) -> None:
+class Needs(NamedTuple):
+    """What reading a Parquet file takes: bytes that are held however few rows are read, and bytes of a row on average.
+
+    The average is that of the row group with the longest rows.
+    """
+
+    held: int
+    row: float
+
+
+def check_pages(file: Any, row_groups: Sequence[int] | None = None, columns: Sequence[str] | None = None) -> Needs:
     """Raise a `FileError` if a page of an open Parquet file announces more than it can hold.
 
     Only the footer and the headers of pages are read, of the row groups and columns that are given. The footer is read
     here because pyarrow ends the process when it is asked for the metadata of some damaged columns.
+
+    Returns
+    -------
+    Needs
+        About how much memory reading takes. Held are what the footer says, and of each column of a row group its
+        dictionary and a page.
     """
     size = file.seek(0, 2)
-    groups = _chunks(file, size)
-    for chunk in chain.from_iterable(groups if row_groups is None else [groups[one] for one in row_groups]):
-        if columns is None or any(chunk.name == one or chunk.name.startswith(f"{one}.") for one in columns):
-            for page in _pages(file, chunk, size):
-                if problem := _problem(page, chunk, size):
-                    raise _damaged(chunk, page.begin, problem)
+    length, window = _footer_length(file, size), _Window(file)
+    wanted = None if row_groups is None else set(row_groups)
+    names = None if columns is None else _Names(columns)
+    held, row = 0, 0.0
+    for number, (n_rows, group) in enumerate(_groups(file, size, length)):
+        if wanted is None or number in wanted:
+            chosen = [one for one in group if names is None or one.name in names]
+            held = max(held, sum(_checked(window, one, size) for one in chosen))
+            row = max(row, sum(one.uncompressed for one in chosen) / max(1, n_rows))
+    return Needs(held + FOOTER_TIMES * length, row)
+
+
+class _Names(set[str]):
+    """The names of columns, which also hold those of their parts."""
+
+    def __contains__(self, name: object) -> bool:
+        parts = str(name).split(".")
+        return any(super(_Names, self).__contains__(".".join(parts[:n])) for n in range(1, len(parts) + 1))
+
+
+class _Window:
+    """Reads parts of a file that often are near each other."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.begin, self.data = file, 0, b""
+
+    def read(self, begin: int, length: int) -> bytes:
+        """Return the bytes from one on, fewer at the end of the file."""
+        at = begin - self.begin
+        if at < 0 or at + length > len(self.data):
+            self.file.seek(begin)
+            self.begin, self.data, at = begin, self.file.read(max(length, BYTES_AT_ONCE)), 0
+        return self.data[at : at + length]
+
+
+def _checked(file: _Window, chunk: Chunk, size: int) -> int:
+    """Check the pages of a column chunk; return how many bytes are held while it is read."""
+    dictionary = largest = 0
+    for page in _pages(file, chunk, size):
+        if problem := _problem(page, chunk, size):
+            raise _damaged(chunk, page.begin, problem)
+        if page.kind == DICTIONARY:
+            dictionary = page.uncompressed
+        else:
+            largest = max(largest, page.uncompressed)
+    return 2 * dictionary + largest  # a dictionary as it is stored, and decoded
 
 
 def _problem(page: Page, chunk: Chunk, size: int) -> str:
@@ -96,14 +157,17 @@ def _problem(page: Page, chunk: Chunk, size: int) -> str:
     return ""
 
 
-def _chunks(file: Any, size: int) -> list[list[Chunk]]:
-    """Return the columns of each row group, by the footer."""
+def _footer_length(file: Any, size: int) -> int:
     file.seek(size - FOOTER_END)
-    length = int.from_bytes(file.read(4), "little")
+    return int.from_bytes(file.read(4), "little")
+
+
+def _groups(file: Any, size: int, length: int) -> Iterator[tuple[int, list[Chunk]]]:
+    """Yield the number of rows and the columns of each row group, by the footer."""
     file.seek(size - FOOTER_END - length)
     try:
-        footer = ThriftReader(file.read(length)).struct()
-        return [[_chunk(column[CHUNK]) for column in group[CHUNKS]] for group in footer[ROW_GROUPS]]
+        for group in ThriftReader(file.read(length)).listed(ROW_GROUPS):
+            yield group[GROUP_ROWS] + 0, [_chunk(column[CHUNK]) for column in group[CHUNKS]]
     except (ValueError, LookupError, TypeError, AttributeError):
         raise FileError("the footer is damaged: copy, download or write the file again") from None
 
@@ -116,7 +180,7 @@ def _chunk(fields: dict[int, Any]) -> Chunk:
     return Chunk(name, codec, n_values, uncompressed, begin, begin + fields[CHUNK_COMPRESSED])
 
 
-def _pages(file: Any, chunk: Chunk, size: int) -> Iterator[Page]:
+def _pages(file: _Window, chunk: Chunk, size: int) -> Iterator[Page]:
     """Yield what the pages of a column chunk announce."""
     begin, n_values = chunk.begin, 0
     while n_values < chunk.n_values and 0 <= begin < min(chunk.end, size):
@@ -126,12 +190,11 @@ def _pages(file: Any, chunk: Chunk, size: int) -> Iterator[Page]:
         begin = page.begin + page.compressed
 
 
-def _header(file: Any, chunk: Chunk, begin: int) -> Page:
+def _header(file: _Window, chunk: Chunk, begin: int) -> Page:
     """Return what the header announces that begins with a byte of the file."""
     length = HEADER_BYTES
     while True:
-        file.seek(begin)
-        reader = ThriftReader(file.read(length))
+        reader = ThriftReader(file.read(begin, length))
         try:
             fields = reader.struct()
             break

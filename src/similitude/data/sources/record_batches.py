@@ -29,14 +29,20 @@ def pyarrow(module: str) -> Any:
 
 
 def parquet_batches(
-    file: Any, rows: int | None = None, row_groups: Sequence[int] | None = None, columns: Sequence[str] | None = None
+    file: Any,
+    rows: int | None = None,
+    row_groups: Sequence[int] | None = None,
+    columns: Sequence[str] | None = None,
+    known: Any = None,
 ) -> Iterator[Any]:
     """Yield record batches of at most `rows` rows of an open Parquet file.
 
-    A scan of a dataset would hold whole row groups, and read further ones ahead.
+    A scan of a dataset would hold whole row groups, and read further ones ahead. `known` is the metadata of a file
+    whose pages have been checked; without it, both happens here.
     """
-    reader = pyarrow("parquet").ParquetFile(file, buffer_size=COLUMN_BUFFER, pre_buffer=False)
-    check_pages(file, row_groups, columns)
+    reader = pyarrow("parquet").ParquetFile(file, buffer_size=COLUMN_BUFFER, pre_buffer=False, metadata=known)
+    if known is None:
+        check_pages(file, row_groups, columns)
     rows = DEFAULT_ROWS if rows is None else min(rows, DEFAULT_ROWS)
     yield from reader.iter_batches(rows, row_groups=row_groups, columns=columns)
 

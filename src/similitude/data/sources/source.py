@@ -14,7 +14,7 @@ from similitude.compute import is_table
 from similitude.data.sources.array_readers import ShardReader, SliceReader, memory_map, sliced
 from similitude.data.sources.arrow_reader import ArrowReader, arrow_dataset, from_arrow
 from similitude.data.sources.batch import Batch, rebatched, with_one_schema
-from similitude.data.sources.batch_size import MAX_BATCH_ROWS, SIZED_ROWS, batch_rows
+from similitude.data.sources.batch_size import MAX_BATCH_ROWS, SIZED_ROWS, batch_rows, check_reading_fits
 from similitude.support import SourceError, brief
 
 
@@ -83,8 +83,10 @@ class Source:
         return rebatched(with_one_schema(self._labeled(rows, start)), rows)
 
     def batch_rows(self, budget: int) -> int:
-        """Return the number of rows of a batch under a memory budget, from the size of the first rows."""
-        return batch_rows(next(self.batches(SIZED_ROWS)).objects, budget)
+        """Return the number of rows of a batch under a memory budget, from its first rows and what a file tells."""
+        held, row = self._reader.needs() if isinstance(self._reader, ArrowReader) else (0, 0.0)
+        check_reading_fits(held, budget)
+        return batch_rows(next(self.batches(SIZED_ROWS)).objects, budget - held, row)
 
     def _labeled(self, rows: int, start: int) -> Iterator[Batch]:
         """Yield the pieces of the reader with the labels and weights from arrays or columns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 BOOLEANS, INTEGERS, BINARY, LISTS, STRUCT = (1, 2), (4, 5, 6), 8, (9, 10), 12
@@ -37,11 +38,31 @@ class ThriftReader:
     def struct(self, level: int = 0) -> dict[int, Any]:
         """Return the fields of a structure by their numbers: int, bytes, list or dict (a structure), else None."""
         found: dict[int, Any] = {}
-        number = 0
-        while kind := (head := self._byte()) & 15:  # type 0 ends a structure
+        number, data = 0, self.data
+        while kind := (head := data[self.at]) & 15:  # type 0 ends a structure
+            self.at += 1
             number = number + (head >> 4) if head >> 4 else self._integer()
             found[number] = None if kind in BOOLEANS else self._value(kind, level + 1)  # these take no bytes here
+        self.at += 1
         return found
+
+    def listed(self, field: int) -> Iterator[Any]:
+        """Yield the values of one list of a structure, one at a time, for all of them may take much memory.
+
+        >>> list(ThriftReader(bytes([0x15, 0x04, 0x29, 0x25, 0x06, 0x08, 0x00])).listed(3))
+        [3, 4]
+        """
+        number = 0
+        while kind := (head := self._byte()) & 15:
+            number = number + (head >> 4) if head >> 4 else self._integer()
+            if number == field and kind in LISTS:
+                kind, length = self._list_head()
+                for _ in range(length):
+                    yield self._value(kind, 2)
+                return
+            if kind not in BOOLEANS:
+                self._value(kind, 1)
+        raise LookupError(f"there is no list {field}")
 
     def _value(self, kind: int, level: int) -> Any:
         if level > DEEPEST_STRUCT:
@@ -61,21 +82,27 @@ class ThriftReader:
         return self.data[self.at - length : self.at] if kind == BINARY else None
 
     def _list(self, level: int) -> list[Any]:
+        kind, length = self._list_head()
+        return [self._value(kind, level + 1) for _ in range(length)]
+
+    def _list_head(self) -> tuple[int, int]:
+        """Return the type of the values of a list, and their number."""
         head = self._byte()
-        length = head >> 4 if head >> 4 < 15 else self._varint()
-        return [self._value(head & 15, level + 1) for _ in range(length)]
+        return head & 15, head >> 4 if head >> 4 < 15 else self._varint()
 
     def _byte(self) -> int:
         self.at += 1
         return self.data[self.at - 1]
 
     def _varint(self) -> int:
-        value = shift = 0
-        while (byte := self._byte()) > 127:
+        data, at, value, shift = self.data, self.at, 0, 0
+        while (byte := data[at]) > 127:
             value |= (byte & 127) << shift
+            at += 1
             shift += 7
             if shift > 63:
                 raise ValueError("an integer has more than 64 bits")
+        self.at = at + 1
         return value | byte << shift
 
     def _integer(self) -> int:

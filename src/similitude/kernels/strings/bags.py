@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.compute import loops
 from similitude.compute.loops import BagArrays, Patterns
-from similitude.kernels.ragged import Ragged, ragged_rows
+from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
 from similitude.kernels.vectors.sparse import csr
 
 NO_LETTERS = np.zeros(0, np.uint32)
@@ -47,6 +47,11 @@ class Bags(Ragged):
         """The arrays, as the loops take them."""
         return BagArrays(self.codes, self.counts, self.places, self.starts, self.text, self.text_starts)
 
+    def compact(self) -> Bags:
+        """Return the bags with copies of their features: the loops reserve more room than they fill."""
+        values = None if self.values is None else self.values.copy()
+        return Bags(self.arrays._replace(codes=self.codes.copy(), counts=self.counts.copy()), values)
+
     def squared_norms(self, counted: bool) -> np.ndarray:
         """Return the dot product of each bag with itself."""
         if self.values is not None:
@@ -61,6 +66,32 @@ class Bags(Ragged):
         if self.values is not None:
             return self.values
         return self.counts.astype(float) if counted else np.ones(len(self.codes))
+
+
+def joined_bags(parts: list[Bags]) -> Bags:
+    """Return the bags of all parts, one after the other; the parts are taken out of their list."""
+    if len(parts) == 1:
+        return parts[0]
+    digests = any(len(part.places) for part in parts)
+    columns: list[list[Any]] = [[], [], [], [], [], [], []]
+    while parts:
+        part = parts.pop(0)
+        has_text = len(part.places) > 0
+        places = part.places if has_text or not digests else np.zeros(len(part.codes), np.int64)
+        lengths = np.diff(part.text_starts) if has_text else np.zeros(len(part), np.int64)
+        found = (part.codes, part.counts, places, part.lengths, part.text, lengths, part.values)
+        for column, one in zip(columns, found, strict=True):
+            column.append(one)
+    codes, counts, places, lengths, text, text_lengths = (_emptied(column) for column in columns[:6])
+    values = None if columns[6][0] is None else _emptied(columns[6])
+    return Bags(BagArrays(codes, counts, places, starts_of(lengths), text, starts_of(text_lengths)), values)
+
+
+def _emptied(parts: list[np.ndarray]) -> np.ndarray:
+    """Return the parts of an array as one, and let them go."""
+    whole = np.concatenate(parts)
+    parts.clear()
+    return whole
 
 
 def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any = None) -> np.ndarray:

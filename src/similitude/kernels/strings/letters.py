@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from similitude.compute import as_objects
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
 from similitude.support import brief
+
+LETTERS_AT_ONCE = 1 << 16
+"""Letters of the strings that are encoded at a time."""
 
 
 class Letters(Ragged):
@@ -26,8 +30,8 @@ class Letters(Ragged):
         return (self.text,)
 
 
-def as_letters(objects: Any) -> Letters:
-    """Return the letters of all strings: unicode code points, or the values of bytes.
+def as_letters(objects: Any, first: int = 0) -> Letters:
+    """Return the letters of all strings: unicode code points, or the values of bytes; errors count from `first`.
 
     >>> letters = as_letters(["ab", "", b"a"])
     >>> letters.text, letters.starts
@@ -37,9 +41,25 @@ def as_letters(objects: Any) -> Letters:
     try:
         text = "".join(strings)
     except TypeError:
-        text = "".join(map(as_text, range(len(strings)), strings))
+        text = "".join(map(as_text, range(first, first + len(strings)), strings))
     code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
     return Letters(code_points, starts_of(np.fromiter(map(len, strings), np.int64, len(strings))))
+
+
+def letters_in_parts(objects: Any) -> Iterator[Letters]:
+    """Yield the letters of some strings after the other: a letter takes four bytes, and what is made of it even more.
+
+    >>> [len(part) for part in letters_in_parts(["ab"] * 3)]
+    [3]
+    """
+    strings = as_objects(objects)
+    ends = np.cumsum([len(one) if isinstance(one, (str, bytes, bytearray)) else 0 for one in strings])
+    start = 0
+    while start < max(1, len(strings)):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + LETTERS_AT_ONCE, side="right")))
+        yield as_letters(strings[start:stop], start)
+        start = stop
 
 
 def as_text(i: int, string: Any) -> str:

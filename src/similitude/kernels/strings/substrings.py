@@ -14,8 +14,8 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.compute.loops import BagArrays, Patterns
 from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, remembered
-from similitude.kernels.strings.bags import Bags, bag_features, bag_products
-from similitude.kernels.strings.letters import as_letters
+from similitude.kernels.strings.bags import Bags, bag_features, bag_products, joined_bags
+from similitude.kernels.strings.letters import Letters, as_letters, letters_in_parts
 from similitude.similarity import KERNEL, Similarity
 from similitude.support import brief, check_integer
 
@@ -39,8 +39,11 @@ class BagSimilarity(Similarity):
         """Return the positions of windows whose letters make the features."""
 
     def encode(self, objects: Any) -> Encoding:
+        """Return the bag of features of each string."""
+        return joined_bags([self.bags(letters).compact() for letters in letters_in_parts(objects)])
+
+    def bags(self, letters: Letters) -> Bags:
         """Return the bag of windows of each string."""
-        letters = as_letters(objects)
         return Bags(loops.window_bags(letters.text, letters.starts, self.patterns()))
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
@@ -154,9 +157,8 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         lengths = range(1, int(self.p) + 1) if self.blended else (int(self.p),)
         return _patterns(tuple((tuple(range(length)), length) for length in lengths))
 
-    def encode(self, objects: Any) -> Encoding:
+    def bags(self, letters: Letters) -> Bags:
         """Return the bag of substrings of each string; with weights, without those of weight 0."""
-        letters = as_letters(objects)
         bags = loops.window_bags(letters.text, letters.starts, self.patterns())
         return Bags(bags) if self.weights is None else self._weighted(bags)
 
@@ -362,11 +364,11 @@ class Mismatch(BagSimilarity):
         """Return no patterns: features are words, not windows."""
         return _patterns(())
 
-    def encode(self, objects: Any) -> Encoding:
+    def bags(self, letters: Letters) -> Bags:
         """Return the bag of words near the substrings of each string."""
-        strings, alphabet = as_letters(objects), self._letters()
-        places = np.searchsorted(alphabet, strings.text)
-        known = np.append(alphabet, 0)[places] == strings.text if len(alphabet) else np.zeros(len(places), bool)
+        alphabet = self._letters()
+        places = np.searchsorted(alphabet, letters.text)
+        known = np.append(alphabet, 0)[places] == letters.text if len(alphabet) else np.zeros(len(places), bool)
         known &= places < len(alphabet)
         numbers = np.where(known, places, len(alphabet)).astype(np.uint32)
-        return Bags(loops.neighbor_bags(numbers, strings.starts, len(alphabet), int(self.p), int(self.m)))
+        return Bags(loops.neighbor_bags(numbers, letters.starts, len(alphabet), int(self.p), int(self.m)))
