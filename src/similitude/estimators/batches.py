@@ -28,7 +28,7 @@ from similitude.landmarks import FeatureUnion
 from similitude.linear import MOST_HELD_OUT, Moments
 from similitude.scikit import check_weights
 from similitude.similarity import Similarity
-from similitude.support import SourceError, give_back_freed
+from similitude.support import SourceError
 
 Check = Callable[..., Any]
 """Validates the objects of a batch: ``check(objects, reset=first)``."""
@@ -75,7 +75,6 @@ def sample_source(
             break
         except _LongRowsError as error:
             rows = error.affordable
-    give_back_freed()
     targets.absorb(seen)
     targets.close()
     if ends.n_seen == 0:
@@ -190,7 +189,6 @@ class SourceRows:
                 weights[held_out[(held_out >= batch.start) & (held_out < batch.stop)] - batch.start] = 0.0
                 yield replace(batch, encoding=(encodings, Y, weights))
 
-        give_back_freed()
         return sums_over(kept, union, self.n_rows, engine, size, covering(marks, self.first_pass.digest()))
 
     def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:

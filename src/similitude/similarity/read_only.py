@@ -85,9 +85,9 @@ def _complain(f: Any, one: Any, name: str) -> None:
     """Raise for a changed container; warn for a changed attribute, which may be meant to count or to remember."""
     if name:
         warnings.warn(
-            f"{_name(f)} changed the attribute {name} of an object that it was given ({brief(one)}): if its similarities "
-            f"depend on that, they depend on the order of the calls; let the function work on a copy (copy.deepcopy(x)), "
-            f"or begin the name with an underscore",
+            f"{_name(f)} changed the attribute {name} of an object that it was given ({brief(one)}): if its "
+            f"similarities depend on that, they depend on the order of the calls; let the function work on a copy "
+            f"(copy.deepcopy(x)), or begin the name with an underscore",
             stacklevel=user_stacklevel(),
         )
         return

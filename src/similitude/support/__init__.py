@@ -29,7 +29,6 @@ from similitude.support.errors import (
 )
 from similitude.support.fingerprints import digest, digests
 from similitude.support.formulas import in_letters as in_letters
-from similitude.support.freed_memory import give_back_freed
 from similitude.support.notebook_html import (
     Html,
     bar,
