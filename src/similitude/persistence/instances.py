@@ -24,7 +24,7 @@ from similitude.support import SavedModelError, brief
 OF_THE_ENGINE = "_engine_of_tensors"
 """The attribute that describes the engine of a fit; like the engine itself it is not stored."""
 
-REMEMBERED = 1024
+CLASSES_REMEMBERED = 1024
 """Classes and attributes whose rules are kept: a file may hold many instances, and inspecting a class takes long."""
 
 State = dict[str, Any]
@@ -129,7 +129,7 @@ def _misplaced(cls: Any, names: Iterable[str], demanded: frozenset[str]) -> str 
     return next((name for name in names if name not in demanded and not _may_have(cls, name)), None)
 
 
-@functools.lru_cache(REMEMBERED)
+@functools.lru_cache(CLASSES_REMEMBERED)
 def _may_have(cls: Any, name: str) -> bool:
     """Tell whether a file may set an attribute: it must not replace a method, or a property that cannot be set."""
     if not hasattr(cls, "get_params") and (dataclasses.is_dataclass(cls) or issubclass(cls, tuple)):
@@ -160,7 +160,7 @@ def _read(r: Any, node: Any, parts: list[Any], cls: Any, upgrades: Any = ()) -> 
     return _made(cls, _with_encodings(attributes))
 
 
-@functools.lru_cache(REMEMBERED)
+@functools.lru_cache(CLASSES_REMEMBERED)
 def _demanded(cls: Any) -> frozenset[str]:
     """Return the attributes that every instance of a class has."""
     if dataclasses.is_dataclass(cls):

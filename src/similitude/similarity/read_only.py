@@ -32,9 +32,9 @@ WATCHED_CLOSELY = 8
 
 QUICK_TYPES = frozenset({list, dict, set, bytearray, tuple})
 UNCHANGING_TYPES = frozenset({str, bytes, int, float, bool, complex, frozenset, type(None)})
-CONTAINERS = (list, tuple, set, frozenset, bytearray, dict, deque, UserList, UserDict, np.ndarray)
+COMPARED_CONTAINERS = (list, tuple, set, frozenset, bytearray, dict, deque, UserList, UserDict, np.ndarray)
 
-DEEPEST = 8
+DEEPEST_COMPARED = 8
 """Levels of containers within containers that are compared."""
 
 
@@ -117,7 +117,7 @@ def _is_protected(value: Any) -> bool:
 
 def _contents(value: Any) -> dict[str, bytes]:
     """Return what is compared of an object: all of a container, as "", or the public attributes of another object."""
-    parts = {"": value} if isinstance(value, CONTAINERS) else _attributes(value)
+    parts = {"": value} if isinstance(value, COMPARED_CONTAINERS) else _attributes(value)
     found = {name: _content(part) for name, part in parts.items()}
     return {name: content for name, content in found.items() if content is not None}
 
@@ -152,9 +152,9 @@ def _content(value: Any) -> bytes | None:
         return None
 
 
-def _plain(value: Any, depth: int = DEEPEST) -> Any:
+def _plain(value: Any, depth: int = DEEPEST_COMPARED) -> Any:
     """Return containers of the standard library and arrays of objects as lists, other values as they are."""
-    if depth == 0 or not isinstance(value, CONTAINERS) or _is_protected(value):
+    if depth == 0 or not isinstance(value, COMPARED_CONTAINERS) or _is_protected(value):
         return value
     if isinstance(value, (UserList, UserDict)):
         return _plain(value.data, depth)

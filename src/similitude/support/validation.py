@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 
 from similitude.support.errors import brief
 
@@ -75,7 +74,7 @@ def check_share(name: str, value: Any) -> float:
 
 def check_flag(name: str, value: Any) -> bool:
     """Validate True or False."""
-    if not isinstance(value, (bool, np.bool_)):
+    if type(value).__name__ not in ("bool", "bool_"):  # that of NumPy has another name in each of its versions
         raise ValueError(f"{name} must be True or False, got {brief(value)}")
     return bool(value)
 

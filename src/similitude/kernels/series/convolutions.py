@@ -24,7 +24,7 @@ MOST_DILATIONS = 32
 MOST_CHANNELS = 9
 """The largest number of channels that one convolution adds up."""
 
-MOST_FEATURES = 10**6
+MOST_CONVOLUTION_FEATURES = 10**6
 """Features that may be asked for: every series is encoded by all of them."""
 
 STANDARDIZED_ON = 1000
@@ -91,7 +91,7 @@ class Convolutions(SeriesSimilarity):
 
     def check_params(self) -> None:
         """Validate the number of features, and the filters if there are any."""
-        check_integer("n_features", self.n_features, N_KERNELS, MOST_FEATURES)
+        check_integer("n_features", self.n_features, N_KERNELS, MOST_CONVOLUTION_FEATURES)
         if self.filters is not None:
             _check_filters(self.filters)
 

@@ -19,7 +19,7 @@ from similitude.scikit import CHECKED_OBJECTS, ScoreClassifier, all_or_nothing, 
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator, rounded_up
 
-MOST_STEPS = 10**9
+MOST_SGD_STEPS = 10**9
 """Steps that may be asked for: the example of each is drawn in advance."""
 
 STEPS_PER_EXAMPLE, MIN_STEPS = 10, 10_000
@@ -132,7 +132,7 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         """
         mu = check_positive("lam", self.lam) * (1 if self.as_printed else 2)
         if self.n_iter is not None:
-            check_integer("n_iter", self.n_iter, 1, MOST_STEPS)
+            check_integer("n_iter", self.n_iter, 1, MOST_SGD_STEPS)
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         drawn = self._drawn(order, len(codes))
