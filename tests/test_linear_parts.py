@@ -295,6 +295,21 @@ def test_steps_along_a_path_are_few_and_outputs_drop_out(name, most, monkeypatch
     assert len(taken) <= most and sum(taken) < 3 * len(taken) + (name == "softmax")
 
 
+def test_only_the_first_gradient_of_rough_steps_is_exact(monkeypatch):
+    F, Y, s = problem(3, n=200, d=12, dtype=np.float32)
+    asked, combine = [], Features.combine
+
+    def combined(self, R, *, rough=False):
+        asked.append(rough)
+        return combine(self, R, rough=rough)
+
+    monkeypatch.setattr(Features, "combine", combined)
+    list(l2_path(F, Y, s, [1.0], SquaredHinge(), tolerance=1e-6))
+    roughly = sum(asked)
+    assert asked == [False] + [True] * roughly + [False] * (len(asked) - roughly - 1)  # then exact ones check
+    assert roughly > 3 and not asked[-1]
+
+
 # Sparse models.
 
 

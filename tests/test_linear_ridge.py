@@ -452,6 +452,20 @@ def test_many_examples_are_judged_on_a_part_held_out_until_it_gets_worse(monkeyp
     np.testing.assert_allclose(linear.weights, naive(F, Y, s, lam)[0])
 
 
+def test_rows_that_judge_a_path_take_no_part_in_its_choice(monkeypatch):
+    F, Y, s = problem(1, 60, 3, 1)
+    Y[45:54], Y[54:] = F[45:54, :1], 1e4 * F[54:, :1]  # which would want other penalties
+    chosen = []
+    for sign in (1.0, -1.0):
+        Y[54:] *= sign
+        chosen.append(Recorded(monkeypatch, F, Y, s, PATH, 45).chosen()[1])
+    losses = []
+    for penalty in PATH:
+        w, b = naive(F[:45], Y[:45], s[:45], penalty)
+        losses.append(s[45:54] @ ((F[45:54] @ w + b - Y[45:54]) ** 2).sum(axis=1))
+    assert chosen == [PATH[int(np.argmin(losses))]] * 2
+
+
 @pytest.mark.parametrize("fitted", [30, 20])
 def test_a_tie_on_a_path_goes_to_the_larger_penalty(fitted, monkeypatch):
     F, _, s = problem(0, 30, 3, 1)
@@ -816,9 +830,9 @@ def test_of_a_single_row_with_a_weight_nothing_can_be_left_out():
 
 
 def test_directions_below_rounding_are_left_out_of_the_pseudo_inverse():
-    K, Y = np.diag([1.0, 2e-3, 5e-4]), np.ones((3, 1))
+    K, Y = np.diag([0.6, 8e-4, 5e-4]), np.ones((3, 1))
     found = dual(K, Y, np.ones(3), 0.0, False, eps=1e-3)
-    np.testing.assert_allclose(found.coefficients[:, 0], [1.0, 500.0, 0.0])
+    np.testing.assert_allclose(found.coefficients[:, 0], [1 / 0.6, 1250.0, 0.0])
     several = dual(K, Y, np.ones(3), np.array([0.0, 1.0]), False, eps=1e-3)
     np.testing.assert_allclose(several.loo_errors, 1.0)  # no row tells anything about another
     huge = dual(1e-10 * K, Y, np.ones(3), 1e305, False)
