@@ -324,6 +324,10 @@ def test_a_penalty_is_chosen_judged_and_fitted_by_products(directly, monkeypatch
     else:
         np.testing.assert_array_equal(equations.some, np.sort(order[:80]))
     again = landmark_ridge.Equations.of(operator, Y, s, lam, equations.some)
+    some = np.arange(200) if directly else equations.some
+    C = K[some] - s[some] @ K[some] / s[some].sum()
+    wanted = C.T @ (s[some, None] * C) + lam * s[some].sum() / s.sum() * M
+    np.testing.assert_allclose(again.factor.T @ again.factor, wanted, rtol=1e-8, atol=1e-8)
     members = Members(np.arange(200) % 3, 3)
     first, second = (one.of_groups(model, members) for one in (equations, again))
     np.testing.assert_allclose(K @ first.weights, K @ second.weights, atol=2 * close)
