@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import logsumexp, softmax
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from similitude import SimilarityClassifier, load, save
 from similitude.linear import probabilities, scale_and_shift
+from similitude.linear.calibration import temperature, winner_first
 from similitude.scikit import has_rare_class
 
 rng = np.random.default_rng(0)
@@ -105,3 +108,53 @@ def test_streams_and_costly_functions_weigh_all_rows_alike(rare):
     frugal = SimilarityClassifier(lambda x, z: float(x @ z), random_state=0, max_calls=6000).fit(X[:200], y[:200])
     assert frugal.class_weight_.tolist() == [1.0, 1.0]
     assert frugal.shift_.tolist() == [0.0]
+
+
+def naive_loss(scores, classes, weights, scale, shift):
+    """The weighted cross entropy with Platt's targets."""
+    Z = np.stack([np.zeros(len(scores)), scores + shift], axis=1) if scores.ndim == 1 else scores + shift
+    n = np.array([weights[classes == c].sum() for c in range(Z.shape[1])])[classes][:, None]
+    own = np.eye(Z.shape[1])[classes]
+    targets = own * (n + 1) / (n + 2) + (1 - own) / (n + 2) / (Z.shape[1] - 1)
+    return -weights @ (targets * (scale * Z - logsumexp(scale * Z, axis=1, keepdims=True))).sum(axis=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_scales_and_shifts_have_the_smallest_cross_entropy_with_weights(n_classes):
+    draw = np.random.default_rng(4)
+    classes, weights = np.arange(60) % n_classes, draw.integers(0, 4, 60).astype(float)
+    scores = 2.0 * np.eye(n_classes)[classes] + 1.5 * draw.normal(size=(60, n_classes)) + np.arange(n_classes)
+    scores = scores[:, 1] - scores[:, 0] if n_classes == 2 else scores
+    scale = temperature(scores, classes, weights)
+    best = minimize_scalar(lambda x: naive_loss(scores, classes, weights, np.exp(x), 0.0), bounds=(-6, 6))
+    assert scale == pytest.approx(np.exp(best.x), rel=1e-3)
+    assert temperature(100.0 * scores, classes, weights) == pytest.approx(scale / 100, rel=1e-3)
+    found, shift = scale_and_shift(scores, classes, weights)
+    assert shift.shape == ((1,) if n_classes == 2 else (n_classes,))
+    start = naive_loss(scores, classes, weights, found, shift)
+    best = minimize(
+        lambda x: naive_loss(scores, classes, weights, np.exp(x[0]), x[1:] / np.exp(x[0])), np.r_[np.log(found), shift]
+    )
+    assert start == pytest.approx(best.fun, rel=1e-5)
+    assert found == pytest.approx(np.exp(best.x[0]), rel=1e-2)
+
+
+def test_a_class_of_scores_that_no_row_has_counts_among_the_others():
+    scores, classes = np.random.default_rng(5).normal(size=(30, 4)), np.arange(30) % 2
+    scores[np.arange(30), classes] += 2.0
+    best = minimize_scalar(lambda x: naive_loss(scores, classes, np.ones(30), np.exp(x), 0.0), bounds=(-6, 6))
+    assert temperature(scores, classes, np.ones(30)) == pytest.approx(np.exp(best.x), rel=1e-3)
+    one_sided = np.abs(np.random.default_rng(6).normal(size=20)) + 1.0
+    best = minimize_scalar(lambda x: naive_loss(one_sided, np.ones(20, int), np.ones(20), np.exp(x), 0.0))
+    assert temperature(one_sided, np.ones(20, int), np.ones(20)) == pytest.approx(np.exp(best.x), rel=1e-3)
+
+
+def test_probabilities_are_those_of_the_softmax_and_the_winner_is_first():
+    scores = np.random.default_rng(7).normal(size=(20, 4))
+    np.testing.assert_allclose(probabilities(scores, 1.7), softmax(1.7 * scores, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(probabilities(scores[:, 0], 1.7)[:, 1], 1 / (1 + np.exp(-1.7 * scores[:, 0])))
+    np.testing.assert_allclose(probabilities(np.array([[1e4, -1e4]]), 1.0), [[1.0, 0.0]])
+    tied = winner_first(np.array([[0.4, 0.4, 0.2], [0.2, 0.3, 0.5]]), np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]]))
+    assert tied.argmax(axis=1).tolist() == [1, 2] and tied[0, 0] == 0.4 and tied[1].tolist() == [0.2, 0.3, 0.5]
+    assert 0 < tied[0, 1] - 0.4 < 1e-15
+    assert winner_first(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0.0, -1e-30])).argmax(axis=1).tolist() == [1, 0]

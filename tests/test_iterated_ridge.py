@@ -13,7 +13,7 @@ from similitude.estimators.group_influence import GroupInfluence
 from similitude.estimators.pilot_choice import UNIT_PENALTIES, PilotTargets
 from similitude.kernels import Gaussian
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
-from similitude.linear import GroupMoments, IteratedRidge, Members, Moments, Ridge
+from similitude.linear import GroupMoments, IteratedRidge, LinearModel, Members, Moments, Ridge, iterated_ridge
 
 ONE = LocalEngine(threads=1)
 LAM = 0.3
@@ -218,3 +218,75 @@ def test_a_pickled_model_has_its_influences_and_no_rows(many):
     assert isinstance(again._influence, GroupInfluence)
     pairs = zip(model.explain(X[:5]), again.explain(X[:5]), strict=True)
     assert all(np.array_equal(here.influences, there.influences) for here, there in pairs)
+
+
+def small(n=23, m=6, outputs=2, dtype=np.float64):
+    """Return a problem with weights of which some are zero, in strips of a few rows."""
+    K, U, F, Y, weights = problem(n, m)
+    weights[3], Y = 0.0, Y @ np.random.default_rng(1).normal(size=(2, outputs))
+    return K.astype(dtype), U, F, Y, weights
+
+
+@pytest.mark.parametrize("outputs", [1, 4, 5])
+def test_each_product_is_that_of_its_definition_in_strips(outputs, monkeypatch):
+    monkeypatch.setattr(iterated_ridge, "ROWS_SUMMED", 5)
+    K, U, F, Y, weights = small(outputs=outputs)
+    ridge = by_steps(K, U, F, weights, LAM, n=10)
+    center, W = weights @ F / weights.sum(), np.random.default_rng(2).normal(size=(6, outputs))
+    assert np.allclose(ridge._center(weights), center)
+    assert np.allclose(ridge._adjoint(Y), F.T @ Y)
+    C = F - center
+    assert np.allclose(ridge._times(W, weights, center, LAM), C.T @ (weights[:, None] * (C @ W)) + LAM * W)
+    S = np.arange(10)
+    s = weights[S] * weights.sum() / weights[S].sum()
+    part = F[S] - s @ F[S] / s.sum()
+    P = part.T @ (s[:, None] * part) + LAM * np.eye(6)
+    assert np.allclose(ridge.factor.T @ ridge.factor, P)
+    assert np.allclose(ridge._precondition(W), np.linalg.solve(P, W))
+    members = Members(np.arange(23) % 4, 4)
+    sums = ridge._sums_of_groups(Y, members).reshape(6, outputs, 4)
+    for g in range(4):
+        assert np.allclose(sums[:, :, g], K[g::4].T @ Y[g::4])
+    model = LinearModel(W, np.arange(outputs) + 0.5)
+    assert np.allclose(ridge.scores(model, slice(4, 9)), F[4:9] @ W + np.arange(outputs) + 0.5)
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 5])
+def test_what_each_group_adds_is_the_minimizer_for_its_targets(outputs):
+    K, U, F, Y, weights = small(outputs=outputs)
+    group, mean = np.arange(23) % 3, weights @ Y / weights.sum()
+    ridge = by_steps(K, U, F, weights, LAM, n=10)
+    model = ridge.fit(Y, weights, LAM, tolerance=1e-15)
+    added = ridge.of_groups(model, Y, weights, LAM, Members(group, 3), tolerance=1e-15)
+    found = added.scores(F).reshape(23, 3, outputs)
+    assert added.intercept.shape == (3 * outputs,)
+    for g in range(3):
+        T = np.where((group == g)[:, None], Y - mean, 0.0)
+        expected = Ridge(Moments.of(F, T, weights)).fit(LAM).scores(F) - weights @ T / weights.sum()
+        assert np.allclose(found[:, g], expected, atol=1e-7)
+    other = LinearModel(model.weights + 1.0, model.intercept + 2.0)  # what is left goes to groups by their weights
+    moved = ridge.of_groups(other, Y, weights, LAM, Members(group, 3), tolerance=1e-15)
+    share = np.bincount(group, weights) / weights.sum()
+    more = (moved.scores(F) - added.scores(F)).reshape(23, 3, outputs)
+    assert np.allclose(more, ((F.sum(axis=1) + 2.0)[:, None] * share)[:, :, None], atol=1e-7)
+
+
+def test_no_more_steps_are_taken_than_the_accuracy_needs(monkeypatch):
+    K, U, F, Y, weights = problem(400, 40)
+    ridge, products = by_steps(K, U, F, weights, LAM, n=80), []
+    times = IteratedRidge._times
+    monkeypatch.setattr(IteratedRidge, "_times", lambda self, *given: products.append(0) or times(self, *given))
+
+    def count(*given, **options):
+        products.clear()
+        found = ridge.fit(Y, weights, LAM, *given, **options)
+        return found, len(products)
+
+    exact, tight = count(tolerance=1e-12)
+    _, rough = count()
+    assert (tight, rough) == (pytest.approx(18, abs=1), pytest.approx(7, abs=1))
+    _, none = count(exact, tolerance=1e-10)
+    assert none == 1  # the gradient at the start
+    monkeypatch.setattr(iterated_ridge, "MOST_STEPS", 3)
+    assert count(tolerance=0.0)[1] == 3
+    assert not ridge.fit(np.ones((400, 1)), weights, LAM).weights.any()

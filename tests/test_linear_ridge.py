@@ -6,8 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
-from similitude.linear import PENALTIES, LinearModel, Moments, Ridge, Trial, fit_numbers, moments, penalty_choice
+from similitude.linear import (
+    PENALTIES,
+    GroupMoments,
+    LinearModel,
+    Members,
+    Moments,
+    Ridge,
+    Trial,
+    dual_ridge,
+    fit_numbers,
+    moments,
+    penalty_choice,
+)
 from similitude.linear import ridge as ridge_module
+from similitude.linear.dual_ridge import fit_dual_ridge
 from similitude.linear.losses import SquaredHinge
 from similitude.linear.moments import DIVIDED_AT_ONCE, divide_both_sides
 from similitude.linear.penalty_choice import FOLDS, PATH_PATIENCE
@@ -439,6 +452,20 @@ def test_many_examples_are_judged_on_a_part_held_out_until_it_gets_worse(monkeyp
     np.testing.assert_allclose(linear.weights, naive(F, Y, s, lam)[0])
 
 
+def test_rows_that_judge_a_path_take_no_part_in_its_choice(monkeypatch):
+    F, Y, s = problem(1, 60, 3, 1)
+    Y[45:54], Y[54:] = F[45:54, :1], 1e4 * F[54:, :1]  # which would want other penalties
+    chosen = []
+    for sign in (1.0, -1.0):
+        Y[54:] *= sign
+        chosen.append(Recorded(monkeypatch, F, Y, s, PATH, 45).chosen()[1])
+    losses = []
+    for penalty in PATH:
+        w, b = naive(F[:45], Y[:45], s[:45], penalty)
+        losses.append(s[45:54] @ ((F[45:54] @ w + b - Y[45:54]) ** 2).sum(axis=1))
+    assert chosen == [PATH[int(np.argmin(losses))]] * 2
+
+
 @pytest.mark.parametrize("fitted", [30, 20])
 def test_a_tie_on_a_path_goes_to_the_larger_penalty(fitted, monkeypatch):
     F, _, s = problem(0, 30, 3, 1)
@@ -522,3 +549,329 @@ def test_penalties_follow_the_spread_of_features_unless_it_is_rounding(noise, sc
     path = penalty_choice._path(SquaredHinge(), "l2", F, ones[:, None], ones)
     spread = ((F - F.mean(0)) ** 2).sum()
     np.testing.assert_allclose(path, penalty_choice.L2_PENALTIES * (spread if scaled else 1.0), rtol=1e-6)
+
+
+# Sums over groups of rows, shifted rows, and moments as arrays.
+
+
+def naive_groups(F, group, n_groups, weights, numbers):
+    """The sums of s f and of s, then of s f y and s y, over the rows of each group, and its rows with a weight."""
+    columns = [weights] + ([] if numbers is None else [weights * one for one in numbers.T])
+    cross = [
+        sum((c[i] * F[i] for i in range(len(F)) if group[i] == g), np.zeros(F.shape[1]))
+        for c in columns
+        for g in range(n_groups)
+    ]
+    targets = [sum(c[i] for i in range(len(F)) if group[i] == g) for c in columns for g in range(n_groups)]
+    counts = [sum(weights[i] > 0 for i in range(len(F)) if group[i] == g) for g in range(n_groups)]
+    return np.array(cross).T, np.array(targets), np.array(counts)
+
+
+@pytest.mark.parametrize("way", ["dense", "sparse", "strips", "tensors"])
+@pytest.mark.parametrize("outputs", [0, 2])
+def test_sums_over_groups_are_those_of_a_loop(way, outputs, monkeypatch):
+    F, Y, s = problem(5, n=17, d=3, k=2)
+    s[[2, 5]] = 0.0
+    group = np.random.default_rng(1).integers(0, 3, 17)
+    group[group == 1] = 3  # a group without any row, and one with rows after it
+    numbers = Y if outputs else None
+    monkeypatch.setattr(moments, "FEW_GROUPED_ROWS", 17 if way == "sparse" else 18)
+    expected = naive_groups(F, group, 4, s, numbers)
+    if way == "tensors":
+        torch = pytest.importorskip("torch")
+        tensor = None if numbers is None else torch.from_numpy(numbers)
+        found = GroupMoments.of(torch.from_numpy(F), Members(torch.from_numpy(group), 4, tensor), torch.from_numpy(s))
+    elif way == "strips":
+        monkeypatch.setattr("similitude.linear.strips.STRIP_BYTES", 8 * 3 * 5)
+        found = GroupMoments.precisely(F, Members(group, 4, numbers), s)
+    else:
+        found = GroupMoments.of(F, Members(group, 4, numbers), s)
+    for name, wanted in zip(("cross", "targets", "counts"), expected, strict=True):
+        np.testing.assert_allclose(getattr(found, name), wanted, atol=1e-12)
+    shift = np.array([1.0, -2.0, 0.5])
+    if way != "tensors":
+        np.testing.assert_allclose(
+            found.about(shift).cross, naive_groups(F + shift, group, 4, s, numbers)[0], atol=1e-11
+        )
+
+
+def same_moments(found, expected, **close):
+    for name in ("weight", "features", "targets", "gram", "cross"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), **close)
+    assert (found.groups is None) == (expected.groups is None)
+    for name in ("cross", "targets", "counts") if found.groups is not None else ():
+        np.testing.assert_allclose(getattr(found.groups, name), getattr(expected.groups, name), **close)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_features_far_from_zero_are_shifted_strip_by_strip(grouped, monkeypatch):
+    monkeypatch.setattr(moments, "SHIFTED_STRIP", 5)
+    F, Y, s = problem(6, n=17, d=3)
+    F = (np.round(64 * F) / 64 + [0.0, 300.0, 0.0]).astype(np.float32)
+    members = Members(np.arange(17) % 3, 3, Y) if grouped else None
+    found, exact = Moments.of(F, Y, s, members), Moments.of(F.astype(np.float64), Y, s, members)
+    same_moments(found, exact, rtol=1e-5, atol=1e-3)
+    np.testing.assert_allclose(found.centered()[0], exact.centered()[0], rtol=1e-4, atol=1e-3)
+    assert found.eps == np.finfo(np.float32).eps and exact.eps == np.finfo(np.float64).eps
+    np.testing.assert_array_equal(moments._shift(F)[[0, 2]], 0.0)
+    assert moments._shift(F)[1] == pytest.approx(F[:, 1].mean(), rel=1e-6)
+    spread = np.array([[-1.0], [1.0]] * 4)  # of variance one
+    for mean, far in ((9.9, False), (10.1, True)):
+        assert moments._shift((spread + mean).astype(np.float32)).any() == far
+    both = found + exact
+    assert both.eps == (exact + found).eps == found.eps
+    same_moments(
+        both,
+        Moments.of(
+            np.r_[F, F].astype(float),
+            np.r_[Y, Y],
+            np.r_[s, s],
+            members and Members(np.r_[members.group, members.group], 3, np.r_[Y, Y]),
+        ),
+        rtol=1e-5,
+        atol=1e-2,
+    )
+    same_moments(Moments.from_arrays({name: np.asarray(one) for name, one in found.to_arrays().items()}), found)
+    assert all(name.startswith("group_") for name in found.to_arrays().keys() - vars(found).keys())
+
+
+def test_moments_with_groups_and_without_add_up_to_those_of_rows_without():
+    F, Y, s = problem(7, n=10)
+    one, other = Moments.of(F, Y, s, Members(np.arange(10) % 2, 2)), Moments.of(F, Y, s)
+    before = one.groups.cross.copy()
+    np.testing.assert_array_equal((one + other).groups.cross, before)
+    assert (other + one).groups is None
+    np.testing.assert_allclose((one + one).groups.cross, 2 * before)
+    np.testing.assert_array_equal(one.groups.cross, before)  # + makes something new
+
+
+@pytest.mark.parametrize("columns", [slice(1, 4), slice(0, 3), slice(2, 5), slice(0, 5)])
+def test_moments_divided_by_a_triangle_are_those_of_divided_features(columns):
+    F, Y, s = problem(8, n=20, d=5)
+    size = len(range(5)[columns])
+    U = np.triu(np.random.default_rng(0).uniform(0.5, 1.0, (size, size))) + np.eye(size)
+    members = Members(np.arange(20) % 3, 3, Y)
+    G = F.copy()
+    G[:, columns] = F[:, columns] @ np.linalg.inv(U)
+    for grouped in (members, None):
+        whole = Moments.of(F, Y, s, grouped)
+        same_moments(whole.divided(U, columns), Moments.of(G, Y, s, grouped), atol=1e-10)
+        same_moments(whole, Moments.of(F, Y, s, grouped), atol=0)  # untouched
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_a_matrix_is_divided_in_halves_of_any_size(at_once, monkeypatch):
+    monkeypatch.setattr(moments, "DIVIDED_AT_ONCE", at_once)
+    for d in range(1, 8):
+        rng = np.random.default_rng(d)
+        U = np.triu(rng.uniform(-1, 1, (d, d))) + 2 * np.eye(d)
+        S = rng.standard_normal((d, d))
+        S = S + S.T
+        G = U.T @ S @ U
+        moments.divide_both_sides(G, U)
+        np.testing.assert_allclose(G, S, atol=1e-11)
+
+
+def test_targets_are_codes_if_each_row_is_high_once_and_low_elsewhere(monkeypatch):
+    F, _, s = problem(9, n=40, d=3)
+    own = np.random.default_rng(0).integers(0, 32, 40)
+    codes = np.where(own[:, None] == np.arange(32), 3.0, -1.0)
+
+    def summed(Y, given=F):
+        return moments._cross_of_codes(given, Y, s[: len(Y)], s[: len(Y)] @ given)
+
+    np.testing.assert_allclose(summed(codes), F.T @ (s[:, None] * codes), atol=1e-11)
+    np.testing.assert_allclose(summed(codes[:1], F[:1]), F[:1].T @ (s[:1, None] * codes[:1]), atol=1e-12)
+    twice, lower, between = codes.copy(), codes.copy(), codes.copy()
+    twice[3, (own[3] + 1) % 32], lower[3, own[3]], between[3, (own[3] + 1) % 32] = 3.0, 2.0, 0.0
+    for other in (codes[:, :31], twice, lower, between, np.ones((40, 32))):
+        assert summed(other) is None
+    assert moments._cross_of_codes(F[:0], codes[:0], s[:0], np.zeros(3)) is None
+
+
+# Ridge regression: groups, and how penalties are looked for.
+
+
+def test_groups_add_up_to_the_score_less_the_mean(factorized):
+    F, Y, s = problem(10, n=20, d=4)
+    group = np.arange(20) % 3
+    ridge = Ridge(Moments.of(F, Y, s, Members(group, 3, Y)))
+    added, base = ridge.of_groups(0.7), np.average(Y, axis=0, weights=s)
+    ones, *numbers = added.scores(F).reshape(20, 3, 3).transpose(1, 0, 2)
+    total = np.stack([one - mean * ones for one, mean in zip(numbers, base, strict=True)], axis=1)
+    np.testing.assert_allclose(total.sum(axis=2) + base, ridge.fit(0.7).scores(F), atol=1e-10)
+    for g in range(3):
+        w, b = naive(F, np.where((group == g)[:, None], Y - base, 0.0), s, 0.7)
+        level = np.average(np.where((group == g)[:, None], Y - base, 0.0), axis=0, weights=s)
+        np.testing.assert_allclose(total[:, :, g], F @ w + b - level, atol=1e-10)
+
+
+def test_leverages_are_computed_strip_by_strip(monkeypatch):
+    monkeypatch.setattr(ridge_module, "LEVERAGE_STRIP", 5)
+    F, Y, s = problem(11, n=12)
+    gram, cross = Moments.of(F, Y, s).centered()
+    exact = np.einsum("ij,ij->i", F, np.linalg.solve(gram + 0.3 * np.eye(4), F.T).T)
+    np.testing.assert_allclose(ByCholesky(gram, cross).of_rows(F)[1](0.3), exact, rtol=1e-10)
+    np.testing.assert_allclose(ByCholesky(gram, cross).divide(0.3, F.T), np.linalg.solve(gram + 0.3 * np.eye(4), F.T))
+    np.testing.assert_allclose(ByEigenvectors(gram, cross).divide(0.3, F.T), ByCholesky(gram, cross).divide(0.3, F.T))
+
+
+def test_eigenvectors_up_to_a_width_and_how_many_matrices_that_takes(monkeypatch):
+    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", 4)
+    assert [ridge_module.gram_matrices(width) for width in (4, 5)] == [7, 6]
+    for d, by in ((4, ByEigenvectors), (5, ByCholesky)):
+        ridge = Ridge(Moments.of(*problem(12, n=20, d=d)))
+        assert isinstance(ridge.factorization, by)
+        values = np.linalg.eigvalsh(ridge.moments.centered()[0])
+        assert ridge.smallest == pytest.approx(values[0] if d == 4 else 0.0)
+        assert ridge.unit == pytest.approx(values.sum())
+    assert Ridge(Moments.of(np.zeros((3, 2)), np.ones((3, 1)), np.ones(3))).unit == 1.0
+
+
+@pytest.mark.parametrize(
+    ("near", "known", "best", "expected"),
+    [
+        (None, 0, 8, [8, 10, 6, 9, 7]),  # 1e-5 first, then whole decades, then half ones
+        (None, 0, 11, [8, 10, 12, 11]),
+        (None, 0, 10, [8, 10, 12, 11, 9]),
+        (None, 0, 20, [8, 10, 12, 14, 16, 18, 20, 19]),
+        (None, 20, 20, [*range(8, 21)]),
+        (1e-9, 0, 0, [0, 1]),
+        (1e-3, 0, 14, [12, 13, 14, 15]),
+        (1e-3, 0, 10, [12, 13, 11, 10, 9]),
+        (1e-6, 9, 9, [6, 7, 8, 9, 10]),
+        (1e3, 0, 20, [20, 19]),
+    ],
+)
+def test_a_walk_asks_for_no_more_penalties_than_it_needs(near, known, best, expected, monkeypatch):
+    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", 0)
+    F, Y, s = problem(0)
+    ridge, asked = Ridge(Moments.of(F, Y, s)), []
+
+    def judge(lam):
+        place = int(np.abs(np.log(PENALTIES * ridge.unit / lam)).argmin())
+        asked.append(place)
+        return None if place < known else Trial(lam, Y, Y[:, 0], float(abs(place - best)), 0.0)
+
+    assert ridge.best(judge, near).lam == pytest.approx(ridge.unit * PENALTIES[best])
+    assert asked == expected
+
+
+def test_the_number_of_rows_held_out():
+    from similitude.linear.held_out import n_fitted, n_held_out, n_judged
+
+    assert [n_fitted(n) for n in (1, 5000, 5001, 10_000)] == [1, 5000, 4001, 8000]
+    assert [n_held_out(n) for n in (1, 2, 3, 10, 20, 5000, 25_000, 26_000)] == [0, 1, 2, 2, 4, 1000, 5000, 5000]
+    assert [n_judged(n) for n in (0, 1, 2, 5)] == [0, 0, 1, 2]
+
+
+# The dual form.
+
+
+def dual(K, Y, s, lam, intercept=True, eps=1e-15, refuse=None):
+    return fit_dual_ridge(K.copy(), Y, s, lam, fit_intercept=intercept, eps=eps, refuse_negative=refuse or _accept)
+
+
+def _accept(witness):
+    raise AssertionError("a negative eigenvalue")
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n", [3, 4, 9])
+def test_the_dual_form_has_the_scores_of_refits_in_strips_too(n, intercept, monkeypatch):
+    monkeypatch.setattr(dual_ridge, "GRAM_STRIP", 3)
+    F, Y, s = problem(n, n=n, d=3)
+    F, Y, s = 30.0 * F, 1e3 * Y, 7.0 * s
+    if n == 9:
+        s[[0, 4]] = 0.0
+    lams = np.array([3.0, 3e4, 50.0])
+    scores, errors = np.empty((3, n, 2)), np.zeros((3, 2))
+    for place, lam in enumerate(lams):
+        for left in [None, *range(n)]:
+            kept = np.arange(n) != (-1 if left is None else left)
+            if intercept:
+                w, b = naive(F[kept], Y[kept], s[kept], lam)
+            else:
+                G = F[kept].T @ (s[kept, None] * F[kept]) + lam * np.eye(3)
+                w, b = np.linalg.solve(G, F[kept].T @ (s[kept, None] * Y[kept])), np.zeros(2)
+            if left is None:
+                scores[place] = F @ w + b
+            else:
+                errors[place] += s[left] * (F[left] @ w + b - Y[left]) ** 2 / s.sum()
+        found = dual(F @ F.T, Y, s, float(lam), intercept)
+        np.testing.assert_allclose(F @ F.T @ found.coefficients + found.intercept, scores[place], rtol=1e-6)
+        assert found.lam == lam and found.loo_errors is None and found.lams.tolist() == [lam]
+    found, best = dual(F @ F.T, Y, s, lams, intercept), errors.mean(axis=1).argmin()
+    np.testing.assert_allclose(found.loo_errors, errors, rtol=1e-6)
+    np.testing.assert_allclose(F @ F.T @ found.coefficients + found.intercept, scores[best], rtol=1e-6)
+    assert found.lam == lams[best]
+    root = np.sqrt(s)[:, None]
+    P = np.eye(n) - root @ root.T / s.sum() if intercept else np.eye(n)
+    mean = np.trace(P @ (root * (F @ F.T) * root.T) @ P) / (n - intercept)
+    np.testing.assert_allclose(dual(F @ F.T, Y, s, None, intercept).lams, dual_ridge.PENALTY_GRID * mean)
+
+
+@pytest.mark.parametrize("lam", [0.5, np.array([0.5, 3.0, 2.0]), None])
+def test_constant_targets_are_fitted_exactly_with_the_largest_penalty(lam):
+    F, _, s = problem(1, n=7)
+    found = dual(F @ F.T, np.full((7, 2), [0.1, -1 / 3]), s, lam)
+    assert not found.coefficients.any()
+    np.testing.assert_array_equal(found.intercept, [0.1, -1 / 3])
+    assert found.lam == found.lams.max()
+    assert found.loo_errors is None or not found.loo_errors.any()
+
+
+def test_of_a_single_row_with_a_weight_nothing_can_be_left_out():
+    F, Y, _ = problem(1, n=4)
+    found = dual(F @ F.T, Y, np.array([0.0, 0.0, 5.0, 0.0]), np.array([1.0, 2.0]))
+    np.testing.assert_allclose(found.loo_errors, 0.0, atol=1e-20)
+    np.testing.assert_allclose(found.intercept, Y[2])
+    assert found.lam == 2.0
+
+
+def test_directions_below_rounding_are_left_out_of_the_pseudo_inverse():
+    K, Y = np.diag([0.6, 8e-4, 5e-4]), np.ones((3, 1))
+    found = dual(K, Y, np.ones(3), 0.0, False, eps=1e-3)
+    np.testing.assert_allclose(found.coefficients[:, 0], [1 / 0.6, 1250.0, 0.0])
+    several = dual(K, Y, np.ones(3), np.array([0.0, 1.0]), False, eps=1e-3)
+    np.testing.assert_allclose(several.loo_errors, 1.0)  # no row tells anything about another
+    huge = dual(1e-10 * K, Y, np.ones(3), 1e305, False)
+    assert np.isfinite(huge.coefficients).all() and np.abs(huge.coefficients).max() < 1e-200
+
+
+def test_a_cholesky_factor_is_tried_above_rounding():
+    F, Y, s = problem(3, n=8)
+    made = dual_ridge.Centered.of(F @ F.T, Y - s @ Y / s.sum(), s, True)
+    assert made.corner == pytest.approx(s @ (F @ F.T) @ s / s.sum())
+    limit = 7 * np.finfo(float).eps * (np.trace(made.matrix) + made.corner)
+    assert made.solve(limit) is None and made.solve(1.01 * limit) is not None
+    np.testing.assert_allclose(made.solve(0.3), np.linalg.solve(made.matrix + 0.3 * np.eye(7), made.targets))
+    flat = dual_ridge.Centered.of(np.full((8, 8), 3.0), Y, s, True)
+    assert flat.mean_eigenvalue() == 1.0
+
+
+def test_an_eigenvector_of_a_negative_eigenvalue_is_shown_unless_it_is_rounding():
+    Y, s, shown = np.ones((4, 1)), np.array([1.0, 2.0, 1.0, 3.0]), []
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    root = np.sqrt(s)
+    for size, refused in ((0.9e-3, False), (1.1e-3, True)):
+        M = Q @ np.diag([1.0, 0.5, 0.2, -size]) @ Q.T
+        dual(M / np.outer(root, root), Y, s, np.array([1.0]), False, eps=1e-6, refuse=shown.append)
+        assert bool(shown) == refused
+    v = shown[0]
+    assert abs(v @ (root * Q[:, 3])) == pytest.approx(np.linalg.norm(v) * np.linalg.norm(root * Q[:, 3]))
+    shown.clear()
+    K = Q @ np.diag([1.0, 0.5, 0.2, -0.3]) @ Q.T
+    dual(K, Y, s, np.array([1.0]), True, refuse=shown.append)
+    assert shown[0] @ K @ shown[0] < 0 and abs(shown[0].sum()) < 1e-12  # intercepts take no part
+    shown.clear()
+    dual(-K * 4, Y, s, np.array([50.0]), True, refuse=shown.append)
+    assert len(shown) == 1
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 0.3, 0.5, 1.0, 3.9, 4.0, 70.0, 1e300, 1.7e308])
+def test_units_are_powers_of_four_near_the_largest_value(size):
+    unit = dual_ridge.unit_of(np.array([0.0, -size]))
+    assert 0.5 <= size / unit < (4 if size > 1e308 else 2)
+    assert np.log2(unit) % 2 == 0
+    assert dual_ridge.unit_of(np.zeros(2)) == dual_ridge.unit_of(np.zeros(0)) == 1.0

@@ -321,7 +321,7 @@ class Quantile(Loss):
         return np.maximum(self.tau * (y - f), (1 - self.tau) * (f - y))
 
     def derivative(self, y: Any, f: Any) -> Any:
-        """Return -tau below y, 1 - tau above."""
+        """Return -tau below y, else 1 - tau."""
         return np.where(f < y, -self.tau, 1 - self.tau)
 
     def pieces(self, y: np.ndarray) -> list[Piece]:
