@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity, check_kernel, repair
+from similitude.engines import LocalEngine, use_engine
 from similitude.errors import BudgetError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial, Sigmoid
 from similitude.similarity import calls_per_pair
@@ -744,6 +746,12 @@ def test_repair_refuses_what_is_not_symmetric_or_too_large():
     assert shift.counterexamples() == [] and not shift.claims
     declared = FromPairs(lambda x, z: 1.0 + (x != z), claims=["SYMMETRIC", "BOUNDED"])
     assert repair(declared, [1, 2], how="shift").claims == {"SYMMETRIC"}
+
+
+def test_repair_takes_a_sample_whose_matrix_just_fits():
+    for memory, fits in ((800, True), (799, False)):
+        with use_engine(LocalEngine(threads=1, memory=memory)), nullcontext() if fits else pytest.raises(MemoryError):
+            assert repair(Precomputed(np.eye(10)), range(10)).changes.startswith("clip: none of 10")
 
 
 class ShiftedMatrix(Precomputed):
