@@ -9,10 +9,10 @@ from scipy.stats import chisquare
 
 from similitude import FromPairs
 from similitude.engines import DistributedEngine, LocalEngine
-from similitude.errors import NotAKernelError, PairError
+from similitude.errors import NotAKernelError, PairError, SourceError
 from similitude.kernels import Gaussian, Linear, Spectrum
-from similitude.landmarks.distributed import Collection, choose_among_all
-from similitude.landmarks.partitions import Candidates
+from similitude.landmarks.distributed import Collection, check_alike, choose_among_all, describe_choice, key_below
+from similitude.landmarks.partitions import Candidates, Look
 from similitude.landmarks.rules import Pool, choose
 from similitude.maps import LandmarkMap
 from similitude.scikit import InputCheck
@@ -153,3 +153,23 @@ def test_a_pair_that_fails_is_named_by_its_places():
     X, k = np.arange(60.0)[:, None], FromPairs(picky, claims=("SYMMETRIC", "PSD"))
     with pytest.raises(PairError, match=r"pair \(59, \d+\): .*not this one"):
         choose_among_all("kmeans++", k, whole(np.array_split(X, 3), similarity=k, barred=[59]), 10)
+
+
+def test_partitions_must_be_alike():
+    looks = [Look(0), Look(1, 3, {"width": "4"}), Look(2, 5, {"width": "4"}), Look(3)]
+    assert check_alike(looks) is looks[1]
+    with pytest.raises(SourceError, match="partition 4 has width 5, partition 1 has 4"):
+        check_alike([*looks, Look(4, 1, {"width": "5"})])
+    with pytest.raises(SourceError, match="holds no rows"):
+        check_alike([Look(0), Look(1)])
+
+
+def test_a_key_is_ten_deviations_above_the_wanted_share():
+    assert key_below(100, 2000) == 200 * 2**64 // 2000
+    assert key_below(100, 201) == 200 * 2**64 // 201 and key_below(100, 200) == key_below(100, 150) == 2**64 - 1
+
+
+def test_what_was_chosen_among_is_said():
+    assert describe_choice("diverse", 20, 20) == "landmarks='diverse' chose among all 20 rows"
+    assert describe_choice("uniform", 1_999, 2_000).endswith("a uniform sample of 1,999 of 2,000 rows")
+    assert describe_choice("rpcholesky", 19, 20).endswith("among all 20 rows")

@@ -10,7 +10,15 @@ from similitude import FromBlocks, SimilarityClassifier
 from similitude.datasets import FewObjects
 from similitude.kernels import Gaussian, Linear
 from similitude.landmarks import class_gap, class_margin
-from similitude.landmarks.premises import fixed_beforehand, is_kernel, margin_bound, separable, within_range
+from similitude.landmarks.guarantees import smallest_margin
+from similitude.landmarks.premises import (
+    fixed_beforehand,
+    is_kernel,
+    margin_bound,
+    separable,
+    share_without_gap,
+    within_range,
+)
 from similitude.results import CONDITIONAL, NONE, PROVEN, Guarantee, Premise
 from similitude.support import INDEPENDENT_ROWS
 
@@ -131,3 +139,33 @@ def test_what_values_say_about_range_and_kernel():
     assert is_kernel(k, np.array([[0.0, 1.0], [1.0, 0.0]])).state == "contradicted"
     assert is_kernel(k, np.eye(2)).state == "assumed"
     assert fixed_beforehand([k]).state == "proven"
+
+
+def test_the_smallest_margin_is_that_of_the_size_in_the_theorem():
+    for n, delta in ((400, 0.05), (1000, 0.01)):
+        assert smallest_margin(n, 0.1, delta) == pytest.approx((n * 0.1 / 8 - math.log(1 / delta)) ** -0.5)
+    assert smallest_margin(8, 1.0, 1.0) == 1.0 and smallest_margin(7, 1.0, 1.0) is None
+
+
+def test_the_gap_of_many_classes_is_that_of_the_two_smallest():
+    sizes = np.array([900, 400, 500, 100])
+    expected = math.sqrt(8 * (1 / 100 + 1 / 400) * math.log(3 * 3 / 0.1**2))
+    assert class_gap(sizes, 3, 0.1) == pytest.approx(expected)
+    assert class_gap(np.array([5, 0]), 1) == math.inf
+
+
+def test_each_class_is_separated_from_the_others():
+    M, labels = np.eye(4), np.array([0, 1, 2, 2])
+    M[2, 0] = M[0, 2] = 1.0  # an object of the first class is one of the third
+    M[3] = M[:, 3] = [0.0, 0.0, 0.0, 1.0]
+    assert separable(0.1, 3, M, labels).state == "contradicted"
+    assert separable(0.1, 2, M, np.array([0, 1, 0, 1])).state == "assumed"
+    assert margin_bound(np.diag([1.0, 0.0]), np.array([1.0, -1.0])) == 0.0
+
+
+def test_the_share_without_a_gap_is_counted_row_by_row():
+    K = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]])
+    labels = np.array([0, 0, 1])  # the last has nothing of its class to be compared with but itself
+    assert share_without_gap(K, labels, None, 0.25) == 0.5
+    assert share_without_gap(K, labels, None, 0.26) == 1.0
+    assert share_without_gap(K, np.zeros(3, dtype=int), None, 0.1) is None

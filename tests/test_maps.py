@@ -18,7 +18,15 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.estimators import SimilarityRegressor
 from similitude.kernels import Edit, Gaussian, Linear, Polynomial, Sigmoid, explicit_map
-from similitude.landmarks.projection import PANEL, factorize, solve_rows, solver
+from similitude.landmarks.projection import (
+    PANEL,
+    choose_representation,
+    factor_of_landmarks,
+    factorize,
+    not_projected,
+    solve_rows,
+    solver,
+)
 from similitude.landmarks.reservoir import Reservoir
 from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
 from similitude.results import CONDITIONAL, NONE
@@ -103,6 +111,51 @@ def test_panels_solve_the_triangular_system(m):
 def test_factor_of_an_indefinite_matrix_leaves_a_residual():
     assert factorize(np.array([[0.0, 1.0], [1.0, 0.0]]), 1e-12).residual == 1.0
     assert factorize(np.array([[1.0, 2.0], [2.0, 1.0]]), 1e-12).residual > 1
+
+
+def test_a_squared_length_within_the_tolerance_is_zero():
+    for second, rank in ((0.0625, 1), (0.0626, 2), (0.0624, 1)):
+        found = factorize(np.diag([4.0, second]), 0.0625)
+        assert found.pivots.tolist() == list(range(rank)) and found.residual == (second if rank == 1 else 0.0)
+    assert not len(factorize(0.01 * np.eye(2), 0.05).pivots) and factorize(0.01 * np.eye(2), 0.05).residual == 0.01
+
+
+@pytest.mark.parametrize(
+    ("size", "single", "limit"),
+    [(2, False, 16e-10), (20, False, 20e-10), (2, True, 16 * 2**-23), (20, True, 20 * 2**-23)],
+)
+def test_landmarks_are_indefinite_beyond_rounding(size, single, limit):
+    for share in (0.99, 1.01):
+        M = 0.25 * np.diag([1.0] * (size - 1) + [-share * limit])
+        found = factor_of_landmarks(M, single, proven=False)
+        assert (found is None) == (share > 1) and len(factor_of_landmarks(M, single).pivots) == size - 1
+    assert factor_of_landmarks(np.zeros((2, 2)), single) is None
+
+
+def test_a_representation_is_chosen_by_what_the_landmarks_show():
+    k = FromPairs(lambda x, z: 1.0)
+    asked = choose_representation(Linear(), None, "both", False)
+    assert asked.side == "both" and asked.reason == "side='both' was asked for"
+    assert choose_representation(Linear(), None, "auto", True).reason == "penalty='l1' chooses among landmarks"
+    assert choose_representation(Linear(), None, "auto", False).name == "projection"
+    unknown = choose_representation(k, None, "auto", False)
+    assert (unknown.name, unknown.side) == ("similarities", "left") and "no Gram matrix" in unknown.reason
+    for single, each in ((False, 1e-10), (True, 2.0**-23)):
+        limit = 2 * each * 0.25
+        for share, name in ((0.99, "projection"), (1.01, "similarities")):
+            M = 0.25 * np.eye(2)
+            M[0, 1] = share * limit
+            found = [choose_representation(k, M, side, False, single) for side in ("auto", "left")]
+            assert [one.name for one in found] == [name] * 2
+            assert [one.side for one in found] == (["both", "left"] if share > 1 else ["left"] * 2)
+            M = np.diag([0.25, -share * limit])
+            assert choose_representation(k, M, "auto", False, single).name == name
+    assert (
+        "K(l0, l1) = 3 and K(l1, l0) = 1"
+        in choose_representation(k, np.array([[1.0, 3], [1, 1]]), "auto", False).reason
+    )
+    assert not_projected(np.zeros((3, 3))).reason == "it is zero on 3 landmarks"
+    assert not_projected(np.diag([1.0, -0.5])).reason.endswith("an eigenvalue on 2 landmarks is -0.5")
 
 
 def test_compact_map_is_the_projection_times_a_random_matrix():

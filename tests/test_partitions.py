@@ -297,6 +297,14 @@ def test_rows_are_weighted_by_their_squared_distance_from_the_landmarks(dtype):
     np.testing.assert_array_equal(Unexplained().weigh(exact)[0], exact.diagonal)
 
 
+def test_the_share_that_is_rounding_grows_with_the_landmarks():
+    exact = Exactness(pool_of(X[:20]))
+    L = KERNEL.encode(X[:4])
+    assert Apart(L).weigh(exact)[2] == 32 * 2.0**-52
+    assert Unexplained().weigh(exact)[2] == 64 * 2.0**-52
+    assert Unexplained(L, np.linalg.cholesky(KERNEL.gram(X[:4]))).weigh(exact)[2] == 64 * (1 + 2) * 2.0**-52
+
+
 def turn(standing, rate, number=0, seed=0, eligible=None):
     return Turn(Candidates(check(), eligible), KERNEL, standing, np.empty(0, dtype=int), rate, seed, number, MEMORY)
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -9,9 +10,15 @@ from grids import thin
 from hypothesis import given
 from hypothesis import strategies as st
 
-from similitude import FromPairs, Precomputed, Similarity, check_kernel, repair
+from similitude import FromBlocks, FromPairs, Precomputed, Similarity, check_kernel, repair
+from similitude.engines import LocalEngine, use_engine
+from similitude.errors import BudgetError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial, Sigmoid
-from similitude.validity.witness import Tolerance, negative_square
+from similitude.similarity import calls_per_pair
+from similitude.validity.search import SEARCH_STARTS, SEARCH_STEPS, _free_vectors, _gram, _lowness, _takes_two, search
+from similitude.validity.spectral_repair import NEGLIGIBLE, _linear_map, _negatives
+from similitude.validity.verdict import _affordable, _SampledObjects
+from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction, negative_square
 
 rng = np.random.default_rng(0)
 NUMBERS = rng.standard_normal(60)
@@ -343,6 +350,274 @@ def test_an_absolute_error_is_granted_to_every_value(sign, found):
     assert (value is not None) == found
 
 
+@pytest.mark.parametrize("eps", [2.0**-52, 2.0**-23])
+def test_what_is_granted_to_rounding_follows_from_the_precision(eps):
+    granted = Tolerance.of(np.array([[0.25, -0.5], [0.1, 0.0]]), eps)
+    assert granted == Tolerance(eps**0.5, 8 * eps, pytest.approx(eps ** (2 / 3)))
+    assert Tolerance.of(np.empty((0, 0)), eps).floor == 0.0
+
+
+@pytest.mark.parametrize("share", [0.99, 1.0, 1.01])
+def test_values_of_twins_may_differ_by_rounding(share):
+    granted = Tolerance(0.5, 0.25, 0.125)
+    for K, limit in (
+        (np.array([[0.0, 4.0], [4.0, 0.0]]), 0.125 * 4 + 0.25),
+        (np.array([[-16.0, 1.0], [1.0, 4.0]]), 0.125 * 8 + 0.25),  # objects are long, their similarity small
+    ):
+        K[1, 0] -= share * limit
+        found = asymmetric_pair(K, granted)
+        assert found == (pytest.approx(share * limit), (0, 1) if share > 1 else None)
+    exact = np.array([[4.0, 4.0, 0.0], [4.0, 4.0, 1.0], [0.0, 0.0, 1.0]])
+    assert asymmetric_pair(exact, Tolerance(0.0, 0.0, 0.0)) == (1.0, (1, 2))
+    assert asymmetric_pair(np.eye(2), Tolerance(0.0, 0.0, 0.0)) == (0.0, None)
+
+
+def test_a_negative_square_is_one_beyond_the_errors_of_its_terms():
+    K, a = np.array([[1.0, -3.0], [-3.0, 1.0]]), np.array([1.0, 0.5])  # 1 - 3 + 1/4, of terms that add up to 4.25
+    assert negative_square(K, a, Tolerance(0.0, 0.0, 0.0)) == -1.75
+    assert negative_square(K, a, Tolerance(1.74 / 4.25, 0.0, 0.0)) == -1.75
+    assert negative_square(K, a, Tolerance(1.76 / 4.25, 0.0, 0.0)) is None
+    assert negative_square(K, a, Tolerance(0.0, 1.74 / 2.25, 0.0)) == -1.75
+    assert negative_square(K, a, Tolerance(0.0, 1.76 / 2.25, 0.0)) is None
+    few = 16 * 2 * 2.0**-52  # of double precision, whatever else is granted
+    for share, found in ((0.9, False), (1.1, True)):
+        tiny = np.array([[1.0, 0.0], [0.0, -1.0 - 2 * share * few]])
+        assert (negative_square(tiny, np.ones(2), Tolerance(0.0, 0.0, 0.0)) is not None) == found
+    assert negative_square(np.zeros((1, 1)), np.ones(1), Tolerance(0.0, 0.0, 0.0)) is None
+
+
+def test_a_negative_direction_has_its_first_weight_positive_and_its_largest_one():
+    K = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.5], [0.0, 1.5, 2.0]])
+    a, value = negative_direction(K, Tolerance(1e-8, 0.0, 0.0))
+    assert a[0] == 0.0 and a[1] > 0 and np.abs(a).max() == 1.0 and a[2] < 0
+    assert value == pytest.approx(a @ K @ a) and value < 0
+    scaled = np.diag([1e6, 1.0, 1e-3])
+    scaled[1, 2] = scaled[2, 1] = 0.04  # the cosine is 1.26
+    a, value = negative_direction(scaled, Tolerance(1e-4, 1e-9, 0.0))
+    assert value < 0 and abs(a[2]) == 1.0 and a @ scaled @ a == pytest.approx(value)
+    assert negative_direction(np.eye(3), Tolerance(0.0, 0.0, 0.0)) is None
+    assert negative_direction(np.zeros((2, 2)), Tolerance(0.0, 0.0, 0.0)) is None
+
+
+def orthogonal_like(n):
+    """A witness of n objects, of which only the weights and the number matter."""
+    gram = np.full((n, n), -1.0) + 1.5 * np.eye(n)
+    return Witness(tuple(range(3, 3 + n)), tuple("abcdefghijklmnop"[:n]), (1.0,) * n, float(gram.sum()), gram)
+
+
+@pytest.mark.parametrize(("n", "number"), [(2, "Two"), (3, "Three"), (7, "Seven"), (10, "Ten"), (11, "11")])
+def test_a_witness_counts_its_objects_in_words(n, number):
+    witness = orthogonal_like(n)
+    total = 0.5 * n - n * (n - 1)
+    assert witness.claim().startswith(f"{number} objects show it: ") and f"is {total:.6g}. " in witness.claim()
+    assert "Whole weights" not in witness.claim()
+    assert witness.in_short() == f"a squared length of {total:.3g} from {n} objects"
+    assert witness.lines()[:2] == ["  c =  1.0000  X[3] = 'a'", "  c =  1.0000  X[4] = 'b'"]
+    assert len(witness.lines(shorten=str.upper)) == n and witness.lines(shorten=str.upper)[1].endswith("X[4] = B")
+    assert str(witness) == "\n".join([witness.claim(), *witness.lines()])
+    shown = witness._repr_html_()
+    assert ("K to X[3]" in shown) == (n <= 6) and "weight c" in shown and "X[4]" in shown
+
+
+def test_a_witness_of_six_objects_is_shown_with_their_similarities():
+    assert "K to X[8]" in orthogonal_like(6)._repr_html_() and "K to" not in orthogonal_like(7)._repr_html_()
+    elsewhere = Witness((), ("a", "b"), (1.0, -0.5), -1.0, np.array([[0.0, 1.0], [1.0, 0.0]]))
+    assert "K to x2" in elsewhere._repr_html_() and "-0.5" in elsewhere._repr_html_()
+    assert elsewhere.lines() == ["  c =  1.0000  x1 = 'a'", "  c = -0.5000  x2 = 'b'"]
+    assert "Whole weights" not in elsewhere.claim()  # 1, 0 give zero
+
+
+def test_a_witness_of_one_object_or_an_asymmetric_pair_has_no_weights():
+    one = Witness((4,), ("a",), (1.0,), -2.5, np.array([[-2.5]]))
+    assert one.in_short() == "K(x, x) = -2.5 < 0" and one.lines() == ["  X[4] = 'a'"]
+    assert one.claim().startswith("One object shows it: K(x, x) = -2.5, but")
+    two = Witness((), ("a", "b"), (), 1.0, np.array([[0.0, 3.0], [2.0, 0.0]]))
+    assert two.in_short() == "K(x, z) = 3, K(z, x) = 2" and two.lines() == ["  x1 = 'a'", "  x2 = 'b'"]
+    assert "K(x, z) = 3 but K(z, x) = 2" in two.claim() and "K(x, z) = 3" in two._repr_html_()
+
+
+def test_a_verdict_is_shown_with_its_reason():
+    proven, refuted = check_kernel(Gaussian(1.0)), check_kernel(-Linear(), [[1.0, 2.0]])
+    open_ = check_kernel(lambda x, z: math.exp(-((x - z) ** 2)), [0.0, 1.0, 3.0])
+    assert proven.in_short() == "proven" and proven.why() == proven.proof.tree()
+    assert "VALID" in proven._repr_html_() and "is a kernel" in proven._repr_html_() and "<li" in proven._repr_html_()
+    assert "No counterexample" not in proven._repr_html_()
+    assert refuted.in_short() == "K(x, x) = -5 < 0" and refuted.why() == str(refuted.witness)
+    assert "One object shows it" in refuted._repr_html_() and "known counterexample" not in refuted._repr_html_()
+    known = check_kernel(Sigmoid(1.0, -1.0))
+    assert known.remark in known.why() and known.remark and known.remark in known._repr_html_()
+    assert known.effort == "a known counterexample"
+    assert open_.in_short() == "no counterexample found, no proof"
+    assert open_.why() == (
+        f"No counterexample was found, and no proof. Examined: {open_.effort}. "
+        f"The smallest eigenvalue there is {open_.min_eigenvalue:.4g}."
+    )
+    assert open_.why() in str(open_) and "may or may not be a kernel" in open_._repr_html_()
+    nothing = check_kernel(lambda x, z: 1.0)
+    assert nothing.verdict == "UNKNOWN" and "eigenvalue" not in nothing.why() and "pass objects X" in nothing.why()
+
+
+@pytest.mark.parametrize(("name", "eps"), [("float16", 2.0**-10), ("float32", 2.0**-23), ("float64", 2.0**-52)])
+def test_the_coarsest_precision_of_values_and_objects_counts(name, eps):
+    fine, coarse = np.ones((3, 2)), np.ones((3, 2), dtype=name)
+    for values, objects in ((coarse, fine), (fine, coarse), (fine, list(coarse)), (coarse, ["a", "b", "c"])):
+        assert _SampledObjects(objects, np.arange(3), 3).precision(values) == eps
+
+
+def test_a_sample_says_how_many_of_how_many():
+    sample = _SampledObjects.of(np.arange(7.0), 7, np.random.default_rng(0))
+    assert str(sample) == "all pairs of 7 objects" and sample.positions.tolist() == list(range(7))
+    fewer = _SampledObjects.of(np.arange(1007.0), 6, np.random.default_rng(0))
+    assert str(fewer) == "all pairs of 6 of 1,007 objects" and (np.diff(fewer.positions) > 0).all()
+    assert len(fewer.positions) == 6 and (fewer.objects == fewer.positions).all()
+
+
+@pytest.mark.parametrize("each", [1, 3])
+def test_as_many_objects_are_compared_as_a_budget_of_calls_allows(each):
+    k = FromPairs(lambda x, z: float(x == z), repeats=each)
+    assert calls_per_pair(k) == each
+    for budget in range(6 * each, 90):
+        most = max(n for n in range(20) if n * (n + 1) * each <= budget)
+        assert _affordable(k, 1000, budget) == most
+        assert _affordable(k, 3, budget) == min(3, most)
+    with pytest.raises(BudgetError, match=f"two objects: {6 * each} calls are needed"):
+        _affordable(k, 1000, 6 * each - 1)
+    assert _affordable(k, 77, None) == 77 and _affordable(Linear(), 77, 1) == 77
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.9, "UNKNOWN"), (1.1, "VALID")])
+def test_a_matrix_is_proven_beyond_rounding(share, verdict):
+    rounding = 4 * 3 * 2.0**-52 * math.sqrt(2)  # the matrix has the norm sqrt(2)
+    found = check_kernel(np.diag([1.0, 1.0, share * rounding]))
+    assert found.verdict == verdict and ("above rounding" in str(found)) == (verdict == "VALID")
+    apart = np.eye(2)
+    apart[0, 1] = share * 4 * 2 * 2.0**-52 * math.sqrt(2)
+    assert check_kernel(apart).verdict == ("VALID" if share < 1 else "UNKNOWN")
+
+
+def test_a_matrix_that_is_not_square_is_not_proven_by_its_square_part():
+    found = check_kernel(np.eye(3, 5))
+    assert found.verdict == "UNKNOWN" and found.effort.startswith("all pairs of 3 objects")
+    assert check_kernel(Precomputed(np.eye(3)), range(2)).verdict == "UNKNOWN"
+
+
+def test_similarities_of_vectors_are_examined_in_the_plane():
+    shapes = set()
+
+    def block(X, Z):
+        shapes.add(X.shape)
+        return X @ Z.T
+
+    found = check_kernel(FromBlocks(block, objects="vectors"))
+    assert found.effort.startswith("all pairs of 60 objects, 15 local searches")
+    assert {shape[1] for shape in shapes} == {2}
+    assert check_kernel(FromBlocks(lambda X, Z: X @ Z.T, objects="vectors")).effort.startswith(
+        "all pairs of 60 objects"
+    )
+
+
+# The search beyond the sample.
+
+
+def test_a_search_takes_the_steps_that_it_says():
+    changed, calls = [], []
+
+    def mutate(x):
+        changed.append(x)
+        return x + 1
+
+    k = FromPairs(lambda x, z: calls.append(1) or float(x % 7 == z % 7))
+    found = search(k, [0, 1, 2], mutate, "normal", np.random.default_rng(0))
+    assert found.effort == "15 local searches over mutated objects found none"
+    assert found.objects is None and found.gram is None
+    assert len(changed) == 15 * SEARCH_STEPS["normal"]
+    assert max(changed) >= SEARCH_STEPS["normal"] - 1  # what is as low is taken, so that a search can leave a plain
+    pairs = 1 + 4 + 9 + 9 + 9  # the sample has only three objects
+    assert len(calls) == pairs * SEARCH_STARTS["normal"] * (SEARCH_STEPS["normal"] + 2)
+
+
+def test_a_search_over_vectors_stays_in_triangles_of_the_sample():
+    seen = []
+
+    class Watched(Linear):
+        def encode(self, objects):
+            seen.append(np.array(objects))
+            return super().encode(objects)
+
+    X = np.random.default_rng(1).standard_normal((8, 2)).astype(np.float32)
+    found = search(Watched(), X, None, "normal", np.random.default_rng(0))
+    assert found.effort.startswith("15 local searches over moved vectors")  # in single precision, rounding is noticed
+    assert {len(one) for one in seen} == {1, 2, 3, 4, 5} and {one.dtype for one in seen} == {np.dtype(np.float32)}
+    points = np.vstack(seen)
+    assert (points >= X.min(axis=0) - 1e-5).all() and (points <= X.max(axis=0) + 1e-5).all()
+    assert len(seen) <= 15 * 82
+    flat = []
+    numbers = search(
+        FromPairs(lambda x, z: flat.append(x) or 1.0), NUMBERS[:9], None, "normal", np.random.default_rng(0)
+    )
+    assert "moved vectors" in numbers.effort and np.ndim(flat[0]) == 0
+
+
+def test_the_first_search_that_succeeds_ends_the_search():
+    found = search(-Linear(), PLANE, None, "normal", np.random.default_rng(0))
+    assert found.effort == "1 local searches over moved vectors"
+    assert found.gram.shape == (1, 1) and found.gram[0, 0] == pytest.approx(-float(found.objects[0] @ found.objects[0]))
+    barely = FromPairs(lambda x, z: 1.0 if x == z else 1.0 + 0.9e-7)
+    assert search(barely, [1, 2], lambda x: x, "normal", np.random.default_rng(0)).gram is None
+    clearly = FromPairs(lambda x, z: 1.0 if x == z else 1.0 + 1.1e-7)
+    assert search(clearly, [1, 2], lambda x: x, "normal", np.random.default_rng(0)).gram is not None
+
+
+def test_lowness_is_relative_to_the_largest_value():
+    assert _lowness(np.array([[2.0, 8.0], [8.0, 2.0]])) == pytest.approx(-0.75)
+    assert _lowness(np.zeros((2, 2))) == 0.0 and _lowness(None) == 1e6
+    assert _lowness(np.array([[1e-9]])) == 1.0
+
+    def undefined(x, z):
+        return 1 / x if x < 2 else {"a": 1}[x] if x < 3 else float("nan")
+
+    for x in (0, 2, 3):
+        assert _gram(FromPairs(undefined), [x]) is None
+    assert _gram(FromPairs(undefined), [1]).tolist() == [[1.0]]
+
+
+def test_a_mutation_takes_a_generator_if_it_must_have_two_arguments():
+    assert _takes_two(lambda x, rng: x) and not _takes_two(lambda x: x) and not _takes_two(lambda x, step=1: x)
+    assert not _takes_two(lambda x, *, rng=None: x) and not _takes_two(lambda x, y, z: x)
+    assert not _takes_two(lambda *words: words) and not _takes_two(lambda x, *more, key: x)
+    assert _takes_two(divmod) and not _takes_two(dict.fromkeys)
+
+
+@pytest.mark.parametrize(
+    ("k", "X", "why"),
+    [
+        (Precomputed(np.eye(3)), range(3), "no objects beyond the matrix"),
+        (FromPairs(lambda x, z: 1.0), ["a", "b"], "not vectors of real numbers"),
+        (FromPairs(lambda x, z: 1.0), [[1.0], [2.0, 3.0]], "not vectors of real numbers"),
+        (FromPairs(lambda x, z: 1.0), np.full((2, 2, 2), 0.5), "not vectors of real numbers"),
+        (FromPairs(lambda x, z: 1.0), np.array([[1, 2], [3, 5]]), "not vectors of real numbers"),
+        (FromPairs(lambda x, z: 1.0), [[0.5, 1.0], [2.0, 3.0]], "Python lists"),
+        (FromPairs(lambda x, z: 1.0), np.array([[1.0, 2.0], [3.0, 5.0]]), "look constrained"),
+        (FromPairs(lambda x, z: 1.0), np.array([1.0, 2.0, -4.0]), "look constrained"),
+        (FromPairs(lambda x, z: 1.0), np.array([[0.6, 0.8], [0.8, -0.6]]), "look constrained"),
+        (FromPairs(lambda x, z: 1.0), np.array([[0.3, 0.7], [0.9, 0.1]]), "look constrained"),
+        (FromPairs(lambda x, z: 1.0), np.array([[0.3, 0.7], [0.9, 0.1 + 2e-6]]), ""),
+        (FromPairs(lambda x, z: 1.0), np.array([[0.3, 0.7], [0.9, 0.1 + 0.5e-6]]), "look constrained"),
+        (FromPairs(lambda x, z: 1.0), np.array([[3.0, 7.0], [9.1, 0.9 + 5e-6]]), "look constrained"),
+        (FromPairs(lambda x, z: 1.0), np.array([[0.5], [-0.5]]), ""),
+        (FromPairs(lambda x, z: 1.0), np.array([0.5, -0.5]), ""),
+        (FromPairs(lambda x, z: 1.0), [0.5, 0.25], ""),
+        (Linear(), np.array([[1.0, 2.0], [3.0, 5.0]]), ""),
+        (Linear(), [[1.0, 2.0], [3.0, 5.0]], ""),
+    ],
+)
+def test_only_free_vectors_are_moved(k, X, why):
+    matrix, said = _free_vectors(k, X)
+    assert (matrix is None) == bool(why) and why in said
+    if matrix is not None:
+        np.testing.assert_array_equal(matrix, np.asarray(X).reshape(len(X), -1))
+
+
 def test_a_large_sample_is_announced_and_indices_are_those_of_x():
     X = np.linspace(-1, 1, 3000)
     validity = check_kernel(lambda x, z: -x * z, X[:1200], random_state=3)
@@ -416,6 +691,67 @@ def test_repair_of_a_kernel_changes_nothing():
     k = repair(Gaussian(1.0), PLANE)
     np.testing.assert_allclose(k.gram(PLANE), Gaussian(1.0).gram(PLANE), atol=1e-6)
     assert k.changes == "clip: none of 60 eigenvalues was negative; nothing to change"
+
+
+@pytest.mark.parametrize(
+    ("w", "n", "said"),
+    [
+        ([-3.0, -1.0, 4.0], 2, "2 of 3 eigenvalues were negative (smallest -3, 50 % of the spectrum)"),
+        ([-1.0, 1.0, 2.0], 1, "1 of 3 eigenvalues was negative (smallest -1, 25 % of the spectrum)"),
+        ([0.0, 1.0], 0, "none of 2 eigenvalues was negative"),
+        ([-0.9e-10 * 8, 8.0], 0, "none of 2 eigenvalues was negative"),
+        ([-NEGLIGIBLE, 1.0], 0, "none of 2 eigenvalues was negative"),
+        ([-1.1e-10 * 8, 8.0], 1, "1 of 2 eigenvalues was negative (smallest -8.8e-10, 0 % of the spectrum)"),
+    ],
+)
+def test_negative_eigenvalues_are_counted_beyond_rounding(w, n, said):
+    assert _negatives(np.array(w)) == (n, said)
+
+
+def test_negligible_eigenvalues_are_no_part_of_the_map():
+    w = np.array([-2.0, -2e-10, 1e-10, 0.0, 2.1e-10, 2.0])
+    W = _linear_map(w, np.eye(6), np.abs)
+    expected = np.zeros((6, 3))
+    expected[[0, 4, 5], [0, 1, 2]] = np.sqrt(np.abs(w[[0, 4, 5]])) / w[[0, 4, 5]]
+    np.testing.assert_allclose(W, expected)
+    assert _linear_map(w, np.eye(6), lambda w: np.maximum(w, 0.0)).shape == (6, 2)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("clip", "nothing to change"),
+        ("flip", "nothing to change"),
+        ("square", "squared, and all others with them"),
+        ("shift", "all eigenvalues raised by 0"),
+    ],
+)
+def test_repair_says_what_it_did_to_a_kernel_and_what_it_made(how, said):
+    k = repair(Precomputed(np.diag([1.0, 2.0])), range(2), how=how)
+    assert k.changes == f"{how}: none of 2 eigenvalues was negative; {said}"
+    assert repr(k).startswith("RaisedDiagonal(" if how == "shift" else "Repaired(") and k.changes in repr(k)
+    np.testing.assert_allclose(k.gram(range(2)), np.diag([1.0, 4.0] if how == "square" else [1.0, 2.0]), atol=1e-12)
+    np.testing.assert_allclose(k.diag(range(2)), [1.0, 4.0] if how == "square" else [1.0, 2.0])
+
+
+def test_repair_refuses_what_is_not_symmetric_or_too_large():
+    M = np.eye(3)
+    M[0, 2] = 0.25
+    with pytest.raises(ValueError, match=r"objects 0 and 2 differ by 0.25\): repair needs a symmetric similarity"):
+        repair(Precomputed(M), range(3))
+    M[0, 2], M[2, 0] = 0.25 + 1e-12, 0.25
+    assert "none of 3" in repair(Precomputed(M), range(3)).changes
+    shift = repair(Precomputed(np.array([[1.0, 2.0], [2.0, 1.0]])), range(2), how="shift")
+    assert shift.amount == pytest.approx(1.0) and shift.changes.endswith("all eigenvalues raised by 1")
+    assert shift.counterexamples() == [] and not shift.claims
+    declared = FromPairs(lambda x, z: 1.0 + (x != z), claims=["SYMMETRIC", "BOUNDED"])
+    assert repair(declared, [1, 2], how="shift").claims == {"SYMMETRIC"}
+
+
+def test_repair_takes_a_sample_whose_matrix_just_fits():
+    for memory, fits in ((800, True), (799, False)):
+        with use_engine(LocalEngine(threads=1, memory=memory)), nullcontext() if fits else pytest.raises(MemoryError):
+            assert repair(Precomputed(np.eye(10)), range(10)).changes.startswith("clip: none of 10")
 
 
 class ShiftedMatrix(Precomputed):
