@@ -405,5 +405,5 @@ def test_up_to_a_thousand_different_keys_may_have_one_hash():
     check_hashes(alike[:1000])
     check_hashes([*alike[:1000], *alike[:5]])
     check_hashes([])
-    with pytest.raises(SavedModelError, match="^more than 1,000 different keys have the same hash"):
+    with pytest.raises(SavedModelError, match=r"^more than 1,000 different keys have the same hash"):
         check_hashes(alike)

@@ -425,7 +425,7 @@ def test_arrays_of_up_to_32_dimensions_are_read():
     empty = ArrayReader(memoryview(b"")).take({"dtype": "|u1", "shape": [0, 2**62 - 1]})
     assert empty.shape == (0, 2**62 - 1)
     for shape in ([1] * 32 + [2], [0, 2**62], [-1], [True]):
-        with pytest.raises(SavedModelError, match="^an array has an impossible dtype or shape$"):
+        with pytest.raises(SavedModelError, match=r"^an array has an impossible dtype or shape$"):
             ArrayReader(numbers.data.cast("B")).take({"dtype": "<f8", "shape": shape})
 
 
@@ -465,7 +465,7 @@ def test_names_of_fields_belong_to_tuples(value, tmp_path):
 
 @pytest.mark.parametrize("parts", [("1", 2), (1, "2"), (True, 2), (1, 2.0)])
 def test_a_fraction_is_made_of_whole_numbers(parts):
-    with pytest.raises(SavedModelError, match="^a fraction is not one of whole numbers$"):
+    with pytest.raises(SavedModelError, match=r"^a fraction is not one of whole numbers$"):
         FORMS["fractions.Fraction"].make(*parts)
 
 
@@ -485,7 +485,7 @@ def test_what_other_forms_cannot_hold_is_said(tmp_path):
     ):
         with pytest.raises(SavedModelError, match=re.escape(f"model[0] {said}")):
             save([value], tmp_path / "value.sim")
-    with pytest.raises(SavedModelError, match="^there is no random generator called 'Dice'$"):
+    with pytest.raises(SavedModelError, match=r"^there is no random generator called 'Dice'$"):
         FORMS["numpy.Generator"].make("Dice", None, None)
 
 
@@ -493,5 +493,5 @@ def test_what_other_forms_cannot_hold_is_said(tmp_path):
 def test_edges_join_nodes_that_there_are(ends):
     make = FORMS["networkx.Graph"].make
     assert list(make({}, {"a": None, "b": {"c": 1}}, np.array([[0, 1]]), None, None).edges) == [("a", "b")]
-    with pytest.raises(SavedModelError, match="^a graph has an edge between nodes that it does not have$"):
+    with pytest.raises(SavedModelError, match=r"^a graph has an edge between nodes that it does not have$"):
         make({}, {"a": None, "b": None}, np.array(ends), None, None)
