@@ -25,6 +25,9 @@ from similitude import FromBlocks, FromPairs, Precomputed, Similarity, as_simila
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial
+from similitude.similarity.adapters import _run
+from similitude.similarity.parameters import _same, _written
+from similitude.similarity.read_only import all_read_only, with_hint
 
 G, L = Gaussian(1.2), Linear()
 
@@ -597,3 +600,80 @@ def test_whole_numbers_in_one_block_and_fractions_in_another():
 
     K = FromBlocks(f).gram(np.arange(300.0)[:, None])
     assert set(np.diag(K)) == {0.5, 1.0} and np.count_nonzero(K) == 300
+
+
+# Limits and words.
+
+
+def test_only_errors_of_writing_to_an_argument_have_a_hint():
+    hint = " (a function may not change its arguments, which are the caller's own: let it work on x.copy())"
+    assert with_hint(ValueError("is read-only")) == f"ValueError: is read-only{hint}"
+    assert with_hint(TypeError("is read-only")) == "TypeError: is read-only"
+    assert with_hint(ValueError("other")) == "ValueError: other"
+
+
+def test_lists_without_arrays_are_handed_over_as_they_are():
+    words, mixed = ["a", "b"], ["a", np.ones(2)]
+    assert all_read_only(words) is words
+    protected = all_read_only(mixed)
+    assert protected[0] is words[0] and not protected[1].flags.writeable and mixed[1].flags.writeable
+    assert all_read_only(protected[1]) is protected[1]
+
+
+@pytest.mark.parametrize(
+    ("indices", "run"),
+    [([3, 4, 5], slice(3, 6)), ([2], slice(2, 3)), ([], None), ([3, 5], None), ([1, 3, 2, 4], None), ([2, 1], None)],
+)
+def test_runs_of_indices(indices, run):
+    assert _run(np.array(indices, int)) == run
+
+
+def test_queries_are_rows_and_the_others_columns_of_a_matrix():
+    M = np.arange(6.0).reshape(2, 3)
+    assert Precomputed(M).cross([1], [2]).tolist() == [[5.0]] and Precomputed(M.T).cross([2], [1]).tolist() == [[5.0]]
+    for k, row, column in ((Precomputed(M), 2, 0), (Precomputed(M.T), 0, 2)):
+        with pytest.raises(IndexError, match=f"no row {row} and column {column}, and no Gram matrix unless it is sq"):
+            k.cross([row], [column])
+
+
+def test_lists_for_each_pair_are_no_numbers():
+    with pytest.raises(PairError, match=r"f\(1, 2\) is \[1\.0\], not a finite real number; if it is a function of mat"):
+        FromPairs(lambda x, z: [1.0]).cross([1], [2, 3])
+
+
+def test_parameters_are_written_in_short():
+    assert _written(np.array(2.0)) == "2.0" and _written(np.zeros((2, 3))) == "<2 x 3 float64>"
+    assert _written(frozenset({2, 1})) == "(1, 2)" and _written(minus) == "minus" and _written(2.5) == "2.5"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "alike"),
+    [
+        (1, 1.0, True),
+        (True, np.bool_(True), True),
+        (1, 2, False),
+        (1, "1", False),
+        ([1, 2], [1, 2], True),
+        ([1, 2], [1, 3], False),
+        ([1, 2], [1, 2, 3], False),
+        ([1, 2], (1, 2), False),
+        ({"a": [1]}, {"a": [1]}, True),
+        ({"a": 1}, {"a": 2}, False),
+        ({"a": 1}, {"b": 1}, False),
+        (np.ones(2), np.ones(2), True),
+        (np.ones(2), np.ones(3), False),
+        (np.ones(2), np.ones(2, np.float32), False),
+        (np.array([1, 2]), np.array([1, 3]), False),
+        (np.array([1, 2]), np.array([2, 2]), False),
+        (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [1]}), True),
+        (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [2]}), False),
+        (sp.csr_array(np.eye(2)), sp.csr_array(np.eye(2)), True),
+        (sp.csr_array(np.eye(2)), sp.csr_array(2 * np.eye(2)), False),
+        (sp.csr_array(np.eye(2)), sp.csr_array(np.eye(3)), False),
+        (lambda: 1, lambda: 1, False),
+        (minus, minus, True),
+        ("a", "a" * 1, True),
+    ],
+)
+def test_parameters_are_compared_by_their_contents(a, b, alike):
+    assert _same(a, b) is alike

@@ -15,6 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from similitude import FromPairs, Precomputed, Similarity
+from similitude.errors import PairError
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -25,6 +26,10 @@ from similitude.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
+from similitude.similarity import contract, feature_space
+from similitude.similarity.algebra import Sum
+from similitude.similarity.feature_space import kernel_distance
+from similitude.similarity.formulas import meaning_of
 
 G, L, P = Gaussian(1.2), Linear(), Polynomial(2, coef0=1.0)
 KERNEL, UNIT, BOUNDED = {"SYMMETRIC", "PSD"}, {"UNIT_DIAGONAL"}, {"BOUNDED"}
@@ -401,3 +406,162 @@ def test_a_pulled_back_function_is_called_once_per_object(make, form):
     assert len(calls) == 24 + again
     resolved.cross(X, X)
     assert len(calls) == 32 + again
+
+
+# Distances.
+
+
+class Strips(np.ndarray):
+    """A matrix that remembers which of its rows are written to."""
+
+    written: list
+
+    def __array_finalize__(self, other):
+        self.written = []
+
+    def __setitem__(self, key, value):
+        if isinstance(key, slice):
+            self.written.append((key.start, key.stop))
+        super().__setitem__(key, value)
+
+
+@pytest.mark.parametrize(
+    ("cells", "rows", "width", "strips"),
+    [
+        (12, 1, 4, [(0, 3), (3, 6), (6, 9)]),
+        (1, 2, 7, [(0, 2), (2, 4), (4, 6), (6, 8)]),
+        (12, 8, 7, [(0, 8)]),
+        (12, 1, 1, [(0, 12)]),
+        (6, 1, 0, [(0, 6), (6, 12)]),
+    ],
+)
+def test_distances_are_the_same_strip_by_strip(cells, rows, width, strips, monkeypatch):
+    monkeypatch.setattr(feature_space, "DISTANCE_STRIP_CELLS", cells)
+    monkeypatch.setattr(feature_space, "DISTANCE_STRIP_ROWS", rows)
+    X, Z = points(7), points(max(width, 2), seed=1)[:width]
+    K = (X @ Z.T).view(Strips)
+    found = kernel_distance(K, (X**2).sum(axis=1), (Z**2).sum(axis=1), same=False)
+    assert found is K and K.written == strips
+    np.testing.assert_allclose(K, np.sqrt(((X[:, None] - Z) ** 2).sum(axis=-1)), atol=1e-7)
+    if width == len(X):
+        lengths = (X**2).sum(axis=1)
+        D = kernel_distance(X @ X.T, lengths, lengths, same=True)
+        assert (np.diag(D) == 0).all()
+        np.testing.assert_allclose(D, np.sqrt(((X[:, None] - X) ** 2).sum(axis=-1)), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "value", "fits"),
+    [
+        ((100.0, 100.0), 100 + 1.9e-10, True),
+        ((100.0, 100.0), 100 + 2.1e-10, False),
+        ((1e6, -1e6), 0.9e-6, True),
+        ((1e6, -1e6), 1.1e-6, False),
+        ((np.float32(1), np.float32(1)), np.float32(1 + 64 * 2.0**-23), True),
+        ((np.float32(1), np.float32(1)), np.float32(1 + 65 * 2.0**-23), False),
+    ],
+)
+def test_a_negative_square_within_rounding_is_zero_and_a_larger_one_an_error(lengths, value, fits):
+    K, dx, dz = np.array([[value]]), *(np.array([one]) for one in lengths)
+    if fits:
+        assert kernel_distance(K, dx, dz, same=False).tolist() == [[0.0]]
+    else:
+        with pytest.raises(PairError, match=r"< 0: K is not a kernel and gives no distance"):
+            kernel_distance(K, dx, dz, same=False)
+
+
+def test_the_pair_without_a_distance_is_named_by_its_place_in_the_whole(monkeypatch):
+    monkeypatch.setattr(feature_space, "DISTANCE_STRIP_CELLS", 1)
+    monkeypatch.setattr(feature_space, "DISTANCE_STRIP_ROWS", 2)
+    K = np.zeros((5, 3))
+    K[3, 2], K[4, 0] = 2.0, 9.0
+    with pytest.raises(PairError) as error:
+        kernel_distance(K, np.ones(5), np.ones(3), same=False)
+    below = "K(x, x) + K(z, z) - 2 K(x, z) = -2 < 0: K is not a kernel and gives no distance"
+    assert (error.value.i, error.value.j, error.value.problem) == (3, 2, below)
+
+
+# Rules at their limits.
+
+
+def test_powers_of_zero_and_one():
+    assert (G**0).premises() == () and (G**1).premises() == (G,)
+    assert (G**0).reason == "the constant 1 is the kernel of the single feature 1"
+    assert (G**1).reason == (G**2.0).reason == "a whole power of a kernel is a product of kernels"
+    assert (G**0.5).reason == (G**-1).reason == "a power that is not a whole number >= 0 need not be a kernel"
+    lean_power = FromPairs(lean) ** 0
+    assert lean_power.claims == KERNEL | UNIT | BOUNDED and (FromPairs(lean) ** 1).claims == frozenset()
+    assert (G**-1).claims == {"SYMMETRIC", "UNIT_DIAGONAL"} and (G**0.5).claims == {"SYMMETRIC"} | UNIT | BOUNDED
+
+
+def test_multiples_and_constants_at_their_limits():
+    assert (1 * G).claims == G.claims and (-1 * G).claims == {"SYMMETRIC"} | BOUNDED
+    assert (0 * G).claims == KERNEL | BOUNDED and (1.5 * G).claims == KERNEL
+    assert (G + 0.0) is G and (G + 0.5).claims == KERNEL and (G - 0.5).claims == {"SYMMETRIC"}
+    assert (0.5 * G + 0.5 * G).claims == G.claims and (0.5 * G - 0.5 * G).claims == {"SYMMETRIC"} | BOUNDED
+    assert (0.5 * G + 0.6 * G).claims == KERNEL and (0.5 * G + 0.4 * G).claims == KERNEL | BOUNDED
+    assert (G - 0.5).reason == "a kernel minus a constant need not be a kernel"
+    assert (G + 0.5).reason == "a constant c >= 0 added to a kernel adds the feature sqrt(c)"
+    assert [repr(k) for k in (-G, L - 0.5, L + 0.5, -1.5 * G, L - G)] == [
+        f"-{G!r}",
+        f"{L!r} - 0.5",
+        f"{L!r} + 0.5",
+        f"-1.5*{G!r}",
+        f"{L!r} - {G!r}",
+    ]
+
+
+@pytest.mark.parametrize(("parts", "more"), [(8, None), (9, "and 1 more parts"), (10, "and 2 more parts")])
+def test_notebooks_show_the_proofs_of_the_first_parts(parts, more):
+    shown = str(Sum(*[Gaussian(1.0 + i) for i in range(parts)]).proof().html_tree())
+    assert shown.count("<code>") == 8
+    assert (more in shown) if more else ("more parts" not in shown)
+
+
+def test_the_size_is_checked_before_the_work_unless_there_is_a_place_for_the_values(monkeypatch):
+    checked = []
+    monkeypatch.setattr(contract, "check_fits", lambda n, m, size, engine: checked.append((n, m, size)))
+    X, Z = points(4), points(3)
+    G.gram(X)
+    G.cross(X, Z)
+    G.cross(X.astype(np.float32), Z)
+    G.cross(X, Z.astype(np.float32))
+    G.distance(X)
+    assert checked == [(4, 4, 8), (4, 3, 8), (4, 3, 8), (4, 3, 8), (4, 4, 8)]
+    G.gram(X, out=np.empty((4, 4)))
+    G.cross(X, Z, out=np.empty((4, 3)))
+    assert len(checked) == 5
+
+
+def test_images_are_remembered_in_nested_contexts_and_forgotten_after():
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        return [float(x)]
+
+    objects = [1, 2]
+    with contract.remembered_images():
+        first = contract.image(f, objects, False)
+        with contract.remembered_images():
+            assert contract.image(f, objects, False) is first
+        assert contract.image(f, objects[:1], False) == [[1.0]] and calls == [1, 2]
+    assert contract.image(f, objects, False) == first and calls == [1, 2, 1, 2]
+
+
+def test_a_formula_is_shown_below_a_sentence_without_one():
+    class Displayed:
+        """A thing of `x`.
+
+        .. math:: K(x, z) = 1
+        """
+
+    class Inline:
+        """A thing, :math:`K(x, z) = x_1`.
+
+        .. math:: K(x, z) = 2
+        """
+
+    assert meaning_of(Displayed) == "A thing of x.<br><i>K(x, z) = 1</i>"
+    assert meaning_of(Inline).startswith("A thing, <i>K(x, z) = ") and "2" not in meaning_of(Inline)
+    assert meaning_of(type("Bare", (), {})) == ""

@@ -22,6 +22,7 @@ from similitude.kernels import Gaussian, Spectrum
 from similitude.learners import KernelSVC
 from similitude.similarity import PairStore, pair_store
 from similitude.similarity.cache_files import cache_information, prune_cache
+from similitude.similarity.cached import _code
 from similitude.similarity.pair_store import errors_of_cache
 
 WORDS = ["kernel", "colonel", "similar", "landmark", "margin", "kern", "mark"]
@@ -413,3 +414,108 @@ def test_what_is_said_of_a_cache_and_pairs_older_than_some_days_are_removed(tmp_
     FromPairs(len_sum).cached(unnamed).gram(WORDS[:2])
     (function,) = cache_information(unnamed).functions
     assert str(cache_information(unnamed)) == f"{unnamed}: 4 pairs of 2 objects, of {function}"
+
+
+# The store itself.
+
+
+def test_stores_are_equal_by_path_and_name(tmp_path):
+    assert PairStore() == PairStore() and PairStore(tmp_path / "a") == PairStore(tmp_path / "a")
+    assert PairStore(tmp_path / "a") != PairStore(tmp_path / "b") and PairStore() != PairStore(name="judge")
+    assert PairStore() != 3 and repr(PairStore("a", "judge")) == "PairStore('a', 'judge')"
+
+
+def filled(digests, symmetric_values):
+    """Return a store, the numbers of objects and the statements that it will execute from now on."""
+    store = PairStore()
+    f, numbers, statements = store.function(b"f", "f"), store.numbers(digests), []
+    for (i, j), value in symmetric_values.items():
+        store.add(f, [int(numbers[i])], [int(numbers[j])], [value])
+    store.flush()
+    store._connection.set_trace_callback(statements.append)
+    return store, f, numbers, statements
+
+
+def test_the_other_order_is_looked_up_only_where_it_is_needed():
+    store, f, numbers, statements = filled([b"a", b"b"], {(0, 0): 1.0, (0, 1): 2.0})
+    np.testing.assert_array_equal(store.read(f, numbers[:1], numbers, symmetric=True), [[1.0, 2.0]])
+    assert len(statements) == 1
+    np.testing.assert_array_equal(store.read(f, numbers[1:], numbers, symmetric=False), [[np.nan, np.nan]])
+    assert len(statements) == 2
+    np.testing.assert_array_equal(store.read(f, numbers[1:], numbers, symmetric=True), [[2.0, np.nan]])
+    assert len(statements) == 4
+
+
+def test_what_is_known_or_empty_is_not_asked_for(monkeypatch):
+    monkeypatch.setattr(pair_store, "MOST_PARAMETERS", 2)
+    store, f, numbers, statements = filled([b"a", b"b", b"c", b"a"], {(0, 2): 0.5, (2, 1): 0.25})
+    assert numbers[0] == numbers[3] and len(set(numbers.tolist())) == 3
+    np.testing.assert_array_equal(store.numbers([b"c", b"a"]), numbers[[2, 0]])
+    assert store.read(f, numbers[:0], numbers, True).shape == (0, 4)
+    assert store.read(f, numbers, numbers[:0], True).shape == (4, 0)
+    assert statements == []
+    known = np.full((4, 4), np.nan)
+    known[[0, 3], 2], known[2, 1] = 0.5, 0.25
+    np.testing.assert_array_equal(store.read(f, numbers, numbers, False), known)
+    assert len(statements) == 2  # three objects, at most two in a statement
+    empty = PairStore()
+    assert empty.read(1, numbers[:0], numbers, True).size == 0 and empty._connection is None
+
+
+@pytest.mark.parametrize(("seconds", "waiting"), [(1e9, 2), (-1.0, 0)])
+def test_values_wait_only_while_others_were_just_committed(seconds, waiting, monkeypatch):
+    monkeypatch.setattr(pair_store, "COMMIT_SECONDS", seconds)
+    store = PairStore()
+    store.add(1, [1, 1], [1, 2], [0.5, 0.25])
+    assert len(store._pending) == waiting
+    assert len(store) == 2 and store._pending == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("database or disk is full", "the disk is full: free some space and run this again"),
+        ("attempt to write a readonly database", "the cache is read-only"),
+        (
+            "file is not a database",
+            r"not a cache of pairs, or a damaged one \(file is not a database\): choose another",
+        ),
+        ("database disk image is malformed", "not a cache of pairs, or a damaged one"),
+        ("no such table", "the cache cannot be used: no such table"),
+    ],
+)
+def test_errors_of_the_database_say_what_to_do(text, said):
+    with pytest.raises(CacheError, match=f"^here: {said}"), errors_of_cache("here"):
+        raise sqlite3.OperationalError(text)
+
+
+def test_a_function_in_a_file_is_known_by_its_code_and_what_it_encloses():
+    def made(constant, inner, kind, counter):
+        def f(s, t, power=2):
+            return inner(s) * constant, kind, counter
+
+        return f
+
+    def recursive(s, t):
+        return recursive(t, s)
+
+    base = _code(made(1.0, len, int, [0]))
+    assert base == _code(made(1.0, len, float, [5])), "classes and counters are not part of it"
+    assert base != _code(made(2.0, len, int, [0])) and base != _code(made(None, len, int, [0]))
+    assert base != _code(made(1.0, abs, int, [0]))
+    assert _code(recursive)[-1] == []
+    assert _code(len) == ("builtins", "len")
+    assert _code(partial(len, 1, a=2)) == (("builtins", "len"), (1,), {"a": 2})
+    assert _code(Counted())[0] is Counted.__call__.__code__ and _code(Counted().take)[0] is Counted.take.__code__
+
+
+def test_copies_and_lists_of_pairs_are_asked_once_each():
+    f = Counted()
+    k = FromPairs(f).cached()
+    A = k.encode(["ab", "bc", "ab", "cd"])
+    at, other = np.array([0, 2, 1, 3, 0]), np.array([1, 1, 0, 3, 1])
+    delivered = []
+    values = k.values_at(A, A, at, other, lambda positions, numbers: delivered.append((positions, numbers)))
+    assert f.calls == [("ab", "bc"), ("bc", "ab"), ("cd", "cd")]
+    np.testing.assert_array_equal(values, [f.f("ab", "bc")] * 2 + [f.f("bc", "ab"), f.f("cd", "cd"), f.f("ab", "bc")])
+    assert delivered == [([0, 1, 2, 3, 4], values.tolist())]

@@ -14,7 +14,7 @@ import pytest
 
 from similitude import FromPairs
 from similitude.errors import BudgetError, PairError
-from similitude.similarity import Meter, calling, metered
+from similitude.similarity import Calls, Meter, calling, metered, progress_line
 
 WORDS = ["kernel", "colonel", "similar", "landmark", "margin", "kern", "mark"]
 TRUTH = np.array([[len(set(s) & set(t)) / (1 + len(t)) for t in WORDS] for s in WORDS])
@@ -282,3 +282,162 @@ def test_a_slow_failing_limited_service_gives_all_values_in_order(service):
 
 def test_more_workers_than_calls_are_not_started():
     assert FromPairs(lambda x, z: x * z, workers=10**9).cross([2.0], [3.0, 4.0]).tolist() == [[6.0, 8.0]]
+
+
+# Waiting, limits and counts, without any call.
+
+
+def failing(error, attempt, **options):
+    """Return the seconds that are waited for after an attempt that failed."""
+    calls = calling._Calls(calling.Calling(plain, **options), [("a", "b")], lambda p: (3, 4), ())
+    return calls.delay(error, attempt)
+
+
+def test_delays_double_up_to_the_longest_and_are_never_shorter_than_asked(monkeypatch):
+    monkeypatch.setattr(calling, "FIRST_DELAY", 0.5)
+    assert [failing(OSError(), n, retries=9) for n in range(9)] == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
+    assert [failing(OSError(), n, retries=1) for n in (0, 1, 2)] == [0.5, None, None]
+    assert (
+        failing(ValueError(), 0, retries=5) is None and failing(ValueError(), 0, retries=5, retry_on=ValueError) == 0.5
+    )
+    error = OSError()
+    for asked, waited in ((7, 7.0), (0.25, 0.5), ("7", 0.5), (99.0, 99.0)):
+        error.retry_after = asked
+        assert failing(error, 0, retries=1) == waited
+
+
+def test_requests_hold_every_pair_once_for_each_repeat():
+    calls = calling._Calls(calling.Calling(batched, batch=4, repeats=3), [("a", "b")] * 3, lambda p: (p, p), ())
+    assert list(calls.requests()) == [[0, 1, 2, 3], [4, 5, 6, 7], [8]]
+    assert calls.arguments([2, 3]) == ([("a", "b")] * 2,)
+    assert str(calls.error([4, 5], "failed")) == str(
+        PairError(1, 1, "f(pairs) for a batch of 2 pairs, of which the first is ('a', 'b'), failed")
+    )
+
+
+def test_the_number_of_attempts_is_said_where_there_were_several():
+    calls = calling._Calls(calling.Calling(plain, timeout=2.5), [("a", "b")], lambda p: (3, 4), ())
+    for error, attempts, said in (
+        (OSError("gone"), 1, "f('a', 'b') raised OSError: gone"),
+        (OSError("gone"), 2, "f('a', 'b') raised OSError: gone, after 2 attempts"),
+        (calling._TookTooLongError(), 1, "f('a', 'b') took longer than 2.5 s"),
+    ):
+        found = calls.failed([0], error, attempts)
+        assert str(found) == str(PairError(3, 4, said)) and found.__cause__ is error
+    for error in (PairError(0, 0, "bad"), BudgetError("spent"), KeyboardInterrupt()):
+        assert calls.failed([0], error, 2) is error
+
+
+def test_starts_are_spaced_evenly(monkeypatch):
+    monkeypatch.setattr(calling.time, "monotonic", lambda: 100.0)
+    limiter = calling._limiter(lambda s, t: 0.0, 4.0)
+    assert [limiter.delay() for _ in range(3)] == [0.0, 0.25, 0.5]
+    monkeypatch.setattr(calling.time, "monotonic", lambda: 200.0)
+    assert [limiter.delay() for _ in range(2)] == [0.0, 0.25]
+
+
+def test_numbers_below_the_largest_floats_are_taken():
+    assert calling.as_number(np.nextafter(1e308, 0), 0, 0, "a", "b") == np.nextafter(1e308, 0)
+    for value in (1e308, -1e308, 10**400):
+        with pytest.raises(PairError, match=r"not a finite real number$"):
+            calling.as_number(value, 0, 0, "a", "b")
+    with pytest.raises(PairError, match=r"is \[1\.0\], not a finite real number; if it is a function of matrices"):
+        calling.as_number([1.0], 0, 0, "a", "b")
+
+
+def test_a_hint_of_matrices_needs_two_vectors_of_numbers():
+    asked = []
+
+    def product(X, Z):
+        asked.append((X.shape, Z.shape))
+        return X @ Z.T
+
+    x, number = np.ones(3), np.float64(1)
+    assert (
+        calling.hint_of_matrices(product, x, x) == "; if it is a function of matrices, f(X, Z), wrap it: FromBlocks(f)"
+    )
+    assert asked == [((1, 3), (1, 3))]
+    for one, other in ((number, x), (x, number), (np.array(["a"]), x), (np.ones((2, 2)), x)):
+        assert calling.hint_of_matrices(product, one, other) == ""
+    assert len(asked) == 1
+    assert calling.hint_of_matrices(lambda X, Z: np.ones(2), x, x) == ""
+
+
+def test_coroutines_of_a_function_that_is_not_async_are_closed():
+    made = []
+
+    def f(s, t):
+        made.append(awaited(s, t))
+        return made[-1]
+
+    with pytest.raises(PairError, match="a coroutine: define the function by async def"):
+        FromPairs(f).cross(["a"], ["b", "c", "d"])
+    assert len(made) == 3 and all(one.cr_frame is None for one in made)
+
+
+def test_a_meter_knows_what_is_left_what_it_was_for_and_what_it_cost():
+    shown = []
+    meter = Meter(1_010, show=lambda one: shown.append(one.spent))
+    assert (meter.left, meter.noise, Meter().left) == (1_010, None, float("inf"))
+    meter.spend(3, 0.5)
+    with meter.spending_on("landmarks"):
+        meter.spend(4, 0.25)
+        meter.spend(2)
+    meter.spend(1)
+    assert (meter.spent, meter.price, meter.left) == (10, 0.75, 1_000)
+    assert meter.purposes == {"similarities": 4, "landmarks": 6} and shown == [3, 7, 9, 10]
+    said = (
+        "the budget of 1,010 calls is spent: 10 were made, and 1,001 more are needed for similarities; raise "
+        "max_calls, or use fewer rows or landmarks"
+    )
+    with pytest.raises(BudgetError) as error:
+        meter.spend(1_001)
+    assert str(error.value) == said and meter.spent == 10
+    meter.spend(1_000)
+    assert meter.left == 0
+    meter.observe(3.0, 2)
+    meter.observe(1.0, 6)
+    assert meter.noise == 0.5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "left"), [(89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h"), (36_000, "10.0 h")]
+)
+def test_progress_says_how_long_the_rest_will_take(seconds, left, monkeypatch):
+    meter = Meter(4_000)
+    assert progress_line(meter) == "0 calls"
+    meter.spent, meter.started = 1_000, 50.0
+    monkeypatch.setattr(calling.time, "monotonic", lambda: 50.0 + seconds / 3)
+    assert progress_line(meter) == f"1,000 of 4,000 calls, about {left} left"
+    meter.limit = None
+    assert progress_line(meter) == "1,000 calls"
+
+
+@pytest.mark.parametrize(
+    ("calls", "text"),
+    [
+        (Calls(1_234), "1,234 calls"),
+        (Calls(5, 1_000), "5 of 1,000 calls"),
+        (Calls(5, per_prediction=3.0, most_per_prediction=3), "5 calls to fit, 3 a prediction"),
+        (Calls(5, per_prediction=99.5), "5 calls to fit, 99.5 a prediction"),
+        (Calls(5, per_prediction=100.25), "5 calls to fit, 100 a prediction"),
+        (
+            Calls(5, per_prediction=2.5, most_per_prediction=4_000),
+            "5 calls to fit, 2.5 a prediction on average (at most 4,000)",
+        ),
+        (Calls(5, price=0.0), "5 calls; about $0.00"),
+        (Calls(5, price=0.01), "5 calls; about $0.01"),
+        (Calls(5, price=0.0099, price_per_prediction=1_234.5), "5 calls; about $0.0099 to fit, $1,234.50 a prediction"),
+    ],
+    ids=str,
+)
+def test_calls_are_written_in_words(calls, text):
+    assert str(calls) == text
+
+
+def test_calls_of_a_meter_have_a_price_where_a_cost_is_stated():
+    meter = Meter(9)
+    meter.spend(4, 2.0)
+    assert Calls.of(meter, None, 3.0, 5) == Calls(4, 9, {"similarities": 4}, None, 3.0, 5, None, None)
+    assert Calls.of(meter, 0.5, 3.0, 5) == Calls(4, 9, {"similarities": 4}, 2.0, 3.0, 5, 1.5, None)
+    assert Calls.of(meter, 0.5).price_per_prediction is None

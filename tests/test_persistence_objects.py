@@ -21,7 +21,10 @@ from hypothesis import strategies as st
 from similitude import load, save
 from similitude.errors import SavedModelError
 from similitude.persistence import information
+from similitude.persistence.file_format import ArrayReader, ArrayWriter
+from similitude.persistence.known_forms import FORMS
 from similitude.persistence.model_files import model_bytes
+from similitude.persistence.model_writer import ModelWriter
 
 
 def round_trip(value, folder, **functions):
@@ -376,3 +379,119 @@ def test_a_missing_library_is_named_with_its_pip_command(missing, tmp_path, monk
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(SavedModelError, match=f"pip install {missing}"):
         load(tmp_path / "value.sim")
+
+
+# How values are stored.
+
+
+@pytest.mark.parametrize("value", [None, True, "a", 1.5, -(2**63), 2**63 - 1, 0])
+def test_what_json_stores_exactly_has_no_node(value):
+    assert ModelWriter([value]).nodes == [{"is": "list", "parts": [value]}]
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, float("inf"), float("nan"), np.float64(1)])
+def test_other_numbers_have_a_node(value):
+    assert len(ModelWriter([value]).nodes) == 2
+
+
+@pytest.mark.parametrize(
+    ("items", "stored"),
+    [
+        (["a"] * 31, "parts"),
+        (["ab", "é"] * 16, "strings"),
+        ([b"ab", b"c"] * 16, "bytes"),
+        ([0.5] * 31, "parts"),
+        ([0.5] * 32, "numbers"),
+        ([0, 2**63 - 1, -(2**63)] * 11, "numbers"),
+        ([0, 2**63] * 16, "parts"),
+        ([0, -(2**63) - 1] * 16, "parts"),
+        ([0, 0.5] * 16, "parts"),
+        ([True] * 32, "parts"),
+    ],
+    ids=lambda one: f"{len(one)} {one[:3]}",
+)
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_many_items_of_one_kind_are_stored_as_an_array(kind, items, stored, tmp_path):
+    node = ModelWriter(kind(items)).nodes[-1]
+    assert {"parts", "strings", "bytes", "numbers"} & node.keys() == {stored}
+    if stored == "numbers":
+        assert node["numbers"] == {"dtype": "<f8" if type(items[0]) is float else "<i8", "shape": [len(items)]}
+    assert same(round_trip(kind(items), tmp_path), kind(items))
+
+
+def test_arrays_of_up_to_32_dimensions_are_read():
+    numbers = np.arange(2.0)
+    assert ArrayReader(numbers.data.cast("B")).take({"dtype": "<f8", "shape": [1] * 31 + [2]}).shape == (1,) * 31 + (2,)
+    empty = ArrayReader(memoryview(b"")).take({"dtype": "|u1", "shape": [0, 2**62 - 1]})
+    assert empty.shape == (0, 2**62 - 1)
+    for shape in ([1] * 32 + [2], [0, 2**62], [-1], [True]):
+        with pytest.raises(SavedModelError, match=r"^an array has an impossible dtype or shape$"):
+            ArrayReader(numbers.data.cast("B")).take({"dtype": "<f8", "shape": shape})
+
+
+def test_arrays_are_read_one_after_the_other_up_to_the_last_byte():
+    stored = np.zeros(64 + 16, np.uint8)
+    stored[:3], stored[64:] = (1, 2, 3), np.arange(2.0).view(np.uint8)
+    reader = ArrayReader(stored.data)
+    assert reader.take({"dtype": "|u1", "shape": [3]}).tolist() == [1, 2, 3]
+    with pytest.raises(SavedModelError, match=r"an array of shape \(3,\) is larger than what the file contains"):
+        reader.take({"dtype": "<f8", "shape": [3]})
+    with pytest.raises(SavedModelError, match="the file contains more arrays than its model uses"):
+        reader.check_used_up()
+    assert reader.take({"dtype": "<f8", "shape": [2]}).tolist() == [0.0, 1.0]
+    reader.check_used_up()
+
+
+def test_the_order_of_an_array_is_stored_where_it_matters():
+    fields = {"dtype": "<f8", "shape": [2, 3], "order": "F"}
+    assert ArrayWriter().add(np.zeros((2, 3), order="F"), "x") == fields
+    assert ArrayWriter().add(np.zeros((2, 1), order="F"), "x") == {"dtype": "<f8", "shape": [2, 1]}
+
+
+class Bare(tuple):
+    """A tuple of a class of its own, without names for its items."""
+
+
+class Fields:
+    _fields = ("a",)
+    a = 1
+
+
+@pytest.mark.parametrize("value", [Bare((1, 2)), Fields()])
+def test_names_of_fields_belong_to_tuples(value, tmp_path):
+    with pytest.raises(SavedModelError, match=rf"^model\[0\] is a .*{type(value).__name__}, which cannot be stored"):
+        save([value], tmp_path / "value.sim")
+
+
+@pytest.mark.parametrize("parts", [("1", 2), (1, "2"), (True, 2), (1, 2.0)])
+def test_a_fraction_is_made_of_whole_numbers(parts):
+    with pytest.raises(SavedModelError, match=r"^a fraction is not one of whole numbers$"):
+        FORMS["fractions.Fraction"].make(*parts)
+
+
+@pytest.mark.parametrize("name", [None, "home"])
+def test_zones_of_a_fixed_offset_keep_their_name(name, tmp_path):
+    offset = dt.timedelta(hours=2)
+    zone = dt.timezone(offset) if name is None else dt.timezone(offset, name)
+    back = round_trip(zone, tmp_path)
+    assert (back, repr(back)) == (zone, repr(zone))
+
+
+def test_what_other_forms_cannot_hold_is_said(tmp_path):
+    for value, said in (
+        (np.random.RandomState(np.random.PCG64(0)), "draws by PCG64, which cannot be stored: use an integer seed"),
+        (np.dtype([("a", int)]), "is the dtype"),
+        (sp.coo_array(np.ones(3)), "is a sparse array of 1 dimensions: only two can be stored"),
+    ):
+        with pytest.raises(SavedModelError, match=re.escape(f"model[0] {said}")):
+            save([value], tmp_path / "value.sim")
+    with pytest.raises(SavedModelError, match=r"^there is no random generator called 'Dice'$"):
+        FORMS["numpy.Generator"].make("Dice", None, None)
+
+
+@pytest.mark.parametrize("ends", [[[0, 2]], [[2, 0]], [[-1, 0]], [0, 1], [[0, 1, 1]], [[0.0, 1.0]]])
+def test_edges_join_nodes_that_there_are(ends):
+    make = FORMS["networkx.Graph"].make
+    assert list(make({}, {"a": None, "b": {"c": 1}}, np.array([[0, 1]]), None, None).edges) == [("a", "b")]
+    with pytest.raises(SavedModelError, match=r"^a graph has an edge between nodes that it does not have$"):
+        make({}, {"a": None, "b": None}, np.array(ends), None, None)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
-
 from similitude.support.errors import brief
 
 
