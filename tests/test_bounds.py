@@ -29,6 +29,7 @@ from similitude.bounds import (
     votes,
     weak_votes,
 )
+from similitude.theory.intervals import clopper_pearson
 
 
 @pytest.mark.parametrize(
@@ -452,3 +453,10 @@ def test_perceptrons_keep_their_bounds(seed):
     updates, longest = run_perceptron(units, y, 1, strict=True, epochs=20)
     assert updates <= margin_perceptron_updates(gamma)
     assert longest <= 3 / gamma
+
+
+def test_intervals_of_none_and_of_all():
+    low, high = clopper_pearson([0, 5, 10], 10)
+    assert low[0] == 0.0 and high[2] == 1.0
+    assert 0 < low[1] < 0.5 < high[1] < 1 and math.isclose(high[0], 1 - low[2])
+    assert math.isclose(high[0], 1 - 0.025**0.1)

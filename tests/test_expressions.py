@@ -642,3 +642,20 @@ def test_estimators_take_texts():
     assert strings.predict(["abx", "xyy"]).tolist() == ["a", "x"]
     with pytest.raises(ExpressionError, match="did you mean 'sigma'"):
         KernelSVC("gaussian(sigm=3)").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("True*gaussian", "'*' combines similarities and numbers, not True"),
+        ("gaussian + False", "'+' combines similarities and numbers, not False"),
+        ("gaussian / linear", "'/' combines similarities with a number on the right only"),
+        ("gaussian(sigma=2*'a')", "'*' combines similarities and numbers, not 'a'"),
+        ("gaussian(sigma=1/0)", "division by zero"),
+        ("gaussian [1]", "expected an operator or a comma, found '['"),
+    ],
+)
+def test_what_does_not_combine_is_said_in_words(text, said):
+    with pytest.raises(ExpressionError) as error:
+        as_similarity(text)
+    assert str(error.value).splitlines()[0] == said
