@@ -342,7 +342,6 @@ class Series:
         (pd.Series([3, 1, 2]), 512),
         (sp.csr_array((7, 3)), 568),
     ],
-    ids=repr,
 )
 def test_the_size_of_a_value_is_what_it_holds_written_out(value, size):
     assert extent_of(value) == Extent(size, 0, 1)
