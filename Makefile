@@ -3,7 +3,7 @@ PYTHON ?= python3
 # The Python that sees a GPU.
 GPU_PYTHON ?= python3
 BIN := .venv/bin
-# One worker per core and one more; `make test WORKERS=0` runs in one process, where a debugger can stop it.
+# One worker per core; `make test WORKERS=0` runs in one process, where a debugger can stop it.
 WORKERS ?= auto
 # Of the random moments of `make faults`.
 SEED ?= 0

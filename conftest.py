@@ -30,12 +30,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """Return the number of workers for ``-n auto``: one more than the cores that this process may use, nine at most.
-
-    Some tests wait for processes, browsers and clusters: on two cores three workers took 252 s, two took 274 s.
-    """
+    """Return the number of workers for ``-n auto``: one per core that this process may use, eight at most."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, 8) + 1
+    return min(cores, 8)
 
 
 def pytest_collection_modifyitems(items):
