@@ -570,9 +570,9 @@ def test_a_metric_is_learned_from_batches_as_in_memory(small_batches):
     assert "exact fits in cells need all rows in memory" in other.notes_[0]
 
 
-def test_batches_are_smaller_where_later_rows_are_longer(monkeypatch):
-    texts = ["ab", "ba"] * 4096 + ["abba" * 1250, "baab" * 1250] * 100
-    y = np.arange(len(texts)) % 2.0
+@pytest.fixture
+def batch_sizes(monkeypatch):
+    """The numbers of rows that batches of sources are asked for."""
     found, batches = [], Source.batches
 
     def recorded(self, rows=65_536, start=0):
@@ -580,27 +580,26 @@ def test_batches_are_smaller_where_later_rows_are_longer(monkeypatch):
         return batches(self, rows, start)
 
     monkeypatch.setattr(Source, "batches", recorded)
+    return found
+
+
+def test_batches_are_smaller_where_later_rows_are_longer(batch_sizes):
+    texts = ["ab", "ba"] * 4096 + ["abba" * 1250, "baab" * 1250] * 100
+    y = np.arange(len(texts)) % 2.0
     engine = LocalEngine(threads=1, memory="128MiB")
     model = SimilarityRegressor(Spectrum(2), n_landmarks=2, random_state=0, engine=engine).fit(
         lambda: iter([(texts, y)])
     )
-    assert found == [256, 8192, 256]
+    assert batch_sizes == [256, 8192, 256]
     inside = SimilarityRegressor(Spectrum(2), n_landmarks=2, random_state=0, engine=engine).fit(texts, y)
     assert np.allclose(model.predict(texts[-10:]), inside.predict(texts[-10:]))
 
 
-def test_a_parquet_file_tells_how_long_its_later_rows_are(tmp_path, monkeypatch):
+def test_a_parquet_file_tells_how_long_its_later_rows_are(tmp_path, batch_sizes):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     texts = ["ab", "ba"] * 4096 + ["abba" * 1250 + str(i) for i in range(2000)]
     table = pa.table({"s": texts, "y": np.arange(len(texts)) % 2.0})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=len(texts))
-    found, batches = [], Source.batches
-
-    def recorded(self, rows=65_536, start=0):
-        found.append(rows)
-        return batches(self, rows, start)
-
-    monkeypatch.setattr(Source, "batches", recorded)
     engine = LocalEngine(threads=1, memory="128MiB")
     SimilarityRegressor(Spectrum(2), n_landmarks=2, random_state=0, engine=engine).fit(tmp_path / "t.parquet", "y")
-    assert found == [256, 1024, 256]  # the first rows alone would give 8192
+    assert batch_sizes == [256, 1024, 256]  # the first rows alone would give 8192

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,7 @@ def symmetric_eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     def solve(work: np.ndarray, indices: np.ndarray, sizes: tuple[int, int]) -> int:
         return call(b"V", b"L", n, V, n, values, work, sizes[0], indices, sizes[1])
 
-    work, indices = np.empty(1), np.empty(1, np.intc)
-    solve(work, indices, (-1, -1))  # asks how much room is needed
-    work, indices = np.empty(int(work[0])), np.empty(int(indices[0]), np.intc)
-    with factorizing(n):
-        failed = interruptibly(solve, work, indices, (len(work), len(indices)))
-    if failed:
-        raise LinAlgError("the eigenvalues did not converge")
+    _decompose(n, solve)
     return values, V
 
 
@@ -71,14 +66,19 @@ def some_eigen(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.nda
         room = (work, sizes[0], indices, sizes[1])
         return call(b"V", b"I", b"L", n, A, n, *limits, found, values, V, n, support, *room)
 
+    _decompose(n, solve)
+    return values[:count], V
+
+
+def _decompose(n: int, solve: Callable[[np.ndarray, np.ndarray, tuple[int, int]], int]) -> None:
+    """Call a routine for the eigenvalues of n rows: first to ask how much room it needs, then with that room."""
     work, indices = np.empty(1), np.empty(1, np.intc)
-    solve(work, indices, (-1, -1))  # asks how much room is needed
+    solve(work, indices, (-1, -1))
     work, indices = np.empty(int(work[0])), np.empty(int(indices[0]), np.intc)
     with factorizing(n):
         failed = interruptibly(solve, work, indices, (len(work), len(indices)))
     if failed:
         raise LinAlgError("the eigenvalues did not converge")
-    return values[:count], V
 
 
 def upper_cholesky(M: np.ndarray) -> np.ndarray:
