@@ -85,7 +85,7 @@ def cost(make: Callable[..., Any], X: Any, y: np.ndarray) -> tuple[float, float]
         model, seconds = fitted()
         slow.append(seconds)
         with (
-            mock.patch("similitude.estimators.fit.influence_in_ridge", return_value=None),
+            mock.patch("similitude.fitting.fit.influence_in_ridge", return_value=None),
             mock.patch("similitude.estimators.training.influence_in_refit", new=_unexplained),
         ):
             without, seconds = fitted()

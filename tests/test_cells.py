@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor, check_kernel, load, save
-from similitude.estimators.cells import fit_in_cells
+from similitude.fitting.cells import fit_in_cells
 from similitude.kernel_learning import CellFit, CellTree, ExactRidge, choose_automatically, learn_cells
 from similitude.kernel_learning.cells import balanced_threshold, widest_direction
 from similitude.kernels import Gaussian, Laplace, Matern, Partitioned, Spectrum, Tabular
@@ -24,7 +24,7 @@ def regions(n, seed=0, d=3):
 @pytest.fixture
 def small_cells(monkeypatch):
     monkeypatch.setattr("similitude.kernel_learning.cells.CELL_ROWS", 100)
-    monkeypatch.setattr("similitude.estimators.cells.RIVAL_LANDMARKS", 40)
+    monkeypatch.setattr("similitude.fitting.cells.RIVAL_LANDMARKS", 40)
 
 
 def fitted_in_cells(X, y, memory=2**30):
@@ -153,7 +153,7 @@ def test_landmarks_are_kept_where_cells_gain_nothing(small_cells, monkeypatch):
     why = fitted_in_cells(X, X[:, 0] + np.random.default_rng(1).standard_normal(900))
     assert isinstance(why, str) and "not clearly better: mean squared error on 90 held-out rows" in why
     assert "memory budget" in fitted_in_cells(*regions(900), memory=1000)
-    monkeypatch.setattr("similitude.estimators.cells.LARGEST_CELL", 50)
+    monkeypatch.setattr("similitude.fitting.cells.LARGEST_CELL", 50)
     assert "so alike" in fitted_in_cells(*regions(900))
 
 

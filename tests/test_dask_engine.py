@@ -28,7 +28,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel,
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import DaskEngine, LocalEngine  # noqa: E402
 from similitude.errors import CheckpointError, ClusterError, NotAKernelError, PairError, SourceError  # noqa: E402
-from similitude.estimators.rows import Sampling, draw_seed  # noqa: E402
+from similitude.fitting.rows import Sampling, draw_seed  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
 from similitude.learners import KernelRidge  # noqa: E402
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap  # noqa: E402
@@ -570,7 +570,7 @@ def test_a_scheduler_that_is_gone_raises_and_the_fit_resumes_on_another(tmp_path
     script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
     script.write_text(SCHEDULER)
     monkeypatch.setattr("similitude.compute.engines.checkpoints.WRITE_INTERVAL", 0.0)
-    monkeypatch.setattr("similitude.estimators.distributed.GROUP", 2)
+    monkeypatch.setattr("similitude.fitting.distributed.GROUP", 2)
     other = subprocess.Popen(
         [sys.executable, script],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])},
@@ -605,7 +605,7 @@ def test_a_checkpoint_knows_every_row_of_a_collection(client, tmp_path, monkeypa
         n_landmarks="auto"
     )
     with monkeypatch.context() as patched:
-        patched.setattr("similitude.estimators.fit.remove_checkpoint", lambda path: None)
+        patched.setattr("similitude.fitting.fit.remove_checkpoint", lambda path: None)
         model.fit(da.from_array(X, chunks=(6_000, 3)), da.from_array(y, chunks=6_000))
     for row in (25, 13_000, 23_999):
         other = X.copy()

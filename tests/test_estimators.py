@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, bounds
-from similitude.estimators import choose_landmarks
-from similitude.estimators.partial_fit import Stream
-from similitude.estimators.rows import Sampling, draw_seed
-from similitude.estimators.scales import MULTIPLES
+from similitude.fitting import choose_landmarks
+from similitude.fitting.partial_fit import Stream
+from similitude.fitting.rows import Sampling, draw_seed
+from similitude.fitting.scales import MULTIPLES
 from similitude.kernels import Cosine, Gaussian, Linear
 from similitude.landmarks.guarantees import WIDE, Ask, class_gap, guarantee_of_reasonable
 from similitude.learners import KernelRidge

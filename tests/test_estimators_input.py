@@ -14,8 +14,8 @@ from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier,
 from similitude.checks import check_learner
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
-from similitude.estimators import choose_landmarks
-from similitude.estimators.rows import Sampling, draw_seed
+from similitude.fitting import choose_landmarks
+from similitude.fitting.rows import Sampling, draw_seed
 from similitude.kernels import Gaussian, Linear
 
 rng = np.random.default_rng(0)

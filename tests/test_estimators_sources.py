@@ -379,7 +379,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path, at_once, monkeypatc
         if "landmarks" in ask:
             path.write_bytes(before)
     with monkeypatch.context() as patch:
-        patch.setattr("similitude.estimators.fit.version", lambda name: "0.0")
+        patch.setattr("similitude.fitting.fit.version", lambda name: "0.0")
         with pytest.raises(CheckpointError, match="by another version"):
             SimilarityRegressor(**GIVEN, engine=engine).fit(Source(X, Y))
     assert path.read_bytes() == before  # nothing is lost
@@ -461,7 +461,7 @@ def test_a_checkpoint_knows_every_row(row, part, tmp_path, at_once):
 def test_a_checkpoint_knows_every_row_in_memory(tmp_path, monkeypatch):
     path, model = tmp_path / "sums", SimilarityRegressor(**{**GIVEN, "landmarks": X[:40], "n_landmarks": "auto"})
     with monkeypatch.context() as patched:
-        patched.setattr("similitude.estimators.fit.remove_checkpoint", lambda path: None)
+        patched.setattr("similitude.fitting.fit.remove_checkpoint", lambda path: None)
         model.set_params(engine=LocalEngine(threads=1, checkpoint=path)).fit(X, Y)
     for row in (7, 12_345, 29_990):
         other = X.copy()

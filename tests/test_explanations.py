@@ -11,9 +11,10 @@ from objectives import OBJECTIVES
 
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, load, save
 from similitude.estimators import Explanations
+from similitude.evaluation import Trial
 from similitude.kernels import Gaussian, Spectrum
 from similitude.landmarks import LandmarkFeatures, Landmarks
-from similitude.linear import Moments, Ridge, Trial, newton_step
+from similitude.linear import Moments, Ridge, newton_step
 from similitude.sources import Source
 
 RNG = np.random.default_rng(5)

@@ -16,7 +16,7 @@ from similitude import (
     load,
     save,
 )
-from similitude.estimators.members import Family, left_out_loss, products_of_features
+from similitude.fitting.members import Family, left_out_loss, products_of_features
 from similitude.kernels import (
     DTW,
     Auto,

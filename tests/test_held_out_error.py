@@ -8,10 +8,19 @@ from grids import thin
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
-from similitude.estimators import learned_similarities, unjudged
-from similitude.estimators.nested_folds import assign_folds, error_of_classes, error_of_numbers
+from similitude.estimators import unjudged
+from similitude.evaluation import (
+    LEAVE_ONE_OUT,
+    MOST_HELD_OUT,
+    assign_folds,
+    error_of_classes,
+    error_of_numbers,
+    n_fitted,
+    n_held_out,
+    n_judged,
+)
+from similitude.fitting import learned_similarities
 from similitude.kernels import Gaussian
-from similitude.linear.held_out import LEAVE_ONE_OUT, MOST_HELD_OUT, n_fitted, n_held_out, n_judged
 from similitude.similarity import FromBlocks
 
 ONE = LocalEngine(threads=1)

@@ -7,10 +7,10 @@ import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
-from similitude.estimators import landmark_pilot
-from similitude.estimators.delayed_influence import DelayedInfluence
-from similitude.estimators.group_influence import GroupInfluence
-from similitude.estimators.pilot_choice import UNIT_PENALTIES, PilotTargets
+from similitude.fitting import landmark_pilot
+from similitude.fitting.delayed_influence import DelayedInfluence
+from similitude.fitting.group_influence import GroupInfluence
+from similitude.fitting.pilot_choice import UNIT_PENALTIES, PilotTargets
 from similitude.kernels import Gaussian
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
 from similitude.linear import GroupMoments, IteratedRidge, LinearModel, Members, Moments, Ridge, iterated_ridge

@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError, cholesky, eigh
 
 import similitude
 from similitude.cli import main
-from similitude.estimators.profile_ridge import fit_profiles
+from similitude.fitting.profile_ridge import fit_profiles
 from similitude.learners import KernelRanker, KreinSVC
 from similitude.learners.svm import svc
 from similitude.linear import lapack

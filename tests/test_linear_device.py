@@ -9,7 +9,8 @@ from objectives import OBJECTIVES
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
-from similitude.estimators import choose_landmarks, classifier
+from similitude.estimators import classifier
+from similitude.fitting import choose_landmarks
 from similitude.kernels import Gaussian, Linear, Polynomial, Spectrum
 from similitude.linear import Members, landmark_ridge, nonlinear_cg
 from similitude.linear.cholesky import ShiftedFactors

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
+from similitude.evaluation import Trial
 from similitude.linear import (
     PENALTIES,
     GroupMoments,
@@ -13,7 +14,6 @@ from similitude.linear import (
     Members,
     Moments,
     Ridge,
-    Trial,
     dual_ridge,
     fit_numbers,
     moments,
@@ -758,7 +758,7 @@ def test_a_walk_asks_for_no_more_penalties_than_it_needs(near, known, best, expe
 
 
 def test_the_number_of_rows_held_out():
-    from similitude.linear.held_out import n_fitted, n_held_out, n_judged
+    from similitude.evaluation import n_fitted, n_held_out, n_judged
 
     assert [n_fitted(n) for n in (1, 5000, 5001, 10_000)] == [1, 5000, 4001, 8000]
     assert [n_held_out(n) for n in (1, 2, 3, 10, 20, 5000, 25_000, 26_000)] == [0, 1, 2, 2, 4, 1000, 5000, 5000]

@@ -6,7 +6,7 @@ from scipy.linalg import solve_triangular
 
 from similitude import FromPairs, SimilarityRegressor
 from similitude.errors import PairError
-from similitude.estimators.passes import SumsTask
+from similitude.fitting.passes import SumsTask
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
 from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks, partial_projection
 from similitude.landmarks.partial_projection import n_leading as leading

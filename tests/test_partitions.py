@@ -7,7 +7,7 @@ from similitude import FromPairs, SimilarityRegressor
 from similitude.data.sources import FirstPass
 from similitude.engines import LocalEngine
 from similitude.errors import PairError, SourceError
-from similitude.estimators.partitions import (
+from similitude.fitting.partitions import (
     Eligible,
     KeyRange,
     PartitionPass,
@@ -18,7 +18,7 @@ from similitude.estimators.partitions import (
     partition_sample,
     partition_sums,
 )
-from similitude.estimators.targets import ClassTargets, NumberTargets
+from similitude.fitting.targets import ClassTargets, NumberTargets
 from similitude.kernels import Gaussian
 from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks, key_below
 from similitude.landmarks.partitions import (

@@ -5,8 +5,8 @@ import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
-from similitude.estimators import pilot_choice
-from similitude.estimators.rows import groups_of_equals
+from similitude.evaluation import groups_of_equals
+from similitude.fitting import pilot_choice
 from similitude.kernels import Gaussian, GlobalAlignment
 from similitude.similarity import Hints
 

@@ -13,8 +13,8 @@ from cli_runs import run
 from similitude import SimilarityClassifier, SimilarityRegressor, check_kernel, load, save
 from similitude.compute import keys
 from similitude.engines import LocalEngine
-from similitude.estimators.members import Family, alignment_weights
-from similitude.estimators.rows import groups_of_equals
+from similitude.evaluation import groups_of_equals
+from similitude.fitting.members import Family, alignment_weights
 from similitude.kernels import (
     Columns,
     Convolutions,

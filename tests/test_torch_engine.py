@@ -13,9 +13,10 @@ from similitude.checks import check_engine
 from similitude.compute.encodings import as_numpy
 from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_for
 from similitude.errors import PairError
-from similitude.estimators import choose_landmarks, fit, landmark_estimator, products, scales
-from similitude.estimators.delayed_influence import DelayedInfluence
-from similitude.estimators.group_influence import GroupInfluence
+from similitude.estimators import landmark_estimator
+from similitude.fitting import choose_landmarks, fit, products, scales
+from similitude.fitting.delayed_influence import DelayedInfluence
+from similitude.fitting.group_influence import GroupInfluence
 from similitude.kernels import (
     Cosine,
     Gaussian,

@@ -7,7 +7,7 @@ import pytest
 
 from similitude import SimilarityRegressor
 from similitude.engines import TorchEngine
-from similitude.estimators import choose_landmarks
+from similitude.fitting import choose_landmarks
 from similitude.kernels import Gaussian, Linear, RationalQuadratic
 
 torch = pytest.importorskip("torch", reason="torch is not installed")

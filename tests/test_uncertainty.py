@@ -11,8 +11,8 @@ from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, loa
 from similitude.datasets import iris
 from similitude.engines import LocalEngine
 from similitude.estimators import unjudged
-from similitude.estimators.model import WeightedLandmarks
-from similitude.estimators.uncertainty import (
+from similitude.fitting.model import WeightedLandmarks
+from similitude.fitting.uncertainty import (
     ClassCalibration,
     ErrorCalibration,
     TrueClassScores,
@@ -20,9 +20,9 @@ from similitude.estimators.uncertainty import (
     fit_spread,
     open_variance_of,
 )
-from similitude.estimators.uncertainty.class_sets import needed_levels
-from similitude.estimators.uncertainty.landmark_variance import marginal_ratio
-from similitude.estimators.uncertainty.spread import RATIOS, log_density
+from similitude.fitting.uncertainty.class_sets import needed_levels
+from similitude.fitting.uncertainty.landmark_variance import marginal_ratio
+from similitude.fitting.uncertainty.spread import RATIOS, log_density
 from similitude.kernels import DTW, Gaussian, Gower, Spectrum, WeisfeilerLehman
 from similitude.landmarks import LandmarkFeatures, Landmarks
 from similitude.linear import Moments

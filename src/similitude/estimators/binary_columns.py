@@ -10,10 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.estimators.landmark_estimator import LandmarkEstimator
-from similitude.estimators.nested_folds import Judged, error_of_numbers
-from similitude.estimators.options import FitOptions
-from similitude.estimators.uncertainty import SizedRows
-from similitude.linear import LinearModel, Trial, fit_numbers, probabilities, scale_and_shift
+from similitude.evaluation import Trial, error_of_numbers
+from similitude.fitting import FitOptions, Judged, SizedRows
+from similitude.linear import LinearModel, fit_numbers, probabilities, scale_and_shift
 from similitude.support import number_of
 
 JUDGED_PARTS = 5

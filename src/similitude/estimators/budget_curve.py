@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import check_objects
-from similitude.estimators.cascade import decided
-from similitude.estimators.frugal import fit_frugally
-from similitude.estimators.frugal_task import FrugalTask
+from similitude.fitting import FrugalTask, decided, fit_frugally
 from similitude.scikit import class_codes, encode_labels, read_labels
 from similitude.similarity import as_similarity, budgeted, calls_per_pair, cost_per_call
 from similitude.support import HELD_OUT, Curve, generator

@@ -12,17 +12,23 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from similitude.compute import as_numpy, beside, is_tensor, namespace
 from similitude.compute.engines import Engine
-from similitude.estimators.cascade import Cascade
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.estimators.influence import class_numbers
 from similitude.estimators.landmark_estimator import LandmarkEstimator
-from similitude.estimators.nested_folds import Judged, error_of_classes
-from similitude.estimators.options import FitOptions
-from similitude.estimators.rows import Sampling
-from similitude.estimators.targets import ClassTargets
-from similitude.estimators.uncertainty import ClassCalibration, SizedRows, TrueClassScores, Uncertainty
-from similitude.linear import LinearModel, Trial, fit_classes, probabilities, scale_and_shift, temperature
+from similitude.evaluation import Trial, error_of_classes
+from similitude.fitting import (
+    Cascade,
+    ClassCalibration,
+    ClassTargets,
+    FitOptions,
+    Judged,
+    Sampling,
+    SizedRows,
+    TrueClassScores,
+    Uncertainty,
+    class_numbers,
+)
+from similitude.linear import LinearModel, fit_classes, probabilities, scale_and_shift, temperature
 from similitude.scikit import (
     all_or_nothing,
     check_labels,

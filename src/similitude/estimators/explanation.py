@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
-from similitude.estimators.blend_influence import BlendInfluence
-from similitude.estimators.cascade import CascadeInfluence
-from similitude.estimators.group_influence import GroupInfluence
-from similitude.estimators.influence import Influence
 from similitude.estimators.listed_examples import SHOWN, ListedExamples
-from similitude.estimators.model import LandmarkModel
+from similitude.fitting import BlendInfluence, CascadeInfluence, GroupInfluence, Influence, LandmarkModel
 from similitude.support import (
     Result,
     bar_from_middle,

@@ -12,14 +12,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute.engines import Display, display_for
-from similitude.estimators.cascade import Cascade
 from similitude.estimators.early_stops import EarlyStops
-from similitude.estimators.frugal import check_memory, fit_frugally
-from similitude.estimators.frugal_task import FrugalTask
-from similitude.estimators.nested_folds import Judged
-from similitude.estimators.options import RIDGE
 from similitude.estimators.prediction import LandmarkPredictor
-from similitude.estimators.rows import Sampling
+from similitude.fitting import RIDGE, Cascade, FrugalTask, Judged, Sampling, check_memory, fit_frugally
 from similitude.landmarks import Representation
 from similitude.similarity import (
     SYMMETRIC,

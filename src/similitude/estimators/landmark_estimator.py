@@ -20,21 +20,26 @@ from similitude.compute import (
     take,
 )
 from similitude.compute.engines import distributed_engine, one_scipy_thread, phase, use_engine
-from similitude.estimators.batches import Sampled, sample_source
 from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
-from similitude.estimators.distributed import sample_collection
-from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, judges
-from similitude.estimators.options import RIDGE
-from similitude.estimators.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
-from similitude.estimators.products import reads_memory_map
-from similitude.estimators.rows import (
-    Sampling,
-    draw_seed,
-)
-from similitude.estimators.scales import open_scales
-from similitude.estimators.targets import Targets
 from similitude.estimators.training import LandmarkTrainer
-from similitude.estimators.uncertainty import Uncertainty
+from similitude.fitting import (
+    FEWEST_NESTED_ROWS,
+    MOST_OF_STREAM,
+    RIDGE,
+    Judged,
+    Sampled,
+    Sampling,
+    Stream,
+    Targets,
+    Uncertainty,
+    draw_seed,
+    held_out_of_batch,
+    judges,
+    open_scales,
+    reads_memory_map,
+    sample_collection,
+    sample_source,
+)
 from similitude.scikit import InputCheck, all_or_nothing
 from similitude.similarity import Learnable, check_max_calls
 from similitude.support import Estimate

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from similitude.estimators.binary_columns import BinaryColumns
 from similitude.estimators.explanation import Explanations
-from similitude.estimators.targets import NumberTargets
+from similitude.fitting import NumberTargets
 from similitude.scikit import check_weights, tensors_for_tensors
 from similitude.support import written
 

@@ -11,7 +11,7 @@ from similitude.compute.engines import Engine
 from similitude.estimators.binary_columns import BinaryColumns
 from similitude.estimators.classifier import labels_of
 from similitude.estimators.explanation import Explanations
-from similitude.estimators.targets import ClassTargets
+from similitude.fitting import ClassTargets
 from similitude.scikit import check_labels, check_weights, tensors_for_tensors
 from similitude.support import brief, written
 

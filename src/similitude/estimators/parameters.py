@@ -11,8 +11,7 @@ from similitude.compute import (
     take,
 )
 from similitude.compute.engines import Engine
-from similitude.estimators.automatic import similarity_without_labels
-from similitude.estimators.options import FitOptions
+from similitude.fitting import FitOptions, similarity_without_labels
 from similitude.landmarks import (
     RULES,
     Landmarks,

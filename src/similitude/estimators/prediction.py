@@ -21,15 +21,21 @@ from similitude.compute import (
 )
 from similitude.compute.engines import LocalEngine, distributed_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
-from similitude.estimators.batches import batches_to_predict
-from similitude.estimators.cascade import Cascade, CascadeInfluence
-from similitude.estimators.delayed_influence import DelayedInfluence
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
-from similitude.estimators.influence import FitInfluence, weighted_landmarks
-from similitude.estimators.landmark_count import LandmarkCurve
-from similitude.estimators.model import LandmarkModel, WeightedLandmarks
 from similitude.estimators.parameters import LandmarkParameters
-from similitude.estimators.partitions import Prediction, partition_prediction
+from similitude.fitting import (
+    Cascade,
+    CascadeInfluence,
+    DelayedInfluence,
+    FitInfluence,
+    LandmarkCurve,
+    LandmarkModel,
+    Prediction,
+    WeightedLandmarks,
+    batches_to_predict,
+    partition_prediction,
+    weighted_landmarks,
+)
 from similitude.landmarks import (
     LandmarkFeatures,
     Representation,

@@ -16,31 +16,29 @@ from similitude.compute import is_tensor, namespace
 from similitude.compute.engines import Engine
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.estimators.fit import Fitted
 from similitude.estimators.landmark_estimator import LandmarkEstimator
-from similitude.estimators.limited_targets import FAR_TARGET, HUBER_THRESHOLD, limit_targets, robust_deviation
-from similitude.estimators.nested_folds import FEWEST_NESTED_ROWS, Judged, error_of_numbers
-from similitude.estimators.options import FitOptions
-from similitude.estimators.rows import Sampling, TrainingRows
-from similitude.estimators.targets import NumberTargets
-from similitude.estimators.uncertainty import (
+from similitude.evaluation import Trial, error_of_numbers
+from similitude.fitting import (
+    FAR_TARGET,
+    FEWEST_NESTED_ROWS,
+    HUBER_THRESHOLD,
     MOST_NOISE_FEATURES,
     ErrorCalibration,
+    FitOptions,
+    Fitted,
+    Judged,
+    NumberTargets,
+    Sampling,
     SizedRows,
     SpreadFit,
+    TrainingRows,
     Uncertainty,
     fit_spread,
+    limit_targets,
+    robust_deviation,
     scores_and_sizes,
 )
-from similitude.linear import (
-    LinearModel,
-    Quantile,
-    SmoothQuantile,
-    Trial,
-    fit_loss,
-    fit_numbers,
-    weighted_quantile,
-)
+from similitude.linear import LinearModel, Quantile, SmoothQuantile, fit_loss, fit_numbers, weighted_quantile
 from similitude.scikit import all_or_nothing, check_targets, check_weights
 from similitude.support import Estimate, brief, check_share, number_of, outlying_rows
 

@@ -16,37 +16,43 @@ from similitude.compute import (
     take,
 )
 from similitude.compute.engines import LocalEngine, phase
-from similitude.estimators.automatic import (
+from similitude.estimators.frugal_trainer import FrugalTrainer
+from similitude.evaluation import LEAVE_ONE_OUT, Trial, equals_judged_together, groups_of_equals
+from similitude.fitting import (
     LEARNED_KINDS,
+    MEDIAN_KEPT,
+    PILOT,
+    RIDGE,
     ExactFit,
+    FitOptions,
+    Fitted,
+    Judged,
+    Sampling,
+    SizedRows,
+    SpreadFit,
+    TrainingRows,
+    all_features,
     best_alone,
     can_learn,
+    choose_landmarks,
+    choose_scales,
+    draw_seed,
+    fit_by_pilot,
     fit_exactly,
+    fit_ridge,
     fits_exactly,
+    guarantee_of_fit,
+    guarantee_of_learned,
     in_words,
+    influence_in_refit,
+    judged_by_folds,
+    keeps_median,
     learn_on_pilot,
+    learn_similarities,
+    open_scales,
     try_family,
 )
-from similitude.estimators.choose_landmarks import choose_landmarks
-from similitude.estimators.fit import Fitted, all_features, fit_ridge
-from similitude.estimators.frugal_trainer import FrugalTrainer
-from similitude.estimators.guarantee import guarantee_of_fit, guarantee_of_learned
-from similitude.estimators.influence import influence_in_refit
-from similitude.estimators.learned_similarities import learn_similarities
-from similitude.estimators.nested_folds import Judged, judged_by_folds
-from similitude.estimators.options import RIDGE, FitOptions
-from similitude.estimators.piloted_fit import fit_by_pilot
-from similitude.estimators.rows import (
-    PILOT,
-    Sampling,
-    TrainingRows,
-    draw_seed,
-    equals_judged_together,
-    groups_of_equals,
-)
-from similitude.estimators.scales import MEDIAN_KEPT, choose_scales, keeps_median, open_scales
-from similitude.estimators.uncertainty import SizedRows, SpreadFit
-from similitude.linear import LEAVE_ONE_OUT, LinearModel, Trial
+from similitude.linear import LinearModel
 from similitude.similarity import Learnable, Precomputed, Similarity, remembered_images
 
 if TYPE_CHECKING:
@@ -100,7 +106,7 @@ class LandmarkTrainer(FrugalTrainer):
             return judge
         chosen, why = self._chosen_on_pilot(X, Y, weights, sampling), self._why_no_cells(sampling)
         if chosen is not None and why is None:
-            from similitude.estimators.cells import fit_in_cells  # loads all kernels
+            from similitude.fitting.cells import fit_in_cells  # loads all kernels
 
             choice, order = chosen
             with phase("solving in cells of rows"):

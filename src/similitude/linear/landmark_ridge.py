@@ -22,8 +22,8 @@ import numpy as np
 
 from similitude.compute import Encoding, as_numpy, count, in_precision, moved, namespace, rows
 from similitude.compute.engines import format_bytes
+from similitude.evaluation import Trial
 from similitude.linear.cholesky import solve
-from similitude.linear.held_out import Trial
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, Moments
 from similitude.linear.ridge import PENALTIES, downhill

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from similitude.evaluation import Trial, n_fitted, n_held_out, n_judged
 from similitude.linear.features import Features
-from similitude.linear.held_out import Trial, n_fitted, n_held_out, n_judged
 from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic

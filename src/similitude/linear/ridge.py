@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 from scipy.linalg.blas import dtrsm, strsm
 
-from similitude.linear.held_out import Trial
+from similitude.evaluation import Trial
 from similitude.linear.lapack import symmetric_eigen, upper_cholesky
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Moments

@@ -21,20 +21,20 @@ data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
 estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityMultilabelClassifier
     SimilarityOrdinalClassifier SimilarityRegressor Uncertainty
-estimators.blend_influence: BlendInfluence
-estimators.cascade: Cascade CascadeInfluence Stage
-estimators.group_influence: ClassInfluence GroupInfluence
-estimators.influence: ExampleInfluence
-estimators.landmark_count: LandmarkCurve
-estimators.model: LandmarkModel WeightedLandmarks
-estimators.partial_fit: Stream
-estimators.profile_ridge: ProfileRidge
-estimators.uncertainty.class_sets: ClassCalibration
-estimators.uncertainty.intervals_of_errors: ErrorCalibration
-estimators.uncertainty.landmark_variance: LandmarkVariance
-estimators.uncertainty.ranked_scores: RankedScores
-estimators.uncertainty.spread: Spread
-estimators.value_range: ValueRange
+fitting.blend_influence: BlendInfluence
+fitting.cascade: Cascade CascadeInfluence Stage
+fitting.group_influence: ClassInfluence GroupInfluence
+fitting.influence: ExampleInfluence
+fitting.landmark_count: LandmarkCurve
+fitting.model: LandmarkModel WeightedLandmarks
+fitting.partial_fit: Stream
+fitting.profile_ridge: ProfileRidge
+fitting.uncertainty.class_sets: ClassCalibration
+fitting.uncertainty.intervals_of_errors: ErrorCalibration
+fitting.uncertainty.landmark_variance: LandmarkVariance
+fitting.uncertainty.ranked_scores: RankedScores
+fitting.uncertainty.spread: Spread
+fitting.value_range: ValueRange
 goodness: Goodness Margin MarginCurve
 goodness.class_means: WeakGoodness
 goodness.gaps: StrongGoodness

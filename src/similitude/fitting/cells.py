@@ -1,0 +1,287 @@
+"""similarity="auto" for many rows in memory: exact fits in the cells of a partition, if these beat landmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import nnls
+
+from similitude.compute import take
+from similitude.evaluation import Trial, n_held_out, n_judged
+from similitude.fitting.automatic import ExactFit, in_double_precision, in_words
+from similitude.fitting.blend_influence import BlendInfluence
+from similitude.fitting.nested_folds import Judged
+from similitude.kernel_learning import (
+    LARGEST_CELL,
+    AutoChoice,
+    CellFit,
+    CellTree,
+    is_clearly_lower,
+    learn_cells,
+    summarize,
+)
+from similitude.kernels import Partitioned, Tabular
+from similitude.landmarks import LandmarkFeatures, Landmarks, factor_of_landmarks
+from similitude.linear import LinearModel, Moments, Ridge
+from similitude.similarity import Similarity
+from similitude.support import number_of
+
+RIVAL_LANDMARKS, RIVAL_ROWS = 1_000, 20_000
+"""Landmarks, and rows that they are fitted to, whose loss cells must beat."""
+
+MEMORY_SHARE = 4
+"""Kept rows, and what they are encoded as, may take one part of the memory budget in this many."""
+
+
+class CellRows(NamedTuple):
+    """Positions of rows that are fitted to, that choices are made on, and that judge the model."""
+
+    fitted: np.ndarray
+    chosen_on: np.ndarray
+    judged: np.ndarray
+
+    @classmethod
+    def of(cls, order: np.ndarray) -> CellRows:
+        """Hold out the last rows of a random order."""
+        held = n_held_out(len(order))
+        cut = len(order) - n_judged(held)
+        return cls(order[: len(order) - held], order[len(order) - held : cut], order[cut:])
+
+
+class CellTargets(NamedTuple):
+    """Targets and weights of all rows, and the mean from which a model starts."""
+
+    Y: np.ndarray
+    weights: np.ndarray
+    mean: np.ndarray
+
+    @classmethod
+    def of(cls, Y: np.ndarray, weights: np.ndarray, fitted: Any = slice(None)) -> CellTargets:
+        """Take the mean over rows that are fitted to."""
+        return cls(Y, weights, np.average(Y[fitted], axis=0, weights=weights[fitted]))
+
+    @property
+    def centered(self) -> tuple[np.ndarray, np.ndarray]:
+        """Centered targets, and weights."""
+        return self.Y - self.mean, self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class CellPart:
+    """A kernel, the cells that its metric gives, and exact fits in these.
+
+    Attributes
+    ----------
+    k : Similarity
+        Of objects, without cells.
+    tree : CellTree
+    fit : CellFit
+    rounds : int
+        In which cells learned metrics of their own.
+    """
+
+    k: Similarity
+    tree: CellTree
+    fit: CellFit
+    rounds: int = 0
+
+    @classmethod
+    def of(cls, k: Any, X: Any, targets: CellTargets, penalty: float, rows: CellRows) -> CellPart | None:
+        """Fit in cells; None if a cell is too large for that."""
+        A = np.asarray(k.encode(X), dtype=np.float64)
+        tree = CellTree.grow(A[np.concatenate(rows)])
+        within = k.k if isinstance(k, Tabular) else k
+        cells = Partitioned(within, tree.directions, tree.thresholds).cells(A)
+        if np.bincount(cells).max() > LARGEST_CELL:
+            return None
+        fit = CellFit.fit(within, A, cells, None, penalty, targets.centered, rows.fitted, tree.n_cells)
+        return cls(k, tree, fit)
+
+    def learned(self, targets: CellTargets, rows: CellRows) -> CellPart:
+        """Return the same with metrics that cells learn, where that is better."""
+        fit, rounds = learn_cells(self.fit, targets.centered, rows.fitted, rows.chosen_on)
+        return replace(self, fit=fit, rounds=rounds)
+
+    @property
+    def kernel(self) -> Similarity:
+        """The kernel of objects that is zero between cells."""
+        within = self.k.k if isinstance(self.k, Tabular) else self.k
+        made = Partitioned(within, self.tree.directions, self.tree.thresholds, self.fit.metrics)
+        return self.k.with_params(k=made) if isinstance(self.k, Tabular) else made
+
+
+@dataclass(frozen=True, eq=False)
+class CellBlend:
+    """Fits in cells whose weighted sum is the prediction."""
+
+    parts: tuple[CellPart, ...]
+    shares: tuple[float, ...]
+
+    @classmethod
+    def of(cls, parts: list[CellPart], targets: CellTargets, rows: CellRows) -> CellBlend:
+        """Choose the weights on held-out rows; a part without weight is left out."""
+        if len(parts) == 1:
+            return cls((parts[0],), (1.0,))
+        Y, weights = targets.centered
+        root = np.sqrt(weights[rows.chosen_on])[:, None]
+        columns = [(root * part.fit.predicted(rows.chosen_on)).ravel() for part in parts]
+        shares, _ = nnls(np.column_stack(columns), (root * Y[rows.chosen_on]).ravel())
+        kept = [(part, float(share)) for part, share in zip(parts, shares, strict=True) if share > 0]
+        kept = kept or [(parts[0], 1.0)]
+        return cls(tuple(part for part, _ in kept), tuple(share for _, share in kept))
+
+    @classmethod
+    def learn(cls, choice: AutoChoice, X: Any, targets: CellTargets, rows: CellRows) -> CellBlend | None:
+        """Fit in cells with the kernel that is best alone, and with a second one if that clearly helps.
+
+        None if a cell is too large.
+        """
+        ranked = sorted(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
+        kernels, penalties = choice.kernels(), choice.penalties()
+        first = CellPart.of(kernels[ranked[0]], X, targets, penalties[ranked[0]], rows)
+        if first is None:
+            return None
+        alone = cls.of([first.learned(targets, rows)], targets, rows)
+        for i in ranked[1:2]:
+            second = CellPart.of(kernels[i], X, targets, penalties[i], rows)
+            both = None if second is None else cls.of([*alone.parts, second], targets, rows)
+            if second is None or both is None or not both.clearly_beats(alone, targets, rows):
+                break
+            return cls.of([*alone.parts, second.learned(targets, rows)], targets, rows)
+        return alone
+
+    def clearly_beats(self, other: CellBlend, targets: CellTargets, rows: CellRows) -> bool:
+        """Tell whether its loss is clearly lower on the rows on which choices are made."""
+        mine, others = (one.trial(targets, rows.chosen_on).losses for one in (self, other))
+        return is_clearly_lower(mine, others, targets.weights[rows.chosen_on])
+
+    def trial(self, targets: CellTargets, rows: np.ndarray) -> Trial:
+        """Evaluate the predictions for some rows."""
+        return Trial.of(self.penalty, self.predicted(rows) + targets.mean, targets.Y[rows], targets.weights[rows])
+
+    def predicted(self, rows: np.ndarray) -> np.ndarray:
+        """Return the predictions of centered targets for some rows."""
+        return np.asarray(sum(share * part.fit.predicted(rows) for part, share in self.pairs))
+
+    @property
+    def pairs(self) -> list[tuple[CellPart, float]]:
+        """The parts with their weights."""
+        return list(zip(self.parts, self.shares, strict=True))
+
+    @property
+    def penalty(self) -> float:
+        """The largest penalty."""
+        return max(part.fit.penalty for part in self.parts)
+
+    def refitted(self, targets: CellTargets) -> CellBlend:
+        """Return the same, fitted to all rows."""
+        rows = np.arange(len(targets.Y))
+        parts = tuple(replace(part, fit=part.fit.refitted(targets.centered, rows)) for part in self.parts)
+        return replace(self, parts=parts)
+
+    def in_words(self) -> str:
+        """Return the cells and what was learned in them."""
+        n = len(self.parts[0].fit.A)
+        size = sum(part.fit.A.nbytes for part in self.parts) / 1e6
+        cells = " and ".join(str(part.tree.n_cells) for part in self.parts)
+        rounds = " and ".join(number_of(part.rounds, "round") for part in self.parts)
+        shares = (
+            "" if len(self.shares) == 1 else f", blended with weights {' and '.join(f'{s:.2g}' for s in self.shares)}"
+        )
+        return (
+            f"the fit is exact in each of {cells} cells, whose metrics were learned again in {rounds}{shares}: "
+            f"all {n:,} rows are kept, {size:.2g} MB"
+        )
+
+
+def fit_in_cells(
+    X: Any,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    labels: np.ndarray | None,
+    choice: AutoChoice,
+    order: np.ndarray,
+    memory: int,
+    positions: np.ndarray | None = None,
+) -> ExactFit | str:
+    """Fit ridge regression exactly in cells to all rows with a weight; return why not, if landmarks are to be used.
+
+    Parameters
+    ----------
+    X, Y, weights, labels
+        As for `fit_exactly`.
+    choice : AutoChoice
+        What was chosen on the first rows.
+    order : array of int
+        The rows with a weight in random order; on the last ones choices are made, and the very last judge.
+    memory : int
+        The budget in bytes.
+    positions : array of int, optional
+        The positions of the rows among those that the user gave.
+    """
+    if 8 * len(order) * choice.features.X.shape[1] * (1 + 2 * len(choice.parts)) > memory / MEMORY_SHARE:
+        return "exact fits in cells would keep all rows, for which the memory budget is too small"
+    used = np.sort(order)
+    some, labels = in_double_precision(take(X, used)), None if labels is None else labels[used]
+    rows = CellRows.of(np.searchsorted(used, order))
+    targets = CellTargets.of(Y[used], weights[used], rows.fitted)
+    blend = CellBlend.learn(choice, some, targets, rows)
+    if blend is None:
+        return f"more than {LARGEST_CELL:,} rows are so alike that they are not split into cells"
+    trial, other = blend.trial(targets, rows.chosen_on), _landmark_trial(blend.parts[0].k, some, targets, rows)
+    compared = (
+        f"mean squared error on {len(rows.chosen_on):,} held-out rows {trial.loss:.3g}, "
+        f"{other.loss:.3g} with {RIVAL_LANDMARKS:,} landmarks"
+    )
+    if not is_clearly_lower(trial.losses, other.losses, targets.weights[rows.chosen_on]):
+        return f"exact fits in cells are not clearly better: {compared}"
+    return _final(
+        blend, (some, used if positions is None else positions[used], labels), targets, rows, choice, compared
+    )
+
+
+def _final(
+    blend: CellBlend,
+    objects: tuple[Any, np.ndarray, np.ndarray | None],
+    targets: CellTargets,
+    rows: CellRows,
+    choice: AutoChoice,
+    compared: str,
+) -> ExactFit:
+    """Return the fit to all rows, judged by the fit without those that judge it."""
+    X, positions, labels = objects
+    trial, judged = blend.trial(targets, rows.chosen_on), blend.trial(targets, rows.judged)
+    Y, weights, learned = targets.Y, targets.weights, summarize(choice)
+    targets = CellTargets.of(Y, weights)
+    blend = blend.refitted(targets)
+    landmarks = [(part.kernel, Landmarks(X, positions, part.kernel.encode(X), labels, "all")) for part in blend.parts]
+    penalties = tuple(part.fit.penalty for part in blend.parts)
+    return ExactFit(
+        learned,
+        tuple(LandmarkFeatures(k, one) for k, one in landmarks),
+        LinearModel(np.concatenate([share * part.fit.coefficients for part, share in blend.pairs]), targets.mean),
+        BlendInfluence(Y if labels is None else labels, weights, targets.mean, penalties, blend.shares),
+        trial,
+        (Y[rows.chosen_on], weights[rows.chosen_on]),
+        partial(Judged, judged, Y[rows.judged], weights[rows.judged]),
+        f"{in_words(learned)}; {blend.in_words()}; {compared}",
+        rows.chosen_on,
+    )
+
+
+def _landmark_trial(k: Similarity, X: Any, targets: CellTargets, rows: CellRows) -> Trial:
+    """Return how landmarks of the same kernel do on the rows on which choices are made."""
+    fitted = rows.fitted[:RIVAL_ROWS]
+    which = fitted[:RIVAL_LANDMARKS]
+    A = k.encode(X)
+    factor = factor_of_landmarks(k.block(A[which], A[which]), single=True)
+    assert factor is not None
+    A, which = A.astype(np.float32), which[factor.pivots]
+    features = LandmarkFeatures(k, Landmarks(which, None, A[which]), factor=factor.U).ready(np.float32)
+    F, G = features.features(A[fitted]), features.features(A[rows.chosen_on])
+    ridge = Ridge(Moments.of(F, targets.Y[fitted], targets.weights[fitted]))
+    judge = ridge.held_out(G, targets.Y[rows.chosen_on], targets.weights[rows.chosen_on])
+    return ridge.best(judge)

@@ -1,0 +1,258 @@
+"""The rows of a frugal fit: what was bought about them, and which similarities are bought next.
+
+A *column* is a landmark with a direction: K(x, l), or K(l, x), which is called turned. Directions are bought one by
+one, because one of them may tell much and the other nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from similitude.evaluation import Trial
+from similitude.fitting.cascade import Stage, decided, margins
+from similitude.fitting.frugal_task import FrugalTask
+from similitude.fitting.profile_ridge import fit_profiles
+from similitude.fitting.purchases import Purchases
+from similitude.landmarks import interleaved
+from similitude.similarity import calls_per_pair
+
+MOST_COMPARED_ROWS = 2_000
+"""Most rows that a frugal fit compares: the equations of a stage take the third power of their number."""
+
+MOST_JUDGING = 300
+"""The most rows that judge the model."""
+
+SCREENING, CANDIDATES, FEWEST_SCREENED = 0.3, 8, 8
+"""What is spent on choosing columns relative to comparing rows with them, candidates for each column, and the fewest
+rows on which candidates are compared."""
+
+LIKELY_CANDIDATES = 0.5
+"""The share of candidates that are taken for what is known of them; the others are drawn."""
+
+CERTAIN = 0.05
+"""Errors among the rows whose class is taken as certain, relative to the gain over the most frequent class."""
+
+FEWEST_CERTAIN = 100
+"""Fewer rows than this are too few to tell that their class is certain."""
+
+SHORT_COLUMNS = 0.01
+"""What is added to the squared length of a column, relative to the longest, when columns are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrugalStep:
+    """How rows fared after a purchase: their scores and the calls for each, and the calls that were spent in all."""
+
+    n: int
+    scores: np.ndarray
+    calls: np.ndarray
+    spent: int
+
+
+class FrugalRows:
+    """Rows on their way through the stages of a cascade, and what was bought about them.
+
+    Parameters
+    ----------
+    task : FrugalTask
+    bought : Purchases
+    directions : tuple of bool
+        Which columns may be bought: False stands for K(x, l), True for K(l, x).
+    """
+
+    def __init__(self, task: FrugalTask, bought: Purchases, directions: tuple[bool, ...]) -> None:
+        self.bought, self.directions, self.meter, self.rng = bought, directions, task.meter, task.rng
+        self.budget, self.later = task.budget, task.later
+        numbers, order = task.numbers, task.order
+        some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
+        some = some[:MOST_COMPARED_ROWS]
+        n_judges = min(MOST_JUDGING, int(task.judging * len(some)))
+        self.places, self.n = some, len(some) - n_judges
+        self.Y, self.weights = task.Y[self.places].astype(np.float64), task.weights[self.places]
+        self.numbers = None if numbers is None else numbers[self.places]
+        self.scores = np.tile(np.average(self.Y[: self.n], axis=0, weights=self.weights[: self.n]), (len(some), 1))
+        self.active = np.arange(len(some))
+        self.landmarks, self.turned = np.empty(0, dtype=np.intp), np.empty(0, dtype=bool)
+        self.profiles = np.empty((len(some), 0))
+
+    @property
+    def learned(self) -> np.ndarray:
+        """The active rows that do not judge."""
+        found: np.ndarray = self.active[self.active < self.n]
+        return found
+
+    @property
+    def left(self) -> int:
+        """The calls that are left to buy further columns; those are set aside that later predictions may take.
+
+        Pairs in a cache count, too, so that a repeated fit makes the same choices.
+        """
+        return self.budget - self.bought.calls - self.later * len(self.landmarks) * calls_per_pair(self.bought.k)
+
+    def price(self, n_columns: int) -> int:
+        """Return the most calls that comparing the active rows, and those predicted later, with columns takes.
+
+        Of a symmetric similarity, pairs of two landmarks are bought once.
+        """
+        pairs = n_columns * (len(self.active) + self.later)
+        if self.bought.symmetric and len(self.active) == len(self.places):  # all landmarks are among them
+            pairs -= n_columns * len(self.landmarks) + n_columns * (n_columns - 1) // 2
+        return pairs * calls_per_pair(self.bought.k)
+
+    def candidates(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return all columns that were not bought, as landmarks and whether they are turned, in mixed order."""
+        pools = [np.setdiff1d(np.arange(self.n), self.landmarks[self.turned == one]) for one in self.directions]
+        at = np.concatenate(pools)
+        turned = np.repeat(np.array(self.directions), [len(pool) for pool in pools])
+        order = self._mixed(at)
+        return at[order], turned[order]
+
+    def first(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first columns: n landmarks, classes in turn, in every direction."""
+        at = self._mixed(np.arange(self.n))[:n]
+        return np.tile(at, len(self.directions)), np.repeat(np.array(self.directions), len(at))
+
+    def screen(self, n: int, spare: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return n further columns: those that explain most of what is unexplained on a few rows.
+
+        Half of the candidates are drawn, half are those that explain most on the pairs that are known already.
+        """
+        at, turned = self.candidates()
+        if len(at) <= n:
+            return at, turned
+        drawn = int((1 - LIKELY_CANDIDATES) * CANDIDATES * n)
+        likely = np.argsort(-self._known_gains(at, turned), kind="stable")
+        likely = likely[likely >= drawn][: CANDIDATES * n - drawn]
+        some = np.concatenate([np.arange(min(drawn, len(at))), likely])
+        n_rows = min(len(self.learned), int(spare / (len(some) * calls_per_pair(self.bought.k))))
+        if n_rows < FEWEST_SCREENED or len(some) <= n:
+            best = np.concatenate([likely, np.arange(drawn)])[:n]
+            return at[best], turned[best]
+        rows = self.learned[self._mixed(self.learned)[:n_rows]]
+        with self.meter.spending_on("choosing landmarks"):
+            C = self.bought.columns(self.places[rows], self.places[at[some]], turned[some])
+        chosen = some[most_telling(C, self.Y[rows] - self.scores[rows], n)]
+        return at[chosen], turned[chosen]
+
+    def _known_gains(self, at: np.ndarray, turned: np.ndarray) -> np.ndarray:
+        """Return how much of the residuals each column explains on the landmarks, as far as these pairs are known."""
+        rows = np.unique(self.landmarks)
+        C = self.bought.known(self.places[rows], self.places[at], turned)
+        known = ~np.isnan(C)
+        means = np.where(known, C, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        C = np.where(known, C - means, 0.0)
+        residuals = self.Y[rows] - self.scores[rows]
+        return _gains(C, residuals - residuals.mean(axis=0))
+
+    def _mixed(self, which: np.ndarray) -> np.ndarray:
+        """Return an order of rows in which classes take turns."""
+        shuffled = self.rng.permutation(len(which))
+        if self.numbers is None:
+            return shuffled
+        numbers = self.numbers[which[shuffled]]
+        turn = np.empty(len(which), dtype=np.intp)
+        for one in np.unique(numbers):
+            same = np.flatnonzero(numbers == one)
+            turn[same] = np.arange(len(same))
+        mixed: np.ndarray = shuffled[np.argsort(turn, kind="stable")]
+        return mixed
+
+    def compare(self, at: np.ndarray, turned: np.ndarray) -> None:
+        """Compare the active rows with further columns."""
+        with self.meter.spending_on("comparing with landmarks"):
+            K = self.bought.columns(self.places[self.active], self.places[at], turned)
+        wider = np.full((len(self.places), len(at)), np.nan)
+        wider[self.active] = K
+        self.profiles = np.concatenate([self.profiles, wider], axis=1)
+        self.landmarks = np.concatenate([self.landmarks, at])
+        self.turned = np.concatenate([self.turned, turned])
+
+    def fit_all(self, n_columns: int) -> tuple[Stage, Trial, np.ndarray]:
+        """Fit the first columns to all rows; return the stage, the trial of rows left out, and the scores of all."""
+        F, n = self.profiles[:, :n_columns], self.n
+        ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0)
+        scores = np.concatenate([trial.scores, ridge.scores(F[n:])])
+        everyone = ridge.refitted(F, self.Y, self.weights)
+        return Stage(n_columns, everyone, np.arange(len(F)), False, np.inf), trial, scores
+
+    def fit_active(self) -> tuple[Stage, np.ndarray]:
+        """Fit all columns to what is unexplained of the active rows; return the stage, and the scores of all rows."""
+        learned, judges, active = self.learned, self.active[self.active >= self.n], self.active
+        targets = self.Y - self.scores
+        ridge, trial = fit_profiles(
+            self.profiles[learned], targets[learned], self.weights[learned], self.meter.noise or 0.0
+        )
+        scores = self.scores.copy()
+        scores[learned] += trial.scores
+        scores[judges] += ridge.scores(self.profiles[judges])
+        everyone = ridge.refitted(self.profiles[active], targets[active], self.weights[active])
+        return Stage(self.profiles.shape[1], everyone, active, True, np.inf), scores
+
+    def reorder(self) -> None:
+        """Put the columns first that tell most about the scores that all of them give to rows left out."""
+        order = most_telling(self.profiles[: self.n], self.scores[: self.n], len(self.landmarks))
+        self.profiles, self.landmarks, self.turned = self.profiles[:, order], self.landmarks[order], self.turned[order]
+
+    def gain(self, scores: np.ndarray) -> float:
+        """Return how many more of the rows that do not judge are right than by the most frequent class, as a share."""
+        assert self.numbers is not None
+        numbers = self.numbers[: self.n]
+        most = np.bincount(numbers).max()
+        return max(0.0, float((decided(scores[: self.n]) == numbers).sum() - most) / self.n)
+
+    def certain_margin(self) -> float:
+        """Return the margin from which on a class is certain: too few rows left out of the fit are wrong to matter."""
+        if self.numbers is None:
+            return np.inf
+        learned = self.learned
+        ahead = margins(self.scores[learned])
+        order = np.argsort(-ahead, kind="stable")
+        wrong = np.cumsum(decided(self.scores[learned])[order] != self.numbers[learned][order])
+        certain = np.flatnonzero(wrong + 0.5 <= CERTAIN * self.gain(self.scores) * self.n)
+        enough = len(certain) and certain[-1] + 1 + self.n - len(learned) >= FEWEST_CERTAIN
+        return float(ahead[order[certain[-1]]]) if enough else np.inf
+
+    def uncertain(self, margin: float) -> np.ndarray:
+        """Return the active rows whose margin is smaller."""
+        found: np.ndarray = self.active[margins(self.scores[self.active]) < margin]
+        return found
+
+    def step(self) -> FrugalStep:
+        """Return how rows fare if all columns are asked for."""
+        calls = np.full(len(self.places), len(self.landmarks) * calls_per_pair(self.bought.k))
+        return FrugalStep(len(self.landmarks), self.scores.copy(), calls, self.bought.calls)
+
+
+def most_telling(C: np.ndarray, residuals: np.ndarray, n: int) -> np.ndarray:
+    """Return the n columns that explain most of the residuals, one after the other (matching pursuit).
+
+    >>> rng = np.random.default_rng(0)
+    >>> C = rng.standard_normal((50, 8))
+    >>> most_telling(C, 2 * C[:, [3]] + C[:, [6]], 2)
+    array([3, 6])
+    """
+    Q, left = C - C.mean(axis=0), residuals - residuals.mean(axis=0)
+    damping = SHORT_COLUMNS * float((Q**2).sum(axis=0).max(initial=0.0)) or 1.0
+    chosen: list[int] = []
+    for _ in range(min(n, C.shape[1])):
+        gains = _gains(Q, left, damping)
+        gains[chosen] = -1.0
+        best = int(gains.argmax())
+        chosen.append(best)
+        length = float(np.linalg.norm(Q[:, best]))
+        if length > 0:
+            unit = Q[:, best] / length
+            Q = Q - np.outer(unit, unit @ Q)
+            left = left - np.outer(unit, unit @ left)
+    return np.array(chosen, dtype=np.intp)
+
+
+def _gains(Q: np.ndarray, residuals: np.ndarray, damping: float | None = None) -> np.ndarray:
+    """Return the squares of residuals that each centered column explains alone."""
+    lengths = (Q**2).sum(axis=0)
+    if damping is None:
+        damping = SHORT_COLUMNS * float(lengths.max(initial=0.0)) or 1.0
+    explained: np.ndarray = ((Q.T @ residuals) ** 2).sum(axis=1) / (lengths + damping)
+    return explained

@@ -1,0 +1,200 @@
+"""The error on new rows: nested folds, whose models make every choice without the rows that they are judged by.
+
+Folds reuse the similarities that the fit computed: the landmarks of a fold are those of the fit that are not among its
+test rows. Only a scale that is chosen from the data, or a kernel that is learned from labels, is found again, with
+similarities of its own; the median scale of a costly similarity, which depends on no label, is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import take
+from similitude.evaluation import LEAVE_ONE_OUT, Trial, assign_folds, groups_of_equals
+from similitude.fitting.choose_landmarks import LandmarkChoice
+from similitude.fitting.fit import Fitted, best_of
+from similitude.fitting.landmark_count import SampleFeatures, Validation, doubled
+from similitude.fitting.learned_similarities import prepared_by_labels
+from similitude.fitting.members import Family
+from similitude.fitting.options import RIDGE, FitOptions
+from similitude.fitting.rows import TrainingRows
+from similitude.fitting.scales import choose_scales, keeps_median
+from similitude.landmarks import Landmarks
+from similitude.linear import LinearModel
+from similitude.similarity import remembered_images
+
+FEWEST_NESTED_ROWS = 10
+"""With fewer different rows, folds would be too small to fit a model to: each row is then left out alone."""
+
+EncodedMembers = dict[str, Any]
+"""Objects as similarities encode them, by how the similarities are written."""
+
+FitLinear = Callable[[FitOptions, Any, np.ndarray, np.ndarray], tuple[LinearModel, Trial, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Rows that were scored by models of other rows.
+
+    `groups` numbers equal rows, which were in the same fold; it is None if the rows were held out from one model.
+    `positions` are those of the rows in X, if all rows were scored.
+    `left_out` are the same rows left out one by one, by models that see nearly all rows; but these had their choices
+    made on the same rows. `folds` numbers the models that scored the rows; None if it was one.
+    `within` are the scores by each of these models for the rows that made its choices, each left out alone, and the
+    targets of these: how much better they are than those of other folds is what choices make scores look better.
+    """
+
+    trial: Trial
+    Y: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray | None = None
+    positions: np.ndarray | None = None
+    left_out: Trial | None = None
+    folds: np.ndarray | None = None
+    within: tuple[tuple[np.ndarray, np.ndarray], ...] | None = None
+
+
+_judges: ContextVar[bool] = ContextVar("judges", default=True)
+
+
+@contextmanager
+def unjudged() -> Iterator[None]:
+    """Return a context in which fits to rows in memory estimate no error on new rows, which takes most of their time.
+
+    The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
+    """
+    token = _judges.set(False)
+    try:
+        yield
+    finally:
+        _judges.reset(token)
+
+
+def judges() -> bool:
+    """Tell whether fits estimate their error on new rows: everywhere but within `unjudged`."""
+    return _judges.get()
+
+
+def judged_by_folds(
+    X: Any,
+    data: TrainingRows,
+    labels: np.ndarray | None,
+    options: FitOptions,
+    choice: LandmarkChoice,
+    fitted: Fitted,
+    fit_linear: FitLinear,
+) -> Judged:
+    """Return how rows fare under models of other folds.
+
+    With more rows than are left out one by one, it is how those fare that the fit has held out from every choice.
+
+    Parameters
+    ----------
+    X : sequence of objects
+    data : TrainingRows
+    labels : array of int, or None
+        The class number of each row.
+    options, choice, fitted
+        The fit to all rows.
+    fit_linear : callable
+        Fits another loss or penalty than ridge regression.
+    """
+    places, tried = fitted.samples[0].places, Judged(fitted.trial, *fitted.held_out)
+    if data.sampling.all_rows is not None or len(places) < data.n or data.n > LEAVE_ONE_OUT:
+        return tried
+    groups = groups_of_equals(data.encodings[0], places)
+    if groups.max() + 1 < FEWEST_NESTED_ROWS:
+        return tried
+    folds = assign_folds(groups, None if labels is None else labels[places], options.random_state)
+    scores, within = np.empty((len(places), data.Y.shape[1])), []
+    sizes = [int(n) for n in fitted.curve.x]
+    members: EncodedMembers = {}
+    with remembered_images():
+        for fold in np.unique(folds):
+            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test, members)
+            scores[test], inside = _scores(samples, sizes, data, options, places[train], fit_linear)
+            within.append(inside)
+    Y, weights = data.Y[places], data.weights[places]
+    trial, at = Trial.of(fitted.trial.lam, scores, Y, weights), data.located_at(places)
+    return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
+
+
+def _samples_of_fold(
+    X: Any,
+    data: TrainingRows,
+    options: FitOptions,
+    choice: LandmarkChoice,
+    samples: Sequence[SampleFeatures],
+    train: np.ndarray,
+    test: np.ndarray,
+    members: EncodedMembers,
+) -> list[SampleFeatures]:
+    """Return the similarities of all rows, those of the training folds first, to landmarks outside of the test fold.
+
+    `members` keeps X as members of a family encode it, which several folds may choose.
+    """
+    places, landmarks = samples[0].places, samples[0].landmarks
+    order = np.concatenate([train, test])
+    mine = np.arange(len(landmarks))
+    if landmarks.positions is not None:
+        mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
+    if not len(mine):
+        return []
+    given_similarities = list(options.similarities)
+    if isinstance(family := options.similarities[0], Family):
+        chosen = family.chosen(data.Y, data.weights, places[train])
+        if chosen.similarity is family.taken:
+            return [sample.restricted(order, mine) for sample in samples]
+        if (k := chosen.resolved) is not None:
+            A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(X))
+            near = choice.landmarks.only(mine).encoded(k, A)
+            return [SampleFeatures(k, A, places[order], near, options, places[order])]
+        given_similarities = [chosen.similarity]
+    pairs = zip(given_similarities, data.similarities, strict=True)
+    if all(k is resolved or keeps_median(k, resolved) for k, resolved in pairs):
+        return [sample.restricted(order, mine) for sample in samples]
+    given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
+    rows_in, everything = take(X, places[train]), take(X, places[order])
+    Y, weights = data.Y[places[train]], data.weights[places[train]]
+    prepared = [prepared_by_labels(k, X, data.Y, places[train], options.random_state) for k in given_similarities]
+    similarities, encodings = zip(*prepared, strict=True)
+    fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
+    scaled, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
+    encoded = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
+    return [SampleFeatures(k, A, places[order], landmarks, options) for k, A, landmarks in encoded]
+
+
+def _scores(
+    samples: Sequence[SampleFeatures],
+    sizes: Sequence[int],
+    data: TrainingRows,
+    options: FitOptions,
+    train: np.ndarray,
+    fit_linear: FitLinear,
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean.
+
+    Also return the scores of the training rows, each left out alone, and their targets.
+    """
+    Y, weights = data.Y[train], data.weights[train]
+    mean = np.average(Y, axis=0, weights=weights)
+    if not samples or not samples[0].n_known:  # all landmarks are in the test fold
+        return mean, (np.broadcast_to(mean, Y.shape), Y)
+    fewer = sorted({min(n, samples[0].n_known) for n in sizes})
+    try:
+        best = best_of(list(doubled(samples, fewer, Validation(Y, weights, len(train)))), samples)
+    except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
+        return mean, (np.broadcast_to(mean, Y.shape), Y)
+    inside, outside = best.F[: len(train)], best.F[len(train) :]
+    if (options.loss, options.penalty) == RIDGE:
+        return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
+    here = inside if options.penalty == "l1" else options.engine.to_device(inside)
+    linear, trial, judged = fit_linear(options, here, Y, weights)
+    return linear.scores(outside), (trial.scores, Y[judged])

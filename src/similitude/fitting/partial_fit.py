@@ -1,0 +1,85 @@
+"""Learning from a stream of batches: the first decides scale and landmarks, all of them add to the sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import itemsize
+from similitude.compute.engines import Engine
+from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Trial, n_judged
+from similitude.fitting.fit import fit_with_held_out
+from similitude.fitting.group_influence import GroupInfluence
+from similitude.fitting.passes import features_of
+from similitude.landmarks import FeatureUnion, Groups, LandmarkFeatures
+from similitude.linear import GroupMoments, LinearModel, Moments
+from similitude.support import generator
+
+MOST_OF_STREAM = 3_000
+"""Landmarks of a stream are fewer: it holds sums over all pairs of their features."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What was learned from the batches so far.
+
+    Attributes
+    ----------
+    features : tuple of LandmarkFeatures
+        Of the first batch.
+    groups : Groups
+        Of rows whose sums are kept apart, to explain predictions.
+    sums : Moments or None
+        Over all rows that are not held out; those of groups over all rows.
+    held_out : tuple of (features, targets, weights)
+        One for each batch that held out rows: the penalty is chosen on the first half of all, the others judge.
+    """
+
+    features: tuple[LandmarkFeatures, ...]
+    groups: Groups
+    sums: Moments | None = None
+    held_out: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = ()
+
+    @classmethod
+    def begin(cls, features: tuple[LandmarkFeatures, ...], outputs: int, classes: bool) -> Stream:
+        """Return a stream that has not learned from any batch, with the features that the first batch decided."""
+        numbers = 1 if classes else outputs
+        return cls(features, Groups.around(features[0].landmarks, outputs, classes=classes, numbers=numbers))
+
+    def learn(self, X: Any, Y: np.ndarray, weights: np.ndarray, held: np.ndarray, engine: Engine) -> Stream:
+        """Return the stream after a further batch, of which some rows are held out."""
+        encodings = tuple(one.similarity.encode_checked(X, "X") for one in self.features)
+        size = max(map(itemsize, encodings))
+        union = FeatureUnion.of(self.features, size, self.groups)
+        F = features_of(union, encodings, engine, size)
+        sums = Moments.of(F[~held], Y[~held], weights[~held])
+        members = union.members(F, Y)
+        assert members is not None
+        sums.groups = GroupMoments.precisely(F, members, weights)
+        kept = ((F[held], Y[held], weights[held]),) if held.any() else ()
+        return replace(self, sums=sums if self.sums is None else self.sums + sums, held_out=self.held_out + kept)
+
+    @property
+    def n_held_out(self) -> int:
+        """The number of rows held out so far."""
+        return sum(len(one) for _, _, one in self.held_out)
+
+    def solve(self) -> tuple[LinearModel, GroupInfluence, Trial, np.ndarray]:
+        """Return the model of all rows, the influence of groups, the trial of rows that judge it, and their targets."""
+        assert self.sums is not None
+        F, Y, weights = (np.concatenate(parts) for parts in zip(*self.held_out, strict=True))
+        ridge, trial = fit_with_held_out(self.sums, Moments.of(F, Y, weights), F, Y, weights, n_judged(len(Y)))
+        influence = GroupInfluence.of_ridge(ridge, trial.lam, self.groups)
+        return ridge.fit(trial.lam), influence, trial, Y[len(Y) - len(trial.losses) :]
+
+
+def held_out_of_batch(weights: np.ndarray, known: int, random_state: Any) -> np.ndarray:
+    """Return which rows of a batch are held out: a fifth, until 5,000 rows are known in all."""
+    held = np.zeros(len(weights), dtype=bool)
+    counted = np.flatnonzero(weights > 0)
+    if known < MOST_HELD_OUT:
+        number = max(1 if known == 0 else 0, round(HELD_OUT_SHARE * len(counted)))
+        held[generator(random_state).permutation(counted)[:number]] = len(counted) > 1
+    return held

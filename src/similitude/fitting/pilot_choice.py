@@ -1,0 +1,397 @@
+r"""Scale, penalty and number of landmarks of a kernel, chosen on pilot rows by Cholesky factors.
+
+The kernel has a unit diagonal. A trial is exact ridge regression on p pilot rows. It is judged by the second half of
+these, or by all if there are few, each left out alone, and by the other pilot rows. With
+:math:`G = K + \lambda \operatorname{diag}(1/w) = L L^\top` the residual of row i in a fit without it is
+:math:`(G^{-1} y)_i / (G^{-1})_{ii}`, for which the last block of L suffices; and the first block is the factor of the
+first half of the rows, so that the losses of models of p/2 and of p rows come from one factor. (An unpenalized constant
+is added; see `best_constant`.) With n rows, a narrower scale or another penalty may be better than with p. So both are
+compared by losses that are extrapolated to n rows: these are expected to fall as fast with each further doubling as
+with the last. The last step is a parabola through the losses at neighbors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg.lapack import dtrtri, strtri
+
+from similitude.fitting.scales import scaled
+from similitude.landmarks import factor_of_landmarks, solve_rows, solver
+from similitude.linear import Moments, Ridge, downhill
+from similitude.similarity import Similarity, remembered_images
+
+SCALE_PILOT, SECOND_PILOT, PENALTY_PILOT = 500, 1_000, 1_500
+"""Most rows that are fitted to compare scales, then those near the best one, and then penalties."""
+
+PILOT_MULTIPLES, MEDIAN_SCALE, OCTAVE = 2.0 ** np.arange(-4.0, 2.01, 0.25), 16, 4
+"""Multiples of the median scale, the position of the median among them, and the stride of trials: a factor of 2."""
+
+FIRST_SCALES = MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAVE
+"""Positions of the scales that are tried first."""
+
+MOST_PREDICTED = 1_800
+"""Most pilot rows that are predicted besides."""
+
+MOST_DOUBLINGS, STEEPEST = 2.0, 0.6
+"""Doublings over which the loss is extrapolated at most, and the least share of it that may remain after each."""
+
+JUDGED_OUTPUTS = 32
+"""Columns of targets up to which each is fitted; of more, as many random combinations."""
+
+UNIT_PENALTIES = 10.0 ** np.arange(-8.0, 1.51, 0.5)
+"""Penalties that are tried."""
+
+FIRST_PENALTY = 12
+"""Which of them is tried first: 0.01."""
+
+SINGLE_FROM = 1e-3
+"""Penalty from which on single precision has enough digits."""
+
+FEWEST_LANDMARKS, LANDMARKS_FACTOR = 100, 2
+"""The number of landmarks that is tried first, and how many times the number that suffices for the pilot is used."""
+
+TIE = 1.001
+"""A larger penalty is preferred if its loss is at most this many times the smallest."""
+
+AS_GOOD = 0.1
+"""Standard errors of the loss, had it been that of all rows, that landmarks may lose against all pilot rows."""
+
+
+@dataclass(frozen=True)
+class PilotChoice:
+    """What pilot rows decide.
+
+    Attributes
+    ----------
+    similarity : Similarity
+        At the best scale.
+    penalty : float
+    n_scales : int
+        How many scales were compared.
+    sizes, losses, deviations : list
+        Numbers of landmarks that were compared, the last of which are all fitted pilot rows, with the loss of each and
+        its standard error.
+    enough : int or None
+        The first number that does as well as all pilot rows; None if none does.
+    """
+
+    similarity: Similarity
+    penalty: float
+    n_scales: int
+    sizes: list[int]
+    losses: list[float]
+    deviations: list[float]
+    enough: int | None
+
+
+def choose_on_pilot(
+    k: Similarity, scales: list[str], objects: Any, Y: np.ndarray, weights: np.ndarray, n: int
+) -> PilotChoice:
+    """Choose by the mean squared error of pilot rows, each predicted without its own target.
+
+    Parameters
+    ----------
+    k : Similarity
+        A kernel with a unit diagonal, resolved.
+    scales : list of str
+        The parameters that are multiplied; none if the scale was given.
+    objects : sequence
+        The pilot rows.
+    Y, weights : array
+        Their targets and weights.
+    n : int
+        The number of rows of the fit.
+    """
+    rows = PilotTargets(few_outputs(Y), weights, n)
+    with remembered_images():
+        if scales:
+            few = ScaleTrials(k, scales, lambda k: PenaltyTrials.of(k, objects, rows, SCALE_PILOT), 2)
+            best = few.best(FIRST_SCALES)
+            more = ScaleTrials(k, scales, lambda k: PenaltyTrials.of(k, objects, rows, SECOND_PILOT), 1, few.penalties)
+            chosen, start = more.found[more.between(more.best((best,)))]
+            trials = PenaltyTrials.of(chosen.k, objects, rows, PENALTY_PILOT)
+            place = trials.best(start, 1)
+        else:
+            trials = PenaltyTrials.of(k, objects, rows, PENALTY_PILOT)
+            place = trials.best(trials.best(FIRST_PENALTY, 2), 1)
+    sizes, losses, deviations, enough = _numbers(trials, place)
+    n_scales = len(PILOT_MULTIPLES) if scales else 1
+    return PilotChoice(trials.k, trials.extrapolated_penalty(place), n_scales, sizes, losses, deviations, enough)
+
+
+def few_outputs(Y: np.ndarray) -> np.ndarray:
+    """Return targets, or, if there are many, their components in random directions.
+
+    The squared length of a residual is that of its components in expectation, so that what is chosen takes the same
+    time for any number of classes.
+    """
+    if Y.shape[1] <= JUDGED_OUTPUTS:
+        return Y
+    directions = np.random.default_rng(0).standard_normal((Y.shape[1], JUDGED_OUTPUTS))
+    return np.asarray(Y @ directions) / np.sqrt(JUDGED_OUTPUTS)
+
+
+@dataclass(eq=False)
+class ScaleTrials:
+    """The best penalty, and its loss, at each scale.
+
+    `trials_of` makes the trials of a similarity, `step` is the stride between penalties, and `penalties` are positions
+    from which to start, by scale, if known.
+    """
+
+    k: Similarity
+    scales: list[str]
+    trials_of: Callable[[Similarity], Trials]
+    step: int
+    penalties: dict[int, int] = field(default_factory=dict)
+    found: dict[int, tuple[Trials, int]] = field(default_factory=dict)
+
+    def loss(self, i: int) -> float:
+        """Return the extrapolated loss at a scale, given its position; infinite if there is none there."""
+        if not 0 <= i < len(PILOT_MULTIPLES):
+            return np.inf
+        if i not in self.found:
+            trials = self.trials_of(scaled(self.k, self.scales, float(PILOT_MULTIPLES[i])))
+            nearest = min(self.penalties, key=lambda j: abs(j - i), default=None)
+            start = FIRST_PENALTY if nearest is None else self.penalties[nearest]
+            place = trials.best(start, self.step)
+            self.found[i], self.penalties = (trials, place), self.penalties | {i: place}
+        trials, place = self.found[i]
+        return trials.extrapolated(place)
+
+    def best(self, starts: tuple[int, ...]) -> int:
+        """Return the position of a scale better than half and twice as much, downhill from the best of some."""
+        return downhill(self.loss, min(starts, key=self.loss), OCTAVE)
+
+    def between(self, i: int) -> int:
+        """Return the position of a scale near the i-th, where the parabola through its neighbors is least, or i."""
+        j = i + round(OCTAVE * _vertex(*(self.loss(i + by) for by in (-OCTAVE, 0, OCTAVE))))
+        return min((i, j), key=self.loss)
+
+
+@dataclass(frozen=True, eq=False)
+class PilotTargets:
+    """Targets and weights of pilot rows, and the number of rows of the fit."""
+
+    Y: np.ndarray
+    weights: np.ndarray
+    n: int
+
+    def first(self, n: int) -> PilotTargets:
+        """Return those of the first rows."""
+        return PilotTargets(self.Y[:n], self.weights[:n], self.n)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """The weighted mean of the targets."""
+        return np.asarray(np.average(self.Y, axis=0, weights=self.weights))
+
+    @property
+    def inverse_weights(self) -> np.ndarray:
+        """What the penalty is multiplied by for each row."""
+        return np.asarray(self.weights.mean() / self.weights)
+
+    def loss(self, residuals: np.ndarray) -> float:
+        """Return the weighted mean of the squared errors of the last rows."""
+        return float(np.average(np.square(residuals).sum(axis=1), weights=self.weights[-len(residuals) :]))
+
+
+class Trials:
+    """The errors of pilot rows by penalty, under a model of all fitted rows and under one of half of them.
+
+    A subclass computes them for a penalty (`_residuals`). Losses are extrapolated over at most `most_doublings`
+    doublings of the rows, each of which leaves the share `steepest` of the loss at least. At the smallest penalty they
+    are not extrapolated: the loss may fall only because a still smaller penalty would be better.
+    """
+
+    steepest, most_doublings = STEEPEST, MOST_DOUBLINGS
+    k: Similarity
+    rows: PilotTargets
+    n_fitted: int
+    tried: dict[int, tuple[np.ndarray, np.ndarray]]
+
+    def loss(self, place: int) -> float:
+        """Return the loss at a penalty, given its position; infinite if there is none there."""
+        return self.rows.loss(self.residuals(place)[0]) if 0 <= place < len(UNIT_PENALTIES) else np.inf
+
+    def best(self, start: int, step: int) -> int:
+        """Return the position of the best penalty, downhill from a start; of ties it is the largest."""
+        best = start
+        while TIE * self.loss(best - step) < self.loss(best):
+            best -= step
+        while best >= start and self.loss(best + step) < self.loss(best):
+            best += step
+        place = best
+        while self.loss(place + step) <= TIE * self.loss(best):
+            place += step
+        return place
+
+    def extrapolated_penalty(self, start: int) -> float:
+        """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start.
+
+        The penalty that is best for the pilot rows may be too small or too large for all rows.
+        """
+        return between_penalties(self._further, downhill(self._further, start, 1))
+
+    def _further(self, place: int) -> float:
+        """Return the loss at a position, extrapolated over half of the doublings; infinite if there is none there.
+
+        With all of them small penalties would gain too much: under these, models of few rows overfit.
+        """
+        there = 0 <= place < len(UNIT_PENALTIES)
+        return float(np.sqrt(self.loss(place) * self.extrapolated(place, 0.0))) if there else np.inf
+
+    def extrapolated(self, place: int, steepest: float | None = None) -> float:
+        """Return the loss at a penalty, extrapolated to the number of rows of the fit."""
+        left, without = self.residuals(place)
+        whole, half = self.rows.loss(left[-len(without) :]), self.rows.loss(without)
+        if steepest is None:  # at the best penalties of both
+            steepest, half = self.steepest, min([self.rows.loss(one) for _, one in self.tried.values()])
+        if not 0 < half < np.inf or place == 0:
+            return self.loss(place)
+        doublings = min(np.log2(self.rows.n / self.n_fitted), self.most_doublings)
+        return self.loss(place) * float(np.clip(whole / half, steepest, 1.0) ** doublings)
+
+    def residuals(self, place: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residuals at a penalty under models of all fitted rows and of half of them."""
+        if place not in self.tried:
+            self.tried[place] = self._residuals(float(UNIT_PENALTIES[place]))
+        return self.tried[place]
+
+    def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class PenaltyTrials(Trials):
+    """Trials of exact ridge regression on pilot rows; see the module."""
+
+    k: Similarity
+    K: np.ndarray  # of all pilot rows with those that are fitted
+    rows: PilotTargets
+    tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, most_fitted: int) -> PenaltyTrials:
+        """Compute the similarities."""
+        A = np.asarray(k.encode(objects), dtype=np.float64)[: most_fitted + MOST_PREDICTED]
+        return cls(k, np.asarray(k.block(A, A[:most_fitted])), rows.first(len(A)))
+
+    @property
+    def n_fitted(self) -> int:  # type: ignore[override]
+        """The number of fitted rows."""
+        return self.K.shape[1]
+
+    @property
+    def start(self) -> int:
+        """The first row that judges: of few rows all do, of many the second half of those that are fitted."""
+        p = self.n_fitted
+        return p // 2 if len(self.K) - p >= p // 2 else 0
+
+    def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residuals under a model of all fitted rows, each left out alone, and of the first half of them."""
+        p, rows, single = self.K.shape[1], self.rows, penalty >= SINGLE_FROM
+        half = p // 2
+        G = self.K[:p].astype(np.float32 if single else np.float64)
+        np.fill_diagonal(G, self.K.diagonal()[:p] + penalty * rows.inverse_weights[:p])
+        try:
+            L = cholesky(G.T, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:  # the penalty is below rounding
+            n, outputs = len(self.K), rows.Y.shape[1]
+            return np.full((n - self.start, outputs), np.inf), np.full((n - half, outputs), np.inf)
+        Y = rows.Y - rows.mean
+        both = np.column_stack([Y[:p], np.ones(p)]).astype(L.dtype)
+        whole = best_constant(cho_solve((L, True), both, check_finite=False).astype(np.float64))
+        first = best_constant(cho_solve((L[:half, :half], True), both[:half], check_finite=False).astype(np.float64))
+        last = np.array(L[self.start :, self.start :], order="F")
+        inverse, _ = (strtri if single else dtrtri)(last, lower=1, overwrite_c=1)
+        own = np.einsum("ij,ij->j", inverse, inverse)  # zero above the diagonal, as the factor is
+        judged = np.arange(self.start, p)
+        left = whole.left_out(whole.of_targets[judged] / own[:, None], whole.of_ones[judged] / own[:, None], judged)
+        others = Y[p:] - whole.constant - self.K[p:] @ whole.coefficients
+        return np.concatenate([left, others]), Y[half:] - first.constant - self.K[half:, :half] @ first.coefficients
+
+
+class WithConstant(NamedTuple):
+    """The solution of ridge regression with an unpenalized constant; see `best_constant`."""
+
+    of_targets: np.ndarray
+    of_ones: np.ndarray
+    constant: np.ndarray
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The coefficients of the kernel, which sum to zero."""
+        found: np.ndarray = self.of_targets - self.of_ones * self.constant
+        return found
+
+    def left_out(self, targets: np.ndarray, ones: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return the residuals of rows left out alone, given those for targets and for ones without a constant."""
+        share = ones * self.of_ones[rows] / self.of_ones.sum()
+        found: np.ndarray = (targets - ones * self.constant) / (1.0 - share)
+        return found
+
+
+def best_constant(solved: np.ndarray) -> WithConstant:
+    r"""Return ridge regression with a constant, given :math:`G^{-1} y` and, in the last column, :math:`G^{-1} 1`.
+
+    The constant is :math:`1^\top G^{-1} y / 1^\top G^{-1} 1`, and a row that is left out has the residual
+    :math:`r_i / (1 - q_i)`, where r is that without it at the same constant, and :math:`q_i = (G^{-1} 1)_i^2 /
+    ((G^{-1})_{ii}\, 1^\top G^{-1} 1)`.
+    """
+    targets, ones = solved[:, :-1], solved[:, -1:]
+    return WithConstant(targets, ones, targets.sum(axis=0) / ones.sum())
+
+
+def between_penalties(loss: Callable[[int], float], place: int) -> float:
+    """Return the penalty near a position where the parabola through its loss and those of its neighbors is least."""
+    steps = _vertex(*(loss(place + by) for by in (-1, 0, 1)))
+    return float(UNIT_PENALTIES[place] * (UNIT_PENALTIES[1] / UNIT_PENALTIES[0]) ** steps)
+
+
+def _vertex(before: float, here: float, after: float) -> float:
+    """Return where, at most half a step away, the parabola through the logarithms of three losses is least.
+
+    >>> _vertex(np.e**4, 1.0, np.e**4), _vertex(np.e**2, 1.0, np.e), _vertex(np.inf, 1.0, 2.0)
+    (0.0, 0.16666666666666666, 0.0)
+    """
+    if not (min(before, here, after) > 0 and np.isfinite(before + here + after)):
+        return 0.0
+    fall, rise = np.log(before / here), np.log(after / here)
+    return float(np.clip(0.5 * (fall - rise) / (fall + rise), -0.5, 0.5)) if fall + rise > 0 else 0.0
+
+
+def _numbers(trials: PenaltyTrials, place: int) -> tuple[list[int], list[float], list[float], int | None]:
+    """Return numbers of landmarks with their losses and standard errors, and the first one that is enough."""
+    rows, p = trials.rows, trials.K.shape[1]
+    residuals = [trials.residuals(place)[0]]
+    allowed = AS_GOOD * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(rows.n)
+    sizes, m, enough = [p], FEWEST_LANDMARKS, None
+    while enough is None and 2 * m <= p:
+        residuals.insert(-1, _with_landmarks(trials, m, float(UNIT_PENALTIES[place])))
+        sizes.insert(-1, m)
+        enough = m if rows.loss(residuals[-2]) <= rows.loss(residuals[-1]) + allowed else None
+        m *= 2
+    losses = [rows.loss(one) for one in residuals]
+    deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
+    return sizes, losses, deviations, enough
+
+
+def _with_landmarks(trials: PenaltyTrials, m: int, penalty: float) -> np.ndarray:
+    """Return the residuals of the same rows with the first of the fitted rows as landmarks."""
+    p, rows, start = trials.K.shape[1], trials.rows, trials.start
+    factor = factor_of_landmarks(trials.K[:m, :m], False)
+    assert factor is not None
+    F = solve_rows(np.ascontiguousarray(trials.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
+    lam = penalty * float(rows.weights.mean())
+    ridge = Ridge(Moments.of(F[:p], rows.Y[:p], rows.weights[:p]), lam)
+    left = ridge.left_out(F[start:p], rows.Y[start:p], rows.weights[start:p])(lam)
+    if left is None:
+        return np.full((len(F) - start, rows.Y.shape[1]), np.inf)
+    return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]

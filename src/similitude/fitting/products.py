@@ -1,0 +1,160 @@
+"""When ridge regression on many landmarks is fitted by products with the matrix of similarities."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import Encoding, as_numpy, count, in_precision, is_tensor, moved, nbytes
+from similitude.compute.engines import Engine
+from similitude.evaluation import Trial, n_held_out
+from similitude.fitting.delayed_influence import DelayedInfluence
+from similitude.fitting.group_influence import ClassInfluence, GroupInfluence
+from similitude.fitting.influence import FitInfluence, class_numbers
+from similitude.landmarks import Groups
+from similitude.linear import Equations, LinearModel, Members, fit_by_products
+from similitude.scikit import FLOAT_DTYPES
+
+MOST_KEPT = 2**31
+"""Bytes of rows up to which a model keeps a copy of them, to compute influences when they are asked for."""
+
+
+def reads_memory_map(X: Any, y: Any, one_pass: bool, n_landmarks: Any, engine: Engine) -> bool:
+    """Tell whether a memory map is fitted by products, like an array in memory: the device reads it in pieces."""
+    return (
+        isinstance(X, np.memmap)
+        and X.ndim == 2
+        and X.dtype in FLOAT_DTYPES
+        and not isinstance(y, (str, os.PathLike))
+        and one_pass
+        and isinstance(n_landmarks, numbers.Integral)
+        and engine.products_from is not None
+        and int(n_landmarks) >= engine.products_from
+    )
+
+
+def solve_by_products(
+    similarity: Any,
+    A: Encoding,
+    landmarks: Encoding,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    order: np.ndarray,
+    held: tuple[np.ndarray, np.ndarray],
+    engine: Engine,
+    start: float | None = None,
+    groups: Groups | None = None,
+) -> tuple[LinearModel, Trial, FitInfluence | None] | None:
+    """Fit to all rows with the penalty that is best for some held-out rows, and judge by others, the last of all.
+
+    The search for the penalty begins near `start`, if given.
+
+    Return the model, how the last rows fared, and the influence of groups of rows, if any are given; None if landmarks
+    are few, or if the engine has no products of this similarity.
+    """
+    if engine.products_from is None or count(landmarks) < engine.products_from:
+        return None
+    with engine.linear_algebra(f"the equations of {count(landmarks):,} landmarks"):
+        operator = engine.operator(similarity, A, landmarks)
+        if operator is None:
+            return None
+        linear, trial, equations = fit_by_products(operator, Y, weights, order, held, start)
+        if groups is None:
+            return linear, trial, None
+        rows = RowsOfProducts(similarity, A, landmarks, Y, weights, groups, engine)
+        if rows.classes_are_groups or nbytes(A) > MOST_KEPT:
+            return linear, trial, rows.influence(linear, operator, equations)
+        base, lam, some = weights @ Y / weights.sum(), equations.lam, equations.some
+        return linear, trial, DelayedInfluence(base, rows.copy().influence_later(linear, lam, some))
+
+
+def trial_by_products(
+    similarity: Any,
+    A: Encoding,
+    landmarks: Encoding,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    engine: Engine,
+    start: float | None = None,
+) -> Trial | None:
+    """Return how landmarks fare for a sample of rows in random order; None where there are no products.
+
+    A tenth of the rows is held out. The penalty is chosen on half of these, and the others judge.
+    """
+    order = np.arange(len(Y))
+    some = order[len(order) - n_held_out(len(order)) :]
+    held = some[: len(some) // 2], some[len(some) // 2 :]
+    found = solve_by_products(similarity, A, landmarks, Y, weights, order, held, engine, start)
+    return None if found is None else found[1]
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfProducts:
+    """All rows of a fit by products, encoded, with targets, weights, and groups."""
+
+    similarity: Any
+    A: Encoding
+    landmarks: Encoding
+    Y: np.ndarray
+    weights: np.ndarray
+    groups: Groups
+    engine: Engine
+
+    def copy(self) -> RowsOfProducts:
+        """Return the same with copies of what is the user's, and may change."""
+        A = moved(self.A, lambda array: array.clone() if is_tensor(array) else array.copy())
+        return replace(self, A=A, Y=self.Y.copy(), weights=self.weights.copy())
+
+    @property
+    def classes_are_groups(self) -> bool:
+        """Whether each of several classes is one group: what they add follows from the scores."""
+        return self.groups.classes is not None and len(self.groups) == self.Y.shape[1] > 1
+
+    def influence_later(self, linear: LinearModel, lam: float, some: np.ndarray | None) -> Callable[[], GroupInfluence]:
+        """Return a function that computes the influence by the similarities to all landmarks."""
+
+        def compute() -> GroupInfluence:
+            with self.engine.linear_algebra(f"the equations of {count(self.landmarks):,} landmarks"):
+                operator = self.engine.operator(self.similarity, self.A, self.landmarks)
+                equations = Equations.of(operator, self.Y, self.weights, lam, some)
+                found = self.influence(linear, operator, equations)
+            return found.stored(found.heads, [found.weights[0].astype(found.precision)])
+
+        return compute
+
+    def influence(self, linear: LinearModel, operator: Any, equations: Equations) -> GroupInfluence:
+        """Return the influence of groups of rows."""
+        Y, weights, groups = self.Y, self.weights, self.groups
+        base, counted = weights @ Y / weights.sum(), (weights > 0).astype(float)
+        if groups.classes is not None and self.classes_are_groups:
+            first = np.unique(groups.classes, return_index=True)[1]
+            counts = np.bincount(class_numbers(Y), counted, Y.shape[1]).astype(np.intp)
+            filled = np.flatnonzero(counts)
+            return ClassInfluence.of(linear, base, groups.landmarks[first][filled], counts[filled], filled)
+        members = self._members(operator)
+        added = equations.of_groups(linear, members)
+        counts = np.bincount(members.group, counted, len(groups)).astype(np.intp)
+        filled = np.flatnonzero(counts)
+        labels = groups.classes
+        if labels is None:
+            sums = np.stack([np.bincount(members.group, weights * y, len(groups)) for y in Y.T], axis=1)
+            labels = sums / np.maximum(np.bincount(members.group, weights, len(groups)), 1e-300)[:, None]
+        W = added.weights.reshape(len(added.weights), len(groups), -1)[:, filled].reshape(len(added.weights), -1)
+        b = added.intercept.reshape(len(groups), -1)[filled].ravel()
+        found = GroupInfluence(groups.landmarks[filled], counts[filled], labels[filled], base, (W,), b)
+        return found.with_columns(len(W))
+
+    def _members(self, operator: Any) -> Members:
+        """Return the group of each row: that of the nearest landmark in feature space, among those of its class."""
+        groups = self.groups
+        heads = operator.to_columns(groups.landmarks)
+        squares = heads.similarity.block(heads.b, heads.b).diagonal()
+        near = heads.times(in_precision(heads.move(np.eye(len(groups))), heads.dtype)) - squares / 2
+        if groups.classes is not None:
+            near[heads.move(class_numbers(self.Y))[:, None] != heads.move(groups.classes)] = -np.inf
+        return Members(as_numpy(near.argmax(1)), len(groups))

@@ -1,0 +1,201 @@
+"""Training rows: a sample in memory on which choices are made, and all rows, wherever they are."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from similitude.compute import Encoding, itemsize, rows
+from similitude.compute.engines import EncodedBatch, Engine
+from similitude.data.sources import MAX_BATCH_ROWS
+from similitude.evaluation import LEAVE_ONE_OUT, n_fitted, n_held_out, n_judged
+from similitude.fitting.passes import Marks, covering, features_where_computed, sums_over
+from similitude.landmarks import FeatureUnion, Landmarks
+from similitude.linear import Moments
+from similitude.similarity import Similarity
+from similitude.support import NotAKernelError, generator, key_order, pairs_at, random_keys
+
+PILOT = 20_000
+"""Most rows on which the number of landmarks is chosen; a fit to more rows then makes one pass over all of them."""
+
+Design = tuple[Any, np.ndarray, np.ndarray]
+"""Features, targets and weights of rows."""
+
+
+class AllRows(Protocol):
+    """All rows, if those in memory are a sample of them: in batches of a source, or on the workers of a cluster."""
+
+    @property
+    def n(self) -> int:
+        """The number of rows with a weight."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, with or without a weight."""
+
+    def sums(
+        self,
+        similarities: Sequence[Similarity],
+        union: FeatureUnion,
+        held_out: np.ndarray,
+        engine: Engine,
+        size: int,
+        marks: Marks,
+    ) -> Moments:
+        """Return the sums over the features of all rows except those held out, by position, in one pass."""
+
+    def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
+        """Return features, targets and weights of all rows with a weight, in random order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """How the rows in memory were drawn.
+
+    Attributes
+    ----------
+    seed : int
+        Of the random order of all rows.
+    places : array of int, or None
+        Their positions among all rows; None if they are all rows.
+    ranks : array of int, or None
+        How many rows with a weight precede each one among all rows; None if they are all rows.
+    all_rows : AllRows or None
+        All rows, if there are more than these.
+    later : int
+        The number of rows that the model predicts within the same budget of calls.
+    """
+
+    seed: int
+    places: np.ndarray | None = None
+    ranks: np.ndarray | None = None
+    all_rows: AllRows | None = None
+    later: int = 0
+
+    def order(self, weighted: np.ndarray) -> np.ndarray:
+        """Return the positions of rows with a weight in random order, which depends on seed and ranks alone."""
+        ranks = np.arange(len(weighted)) if self.ranks is None else self.ranks[weighted]
+        return weighted[key_order(random_keys(ranks, self.seed))]
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return the seed of the random order of rows."""
+    return int(generator(random_state).integers(2**63))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Training rows in memory, encoded for each similarity.
+
+    Attributes
+    ----------
+    similarities : tuple of Similarity
+        Resolved.
+    encodings : tuple of encodings
+        One for each similarity.
+    Y : array of shape (n, k)
+        Targets.
+    weights : array of shape (n,)
+    order : array of int
+        The rows with a weight in random order. The last ones are held out, unless each is predicted by leave-one-out:
+        choices are made on the first half of these, and the second half judges the model.
+    sampling : Sampling
+    """
+
+    similarities: tuple[Similarity, ...]
+    encodings: tuple[Encoding, ...]
+    Y: np.ndarray
+    weights: np.ndarray
+    order: np.ndarray
+    sampling: Sampling
+
+    @property
+    def n(self) -> int:
+        """The number of rows with a weight, here or among all rows."""
+        return len(self.order) if self.sampling.all_rows is None else self.sampling.all_rows.n
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, with or without a weight."""
+        return len(self.Y) if self.sampling.all_rows is None else self.sampling.all_rows.n_rows
+
+    @functools.cached_property
+    def itemsize(self) -> int:
+        """Bytes of a similarity value."""
+        return max(map(itemsize, self.encodings))
+
+    @functools.cached_property
+    def proven(self) -> bool:
+        """Whether every similarity is a kernel by proof."""
+        return all([k.proven for k in self.similarities])
+
+    def pilot(self, most: int) -> tuple[np.ndarray, int, int]:
+        """Return the positions of a sample, how many of it are fitted to, and how many judge.
+
+        The rows on which choices are made come after those that are fitted to, and those that judge the model come
+        last: none if each row is predicted by leave-one-out, or if they are not in the sample.
+        """
+        if self.n <= min(most, LEAVE_ONE_OUT):
+            return self.order, self.n, 0
+        if self.n <= most:
+            return self.order, n_fitted(self.n), n_judged(n_held_out(self.n))
+        chosen_on, judged = self.held_out()
+        n = min(most, self.n - len(judged))
+        fitted = n - min(n - n_fitted(n), len(chosen_on))
+        return np.concatenate([self.order[:fitted], chosen_on[: n - fitted]]), fitted, 0
+
+    def located_at(self, which: np.ndarray) -> np.ndarray:
+        """Return the positions among all rows of some rows in memory."""
+        return which if self.sampling.places is None else self.sampling.places[which]
+
+    def held_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions of the rows that a pass over all rows holds out: for choices, and to judge."""
+        held = self.order[len(self.order) - n_held_out(self.n) :]
+        cut = len(held) - n_judged(len(held))
+        return np.sort(held[:cut]), np.sort(held[cut:])
+
+    @contextmanager
+    def located(self, landmarks: Landmarks | None = None) -> Iterator[None]:
+        """Let an error name objects, and landmarks that are rows of X, by their positions among all rows."""
+        places = self.sampling.places
+        foreign = landmarks is not None and landmarks.positions is None
+        try:
+            with pairs_at(places, None if foreign else places):
+                yield
+        except NotAKernelError as error:
+            if error.witness is None or places is None or foreign:
+                raise
+            at = tuple(int(places[i]) for i in error.witness.indices)
+            raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
+
+    def sums(self, union: FeatureUnion, held_out: np.ndarray, engine: Engine, marks: Marks) -> Moments:
+        """Return the sums over the features of all rows except those held out, in one pass."""
+        everything = self.sampling.all_rows
+        if everything is not None:
+            places = held_out if self.sampling.places is None else self.sampling.places[held_out]
+            return everything.sums(self.similarities, union, places, engine, self.itemsize, marks)
+        batches = functools.partial(self._batches, held_out)
+        marks = covering(marks, self.encodings, self.Y, self.weights)
+        return sums_over(batches, union, self.n_rows, engine, self.itemsize, marks)
+
+    def _batches(self, held_out: np.ndarray, start: int) -> Iterator[EncodedBatch]:
+        """Yield all rows from one on as ``(encodings, targets, weights)``; held-out rows have weight zero."""
+        weights = self.weights.copy()
+        weights[held_out] = 0.0
+        for a in range(start, len(self.Y), MAX_BATCH_ROWS):
+            cut = slice(a, a + MAX_BATCH_ROWS)
+            encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
+            yield EncodedBatch(encoded, a, min(a + MAX_BATCH_ROWS, len(self.Y)))
+
+    def features(self, union: FeatureUnion, engine: Engine) -> Design:
+        """Return features, targets and weights of all rows with a weight, in random order."""
+        everything = self.sampling.all_rows
+        if everything is not None:
+            return everything.features(self.similarities, union, engine, self.itemsize)
+        F = features_where_computed(union, rows(self.encodings, self.order), engine, self.itemsize)
+        return F, self.Y[self.order], self.weights[self.order]
