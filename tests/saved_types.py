@@ -17,16 +17,16 @@ from similitude.similarity.parameters import Parametric
 
 REGISTRY = Path(similitude.__file__).parent / "persistence" / "registry.py"
 ROOMS = """
-    data estimators goodness hypotheses kernel_learning kernels landmarks learners linear maps selection similarity
+    data estimators fitting goodness hypotheses kernel_learning kernels landmarks learners linear maps selection similarity
     support validity
 """.split()  # noqa: SIM905
 HELD = """
-    data.Atoms data.FewObjects data.LowerBound data.Paper estimators.BlendInfluence estimators.Cascade
-    estimators.CascadeInfluence estimators.ClassCalibration estimators.ClassInfluence estimators.ErrorCalibration
-    estimators.ExampleInfluence estimators.GroupInfluence estimators.LandmarkModel estimators.LandmarkVariance
-    estimators.ProfileRidge
-    estimators.RankedScores estimators.Spread estimators.Stage estimators.Stream estimators.ValueRange
-    estimators.WeightedLandmarks landmarks.Groups
+    data.Atoms data.FewObjects data.LowerBound data.Paper fitting.BlendInfluence fitting.Cascade
+    fitting.CascadeInfluence fitting.ClassCalibration fitting.ClassInfluence fitting.ErrorCalibration
+    fitting.ExampleInfluence fitting.GroupInfluence fitting.LandmarkModel fitting.LandmarkVariance
+    fitting.ProfileRidge
+    fitting.RankedScores fitting.Spread fitting.Stage fitting.Stream fitting.ValueRange
+    fitting.WeightedLandmarks landmarks.Groups
     landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.Distances
     learners.NeighborGraph learners.SquaredLengths
     linear.GroupMoments linear.Moments maps.Form maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, bounds
-from similitude.fitting import choose_landmarks
+from similitude.fitting import limits
 from similitude.fitting.partial_fit import Stream
 from similitude.fitting.rows import Sampling, draw_seed
 from similitude.fitting.scales import MULTIPLES
@@ -849,7 +849,7 @@ def test_class_weights_reach_every_loss(objective):
 @pytest.fixture
 def streaming(monkeypatch):
     """A few examples are looked at while choices are made; the rest is learned in one pass."""
-    monkeypatch.setattr(choose_landmarks, "PILOT", 40)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 40)
 
 
 @pytest.mark.parametrize("side", ["auto", "right"])

@@ -14,7 +14,7 @@ from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier,
 from similitude.checks import check_learner
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
-from similitude.fitting import choose_landmarks
+from similitude.fitting import limits
 from similitude.fitting.rows import Sampling, draw_seed
 from similitude.kernels import Gaussian, Linear
 
@@ -177,7 +177,7 @@ def test_a_file_gives_the_model_of_the_array(on_disk, monkeypatch):
     from_file = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(mapped, y)
     from_array = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(np.array(mapped), y)
     np.testing.assert_array_equal(from_file.decision_function(mapped[:100]), from_array.decision_function(mapped[:100]))
-    monkeypatch.setattr(choose_landmarks, "PILOT", 10**9)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 10**9)
     at_once = SimilarityClassifier(Gaussian(sigma=1.0), **how).fit(mapped, y)
     assert at_once.lam_ == pytest.approx(from_file.lam_, rel=0.02)
     scores = at_once.decision_function(mapped[:200])
@@ -343,7 +343,7 @@ def test_a_pair_that_fails_is_named_and_leaves_nothing_behind(estimator, side, h
 
 @pytest.mark.parametrize("how", ["raises", "nan"])
 def test_a_pair_that_fails_in_a_stream_is_named_too(how, monkeypatch):
-    monkeypatch.setattr(choose_landmarks, "PILOT", 10)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 10)
     outside = 0
     for seed in range(8):
         model = SimilarityRegressor(Touchy(how), landmark_indices=[3, 12], side="left", random_state=seed)

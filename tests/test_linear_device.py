@@ -10,7 +10,7 @@ from objectives import OBJECTIVES
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
 from similitude.estimators import classifier
-from similitude.fitting import choose_landmarks
+from similitude.fitting import limits
 from similitude.kernels import Gaussian, Linear, Polynomial, Spectrum
 from similitude.linear import Members, landmark_ridge, nonlinear_cg
 from similitude.linear.cholesky import ShiftedFactors
@@ -107,7 +107,7 @@ def vectors(n, dtype=np.float64, seed=0):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("objective", "pilot"), thin(["logistic", "squared_hinge"], [20_000, 100]))
 def test_a_classifier_solves_on_the_device(monkeypatch, objective, pilot, device):
-    monkeypatch.setattr(choose_landmarks, "PILOT", pilot)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", pilot)
     monkeypatch.setattr("similitude.linear.penalty_choice.L2_PENALTIES", np.array([10.0, 0.1, 1e-3]))  # to save time
     given, usual = [], classifier.fit_classes
     monkeypatch.setattr(

@@ -13,8 +13,8 @@ from similitude.checks import check_engine
 from similitude.compute.encodings import as_numpy
 from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_for
 from similitude.errors import PairError
-from similitude.estimators import landmark_estimator
-from similitude.fitting import choose_landmarks, fit, products, scales
+from similitude.estimators import base
+from similitude.fitting import fit, limits, products, scales
 from similitude.fitting.delayed_influence import DelayedInfluence
 from similitude.fitting.group_influence import GroupInfluence
 from similitude.kernels import (
@@ -322,8 +322,8 @@ def test_other_learners_take_tensors_as_arrays():
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", PRECISIONS)
 def test_one_pass_over_many_examples_is_that_of_the_local_engine(monkeypatch, dtype, device):
-    for module in (choose_landmarks,):
-        monkeypatch.setattr(module, "PILOT", 100)
+    for module in (limits,):
+        monkeypatch.setattr(module, "SAMPLE_ROWS", 100)
     X, new = vectors(600, dtype), vectors(20, dtype, seed=1)
     y = np.sin(2 * X[:, 0]) + X[:, 1]
     weights = np.random.default_rng(0).integers(0, 3, 600)
@@ -371,9 +371,9 @@ def test_a_matrix_is_kept_only_where_it_fits(device):
 @pytest.mark.parametrize(("whole", "chosen_on"), [(5, 5), (5, 20), (20, 20)])
 @pytest.mark.parametrize("device", DEVICES)
 def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chosen_on):
-    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 100)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
-    monkeypatch.setattr(landmark_estimator, "MOST_OF_STREAM", 20)
+    monkeypatch.setattr(base, "MOST_OF_STREAM", 20)
     monkeypatch.setattr(landmark_ridge, "DIRECTLY", whole)
     monkeypatch.setattr(landmark_ridge, "CHOSEN_ON", chosen_on)
     X = vectors(500, np.float64, d=2)
@@ -392,7 +392,7 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
 @pytest.mark.parametrize("device", DEVICES)
 def test_scales_are_compared_by_products(monkeypatch, device):
     """Where a fit is by products, the trials of scales are too, and a scale that is clearly best is found."""
-    monkeypatch.setattr(choose_landmarks, "PILOT", 600)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 600)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
     monkeypatch.setattr(scales, "best_level", None)  # sums over features
     X = vectors(2_000, np.float64, d=2)
@@ -409,7 +409,7 @@ def test_scales_are_compared_by_products(monkeypatch, device):
 @pytest.mark.parametrize("target", ["two", "three", "many", "numbers"])
 @pytest.mark.parametrize("device", DEVICES)
 def test_fits_by_products_explain_themselves(monkeypatch, device, target, directly):
-    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 100)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
     monkeypatch.setattr(landmark_ridge, "DIRECTLY", directly)
     X = vectors(1_500, np.float64, d=2)
@@ -438,7 +438,7 @@ def test_fits_by_products_explain_themselves(monkeypatch, device, target, direct
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_the_number_of_landmarks_is_chosen_by_products(monkeypatch, device):
-    monkeypatch.setattr(choose_landmarks, "PILOT", 2_000)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 2_000)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
     X = vectors(4_000, np.float64, d=3)
     rough = np.sin(6 * X[:, 0]) + np.cos(5 * X[:, 1]) + 0.1 * np.random.default_rng(0).normal(size=4_000)
@@ -455,7 +455,7 @@ def test_the_number_of_landmarks_is_chosen_by_products(monkeypatch, device):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("memory", ["1GiB", "1MiB"], ids=["stays", "in pieces"])
 def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, memory):
-    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 100)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
     X = vectors(9_000, np.float32)
     y = np.sin(2 * X[:, 0]) * X[:, 1] > 0.2
@@ -480,7 +480,7 @@ def test_a_memory_map_is_solved_by_products_too(monkeypatch, tmp_path, device, m
 @pytest.mark.parametrize("most_kept", [0, 2**31], ids=["in the fit", "when asked for"])
 def test_influences_by_products_are_those_of_ridge_regression(monkeypatch, device, most_kept):
     """Four rows per landmark stand for the others in the preconditioner, but not in what groups of rows add."""
-    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 100)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
     monkeypatch.setattr(products, "MOST_KEPT", most_kept)
     monkeypatch.setattr(landmark_ridge, "DIRECT_WORK", {"cuda": 0.0, "cpu": 0.0})

@@ -7,7 +7,7 @@ import pytest
 
 from similitude import SimilarityRegressor
 from similitude.engines import TorchEngine
-from similitude.fitting import choose_landmarks
+from similitude.fitting import limits
 from similitude.kernels import Gaussian, Linear, RationalQuadratic
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -99,7 +99,7 @@ def test_out_of_memory_halves_the_rows_says_so_once_and_remembers_it(plain, k):
 
 
 def test_one_row_that_does_not_fit_is_refused_and_the_model_is_left_as_it_was(plain, monkeypatch):
-    monkeypatch.setattr(choose_landmarks, "PILOT", 100)
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 100)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
     X = vectors(300, 2)
     y = np.sin(2 * X[:, 0]) + 0.3 * np.random.default_rng(5).normal(size=300)

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.evaluation import Trial, error_of_numbers
-from similitude.fitting import FitOptions, Judged, SizedRows
-from similitude.linear import LinearModel, fit_numbers, probabilities, scale_and_shift
+from similitude.fitting import Judged, SizedRows
+from similitude.linear import probabilities, scale_and_shift
 from similitude.support import number_of
 
 JUDGED_PARTS = 5
@@ -35,11 +35,6 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
         super()._check_params()
         if self.certify is not None:
             raise ValueError(f"{type(self).__name__} has no certificate: try the model on rows of your own")
-
-    def _fit_linear(
-        self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[LinearModel, Trial, np.ndarray]:
-        return fit_numbers(F, Y, weights, self.random_state)
 
     def _calibrate(
         self,

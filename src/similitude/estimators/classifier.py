@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,23 +12,24 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from similitude.compute import as_numpy, beside, is_tensor, namespace
 from similitude.compute.engines import Engine
+from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.evaluation import Trial, error_of_classes
 from similitude.fitting import (
     Cascade,
     ClassCalibration,
     ClassTargets,
     FitOptions,
+    FittedModel,
     Judged,
-    Sampling,
     SizedRows,
+    TrainingSet,
     TrueClassScores,
     Uncertainty,
     class_numbers,
 )
-from similitude.linear import LinearModel, fit_classes, probabilities, scale_and_shift, temperature
+from similitude.linear import probabilities, scale_and_shift, temperature
 from similitude.scikit import (
     all_or_nothing,
     check_labels,
@@ -45,6 +46,10 @@ SUSPECT_BELOW, NAMED_SUSPECTS = 0.1, 6
 
 CALIBRATION_PARTS = 5
 """Parts of the rows that judge a model of a rare class: the scores of each are shifted by what suits the others."""
+
+
+SMALLEST_CHANCE = 1e-300
+"""Probabilities count as at least this much, so that the loss is finite."""
 
 
 class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
@@ -293,48 +298,41 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         return None if isinstance(self.class_weight, str) and self.class_weight == "auto" else self.class_weight
 
     @property
-    def _shifts_scores(self) -> bool:
-        """Whether scores are shifted so that probabilities agree with frequencies; stops of a cascade forbid it."""
-        automatic = isinstance(self.class_weight, str) and self.class_weight == "auto"
-        return automatic and self._has_rare_class and not isinstance(self._model, Cascade)
+    def _weighs_rare_classes(self) -> bool:
+        """Whether scores are shifted so that probabilities agree with frequencies."""
+        return isinstance(self.class_weight, str) and self.class_weight == "auto" and self._has_rare_class
 
-    def _fitted_in_memory(
-        self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: Any, sampling: Sampling
-    ) -> Callable[[], Judged]:
+    def _fit_best(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit to rows in memory; if a class is rare, also with balanced classes, and keep the better fit."""
-        judge = self._fitted(X, Y, weights, sample_weight, labels, sampling)
-        counted = not self._precomputed and any(is_counted(k) for k in self._similarities())
-        if not self._shifts_scores:
-            return judge
-        if counted:
+        fit = self._run(data, options)
+        if not self._weighs_rare_classes or fit.cascade is not None:
+            self._keep(fit)
+            return fit
+        if any(map(is_counted, options.similarities)):
+            self._keep(fit)
             self.notes_.append("a class is rare: scores are shifted so that probabilities agree with the frequencies")
-            return judge
-        first = self.__dict__.copy()
-        totals = np.bincount(labels, weights, minlength=len(self.classes_))
-        self.class_weight_ = class_weights("balanced", self.classes_, totals)
-        balanced = self._fitted(X, Y, weights * self.class_weight_[labels], sample_weight, labels, sampling)
-        losses, share = (first["_left_out_loss"], self._left_out_loss), totals.min() / totals.sum()
-        better, which = (balanced, 1) if losses[1] < losses[0] else (judge, 0)
-        if not which:
-            self.__dict__ = first
+            return fit
+        assert data.labels is not None
+        totals = np.bincount(data.labels, data.weights, minlength=len(self.classes_))
+        multipliers = class_weights("balanced", self.classes_, totals)
+        plan = self.plan_
+        balanced = self._run(replace(data, weights=data.weights * multipliers[data.labels]), options)
+        losses = log_loss_of(fit, np.ones(len(totals))), log_loss_of(balanced, multipliers)
+        better = int(losses[1] < losses[0])
+        if better:
+            self.class_weight_ = multipliers
+        else:
+            self.plan_ = plan
+        fit = (fit, balanced)[better]
+        self._keep(fit)
         rarest = self.classes_.tolist()[int(totals.argmin())]
         self.notes_.append(
-            f"class {rarest!r} has {100 * share:.2g} % of the rows: {('all rows', 'all classes')[which]} have the "
-            f"same weight in the fit (log loss {losses[which]:.3g} on rows left out, {losses[1 - which]:.3g} "
-            f"otherwise), and scores are shifted so that probabilities agree with the frequencies of the classes"
+            f"class {rarest!r} has {100 * totals.min() / totals.sum():.2g} % of the rows: "
+            f"{('all rows', 'all classes')[better]} have the same weight in the fit (log loss {losses[better]:.3g} on "
+            f"rows left out, {losses[1 - better]:.3g} otherwise), and scores are shifted so that probabilities agree "
+            f"with the frequencies of the classes"
         )
-        return better
-
-    def _without_class_weights(self, numbers: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the weights of rows before they were multiplied by those of the classes."""
-        each = self.class_weight_[numbers]
-        return np.divide(weights, each, out=np.zeros(len(weights)), where=each > 0)
-
-    def _fit_linear(
-        self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[LinearModel, Trial, np.ndarray]:
-        numbers, k = class_numbers(Y), len(self.classes_)
-        return fit_classes(options.loss, options.penalty, F, numbers, k, weights, self.random_state)
+        return fit
 
     def _calibrate(
         self,
@@ -345,9 +343,20 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         sized: SizedRows | None = None,
     ) -> None:
         """Keep what probabilities and sets of classes need."""
-        self._scale_probabilities(trial, Y, weights)
+        scores, numbers = _decision(trial.scores), class_numbers(Y)
+        if self._shifts_scores:
+            self.temperature_, self.shift_ = scale_and_shift(scores, numbers, undone(weights, self.class_weight_, Y))
+            self.intercept_ = self.intercept_ + self.shift_
+        else:
+            self.temperature_ = 1.0 if self.loss_ == "logistic" else temperature(scores, numbers, weights)
+            self.shift_ = np.zeros(trial.scores.shape[1])
         self._sets = ClassCalibration.of(self._class_scores(trial.scores + self.shift_, Y), len(self.classes_))
         self.uncertainty_ = Uncertainty.left_out(len(Y))
+
+    @property
+    def _shifts_scores(self) -> bool:
+        """Whether scores are shifted for a rare class; stops of a cascade forbid it."""
+        return self._weighs_rare_classes and not isinstance(self._model, Cascade)
 
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
         self._sets = ClassCalibration.of(self._class_scores(scores, Y), len(self.classes_))
@@ -356,20 +365,6 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     def _class_scores(self, scores: np.ndarray, Y: np.ndarray) -> TrueClassScores:
         return TrueClassScores.of(probabilities(_decision(scores), self.temperature_), class_numbers(Y))
 
-    def _scale_probabilities(self, trial: Trial, Y: np.ndarray, weights: np.ndarray) -> None:
-        """Keep the scale of probabilities, and a shift of scores where rare classes had larger weights."""
-        scores, numbers = _decision(trial.scores), class_numbers(Y)
-        self.shift_ = np.zeros(trial.scores.shape[1])
-        if not self._shifts_scores:
-            self.temperature_ = 1.0 if self.loss_ == "logistic" else temperature(scores, numbers, weights)
-            return
-        plain = self._without_class_weights(numbers, weights)
-        self.temperature_, self.shift_ = scale_and_shift(scores, numbers, plain)
-        self.intercept_ = self.intercept_ + self.shift_
-        chances = probabilities(_decision(trial.scores + self.shift_), self.temperature_)
-        own = np.maximum(chances[np.arange(len(numbers)), numbers], 1e-300)
-        self._left_out_loss = -float(np.average(np.log(own), weights=plain))
-
     def _judge(self, judged: Judged) -> None:
         """Keep the error on new rows."""
         counted, scores = judged.weights > 0, self._shifted_by_others(judged)
@@ -377,7 +372,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         groups = None if judged.groups is None else judged.groups[counted]
         self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
         numbers = class_numbers(judged.Y)
-        plain = self._without_class_weights(numbers, judged.weights)
+        plain = undone(judged.weights, self.class_weight_, judged.Y)
         shares = np.bincount(numbers, plain, minlength=len(self.classes_)) / plain.sum()
         self.constant_error_ = 1.0 - float(shares.max())
         if judged.within is not None and judged.folds is not None:
@@ -401,7 +396,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         if not self._shifts_scores:
             return scores
         numbers = class_numbers(judged.Y)
-        plain, shifted = self._without_class_weights(numbers, judged.weights), scores.copy()
+        plain, shifted = undone(judged.weights, self.class_weight_, judged.Y), scores.copy()
         folds = np.zeros(len(scores), dtype=np.intp) if judged.folds is None else judged.folds
         for fold in np.unique(folds):
             rows = np.flatnonzero(folds == fold)
@@ -579,6 +574,26 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         if not len(found):
             raise ValueError(f"against must be one of the classes {self.classes_.tolist()}, got {written(label)}")
         return int(found[0])
+
+
+def log_loss_of(fit: FittedModel, multipliers: np.ndarray) -> float:
+    """Return the log loss of rows left out of a fit with weights of classes, its scores shifted to agree with them."""
+    scores, (Y, weights) = fit.trial.scores, fit.held_out
+    numbers, plain = class_numbers(Y), undone(weights, multipliers, Y)
+    scale, shift = scale_and_shift(_decision(scores), numbers, plain)
+    chances = probabilities(_decision(scores + shift), scale)
+    own = np.maximum(chances[np.arange(len(numbers)), numbers], SMALLEST_CHANCE)
+    return -float(np.average(np.log(own), weights=plain))
+
+
+def undone(weights: np.ndarray, multipliers: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Return the weights of rows before they were multiplied by those of their classes.
+
+    >>> undone(np.array([3.0, 1.0]), np.array([3.0, 1.0]), np.array([[-1], [1]]))
+    array([1., 1.])
+    """
+    each = multipliers[class_numbers(Y)]
+    return np.divide(weights, each, out=np.zeros(len(weights)), where=each > 0)
 
 
 def labels_of(classes: np.ndarray, numbers: Any) -> Any:

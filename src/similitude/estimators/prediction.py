@@ -19,10 +19,11 @@ from similitude.compute import (
     moved,
     namespace,
 )
-from similitude.compute.engines import LocalEngine, distributed_engine
+from similitude.compute.engines import Engine, LocalEngine, distributed_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
+from similitude.estimators.early_stops import EarlyStops
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
-from similitude.estimators.parameters import LandmarkParameters
+from similitude.estimators.parameters import kind_of_several
 from similitude.fitting import (
     Cascade,
     CascadeInfluence,
@@ -41,6 +42,7 @@ from similitude.landmarks import (
     Representation,
 )
 from similitude.linear import LinearModel
+from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Precomputed
 from similitude.support import Estimate, Guarantee, check_choice
 
@@ -53,9 +55,11 @@ def fitted_parts(model: LandmarkPredictor) -> tuple[WeightedLandmarks, ...] | No
     return model._model.parts if isinstance(model._model, LandmarkModel) else None
 
 
-class LandmarkPredictor(LandmarkParameters):
-    """A linear function of landmark features, once it is fitted: predictions, and what explains them."""
+class LandmarkPredictor(SimilarityEstimator):
+    """The parameters of a fit on landmarks and, once it is fitted, predictions and what explains them."""
 
+    _losses: tuple[str, ...]
+    _takes_tensors = True
     similarity_: Any
     landmarks_: Any
     landmark_indices_: Any
@@ -72,6 +76,50 @@ class LandmarkPredictor(LandmarkParameters):
     _model: LandmarkModel | Cascade
     _influence: FitInfluence | CascadeInfluence | None = None  # models of versions without influences have none
     _mean_calls: float
+    similarity: Any
+    landmarks: Any
+    landmark_indices: Any
+    n_landmarks: Any
+    loss: str
+    penalty: str
+    side: str
+    unlabeled: Any
+    certify: float | None
+    max_calls: int | None
+    random_state: Any
+
+    def __init__(
+        self,
+        similarity: Any = "auto",
+        *,
+        landmarks: Any = "auto",
+        landmark_indices: Any = None,
+        n_landmarks: int | str = "auto",
+        loss: str = "auto",
+        penalty: str = "l2",
+        side: str = "auto",
+        unlabeled: Any = None,
+        certify: float | None = None,
+        max_calls: int | None = None,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.similarity = similarity
+        self.landmarks = landmarks
+        self.landmark_indices = landmark_indices
+        self.n_landmarks = n_landmarks
+        self.loss = loss
+        self.penalty = penalty
+        self.side = side
+        self.unlabeled = unlabeled
+        self.certify = certify
+        self.max_calls = max_calls
+        self.random_state = random_state
+        self.engine = engine
+
+    def _kind(self) -> str:
+        given = self.similarity
+        return kind_of_several(given) if isinstance(given, (list, tuple)) else super()._kind()
 
     def _set_model(
         self,
@@ -194,6 +242,27 @@ class LandmarkPredictor(LandmarkParameters):
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object; a subclass writes it."""
         raise NotImplementedError
+
+    def early_stops(self, X: Any) -> EarlyStops:
+        """Predict objects, and return after how many landmarks each prediction stopped, and on what ground.
+
+        A stop is PROVEN if the similarity claims bounds (``BOUNDED``, or a kernel with ``UNIT_DIAGONAL``) and no values
+        within them could change the class that comparing with all landmarks gives. It is an ESTIMATE otherwise.
+
+        Parameters
+        ----------
+        X : sequence of objects
+
+        Returns
+        -------
+        EarlyStops
+        """
+        check_is_fitted(self)
+        model, encodings = self._asked(X)
+        if not isinstance(model, Cascade):
+            raise ValueError("predictions stop early after frugal fits only: this model compares with all landmarks")
+        _, walk = model.scored(encodings[0])
+        return EarlyStops(walk.calls, model.stages[-1].n, walk.settled, model.values.grade, model.values.reason)
 
     def predict_batches(self, X: Any) -> Iterator[np.ndarray]:
         """Yield predictions batch by batch, for sources whose predictions do not fit into memory.

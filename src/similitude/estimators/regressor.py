@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import is_tensor, namespace
 from similitude.compute.engines import Engine
+from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.estimators.landmark_estimator import LandmarkEstimator
 from similitude.evaluation import Trial, error_of_numbers
 from similitude.fitting import (
     FAR_TARGET,
@@ -25,28 +24,25 @@ from similitude.fitting import (
     MOST_NOISE_FEATURES,
     ErrorCalibration,
     FitOptions,
-    Fitted,
+    FittedModel,
     Judged,
     NumberTargets,
     Sampling,
     SizedRows,
     SpreadFit,
-    TrainingRows,
+    TrainingSet,
     Uncertainty,
     fit_spread,
     limit_targets,
-    robust_deviation,
     scores_and_sizes,
 )
-from similitude.linear import LinearModel, Quantile, SmoothQuantile, fit_loss, fit_numbers, weighted_quantile
+from similitude.linear import Quantile, weighted_quantile
 from similitude.scikit import all_or_nothing, check_targets, check_weights
+from similitude.similarity import Meter
 from similitude.support import Estimate, brief, check_share, number_of, outlying_rows
 
 HUBER = "huber"
 QUANTILES = ("absolute", "quantile")
-
-QUANTILE_WIDTH = 0.1
-"""Robust standard deviations of the errors of ridge regression within which the pinball loss is rounded."""
 
 NAMED_OUTLIERS = 3
 """Most outlying targets that a note names."""
@@ -208,25 +204,25 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         Y = self._columns(X, y, first=True)
         return Y, check_weights(sample_weight, len(Y)), None
 
-    def _fitted(
-        self,
-        X: Any,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        sample_weight: Any,
-        labels: np.ndarray | None,
-        sampling: Sampling,
-    ) -> Callable[[], Judged]:
+    def _options(
+        self, X: Any, labels: np.ndarray | None, meter: Meter, matrix: Any = None, stream: bool = False
+    ) -> FitOptions:
+        options = super()._options(X, labels, meter, matrix, stream)
+        return replace(options, quantile=self._pinball.tau) if self.loss in QUANTILES else options
+
+    def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit; with Huber's loss to targets that are limited first, and judged by the folds that limit them."""
-        few = np.count_nonzero(weights) < FEWEST_NESTED_ROWS
+        few = len(data.weighted) < FEWEST_NESTED_ROWS
         if self.loss != HUBER or few:
-            judge = super()._fitted(X, Y, weights, sample_weight, labels, sampling)
-            self.notes_ += _notes_on_outliers(Y, sampling)
+            fit = super()._fit_rows(data, options)
+            self.notes_ += _notes_on_outliers(data.Y, data.sampling)
             if self.loss == HUBER:
                 self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
-            return judge
-        limited = limit_targets(partial(self._predicted_by_others, X, weights, {}), Y, weights, self.random_state)
-        super()._fitted(X, limited.Y, weights, sample_weight, labels, sampling)
+            return fit
+        Y, weights = data.Y, data.weights
+        matrix = options.similarities[0].M if self._precomputed else None
+        limited = limit_targets(partial(self._predicted_by_others, data, matrix, {}), Y, weights, self.random_state)
+        fit = super()._fit_rows(replace(data, Y=limited.Y), options)
         self.loss_ = HUBER
         self.notes_.append(
             f"loss='huber' limited {limited.n_limited:,} of {len(Y):,} targets to {HUBER_THRESHOLD} robust standard "
@@ -235,7 +231,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         )
         self._calibrate(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights)
         trial = Trial.of(self.lam_, limited.predicted, limited.near, weights)
-        return lambda: Judged(trial, limited.near, weights, np.arange(len(Y)))
+        return replace(fit, evaluation=Judged(trial, limited.near, weights, np.arange(len(Y))))
 
     def _targets(self) -> NumberTargets:
         if self.loss == HUBER:
@@ -245,33 +241,13 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     def _learn_targets(self, targets: Any) -> None:
         self._one_output = targets.one_output
 
-    def _fit_linear(
-        self, options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
-    ) -> tuple[LinearModel, Trial, np.ndarray]:
-        if self.loss not in QUANTILES:
-            return fit_numbers(F, Y, weights, self.random_state)
-        return fit_loss(self._rounded_loss, F, Y, weights, self.random_state)
-
     @property
     def _pinball(self) -> Quantile:
         """The loss whose minimizer is the quantile, or the median, that is asked for."""
         return Quantile(self.quantile if self.loss == "quantile" else 0.5)
 
-    @property
-    def _rounded_loss(self) -> SmoothQuantile:
-        """The pinball loss, rounded near zero."""
-        return SmoothQuantile(self._pinball.tau, self._width)
-
     def _quantile_of(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return weighted_quantile(values, weights, self._pinball.tau)
-
-    def _refit(self, fitted: Fitted, data: TrainingRows, options: FitOptions) -> Fitted:
-        """Return the fit by another loss; the pinball loss is rounded within a part of the errors of least squares."""
-        if self.loss not in QUANTILES:
-            return super()._refit(fitted, data, options)
-        errors = fitted.held_out[0] - fitted.trial.scores
-        self._width = QUANTILE_WIDTH * (float(robust_deviation(errors)[0]) or 1.0)
-        return super()._refit(fitted, data, replace(options, own_loss=self._rounded_loss))
 
     def _judge(self, judged: Judged) -> None:
         """Keep what rows of other folds show: the mean squared error, or pinball loss, and that of a constant."""
@@ -322,18 +298,18 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         sizes = np.sqrt(((scores - Y) ** 2).sum(axis=1))
         return upper_bound(int((sizes > self.certified_size_).sum()), len(Y))
 
-    def _fit_sizes(self, fitted: Fitted) -> SpreadFit | None:
+    def _fit_sizes(self, fit: FittedModel) -> SpreadFit | None:
         """Fit the size of errors as a function of the first features that have a weight in the model."""
-        if fitted.tried is None:
+        if fit.tried is None:
             return None
-        width, F = len(fitted.linear.weights), fitted.tried
-        used = np.flatnonzero((fitted.linear.weights[: F.shape[1]] != 0).any(axis=1))[:MOST_NOISE_FEATURES]
-        Y, weights = fitted.held_out
-        left_open = fitted.open_variance if len(used) == min(width, MOST_NOISE_FEATURES) else None
-        errors, some = Y - fitted.trial.scores, F[:, used] if len(used) else None
+        width, F = len(fit.linear.weights), fit.tried
+        used = np.flatnonzero((fit.linear.weights[: F.shape[1]] != 0).any(axis=1))[:MOST_NOISE_FEATURES]
+        Y, weights = fit.held_out
+        left_open = fit.open_variance if len(used) == min(width, MOST_NOISE_FEATURES) else None
+        errors, some = Y - fit.trial.scores, F[:, used] if len(used) else None
         if left_open is None:
             return fit_spread(errors, weights, some).padded(used, width)
-        found = fit_spread(errors, weights, some, left_open.left_out, fitted.trial.lam, left_open.marginal)
+        found = fit_spread(errors, weights, some, left_open.left_out, fit.trial.lam, left_open.marginal)
         return replace(found, landmarks=left_open.variance).padded(used, width)
 
     def _calibrate(

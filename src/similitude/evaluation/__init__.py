@@ -10,4 +10,4 @@ from similitude.evaluation.held_out import (
     n_held_out,
     n_judged,
 )
-from similitude.evaluation.splits import assign_folds, equals_judged_together, groups_of_equals
+from similitude.evaluation.splits import assign_folds, equals_judged_together, folds_of, groups_of_equals

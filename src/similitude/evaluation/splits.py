@@ -47,6 +47,11 @@ def equals_judged_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
     return np.concatenate([order[~at_end], order[at_end]])
 
 
+def folds_of(n: int) -> int:
+    """Return the number of nested folds of n rows."""
+    return FOLDS_OF_FEW if n <= FEW_NESTED_ROWS else FOLDS_OF_MANY
+
+
 def assign_folds(groups: np.ndarray, labels: np.ndarray | None, random_state: Any) -> np.ndarray:
     """Return a random fold for each row: groups stay together, and every fold has its share of each class.
 
@@ -58,8 +63,6 @@ def assign_folds(groups: np.ndarray, labels: np.ndarray | None, random_state: An
     if labels is not None:
         order = order[np.argsort(labels[first[order]], kind="stable")]
     fold = np.empty(len(first), dtype=np.intp)
-    fold[order] = np.arange(len(first)) % min(
-        FOLDS_OF_FEW if len(groups) <= FEW_NESTED_ROWS else FOLDS_OF_MANY, len(first)
-    )
+    fold[order] = np.arange(len(first)) % min(folds_of(len(groups)), len(first))
     found: np.ndarray = fold[groups]
     return found

@@ -22,8 +22,9 @@ from similitude.data.sources import (
     read_ahead,
 )
 from similitude.evaluation import MOST_HELD_OUT
+from similitude.fitting import limits
 from similitude.fitting.passes import Marks, covering, features_of, sums_over
-from similitude.fitting.rows import PILOT, Design, Sampling
+from similitude.fitting.rows import Design, Sampling
 from similitude.fitting.targets import Targets
 from similitude.landmarks import FeatureUnion
 from similitude.linear import Moments
@@ -124,7 +125,7 @@ def _look_at_all(
 
 def sample_size(n_landmarks: int | str) -> int:
     """Return how many rows choices are made on: at least as many as there are landmarks."""
-    return PILOT if n_landmarks == "auto" else max(PILOT, int(n_landmarks))
+    return limits.SAMPLE_ROWS if n_landmarks == "auto" else max(limits.SAMPLE_ROWS, int(n_landmarks))
 
 
 @dataclass(frozen=True, eq=False)

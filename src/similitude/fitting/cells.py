@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,11 @@ from scipy.optimize import nnls
 
 from similitude.compute import take
 from similitude.evaluation import Trial, n_held_out, n_judged
-from similitude.fitting.automatic import ExactFit, in_double_precision, in_words
+from similitude.fitting.automatic import exact_fit, in_double_precision, in_words
 from similitude.fitting.blend_influence import BlendInfluence
-from similitude.fitting.nested_folds import Judged
+from similitude.fitting.options import FitOptions
+from similitude.fitting.result import FittedModel, Judged
+from similitude.fitting.training_set import TrainingSet
 from similitude.kernel_learning import (
     LARGEST_CELL,
     AutoChoice,
@@ -197,50 +198,35 @@ class CellBlend:
         )
 
 
-def fit_in_cells(
-    X: Any,
-    Y: np.ndarray,
-    weights: np.ndarray,
-    labels: np.ndarray | None,
-    choice: AutoChoice,
-    order: np.ndarray,
-    memory: int,
-    positions: np.ndarray | None = None,
-) -> ExactFit | str:
+def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, order: np.ndarray) -> FittedModel | str:
     """Fit ridge regression exactly in cells to all rows with a weight; return why not, if landmarks are to be used.
 
     Parameters
     ----------
-    X, Y, weights, labels
-        As for `fit_exactly`.
+    data, options
     choice : AutoChoice
         What was chosen on the first rows.
     order : array of int
         The rows with a weight in random order; on the last ones choices are made, and the very last judge.
-    memory : int
-        The budget in bytes.
-    positions : array of int, optional
-        The positions of the rows among those that the user gave.
     """
-    if 8 * len(order) * choice.features.X.shape[1] * (1 + 2 * len(choice.parts)) > memory / MEMORY_SHARE:
+    if 8 * len(order) * choice.features.X.shape[1] * (1 + 2 * len(choice.parts)) > options.engine.budget / MEMORY_SHARE:
         return "exact fits in cells would keep all rows, for which the memory budget is too small"
     used = np.sort(order)
-    some, labels = in_double_precision(take(X, used)), None if labels is None else labels[used]
+    X, labels = in_double_precision(take(data.X, used)), None if data.labels is None else data.labels[used]
     rows = CellRows.of(np.searchsorted(used, order))
-    targets = CellTargets.of(Y[used], weights[used], rows.fitted)
-    blend = CellBlend.learn(choice, some, targets, rows)
+    targets = CellTargets.of(data.Y[used], data.weights[used], rows.fitted)
+    blend = CellBlend.learn(choice, X, targets, rows)
     if blend is None:
         return f"more than {LARGEST_CELL:,} rows are so alike that they are not split into cells"
-    trial, other = blend.trial(targets, rows.chosen_on), _landmark_trial(blend.parts[0].k, some, targets, rows)
+    trial, other = blend.trial(targets, rows.chosen_on), _landmark_trial(blend.parts[0].k, X, targets, rows)
     compared = (
         f"mean squared error on {len(rows.chosen_on):,} held-out rows {trial.loss:.3g}, "
         f"{other.loss:.3g} with {RIVAL_LANDMARKS:,} landmarks"
     )
     if not is_clearly_lower(trial.losses, other.losses, targets.weights[rows.chosen_on]):
         return f"exact fits in cells are not clearly better: {compared}"
-    return _final(
-        blend, (some, used if positions is None else positions[used], labels), targets, rows, choice, compared
-    )
+    positions = used if data.sampling.places is None else data.sampling.places[used]
+    return _final(blend, (X, positions, labels), targets, rows, choice, compared)
 
 
 def _final(
@@ -250,7 +236,7 @@ def _final(
     rows: CellRows,
     choice: AutoChoice,
     compared: str,
-) -> ExactFit:
+) -> FittedModel:
     """Return the fit to all rows, judged by the fit without those that judge it."""
     X, positions, labels = objects
     trial, judged = blend.trial(targets, rows.chosen_on), blend.trial(targets, rows.judged)
@@ -259,16 +245,14 @@ def _final(
     blend = blend.refitted(targets)
     landmarks = [(part.kernel, Landmarks(X, positions, part.kernel.encode(X), labels, "all")) for part in blend.parts]
     penalties = tuple(part.fit.penalty for part in blend.parts)
-    return ExactFit(
+    return exact_fit(
         learned,
         tuple(LandmarkFeatures(k, one) for k, one in landmarks),
         LinearModel(np.concatenate([share * part.fit.coefficients for part, share in blend.pairs]), targets.mean),
         BlendInfluence(Y if labels is None else labels, weights, targets.mean, penalties, blend.shares),
-        trial,
-        (Y[rows.chosen_on], weights[rows.chosen_on]),
-        partial(Judged, judged, Y[rows.judged], weights[rows.judged]),
+        (trial, (Y[rows.chosen_on], weights[rows.chosen_on]), rows.chosen_on),
+        Judged(judged, Y[rows.judged], weights[rows.judged]),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
-        rows.chosen_on,
     )
 
 

@@ -19,16 +19,20 @@ from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import Trial
 from similitude.fitting.choose_landmarks import LandmarkChoice
 from similitude.fitting.group_influence import GroupInfluence, solved_groups
-from similitude.fitting.influence import FitInfluence, influence_in_ridge
+from similitude.fitting.influence import FitInfluence, class_numbers, influence_in_refit, influence_in_ridge
 from similitude.fitting.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
-from similitude.fitting.options import RIDGE, FitOptions
+from similitude.fitting.limited_targets import robust_deviation
+from similitude.fitting.options import FitOptions
 from similitude.fitting.passes import check_features_fit, features_of
 from similitude.fitting.products import solve_by_products, trial_by_products
 from similitude.fitting.rows import Design, TrainingRows
 from similitude.fitting.uncertainty import OpenVariance, open_variance_of
 from similitude.landmarks import PROJECTION, FeatureUnion, Groups, LandmarkFeatures, Landmarks, Representation
-from similitude.linear import LinearModel, Moments, Ridge
+from similitude.linear import LinearModel, Moments, Ridge, SmoothQuantile, fit_classes, fit_loss, fit_numbers
 from similitude.support import digest, pairs_at
+
+QUANTILE_WIDTH = 0.1
+"""Robust standard deviations of the errors of ridge regression within which the pinball loss is rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +142,7 @@ def _fit_sample(
     held_out = (Y[judged], weights[judged]) if validation.n_judged else (Y, weights)
     representations, drawn = _representations(samples, features), choice.landmarks.only(np.arange(best.n))
     influence = None
-    if (options.loss, options.penalty) == RIDGE:
+    if options.is_ridge:
         at = samples[0].places
         influence = influence_in_ridge(ridge, trial.lam, best.features, (F, Y, weights), at, options.classes)
     design = F, Y, weights
@@ -239,7 +243,7 @@ def _fit_in_one_pass(
         features[0].landmarks, outputs, classes=options.classes, numbers=1 if options.classes else outputs
     )
     union = FeatureUnion.of(features, size, groups)
-    if (options.loss, options.penalty) != RIDGE:
+    if not options.is_ridge:
         check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
     chosen_on, judged = data.held_out()
     some = np.concatenate([chosen_on, judged])
@@ -307,6 +311,45 @@ def fit_with_held_out(
     smallest = ridge.smallest
     del ridge  # its factors take as much memory as those of the next one
     return Ridge(sums + moments, trial.lam, smallest), judged
+
+
+def fit_penalized(
+    options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
+) -> tuple[LinearModel, Trial, np.ndarray]:
+    """Fit another loss or penalty than ridge regression; return the model, how held-out rows fared, and which rows."""
+    if options.classes:
+        return fit_classes(
+            options.loss, options.penalty, F, class_numbers(Y), max(2, Y.shape[1]), weights, options.random_state
+        )
+    if options.own_loss is None:
+        return fit_numbers(F, Y, weights, options.random_state)
+    return fit_loss(options.own_loss, F, Y, weights, options.random_state)
+
+
+def refit(fitted: Fitted, data: TrainingRows, options: FitOptions) -> tuple[Fitted, str | None]:
+    """Return the fit by another loss or penalty on the same features, and what was done on the CPU."""
+    F, Y, weights = all_features(fitted, data, options)
+    named = "penalty='l1'" if options.penalty == "l1" else f"loss={options.loss!r}"
+    with options.engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
+        linear, trial, judged = fit_penalized(options, F, Y, weights)
+        places = None if fitted.design is None else data.located_at(fitted.samples[0].places)
+        linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
+    found = replace(
+        fitted,
+        linear=linear,
+        trial=trial,
+        held_out=(Y[judged], weights[judged]),
+        influence=influence,
+        tried=as_numpy(F[judged]),
+        open_variance=None,
+    )
+    return found, f"the model with {named} was fitted" if isinstance(F, np.ndarray) else None
+
+
+def rounded_pinball(fitted: Fitted, quantile: float) -> SmoothQuantile:
+    """Return the loss of a quantile, rounded within a part of the errors of least squares."""
+    errors = fitted.held_out[0] - fitted.trial.scores
+    return SmoothQuantile(quantile, QUANTILE_WIDTH * (float(robust_deviation(errors)[0]) or 1.0))
 
 
 def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Design:

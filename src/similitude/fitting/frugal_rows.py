@@ -12,7 +12,7 @@ import numpy as np
 
 from similitude.evaluation import Trial
 from similitude.fitting.cascade import Stage, decided, margins
-from similitude.fitting.frugal_task import FrugalTask
+from similitude.fitting.frugal_task import JUDGING, FrugalTask
 from similitude.fitting.profile_ridge import fit_profiles
 from similitude.fitting.purchases import Purchases
 from similitude.landmarks import interleaved
@@ -39,6 +39,11 @@ FEWEST_CERTAIN = 100
 
 SHORT_COLUMNS = 0.01
 """What is added to the squared length of a column, relative to the longest, when columns are compared."""
+
+
+def rows_evaluating(n: int, share: float = JUDGING) -> int:
+    """Return how many of n compared rows take no part in any choice, so that they evaluate the model."""
+    return min(MOST_JUDGING, int(share * n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +73,7 @@ class FrugalRows:
         numbers, order = task.numbers, task.order
         some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
         some = some[:MOST_COMPARED_ROWS]
-        n_judges = min(MOST_JUDGING, int(task.judging * len(some)))
+        n_judges = rows_evaluating(len(some), task.judging)
         self.places, self.n = some, len(some) - n_judges
         self.Y, self.weights = task.Y[self.places].astype(np.float64), task.weights[self.places]
         self.numbers = None if numbers is None else numbers[self.places]

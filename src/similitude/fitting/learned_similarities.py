@@ -2,54 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from similitude.compute import Encoding, take
 from similitude.evaluation import equals_judged_together, groups_of_equals
+from similitude.fitting.options import FitOptions
+from similitude.fitting.training_set import TrainingSet
 from similitude.similarity import Learnable, Similarity
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import Learned
 
 
-def learn_similarities(
-    similarities: Sequence[Similarity],
-    X: Any,
-    Y: np.ndarray,
-    order: np.ndarray,
-    judged_together: bool,
-    random_state: Any,
-    names: list[str] | None = None,
-) -> tuple[tuple[Similarity, ...], str]:
+def learn_similarities(data: TrainingSet, options: FitOptions, copies_last: bool) -> tuple[tuple[Similarity, ...], str]:
     """Learn the similarities that are to be learned; return all of them, and what was learned in a sentence.
 
-    Parameters
-    ----------
-    similarities : sequence of Similarity
-    X, Y
-        Objects, and targets as columns of numbers.
-    order : array of int
-        The rows to learn from, in random order: the last of many judge the model, and are not learned from.
-    judged_together : bool
-        Whether rows that equal one of the last judge it too.
-    random_state : int or None
-    names : list of str, optional
-        The names of the columns of vectors.
+    Of many rows the last judge the model, and are not learned from; with `copies_last` rows that equal one of these
+    judge it too.
     """
     found, notes = [], []
-    for k in similarities:
+    for k in options.similarities:
         if isinstance(k, Learnable):
             from similitude.kernel_learning import pilot_size
 
-            rows = order
-            if judged_together:
-                _, encoding = k.k.prepare(X, random_state)
-                rows = equals_judged_together(order, groups_of_equals(encoding, order))
-            learned = _learned(k, X, Y, rows[: pilot_size(len(rows))], random_state)
-            notes.append(f"{k!r}: {learned.reason}; what counts: {learned.importance.named(names).in_short()}")
+            rows = data.order
+            if copies_last:
+                _, encoding = k.k.prepare(data.X, options.random_state)
+                rows = equals_judged_together(rows, groups_of_equals(encoding, rows))
+            learned = _learned(k, data.X, data.Y, rows[: pilot_size(len(rows))], options.random_state)
+            importance = learned.importance.named(options.names)
+            notes.append(f"{k!r}: {learned.reason}; what counts: {importance.in_short()}")
             found.append(learned.similarity)
         else:
             found.append(k)

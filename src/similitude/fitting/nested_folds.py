@@ -7,7 +7,7 @@ similarities of its own; the median scale of a costly similarity, which depends 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -18,15 +18,15 @@ import numpy as np
 from similitude.compute import take
 from similitude.evaluation import LEAVE_ONE_OUT, Trial, assign_folds, groups_of_equals
 from similitude.fitting.choose_landmarks import LandmarkChoice
-from similitude.fitting.fit import Fitted, best_of
+from similitude.fitting.fit import Fitted, best_of, fit_penalized
 from similitude.fitting.landmark_count import SampleFeatures, Validation, doubled
 from similitude.fitting.learned_similarities import prepared_by_labels
 from similitude.fitting.members import Family
-from similitude.fitting.options import RIDGE, FitOptions
+from similitude.fitting.options import FitOptions
+from similitude.fitting.result import Judged
 from similitude.fitting.rows import TrainingRows
 from similitude.fitting.scales import choose_scales, keeps_median
 from similitude.landmarks import Landmarks
-from similitude.linear import LinearModel
 from similitude.similarity import remembered_images
 
 FEWEST_NESTED_ROWS = 10
@@ -34,31 +34,6 @@ FEWEST_NESTED_ROWS = 10
 
 EncodedMembers = dict[str, Any]
 """Objects as similarities encode them, by how the similarities are written."""
-
-FitLinear = Callable[[FitOptions, Any, np.ndarray, np.ndarray], tuple[LinearModel, Trial, np.ndarray]]
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """Rows that were scored by models of other rows.
-
-    `groups` numbers equal rows, which were in the same fold; it is None if the rows were held out from one model.
-    `positions` are those of the rows in X, if all rows were scored.
-    `left_out` are the same rows left out one by one, by models that see nearly all rows; but these had their choices
-    made on the same rows. `folds` numbers the models that scored the rows; None if it was one.
-    `within` are the scores by each of these models for the rows that made its choices, each left out alone, and the
-    targets of these: how much better they are than those of other folds is what choices make scores look better.
-    """
-
-    trial: Trial
-    Y: np.ndarray
-    weights: np.ndarray
-    groups: np.ndarray | None = None
-    positions: np.ndarray | None = None
-    left_out: Trial | None = None
-    folds: np.ndarray | None = None
-    within: tuple[tuple[np.ndarray, np.ndarray], ...] | None = None
-
 
 _judges: ContextVar[bool] = ContextVar("judges", default=True)
 
@@ -81,20 +56,13 @@ def judges() -> bool:
     return _judges.get()
 
 
-def judged_by_folds(
-    X: Any,
-    data: TrainingRows,
-    labels: np.ndarray | None,
-    options: FitOptions,
-    choice: LandmarkChoice,
-    fitted: Fitted,
-    fit_linear: FitLinear,
-) -> Judged:
-    """Return how rows fare under models of other folds.
+@dataclass(frozen=True, eq=False)
+class LandmarkFolds:
+    """Evaluation of a fit on landmarks in nested folds.
 
-    With more rows than are left out one by one, it is how those fare that the fit has held out from every choice.
+    With more rows than are left out one by one, it is by those that the fit has held out from every choice.
 
-    Parameters
+    Attributes
     ----------
     X : sequence of objects
     data : TrainingRows
@@ -102,28 +70,39 @@ def judged_by_folds(
         The class number of each row.
     options, choice, fitted
         The fit to all rows.
-    fit_linear : callable
-        Fits another loss or penalty than ridge regression.
     """
-    places, tried = fitted.samples[0].places, Judged(fitted.trial, *fitted.held_out)
-    if data.sampling.all_rows is not None or len(places) < data.n or data.n > LEAVE_ONE_OUT:
-        return tried
-    groups = groups_of_equals(data.encodings[0], places)
-    if groups.max() + 1 < FEWEST_NESTED_ROWS:
-        return tried
-    folds = assign_folds(groups, None if labels is None else labels[places], options.random_state)
-    scores, within = np.empty((len(places), data.Y.shape[1])), []
-    sizes = [int(n) for n in fitted.curve.x]
-    members: EncodedMembers = {}
-    with remembered_images():
-        for fold in np.unique(folds):
-            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            samples = _samples_of_fold(X, data, options, choice, fitted.samples, train, test, members)
-            scores[test], inside = _scores(samples, sizes, data, options, places[train], fit_linear)
-            within.append(inside)
-    Y, weights = data.Y[places], data.weights[places]
-    trial, at = Trial.of(fitted.trial.lam, scores, Y, weights), data.located_at(places)
-    return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
+
+    X: Any
+    data: TrainingRows
+    labels: np.ndarray | None
+    options: FitOptions
+    choice: LandmarkChoice
+    fitted: Fitted
+
+    def evaluate(self) -> Judged:
+        """Return the scores of rows by models of other folds."""
+        data, fitted = self.data, self.fitted
+        places, tried = fitted.samples[0].places, Judged(fitted.trial, *fitted.held_out)
+        if data.sampling.all_rows is not None or len(places) < data.n or data.n > LEAVE_ONE_OUT:
+            return tried
+        groups = groups_of_equals(data.encodings[0], places)
+        if groups.max() + 1 < FEWEST_NESTED_ROWS:
+            return tried
+        folds = assign_folds(groups, None if self.labels is None else self.labels[places], self.options.random_state)
+        scores, within = np.empty((len(places), data.Y.shape[1])), []
+        sizes = [int(n) for n in fitted.curve.x]
+        members: EncodedMembers = {}
+        with remembered_images():
+            for fold in np.unique(folds):
+                train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+                samples = _samples_of_fold(
+                    self.X, data, self.options, self.choice, fitted.samples, train, test, members
+                )
+                scores[test], inside = _scores(samples, sizes, data, self.options, places[train])
+                within.append(inside)
+        Y, weights = data.Y[places], data.weights[places]
+        trial, at = Trial.of(fitted.trial.lam, scores, Y, weights), data.located_at(places)
+        return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
 
 
 def _samples_of_fold(
@@ -177,7 +156,6 @@ def _scores(
     data: TrainingRows,
     options: FitOptions,
     train: np.ndarray,
-    fit_linear: FitLinear,
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean.
 
@@ -193,8 +171,8 @@ def _scores(
     except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
         return mean, (np.broadcast_to(mean, Y.shape), Y)
     inside, outside = best.F[: len(train)], best.F[len(train) :]
-    if (options.loss, options.penalty) == RIDGE:
+    if options.is_ridge:
         return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    linear, trial, judged = fit_linear(options, here, Y, weights)
+    linear, trial, judged = fit_penalized(options, here, Y, weights)
     return linear.scores(outside), (trial.scores, Y[judged])

@@ -1,4 +1,4 @@
-"""The description of a fit that all fits share: in memory, in batches, on a cluster and on a GPU."""
+"""What a fit is asked to do: the same for fits in memory, in batches, on a cluster and on a GPU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from similitude.compute.engines import Engine
 from similitude.landmarks import Landmarks
 from similitude.linear import Loss
-from similitude.similarity import Similarity
+from similitude.similarity import Meter, Similarity
 
 RIDGE = "squared", "l2"
 """Loss and penalty of ridge regression, which needs the sums of one pass over the features, not the features."""
@@ -21,7 +21,11 @@ class FitOptions:
     Attributes
     ----------
     similarities : tuple of Similarity
-        As the user gave them, not yet resolved.
+        As the user gave them, not yet resolved; without labels to learn from, if the choice is left to the fit.
+    automatic : bool
+        Whether the choice of a similarity is left to the fit.
+    kind : str
+        Of objects; ``"matrix"`` for a precomputed one.
     rule : str
         How landmarks are chosen.
     n_landmarks : int or "auto"
@@ -34,11 +38,22 @@ class FitOptions:
         Whether targets are codes of classes, rather than numbers.
     random_state : int or None
     engine : Engine
+    meter : Meter
+        Counts the calls of the user's functions.
+    max_calls : int or None
+    names : list of str or None
+        Of the columns of vectors, if they have names.
+    quantile : float or None
+        The share of targets below their prediction, if quantiles are predicted.
     own_loss : Loss or None
         The loss, where it has parameters that its name does not tell.
+    stream : bool
+        Whether further batches follow, so that every choice is made on the first one.
     """
 
     similarities: tuple[Similarity, ...]
+    automatic: bool
+    kind: str
     rule: str
     n_landmarks: int | str
     given: Landmarks | None
@@ -49,4 +64,19 @@ class FitOptions:
     classes: bool
     random_state: Any
     engine: Engine
+    meter: Meter
+    max_calls: int | None = None
+    names: list[str] | None = None
+    quantile: float | None = None
     own_loss: Loss | None = None
+    stream: bool = False
+
+    @property
+    def is_ridge(self) -> bool:
+        """Whether the model is ridge regression."""
+        return (self.loss, self.penalty) == RIDGE
+
+    @property
+    def leaves_landmarks_open(self) -> bool:
+        """Whether no rule, number, pool or set of landmarks was asked for."""
+        return self.given is None and self.unlabeled is None and (self.rule, self.n_landmarks) == ("auto", "auto")

@@ -14,33 +14,27 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.evaluation import LEAVE_ONE_OUT, Trial, groups_of_equals, n_held_out, n_judged
-from similitude.fitting.automatic import ENOUGH_OUTSIDE, EVERY_ROW, fits_exactly
+from similitude.fitting import limits
+from similitude.fitting.automatic import EVERY_ROW
 from similitude.fitting.blend_influence import BlendInfluence
-from similitude.fitting.choose_landmarks import FEATURE_ARRAYS, MAX_AUTO_LANDMARKS
 from similitude.fitting.fit import Fitted, variances
 from similitude.fitting.influence import influence_in_ridge
 from similitude.fitting.iterated_fit import fit_by_steps
 from similitude.fitting.landmark_count import LandmarkCurve, SampleFeatures
 from similitude.fitting.landmark_pilot import choose_for_landmarks, factor_of_distinct
-from similitude.fitting.nested_folds import Judged
-from similitude.fitting.options import RIDGE, FitOptions
+from similitude.fitting.options import FitOptions
 from similitude.fitting.passes import features_of
 from similitude.fitting.pilot_choice import LANDMARKS_FACTOR, PilotChoice, best_constant, choose_on_pilot
-from similitude.fitting.rows import PILOT, TrainingRows
+from similitude.fitting.result import Judged
+from similitude.fitting.rows import TrainingRows
 from similitude.fitting.scales import open_scales
+from similitude.fitting.training_set import TrainingSet
 from similitude.fitting.uncertainty import MOST_NOISE_FEATURES, OpenVariance, open_variance_of
 from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, Moments, Ridge
-from similitude.similarity import Similarity
-
-FEWEST_PILOTED = 1_000
-"""Number of rows from which on a pilot chooses; with fewer rows all of them choose, and nested folds judge."""
 
 MOST_ITERATED = 32
 """Number of outputs up to which conjugate gradients are faster than the Gram matrix of the features."""
-
-JUDGING_SHARE = 0.2
-"""The part of up to 5,000 rows that judges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,60 +46,28 @@ class PilotedFit:
     n_choices: int
 
 
-def fit_by_pilot(X: Any, data: TrainingRows, labels: np.ndarray | None, options: FitOptions) -> PilotedFit | None:
-    """Choose on pilot rows, and fit to all rows; None where this is not possible or not what was asked for.
+def fit_by_pilot(data: TrainingSet, rows: TrainingRows, options: FitOptions) -> PilotedFit:
+    """Choose on pilot rows, and fit to all rows.
 
     It is for one kernel of vectors with a unit diagonal, ridge regression, and landmarks of which nothing is asked.
     """
-    n = len(data.order)
-    if not asks_for_nothing(options) or not FEWEST_PILOTED <= n <= PILOT or data.sampling.all_rows is not None:
-        return None
-    k = data.similarities[0]
-    if len(data.similarities) > 1 or not is_unit_kernel(k, data.encodings[0]) or not _has_room(n, options):
-        return None
-    found = judging_last(data)
-    if found is None:
-        return None
-    rows, n_judging = found
-    pilot = rows[: n - n_judging]
+    n, k = len(rows.order), rows.similarities[0]
+    order, n_judging = judging_last(rows)
+    pilot = order[: n - n_judging]
     scales = open_scales(options.similarities[0])
     choose = choose_on_pilot if n <= LEAVE_ONE_OUT else choose_for_landmarks
-    choice = choose(k, scales, take(X, pilot), data.Y[pilot], data.weights[pilot], n)
-    problem = _Problem(X, data, labels, options, rows, np.arange(n - n_judging, n), choice)
+    choice = choose(k, scales, take(data.X, pilot), data.Y[pilot], data.weights[pilot], n)
+    problem = _Problem(data.X, rows, data.labels, options, order, np.arange(n - n_judging, n), choice)
     return problem.exactly() if n <= LEAVE_ONE_OUT and choice.enough is None else problem.with_landmarks()
 
 
-def asks_for_nothing(options: FitOptions) -> bool:
-    """Tell whether landmarks, their number and side are left to the fit, and it is ridge regression."""
-    plain = (options.loss, options.penalty) == RIDGE and options.side in ("auto", "left")
-    chosen = options.given is None and options.unlabeled is None and options.rule == "auto"
-    return plain and chosen and options.n_landmarks == "auto" and options.engine.products_from is None
-
-
-def is_unit_kernel(k: Similarity, A: Any) -> bool:
-    """Tell whether a similarity is a kernel of dense vectors by proof, cheap to compute, and 1 on the diagonal."""
-    vectors = isinstance(A, np.ndarray) and A.ndim == 2 and A.dtype in (np.float32, np.float64)
-    if not (vectors and k.proven and k.objects == "vectors" and k.hints.threadsafe) or k.hints.heavy:
-        return False
-    return bool(np.allclose(k.diagonal(A[:10]), 1.0, rtol=1e-6))
-
-
-def _has_room(n: int, options: FitOptions) -> bool:
-    """Tell whether an exact fit, or the features of the largest number of landmarks, fit into the memory budget."""
-    if n <= LEAVE_ONE_OUT:
-        return fits_exactly(n, options.engine.budget)
-    return 8 * MAX_AUTO_LANDMARKS * (FEATURE_ARRAYS * n + 3 * MAX_AUTO_LANDMARKS) <= options.engine.budget
-
-
-def judging_last(data: TrainingRows) -> tuple[np.ndarray, int] | None:
-    """Return the rows with a weight, those that judge last, and the number of these; None if they would be few."""
+def judging_last(data: TrainingRows) -> tuple[np.ndarray, int]:
+    """Return the rows with a weight, those that judge last, and the number of these: they equal no other row."""
     order, n = data.order, len(data.order)
-    most = int(JUDGING_SHARE * n) if n <= LEAVE_ONE_OUT else n_judged(n_held_out(n))
+    most = int(limits.LARGEST_SHARE_EVALUATED * n) if n <= LEAVE_ONE_OUT else n_judged(n_held_out(n))
     groups = groups_of_equals(data.encodings[0], order)
     alone = np.flatnonzero(np.bincount(groups)[groups] == 1)
-    last = alone[-max(most, ENOUGH_OUTSIDE) :]
-    if len(last) < ENOUGH_OUTSIDE:
-        return None
+    last = alone[-max(most, limits.FEWEST_EVALUATED) :]
     return np.concatenate([np.delete(order, last), order[last]]), len(last)
 
 
@@ -143,7 +105,7 @@ class _Problem:
     def with_landmarks(self) -> PilotedFit:
         """Fit to all rows by the features of the first of them."""
         n_rows, enough, sizes = len(self.rows), self.choice.enough, self.choice.sizes
-        n = MAX_AUTO_LANDMARKS if enough is None else LANDMARKS_FACTOR * enough
+        n = limits.MAX_AUTO_LANDMARKS if enough is None else LANDMARKS_FACTOR * enough
         n, k = min(n, n_rows // 2), self.choice.similarity
         landmarks = self._landmarks(self.rows[:n])
         sample = SampleFeatures(k, landmarks.encoding, self.rows[:n], landmarks, self.options)

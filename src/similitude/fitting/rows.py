@@ -20,9 +20,6 @@ from similitude.linear import Moments
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, generator, key_order, pairs_at, random_keys
 
-PILOT = 20_000
-"""Most rows on which the number of landmarks is chosen; a fit to more rows then makes one pass over all of them."""
-
 Design = tuple[Any, np.ndarray, np.ndarray]
 """Features, targets and weights of rows."""
 

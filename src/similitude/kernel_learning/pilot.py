@@ -64,6 +64,17 @@ def pilot_size(n: int) -> int:
     return n_judged + min(n - n_judged, PILOT_FITTED_ROWS)
 
 
+def n_pilot_folds(n: int) -> int:
+    """Return the number of folds of few rows; many rows are split once.
+
+    >>> n_pilot_folds(150), n_pilot_folds(500), n_pilot_folds(5000)
+    (8, 4, 1)
+    """
+    if n >= FEW_ROWS:
+        return 1
+    return min(MORE_PILOT_FOLDS if n < VERY_FEW_ROWS else PILOT_FOLDS, n)
+
+
 def _n_judged(n: int) -> int:
     return min(PILOT_JUDGED_ROWS, n // 3) if n >= FEW_ROWS else 0
 
@@ -85,6 +96,6 @@ def pilot_splits(
     n, n_judged = len(order), _n_judged(len(order))
     if n_judged:
         return (PilotSplit.of(X, Y, order[n_judged : pilot_size(n)][:most], order[:n_judged]),)
-    n_folds = min(MORE_PILOT_FOLDS if n < VERY_FEW_ROWS else PILOT_FOLDS, n)
+    n_folds = n_pilot_folds(n)
     folds = np.arange(n) % n_folds
     return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(n_folds))

@@ -20,17 +20,16 @@ data.datasets.hard_for_maps: Atoms LowerBound
 data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
 estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityMultilabelClassifier
-    SimilarityOrdinalClassifier SimilarityRegressor Uncertainty
-fitting.blend_influence: BlendInfluence
-fitting.cascade: Cascade CascadeInfluence Stage
-fitting.group_influence: ClassInfluence GroupInfluence
+    SimilarityOrdinalClassifier SimilarityRegressor
+estimators.prediction: LandmarkPredictor
+fitting: BlendInfluence Cascade CascadeInfluence ClassCalibration ErrorCalibration GroupInfluence LandmarkCurve
+    LandmarkModel Plan Spent Stream Uncertainty WeightedLandmarks
+fitting.cascade: Stage
+fitting.costs: Cost
+fitting.group_influence: ClassInfluence
 fitting.influence: ExampleInfluence
-fitting.landmark_count: LandmarkCurve
-fitting.model: LandmarkModel WeightedLandmarks
-fitting.partial_fit: Stream
+fitting.plan: PlanStep
 fitting.profile_ridge: ProfileRidge
-fitting.uncertainty.class_sets: ClassCalibration
-fitting.uncertainty.intervals_of_errors: ErrorCalibration
 fitting.uncertainty.landmark_variance: LandmarkVariance
 fitting.uncertainty.ranked_scores: RankedScores
 fitting.uncertainty.spread: Spread

@@ -1,0 +1,513 @@
+"""What all estimators on landmarks share: fit is a plan and its run, on rows in memory, in batches or on a cluster."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from similitude.compute import as_numpy, as_objects, check_objects, in_memory, is_distributed, itemsize, take
+from similitude.compute.engines import (
+    Display,
+    display_for,
+    distributed_engine,
+    one_scipy_thread,
+    phase,
+    use_engine,
+)
+from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
+from similitude.estimators.parameters import check_landmark_params, similarities_of
+from similitude.estimators.prediction import LandmarkPredictor
+from similitude.evaluation import Trial
+from similitude.fitting import (
+    FEWEST_NESTED_ROWS,
+    MOST_OF_STREAM,
+    RIDGE,
+    Cascade,
+    FitOptions,
+    FittedModel,
+    Judged,
+    Plan,
+    Sampled,
+    Sampling,
+    SizedRows,
+    Spent,
+    SpreadFit,
+    Stream,
+    Targets,
+    TrainingSet,
+    Uncertainty,
+    draw_seed,
+    held_out_of_batch,
+    judges,
+    open_scales,
+    plan_fit,
+    reads_memory_map,
+    run,
+    sample_collection,
+    sample_source,
+)
+from similitude.landmarks import Landmarks, Representation, check_positions
+from similitude.scikit import InputCheck, all_or_nothing
+from similitude.similarity import (
+    Calls,
+    Learnable,
+    Meter,
+    Precomputed,
+    calls_per_pair,
+    check_max_calls,
+    cost_per_call,
+    is_counted,
+    metered,
+    progress_line,
+)
+from similitude.support import Estimate, error_prefix
+
+
+class LandmarkEstimator(LandmarkPredictor):
+    """Landmark features and a linear model of them. A subclass reads targets, and names its losses."""
+
+    calls_: Calls
+    plan_: Plan
+    uncertainty_: Uncertainty
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from objects and their labels or targets.
+
+        Parameters
+        ----------
+        X : sequence of objects, or source
+            A source (see :class:`similitude.sources.Source`: a memory map, a path, a dataset, a function of batches)
+            is read twice: once to count its rows and to draw a sample of 20,000, on which all choices are made, and
+            once to compute similarities. A Dask array, dataframe or bag stays on its workers (see
+            :class:`similitude.engines.DaskEngine`); its predictions are a lazy array.
+        y : sequence of labels, or array of targets of shape (n,) or (n, outputs)
+            For a source also the name of a column; None if the source brings them along.
+        sample_weight : sequence of float, optional
+            Multiplies the loss of each row.
+        """
+        self._check_params()
+        self.__dict__.pop("_stream", None)
+        began = time.perf_counter()
+        with self._counting() as meter, one_scipy_thread:
+            elsewhere = None if in_memory(X) else self._sampled_elsewhere(X, y, sample_weight, meter)
+            if elsewhere is None:
+                self._fit_in_memory(X, y, sample_weight, meter)
+            else:
+                with elsewhere as (data, options):
+                    self._judge(self._fit_rows(data, options).evaluation.evaluate())
+                self.certificate_ = NOT_CERTIFIED
+        self.plan_ = replace(self.plan_, spent=Spent(time.perf_counter() - began, meter.spent))
+        return self
+
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Plan:
+        """Return how a fit to these rows is made, what it compares and what it costs, without fitting.
+
+        After a fit, ``plan_`` is the same with what was chosen and what it took.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`. Of a source, or of a collection on a cluster, only the first rows are read.
+
+        Examples
+        --------
+        >>> from similitude import SimilarityClassifier
+        >>> from similitude.datasets import iris
+        >>> print(SimilarityClassifier().plan(*iris()).evaluation)
+        3 folds, in each of which every choice is made again
+        """
+        model = copy.copy(self)
+        model._check_params()
+        data, options = model._dataset(X, y, sample_weight, Meter(0))
+        if self.certify is not None:
+            apart = set_apart(as_objects(data.X), self.certify, self.random_state)
+            data = data.only(np.flatnonzero(~apart), int(apart.sum()))
+        return plan_fit(data, options)
+
+    def report(self, X: Any, y: Any, **options: Any) -> Any:
+        """Investigate how well models with these parameters do, and why: a notebook shows the report as a page.
+
+        It is the report of :func:`similitude.report.investigate`. A quarter of the rows is held out, or each row is
+        predicted in cross-validation, by models that are fitted to other rows; this model stays as it is.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : sequence of labels or targets
+        **options
+            See :func:`similitude.report.investigate`: ``title``, ``names``, ``compare`` and others.
+
+        Returns
+        -------
+        Findings
+            ``save("report.html")`` writes the page to a file, ``print`` shows it as text.
+        """
+        findings = import_module("similitude.report")  # a room above this one, for those who ask for it
+        return findings.investigate(self, X, y, **{"engine": self.engine, **options})
+
+    def _check_params(self) -> None:
+        """Refuse contradictory or unknown parameters before the first similarity is computed."""
+        kind = self._kind() if self._is_automatic else None
+        similarities = () if self._precomputed else similarities_of(self.similarity, kind)
+        check_landmark_params(self, similarities, self._losses)
+        check_max_calls(self.max_calls, self._engine)
+
+    def _objective(self) -> tuple[str, str]:
+        """Return loss and penalty; ``auto`` is the squared loss, or with l1 the last loss of those offered."""
+        auto = self._losses[0] if self.penalty == "l2" else self._losses[-1]
+        return auto if self.loss == "auto" else self.loss, self.penalty
+
+    def _options(
+        self, X: Any, labels: np.ndarray | None, meter: Meter, matrix: Any = None, stream: bool = False
+    ) -> FitOptions:
+        """Return the description of the fit to validated objects X, or to a precomputed matrix of them."""
+        loss, penalty = self._objective()
+        kind = self._kind()
+        given = None
+        if self.landmark_indices is not None:
+            positions = check_positions(self.landmark_indices, check_objects(X))
+            given = Landmarks(take(X, positions), positions, None, None if labels is None else labels[positions])
+        elif not isinstance(self.landmarks, str):
+            given = Landmarks(self._checked_as("landmarks", self.landmarks))
+        names = getattr(self, "feature_names_in_", None)
+        return FitOptions(
+            similarities=(
+                similarities_of(self.similarity, kind if self._is_automatic else None)
+                if matrix is None
+                else (Precomputed(matrix),)
+            ),
+            automatic=self._is_automatic,
+            kind=kind,
+            rule=self.landmarks if isinstance(self.landmarks, str) else "given",
+            n_landmarks=self.n_landmarks,
+            given=given,
+            unlabeled=None if self.unlabeled is None else self._checked_as("unlabeled", self.unlabeled),
+            side="left" if matrix is not None and self.side == "auto" else self.side,
+            loss=loss,
+            penalty=penalty,
+            classes=labels is not None,
+            random_state=self.random_state,
+            engine=self._engine,
+            meter=meter,
+            max_calls=self.max_calls,
+            names=None if names is None else list(map(str, names)),
+            stream=stream,
+        )
+
+    def _checked_as(self, name: str, objects: Any) -> Any:
+        """Validate objects other than X; an error says which parameter they are."""
+        with error_prefix(name):
+            return self._checked(objects, reset=False)
+
+    @contextmanager
+    def _counting(self) -> Iterator[Meter]:
+        """Count calls of the user's functions, refuse those beyond the budget, and keep the count."""
+        display = display_for(self._engine.progress)
+        meter = Meter(self.max_calls, None if display is None else functools.partial(_show, display))
+        try:
+            with metered(meter):
+                yield meter
+        finally:
+            if display is not None:
+                display.end()
+        if not self._precomputed:
+            self._keep_calls(meter)
+
+    def _keep_calls(self, meter: Meter) -> None:
+        given = self.similarity_ if isinstance(self.similarity_, list) else [self.similarity_]
+        counted = [k for k in given if is_counted(k)]
+        if not counted:
+            self.calls_ = Calls.of(meter, None, 0.0, 0)
+            return
+        frugal = isinstance(self._model, Cascade)  # which counts directions one by one
+        most = self.n_similarity_calls_ * (1 if frugal else _sides(self.representation_)) * calls_per_pair(counted[0])
+        mean = self._mean_calls if frugal else float(most)
+        self.calls_ = Calls.of(meter, cost_per_call(counted[0]), mean, most)
+        if meter.spent:
+            self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
+
+    def _dataset(self, X: Any, y: Any, sample_weight: Any, meter: Meter) -> tuple[TrainingSet, FitOptions]:
+        """Validate rows in memory; return them and the description of the fit."""
+        X = self._checked(X, reset=True)
+        Y, weights, labels = self._read(X, y, sample_weight)
+        matrix = X if self._precomputed else None
+        objects = np.arange(len(X)) if self._precomputed else X
+        data = TrainingSet(objects, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))
+        return data, self._options(objects, labels, meter, matrix)
+
+    def _fit_in_memory(self, X: Any, y: Any, sample_weight: Any, meter: Meter) -> None:
+        """Fit to rows in memory, and evaluate the fit."""
+        data, options = self._dataset(X, y, sample_weight, meter)
+        if self.certify is not None:
+            self._fit_and_certify(data, options)
+            return
+        fit = self._fit_best(data, options)
+        with phase("judging the fit on rows left out"):
+            if judges():
+                self._judge(fit.evaluation.evaluate())
+        self.certificate_ = NOT_CERTIFIED
+
+    def _fit_best(self, data: TrainingSet, options: FitOptions) -> FittedModel:
+        """Fit to rows in memory; a classifier may try other weights."""
+        return self._fit_rows(data, options)
+
+    def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
+        """Fit to rows, and make the fit the model."""
+        fit = self._run(data, options)
+        self._keep(fit)
+        return fit
+
+    def _run(self, data: TrainingSet, options: FitOptions) -> FittedModel:
+        """Plan the fit, and run the plan."""
+        plan = plan_fit(data, options)
+        fit = run(plan, data, options)
+        self.plan_ = plan.after(fit)
+        return fit
+
+    def _keep(self, fit: FittedModel) -> None:
+        """Make a fit the model: keep the landmarks that have a weight, and what predictions and probabilities need."""
+        self.loss_, self.penalty_ = self._objective()
+        self.lam_ = fit.trial.lam
+        self.landmark_curve_ = fit.curve
+        self.learned_ = fit.learned
+        self.guarantee_ = fit.guarantee
+        self.notes_ = list(fit.notes)
+        self.representation_ = fit.representations[0] if len(fit.representations) == 1 else fit.representations
+        several = isinstance(self.similarity, (list, tuple)) or len(fit.similarities) > 1
+        self.similarity_ = list(fit.similarities) if several else fit.similarities[0]
+        if fit.cascade is not None:
+            self._keep_cascade(fit.cascade, fit)
+            self._calibrate(fit.trial, *fit.held_out)
+            return
+        sizes = self._fit_sizes(fit)
+        noise = None if sizes is None or sizes.noise is None else sizes.noise.weights
+        by_similarities = self._set_model(fit.features, fit.linear, fit.influence, noise)
+        if self._precomputed:
+            self.similarity_ = "precomputed"
+            self._model = self._model.with_similarity(None)
+        self._calibrate(fit.trial, *fit.held_out, fit.at, None if sizes is None else sizes.sized(by_similarities))
+
+    def _keep_cascade(self, cascade: Cascade, fit: FittedModel) -> None:
+        """Make a cascade the model."""
+        self._model = cascade
+        self._influence = fit.influence
+        self._mean_calls = fit.mean_calls
+        self.intercept_ = fit.linear.intercept
+        landmarks = cascade.features.landmarks
+        self.landmarks_ = landmarks.objects
+        self.landmark_indices_ = landmarks.positions
+        self.n_similarity_calls_ = len(landmarks)
+
+    def _fit_sizes(self, fit: FittedModel) -> SpreadFit | None:
+        """Fit the size of errors as a function of landmark features; a regressor writes it."""
+        return None
+
+    def _calibrate(
+        self,
+        trial: Trial,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        at: np.ndarray | None = None,
+        sized: SizedRows | None = None,
+    ) -> None:
+        """Keep what probabilities, intervals and sets of classes need, given rows left out of the fit or held out.
+
+        `at` tells which landmarks the rows are, in an exact fit, and `sized` which errors are expected for them. A
+        subclass writes it.
+        """
+        raise NotImplementedError
+
+    def _predicted_by_others(
+        self,
+        data: TrainingSet,
+        matrix: Any,
+        scaled: dict[int, Any],
+        fold: int,
+        train: np.ndarray,
+        test: np.ndarray,
+        y: np.ndarray,
+    ) -> np.ndarray:
+        """Return predictions for the rows of a fold by a model of others, with the squared loss; it is not judged.
+
+        The scale of a similarity that was left at ``"median"`` is chosen once for each fold, and kept in `scaled`.
+        """
+        similarity = scaled.get(fold, self.similarity)
+        model = clone(self).set_params(loss="squared", landmark_indices=None, similarity=similarity)
+        if matrix is None:
+            known, new = take(data.X, train), take(data.X, test)
+        else:
+            known, new = matrix[train][:, train], matrix[test][:, train]
+        with model._counting() as meter:
+            model._fit_rows(*model._dataset(known, y, data.weights[train], meter))
+        if self._leaves_scale_open:
+            scaled[fold] = model.similarity_
+        return np.reshape(model.predict(new), (len(test), -1))
+
+    @property
+    def _leaves_scale_open(self) -> bool:
+        """Whether a similarity that is not learned has its scale chosen."""
+        if self._is_automatic or self._precomputed:
+            return False
+        given = similarities_of(self.similarity, None)
+        return any(map(open_scales, given)) and not any(isinstance(k, Learnable) for k in given)
+
+    def _fit_and_certify(self, data: TrainingSet, options: FitOptions) -> None:
+        """Fit to a part of the rows in memory, and bound the error by the others, which are used for nothing else."""
+        assert self.certify is not None
+        labels = data.labels
+        apart = set_apart(as_objects(data.X), self.certify, self.random_state) & (data.weights > 0)
+        inside, outside = np.flatnonzero(~apart), np.flatnonzero(apart)
+        if not (len(inside) and len(outside)):
+            raise ValueError(
+                f"certify={self.certify} leaves {'nothing to learn from' if len(outside) else 'no row to judge by'}: "
+                f"equal rows stay together, and too few differ; give more rows, or another share"
+            )
+        if labels is not None and len(np.unique(labels[inside])) < len(np.unique(labels)):
+            lost = self.classes_.tolist()[np.setdiff1d(labels, labels[inside])[0]]
+            raise ValueError(
+                f"no row of class {lost!r} is left to learn from: certify a smaller share, or give more rows"
+            )
+        self._judge(self._fit_best(data.only(inside, len(outside)), options).evaluation.evaluate())
+        new = take(data.X, outside)
+        model, encodings = self._encoded(new)
+        scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
+        self.certificate_ = self._certified(scores, data.Y[outside])
+        self._calibrate_apart(new, scores, data.Y[outside])
+
+    def _certified(self, scores: np.ndarray, Y: np.ndarray) -> Estimate:
+        """Bound the error, given scores and targets of rows that were used for nothing else; a subclass writes it."""
+        raise NotImplementedError
+
+    def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
+        """Calibrate intervals or sets of classes by rows that were used for nothing else; a subclass writes it."""
+        raise NotImplementedError
+
+    def _check_calibrated(self, level: float | None = None) -> None:
+        """Refuse a model that is not fitted or too old, and a level that is none or too high for its rows."""
+        check_is_fitted(self)
+        if "uncertainty_" not in vars(self):
+            raise ValueError("this model keeps no errors of left-out rows: it was saved by a version without them")
+        if level is not None:
+            self.uncertainty_.check_level(level)
+
+    def _check_in_memory(self, X: Any, method: str) -> None:
+        """Refuse a Dask collection and a source."""
+        if is_distributed(X) or (not in_memory(X) and self._source(X) is not None):
+            raise TypeError(f"{method} takes objects in memory, got {type(X).__name__}: give it a batch at a time")
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""
+        raise NotImplementedError
+
+    def _judge(self, judged: Judged) -> None:
+        """Keep what the predictions for rows of other folds, or held-out rows, show; a subclass writes it."""
+        raise NotImplementedError
+
+    def _sampled_elsewhere(self, X: Any, y: Any, sample_weight: Any, meter: Meter) -> Any:
+        """Return a context with a sample of rows in batches or on workers; None if X is in memory after all."""
+        if self.certify is not None and (is_distributed(X) or self._source(X) is not None):
+            raise ValueError("certify needs rows in memory: fit without it, and try the model on rows of your own")
+        if is_distributed(X):
+            return self._sampled_collection(X, y, sample_weight, meter)
+        if reads_memory_map(X, y, self._objective() == RIDGE, self.n_landmarks, self._engine):
+            return None
+        source = self._source(X, y, sample_weight)
+        if source is None:
+            return None
+        self._refuse_indices("source")
+        targets, seed = self._targets(), draw_seed(self.random_state)
+        sampled = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
+        return nullcontext(self._of_sample(sampled, targets, meter))
+
+    @contextmanager
+    def _sampled_collection(
+        self, X: Any, y: Any, sample_weight: Any, meter: Meter
+    ) -> Iterator[tuple[TrainingSet, FitOptions]]:
+        """Return a context in which workers hold a collection, with a sample of its rows."""
+        self._refuse_indices("collection")
+        engine = distributed_engine(self._engine)
+        check_max_calls(self.max_calls, engine)
+        with engine.session(), use_engine(engine) if self.engine is None else nullcontext():
+            columns, check = engine.partitions(X, y, sample_weight), InputCheck(self, engine.memory)
+            targets, seed = self._targets(), draw_seed(self.random_state)
+            sampled, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
+            self.__dict__.update(inputs)
+            yield self._of_sample(sampled, targets, meter)
+
+    def _refuse_indices(self, what: str) -> None:
+        if self.landmark_indices is not None:
+            raise ValueError(f"landmark_indices are positions in memory: for a {what} give the landmarks themselves")
+
+    def _of_sample(self, sampled: Sampled, targets: Targets, meter: Meter) -> tuple[TrainingSet, FitOptions]:
+        """Return a sample of rows, and the description of the fit to all rows of which it is one."""
+        self._learn_targets(targets)
+        Y, weights = targets.read(sampled.labels, sampled.weights)
+        given = sampled.weights if sampled.weighted else None
+        labels = targets.numbers(sampled.labels)
+        data = TrainingSet(sampled.objects, Y, weights, given, labels, sampled.sampling)
+        return data, self._options(sampled.objects, labels, meter)
+
+    def _targets(self) -> Targets:
+        """Return what reads targets batch by batch; a subclass writes it."""
+        raise NotImplementedError
+
+    def _learn_targets(self, targets: Targets) -> None:
+        """Keep what all targets together tell; a subclass writes it."""
+        raise NotImplementedError
+
+    def _partial_train(
+        self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
+    ) -> Judged:
+        """Learn from a further batch, and return how all rows held out so far fare."""
+        if self._precomputed:
+            raise ValueError("a stream has no matrix of all pairs: partial_fit needs objects in X")
+        if self._objective() != RIDGE:
+            raise ValueError(
+                f"loss={self.loss!r} with penalty={self.penalty!r} goes over the examples several times: "
+                "partial_fit needs loss='squared' and penalty='l2'"
+            )
+        stream: Stream | None = getattr(self, "_stream", None)
+        held = held_out_of_batch(weights, 0 if stream is None else stream.n_held_out, self.random_state)
+        if stream is None:
+            if self.n_landmarks != "auto" and self.n_landmarks >= MOST_OF_STREAM:
+                few = f"fewer than {MOST_OF_STREAM:,} landmarks"
+                raise ValueError(f"a stream sums over features: give partial_fit {few}")
+            if len(Y) < 2:
+                raise ValueError(
+                    "the first batch of a stream decides landmarks and scale: it needs two examples at least"
+                )
+            enough = np.count_nonzero(weights) >= FEWEST_NESTED_ROWS
+            chosen_on = np.where(held, 0.0, weights) if enough else weights
+            data = TrainingSet(X, Y, chosen_on, sample_weight, labels, Sampling(draw_seed(self.random_state)))
+            fitted = self._fit_rows(data, self._options(X, labels, Meter(None), stream=True))
+            stream = Stream.begin(fitted.features, Y.shape[1], labels is not None)
+        stream = stream.learn(X, Y, weights, held, self._engine)
+        linear, influence, trial, targets = stream.solve()
+        self._stream = stream
+        self._set_model(stream.features, linear, influence)
+        self.lam_ = trial.lam
+        judged = Judged(trial, targets, np.ones(len(targets)))
+        self._calibrate(trial, targets, judged.weights)
+        return judged
+
+
+def _sides(representations: Representation | tuple[Representation, ...]) -> int:
+    """Return in how many directions a prediction compares an object with each landmark."""
+    several = representations if isinstance(representations, tuple) else (representations,)
+    return 2 if any(one.side == "both" for one in several) else 1
+
+
+def _show(display: Display, meter: Meter) -> None:
+    """Show how many calls were made."""
+    display.update(meter.spent, meter.limit, lambda: progress_line(meter))

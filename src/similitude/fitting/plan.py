@@ -1,0 +1,358 @@
+"""The plan of a fit: one table decides what is compared, on which rows, how it is solved, and how it is evaluated.
+
+Read `CASES` from top to bottom: the first case that applies is taken. What varies with the number of rows, the kind of
+objects, the cost of a call, the engine and the user's wishes is decided here and nowhere else; `limits` has the numbers
+with their reasons, `facts` what the table looks at, and `costs` the model of time and memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from similitude.compute.engines import format_bytes
+from similitude.evaluation import folds_of, n_held_out, n_judged
+from similitude.fitting import limits
+from similitude.fitting.automatic import rows_apart
+from similitude.fitting.costs import Cost, Spent, estimated
+from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts
+from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, rows_evaluating
+from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, RECORDS_TRIED, TRIED_ROWS
+from similitude.fitting.options import FitOptions
+from similitude.fitting.result import FittedModel
+from similitude.fitting.scales import open_scales
+from similitude.fitting.training_set import TrainingSet
+from similitude.support import Result, number_of
+
+FRUGAL_FIT = "frugal"
+EXACT_FIT = "exact"
+CELL_FIT = "cells"
+PILOT_FIT = "pilot"
+PRODUCT_FIT = "products"
+SAMPLE_FIT = "sample"
+PASS_FIT = "pass"
+
+
+@dataclass(frozen=True)
+class PlanStep(Result):
+    """One line of a plan.
+
+    Attributes
+    ----------
+    what : str
+        What is done.
+    why : str
+        The reason.
+    """
+
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}" if self.why else self.what
+
+
+@dataclass(frozen=True)
+class Plan(Result):
+    """How a fit is made, and what it costs.
+
+    Attributes
+    ----------
+    case : str
+        The row of the table that applies.
+    rows : str
+        What the fit is given.
+    similarity, landmarks, model, evaluation : PlanStep
+        What is done and why; after the fit, with what was chosen.
+    cost : Cost
+        The estimate: seconds, bytes, calls of the user's functions, and seconds of a prediction.
+    spent : Spent or None
+        After the fit, what it really took.
+    scores : tuple of (str, float)
+        After the fit, the candidates with their losses on rows that they were not fitted to.
+    candidates : {"given", "learned", "family"}
+        Where the similarity comes from.
+    """
+
+    case: str
+    rows: str
+    similarity: PlanStep
+    landmarks: PlanStep
+    model: PlanStep
+    evaluation: PlanStep
+    cost: Cost
+    candidates: str
+    spent: Spent | None = None
+    scores: tuple[tuple[str, float], ...] = ()
+
+    def __str__(self) -> str:
+        lines = [self.rows, *(f"{name:<12} {text}" for name, text in self._lines())]
+        return "\n".join(lines)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """Return the names of the lines, and what they say."""
+        found = [
+            ("similarity", str(self.similarity)),
+            ("landmarks", str(self.landmarks)),
+            ("model", str(self.model)),
+            ("evaluated by", str(self.evaluation)),
+            ("cost", str(self.cost)),
+        ]
+        if self.spent is not None:
+            found.append(("took", str(self.spent)))
+        if self.scores:
+            found.append(("compared", ", ".join(f"{loss:.3g} {name}" for name, loss in self.scores)))
+        return found
+
+    def html_parts(self) -> tuple[object, ...]:
+        """Return the rows of the table that a notebook shows."""
+        from similitude.support import facts as table_of_facts
+
+        return self.rows, table_of_facts(self._lines())
+
+    def after(self, fit: FittedModel) -> Plan:
+        """Return the plan with what the fit chose."""
+        several = " and ".join(map(repr, fit.similarities))
+        n = sum(len(one.landmarks) for one in fit.features)
+        chosen = number_of(n, "landmark")
+        return replace(
+            self,
+            similarity=PlanStep(f"chose {several}" if self.candidates != AS_GIVEN else several, self.similarity.what),
+            landmarks=PlanStep(chosen, fit.curve.reason),
+            model=PlanStep(f"{self.model.what}: {fit.trial.lam:.3g}", self.model.why),
+            scores=fit.scores,
+        )
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row of the table.
+
+    Attributes
+    ----------
+    name : str
+    purpose : str
+        What the case is for.
+    applies : callable
+        Whether the facts are those of the case.
+    landmarks, model, evaluation : callable
+        How many landmarks there are, how the equations are solved, and how the result is evaluated.
+    """
+
+    name: str
+    purpose: str
+    applies: Callable[[Facts], bool]
+    landmarks: Callable[[Facts], PlanStep]
+    model: Callable[[Facts], PlanStep]
+    evaluation: Callable[[Facts], PlanStep]
+
+
+def _bought(f: Facts) -> PlanStep:
+    if f.options.max_calls is not None:
+        why = "max_calls is less than comparing all rows takes"
+    else:
+        why = "a function of pairs may be costly; FromPairs(f, cost=0) says that it is cheap"
+    return PlanStep(f"bought in stages, with at most {f.frugal_calls:,} calls", why)
+
+
+def _every_row(f: Facts) -> PlanStep:
+    needed = format_bytes(limits.MATRICES * 8 * f.n**2)
+    budget = format_bytes(f.options.engine.budget)
+    return PlanStep(f"all {f.n:,} rows", f"an exact fit takes {needed} of the budget of {budget}")
+
+
+def _every_row_in_cells(f: Facts) -> PlanStep:
+    why = "or landmarks, where cells are not clearly better on held-out rows"
+    return PlanStep(f"all {f.n:,} rows, in cells of a partition", why)
+
+
+def _enough_for_pilot(f: Facts) -> PlanStep:
+    most = f"all {f.n:,} rows" if f.few else f"{limits.MAX_AUTO_LANDMARKS:,}"
+    return PlanStep("twice as many as do as well as all rows of a pilot", f"or {most}, if none do")
+
+
+def _numbers(f: Facts) -> PlanStep:
+    sizes, limit = f.numbers
+    if f.options.given is not None or f.options.n_landmarks != "auto":
+        return PlanStep(f"{sizes[-1]:,}", "as asked for")
+    if len(sizes) == 1:
+        return PlanStep(f"{sizes[0]:,}", limit)
+    doubled = ", ".join(f"{one:,}" for one in sizes)
+    return PlanStep(f"{doubled}, until the loss stops falling by a standard error", f"at most so many, because {limit}")
+
+
+def _cascade(f: Facts) -> PlanStep:
+    return PlanStep("a cascade of ridge regressions", "a prediction stops when it is certain")
+
+
+def _dual(f: Facts) -> PlanStep:
+    return PlanStep("ridge regression in dual form, penalty chosen by the pilot", "one Cholesky factor solves it")
+
+
+def _on_device(f: Facts) -> PlanStep:
+    what = "ridge regression by products on the device, penalty chosen on held-out rows"
+    return PlanStep(what, "the matrix of similarities is not stored")
+
+
+def _on_features(f: Facts) -> PlanStep:
+    if not f.options.is_ridge:
+        return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", "as asked for")
+    by = "by leave-one-out" if f.few else "on held-out rows"
+    return PlanStep(f"ridge regression on features, penalty chosen {by}", "the features fit into memory")
+
+
+def _in_one_pass(f: Facts) -> PlanStep:
+    if not f.options.is_ridge:
+        return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", "as asked for")
+    what = "ridge regression in one pass over all rows, penalty chosen on held-out rows"
+    return PlanStep(what, f"choices are made on a sample of {f.rows_chosen_on:,} rows")
+
+
+def _by_new_folds(f: Facts) -> PlanStep:
+    return PlanStep(f"{folds_of(f.n)} folds, in each of which every choice is made again", "")
+
+
+def _by_held_out(f: Facts) -> PlanStep:
+    return PlanStep(f"{n_judged(n_held_out(f.n)):,} rows held out of every choice", "")
+
+
+def _by_folds_or_held_out(f: Facts) -> PlanStep:
+    return _by_new_folds(f) if f.few else _by_held_out(f)
+
+
+def _by_rows_apart(f: Facts) -> PlanStep:
+    apart = rows_apart(f.n)
+    if not apart:
+        return _by_new_folds(f)
+    most = min(apart, limits.MOST_EVALUATED)
+    return PlanStep(f"up to {most:,} rows that took no part in any choice, each left out alone", "")
+
+
+def _by_rows_outside_pilot(f: Facts) -> PlanStep:
+    if not f.few:
+        return _by_held_out(f)
+    most = max(int(limits.LARGEST_SHARE_EVALUATED * f.n), limits.FEWEST_EVALUATED)
+    return PlanStep(f"{min(most, f.n_single):,} rows that took no part in any choice, each left out alone", "")
+
+
+def _by_frugal_rows(f: Facts) -> PlanStep:
+    n = rows_evaluating(min(f.n, MOST_COMPARED_ROWS))
+    return PlanStep(f"{n:,} rows that take no part in any choice", "they are predicted as new objects are")
+
+
+STREAMED = PlanStep("a fifth of each batch, up to 5,000 rows, held out of every choice", "")
+
+CASES = (
+    Case(
+        FRUGAL_FIT,
+        "A function of two objects that may cost money: few, telling landmarks, and predictions that stop early.",
+        lambda f: f.frugal_calls is not None,
+        _bought,
+        _cascade,
+        _by_frugal_rows,
+    ),
+    Case(
+        EXACT_FIT,
+        "Up to 5,000 vectors or rows of a table: nothing beats learned kernels with every row as a landmark.",
+        lambda f: f.learns and f.fits_exactly,
+        _every_row,
+        _dual,
+        _by_rows_apart,
+    ),
+    Case(
+        CELL_FIT,
+        "More vectors or rows of a table, in memory: exact fits in cells where these clearly beat landmarks.",
+        lambda f: f.learns and f.in_memory and not f.few and f.why_no_cells is None,
+        _every_row_in_cells,
+        _dual,
+        _by_held_out,
+    ),
+    Case(
+        PILOT_FIT,
+        "1,000 to 20,000 vectors and one kernel with K(x, x) = 1: a pilot chooses scale, penalty and landmarks.",
+        lambda f: f.is_piloted,
+        _enough_for_pilot,
+        _dual,
+        _by_rows_outside_pilot,
+    ),
+    Case(
+        PRODUCT_FIT,
+        "Many landmarks on a device: products with the matrix of similarities, which is not stored.",
+        lambda f: f.fits_by_products,
+        _numbers,
+        _on_device,
+        _by_held_out,
+    ),
+    Case(
+        SAMPLE_FIT,
+        "Rows whose features fit into memory.",
+        lambda f: f.data.all_in_memory and f.n <= f.rows_chosen_on,
+        _numbers,
+        _on_features,
+        _by_folds_or_held_out,
+    ),
+    Case(
+        PASS_FIT,
+        "More rows: choices on a sample, then one pass over all of them.",
+        lambda f: True,
+        _numbers,
+        _in_one_pass,
+        _by_held_out,
+    ),
+)
+"""The first case that applies is taken."""
+
+
+def plan_fit(data: TrainingSet, options: FitOptions) -> Plan:
+    """Return the plan of a fit; no similarity of more than a few objects is computed."""
+    facts = Facts(data, options)
+    case = next(one for one in CASES if one.applies(facts))
+    return Plan(
+        case=case.name,
+        rows=facts.in_words,
+        similarity=_similarity(facts, case.name),
+        landmarks=case.landmarks(facts),
+        model=case.model(facts),
+        evaluation=STREAMED if options.stream else case.evaluation(facts),
+        cost=estimated(case.name, facts),
+        candidates=facts.candidates,
+    )
+
+
+def _similarity(f: Facts, case: str) -> PlanStep:
+    """Return what is compared, and on which rows."""
+    given = " and ".join(map(repr, f.options.similarities))
+    if f.learns_given:
+        return PlanStep(f"{given}, learned from the labels of a pilot", "as asked for")
+    if f.candidates == LEARNED:
+        n = f.n - rows_apart(f.n) if case == EXACT_FIT else len(f.data.weighted)
+        return PlanStep("Gaussian, Laplace and Matern kernels, plain and learned, and blends", compared_on(n))
+    if f.candidates == OF_FAMILY:
+        return _of_family(f)
+    if not any(map(open_scales, f.options.similarities)) or f.size.heavy:
+        return PlanStep(given, "the rows are too few to learn from" if f.options.automatic else "as asked for")
+    scales = "its scale is chosen on a pilot" if case == PILOT_FIT else "its scale is the best of five"
+    return PlanStep(given, scales)
+
+
+def _of_family(f: Facts) -> PlanStep:
+    from similitude.kernels import family_of, kind_in_words  # loads all kernels
+
+    members = family_of(f.options.kind, f.data.X)
+    most = min(f.n, RECORDS_TRIED if f.options.kind == "records" else TRIED_ROWS)
+    kind = kind_in_words(f.options.kind, members)
+    if len(members) == 1 or f.n < FEWEST_TO_CHOOSE_BY:
+        return PlanStep(repr(members[0]), f"{f.n:,} rows are too few to compare others")
+    return PlanStep(f"{len(members)} candidates for {kind}", f"compared by leave-one-out on up to {most:,} rows")
+
+
+def compared_on(n: int) -> str:
+    """Return on which of n rows learned kernels are compared.
+
+    >>> compared_on(400)
+    'compared by 4 folds of 400 rows'
+    """
+    from similitude.kernel_learning import n_pilot_folds, pilot_size  # loads all kernels
+
+    folds = n_pilot_folds(n)
+    return f"compared by {folds} folds of {n:,} rows" if folds > 1 else f"compared on a pilot of {pilot_size(n):,} rows"

@@ -1,0 +1,269 @@
+"""Run a plan: fit to rows in memory, or to a sample of rows that are elsewhere."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from similitude.compute import Encoding, take
+from similitude.compute.engines import TorchEngine, phase
+from similitude.evaluation import equals_judged_together, groups_of_equals
+from similitude.fitting import limits
+from similitude.fitting.automatic import best_alone, fit_exactly, in_words, learn_on_pilot, try_family
+from similitude.fitting.choose_landmarks import choose_landmarks
+from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts
+from similitude.fitting.fit import Fitted, fit_ridge, refit, rounded_pinball
+from similitude.fitting.frugal import check_memory, fit_frugally
+from similitude.fitting.frugal_task import FrugalTask
+from similitude.fitting.guarantee import guarantee_of_fit, guarantee_of_learned
+from similitude.fitting.learned_similarities import learn_similarities
+from similitude.fitting.nested_folds import LandmarkFolds
+from similitude.fitting.options import FitOptions
+from similitude.fitting.piloted_fit import fit_by_pilot
+from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, Plan
+from similitude.fitting.result import Evaluation, FittedModel, Judged
+from similitude.fitting.rows import TrainingRows
+from similitude.fitting.scales import MEDIAN_KEPT, choose_scales, keeps_median, open_scales
+from similitude.fitting.training_set import TrainingSet
+from similitude.landmarks import Representation
+from similitude.linear import LinearModel
+from similitude.similarity import Learnable, Similarity, remembered_images
+from similitude.support import Guarantee, generator, pairs_at
+
+if TYPE_CHECKING:
+    from similitude.kernel_learning import AutoChoice, LearnedSummary
+
+SERIES_SUGGESTED = (
+    "neighboring columns are alike, as in series and spectra: if rows are series, similarity=Auto(kind='series') "
+    "compares them as such"
+)
+"""What is noted where an array was taken for vectors, and its rows may be series."""
+
+
+def run(plan: Plan, data: TrainingSet, options: FitOptions) -> FittedModel:
+    """Fit as the plan says."""
+    if plan.case == FRUGAL_FIT:
+        fit = _frugally(data, options)
+    elif plan.case == EXACT_FIT:
+        fit = fit_exactly(data, options)
+    elif plan.case == CELL_FIT:
+        fit = _in_cells(plan, data, options)
+    else:
+        fit = _on_landmarks(plan, data, options)
+    if options.automatic and options.kind == "vectors" and isinstance(data.X, np.ndarray):
+        from similitude.kernels import neighbors_are_alike  # loads all kernels
+
+        if neighbors_are_alike(data.X):
+            fit = replace(fit, notes=[*fit.notes, SERIES_SUGGESTED])
+    return fit
+
+
+def _frugally(data: TrainingSet, options: FitOptions) -> FittedModel:
+    """Buy similarities to a few telling landmarks, and fit a cascade of models."""
+    calls = Facts(data, options).frugal_calls
+    assert calls is not None
+    places = data.sampling.places
+    check_memory(len(data.order), options.engine.budget)
+    k, A = options.similarities[0].prepare(data.X, options.random_state)
+    task = FrugalTask(
+        data.X,
+        k,
+        A,
+        data.Y,
+        data.weights,
+        data.labels,
+        data.order,
+        options.side,
+        calls,
+        options.meter,
+        generator(options.random_state),
+        later=data.sampling.later,
+    )
+    with pairs_at(places, places):
+        found = fit_frugally(task)
+    landmarks = found.model.features.landmarks.relocated(places)
+    features = replace(found.model.features, landmarks=landmarks)
+    reason = f"a function that may be costly is compared with few landmarks; {found.symmetry}"
+    blind = "landmarks were chosen by labels, the theorems are about landmarks drawn blindly"
+    return FittedModel(
+        similarities=(k,),
+        features=(features,),
+        linear=LinearModel(np.empty((0, data.Y.shape[1])), np.zeros(data.Y.shape[1])),
+        influence=found.influence,
+        trial=found.left_out,
+        held_out=(data.Y[found.learned], data.weights[found.learned]),
+        evaluation=Judged(found.trial, data.Y[found.judges], data.weights[found.judges]),
+        curve=found.curve,
+        representations=(Representation("similarities", reason, features.side),),
+        guarantee=Guarantee.none(blind),
+        notes=[*_notes_of_engine(options, [k]), _note_on_budget(options, data, len(found.learned) + len(found.judges))],
+        cascade=replace(found.model, features=features),
+        mean_calls=found.calls,
+    )
+
+
+def _note_on_budget(options: FitOptions, data: TrainingSet, used: int) -> str:
+    n = len(data.order)
+    asked = options.max_calls is not None
+    why = "max_calls is less than comparing all rows takes" if asked else "a function of pairs may be costly"
+    cheap = "" if asked else "; if it is cheap, FromPairs(f, cost=0) says so and all rows are compared"
+    some = "" if used == n else f" {used:,} of {n:,} rows were used."
+    return f"{why}: few landmarks were chosen, and predictions stop as soon as they are certain{cheap}.{some}"
+
+
+def _notes_of_engine(options: FitOptions, similarities: list[Similarity]) -> list[str]:
+    """Return the engine's remarks on similarities that it cannot compute on its device."""
+    return [note for k in similarities if (note := options.engine.fallback_note(k))]
+
+
+def _in_cells(plan: Plan, data: TrainingSet, options: FitOptions) -> FittedModel:
+    """Fit exactly in the cells of a partition, or to landmarks of the learned kernel where cells are no better."""
+    from similitude.fitting.cells import fit_in_cells  # loads all kernels
+
+    choice, order = learn_on_pilot(data, options, data.copies_last)
+    with phase("solving in cells of rows"):
+        fit = fit_in_cells(data, options, choice, order)
+    return fit if isinstance(fit, FittedModel) else _on_landmarks(plan, data, options, choice, fit)
+
+
+def _on_landmarks(
+    plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoChoice | None = None, why: str | None = None
+) -> FittedModel:
+    """Choose similarity, scale, landmarks and penalty, and fit a linear model of the features.
+
+    `learned` is what pilot rows chose, if that is known, and `why` says why there are landmarks instead of cells.
+    """
+    with phase("choosing the similarity"):
+        chosen = _chosen(plan, data, options, learned, why)
+    rows = _training_rows(data, chosen.similarities, options)
+    notes = _notes_of_engine(options, list(rows.similarities))
+    again = (
+        plan.candidates != AS_GIVEN and len(rows.order) <= limits.LEAVE_ONE_OUT
+    )  # in the folds that evaluate the fit
+    options = replace(options, similarities=chosen.again if again else chosen.similarities)
+    if plan.case == PILOT_FIT:
+        with phase("choosing scale and penalty on a sample"):
+            piloted = fit_by_pilot(data, rows, options)
+        return _fit_of(piloted.fitted, data, options, piloted.n_choices, piloted.judged, notes, None)
+    with phase("choosing landmarks"):
+        choice = choose_landmarks(data.X, rows, data.labels, options)
+    notes += [one for one in (choice.note, chosen.note) if one is not None]
+    rows, n_scales = choice.rows, 1
+    if not all(map(operator.is_, chosen.similarities, rows.similarities)):  # one of them was resolved on the data
+        with phase("choosing the scale"):
+            rows, n_scales = choose_scales(rows, choice, options)
+        pairs = zip(options.similarities, rows.similarities, strict=True)
+        notes += [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
+    with phase("computing similarities to landmarks, and solving"):
+        fitted = fit_ridge(rows, choice, options)
+        if not options.is_ridge:
+            if options.quantile is not None:
+                options = replace(options, own_loss=rounded_pinball(fitted, options.quantile))
+            fitted, on_cpu = refit(fitted, rows, options)
+            if on_cpu is not None and isinstance(options.engine, TorchEngine):
+                notes.append(f"{on_cpu} on the CPU, not on {options.engine.device}")
+    evaluation = LandmarkFolds(data.X, rows, data.labels, options, choice, fitted)
+    n_choices = n_scales * len(choice.sizes)
+    fit = _fit_of(fitted, data, options, n_choices, evaluation, notes, chosen.summary)
+    return fit if plan.candidates == AS_GIVEN else replace(fit, guarantee=guarantee_of_learned(data.labels))
+
+
+class _Chosen:
+    """Similarities of a fit on landmarks: those it uses, and those that folds choose or learn again."""
+
+    def __init__(
+        self,
+        similarities: tuple[Similarity, ...],
+        again: tuple[Similarity, ...] = (),
+        note: str | None = None,
+        summary: LearnedSummary | None = None,
+    ) -> None:
+        self.similarities = similarities
+        self.again = again
+        self.note = note
+        self.summary = summary
+
+
+def _chosen(plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoChoice | None, why: str | None) -> _Chosen:
+    """Choose or learn similarities from the rows."""
+    given = options.similarities
+    if any(isinstance(k, Learnable) for k in given):
+        found, note = learn_similarities(data, options, data.copies_last)
+        return _Chosen(found, given, note)
+    if plan.candidates == OF_FAMILY:
+        from similitude.kernels import kind_in_words  # loads all kernels
+
+        family = try_family(data, options, data.copies_last)
+        choice = family.chosen(data.Y, data.weights)
+        note = f"similarity='auto' chose for {kind_in_words(options.kind, family.members)} {choice.reason}"
+        return _Chosen((choice.similarity,), (family.with_params(taken=choice.similarity),), note)
+    if plan.candidates == LEARNED:
+        from similitude.kernel_learning import summarize
+
+        if learned is None:
+            learned, _ = learn_on_pilot(data, options, data.copies_last)
+        summary = summarize(learned)
+        note = f"{in_words(summary)}; landmarks use the kernel that is best alone"
+        reason = why or Facts(data, options).why_no_cells
+        return _Chosen((best_alone(learned),), given, note if reason is None else f"{note}: {reason}", summary)
+    return _Chosen(given)
+
+
+def _training_rows(data: TrainingSet, similarities: tuple[Similarity, ...], options: FitOptions) -> TrainingRows:
+    """Return the training rows, with similarities resolved and objects encoded."""
+    order = data.order
+    if len(order) < 2:
+        raise ValueError("need at least 2 samples with positive weight, got 1")
+    if len(order) <= limits.SAMPLE_ROWS:
+        prepared = [k.prepare(data.X, options.random_state, data.given_weights) for k in similarities]
+    else:
+        prepared = [_prepared(k, data, options) for k in similarities]
+    resolved, encodings = zip(*prepared, strict=True)
+    if data.copies_last:
+        order = equals_judged_together(order, groups_of_equals(encodings[0], order))
+    return TrainingRows(resolved, encodings, data.Y, data.weights, order, data.sampling)
+
+
+def _prepared(k: Similarity, data: TrainingSet, options: FitOptions) -> tuple[Similarity, Encoding]:
+    """Return a similarity resolved on many rows, and X encoded; medians are those of a sample."""
+    if not k.unresolved() or len(open_scales(k)) < len(k.unresolved()):
+        return k.prepare(data.X, options.random_state, data.given_weights)
+    k.check_params()
+    some = np.sort(data.order[: limits.SAMPLE_ROWS])
+    weighted = None if data.given_weights is None else np.asarray(data.given_weights)[some]
+    with remembered_images():
+        resolved = k.resolve(take(data.X, some), options.random_state, weighted)
+        return resolved, resolved.encode_checked(data.X, "X")
+
+
+def _fit_of(
+    fitted: Fitted,
+    data: TrainingSet,
+    options: FitOptions,
+    n_choices: int,
+    evaluation: Evaluation,
+    notes: list[str],
+    summary: LearnedSummary | None,
+) -> FittedModel:
+    """Return a fit on landmarks, with what is promised of it."""
+    n_classes = max(2, fitted.held_out[0].shape[1])
+    return FittedModel(
+        similarities=tuple(one.similarity for one in fitted.features),
+        features=fitted.features,
+        linear=fitted.linear,
+        influence=fitted.influence,
+        trial=fitted.trial,
+        held_out=fitted.held_out,
+        evaluation=evaluation,
+        curve=fitted.curve,
+        representations=fitted.representations,
+        guarantee=guarantee_of_fit(fitted, options, data.labels, n_classes, n_choices),
+        notes=notes,
+        learned=summary,
+        tried=fitted.tried,
+        at=fitted.at,
+        open_variance=fitted.open_variance,
+    )

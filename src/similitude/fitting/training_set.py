@@ -1,0 +1,77 @@
+"""The rows that a fit is given: objects, targets and weights, in memory or a sample of rows elsewhere."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import take
+from similitude.fitting import limits
+from similitude.fitting.rows import Sampling
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Rows in memory with their targets.
+
+    Attributes
+    ----------
+    X : sequence of objects
+    Y : array of shape (n, outputs)
+        Codes of classes, or numbers.
+    weights : array of shape (n,)
+        Multiplied by those of the classes.
+    given_weights : sequence of float, or None
+        As the user gave them; medians of distances are weighted by these.
+    labels : array of int, or None
+        The class number of each row.
+    sampling : Sampling
+        How the rows were drawn, and where all rows are if there are more.
+    """
+
+    X: Any
+    Y: np.ndarray
+    weights: np.ndarray
+    given_weights: Any
+    labels: np.ndarray | None
+    sampling: Sampling
+
+    @functools.cached_property
+    def weighted(self) -> np.ndarray:
+        """The positions of the rows with a weight."""
+        return np.flatnonzero(self.weights > 0)
+
+    @functools.cached_property
+    def order(self) -> np.ndarray:
+        """The same in random order."""
+        return self.sampling.order(self.weighted)
+
+    @property
+    def all_in_memory(self) -> bool:
+        """Whether these are all rows."""
+        return self.sampling.all_rows is None
+
+    @property
+    def copies_last(self) -> bool:
+        """Whether rows that equal one of the last, which evaluate the model, evaluate it too."""
+        few = len(self.weighted) <= limits.SAMPLE_ROWS
+        return self.all_in_memory and few and len(self.weighted) > limits.LEAVE_ONE_OUT
+
+    @property
+    def n(self) -> int:
+        """The number of rows with a weight, here or among all rows."""
+        return len(self.weighted) if self.sampling.all_rows is None else self.sampling.all_rows.n
+
+    def only(self, which: np.ndarray, later: int) -> TrainingSet:
+        """Return some of the rows; `later` others are predicted within the same budget of calls."""
+        return TrainingSet(
+            take(self.X, which),
+            self.Y[which],
+            self.weights[which],
+            None if self.given_weights is None else np.asarray(self.given_weights)[which],
+            None if self.labels is None else self.labels[which],
+            Sampling(self.sampling.seed, which, later=later),
+        )
