@@ -1,4 +1,4 @@
-"""The record of what the library did before a change: signatures and the quickest fits; `make deep` checks all of it."""
+"""What the library does today is what the record says: signatures and the quickest fits, by `make deep` all of it."""
 
 import pytest
 from record import freeze

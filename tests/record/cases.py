@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+
 from record.describing import of_model
 from record.plain import plain, size
-
 from similitude import (
     FromBlocks,
     FromPairs,
@@ -368,7 +368,9 @@ def landmarks_by_their_positions():
 @case
 def landmarks_by_rules():
     rules = ("uniform", "stratified", "kmeans++", "rpcholesky", "leverage", "diverse")
-    return {rule: classified("gaussian", n=300, landmarks=rule, n_landmarks=15) for rule in rules}
+    found = {rule: classified("gaussian", n=300, landmarks=rule, n_landmarks=15) for rule in rules}
+    told = ("landmark_indices_", "decision_function", "held_out_error_", "log10 of lam_", "guarantee_")
+    return {rule: {name: one[name] for name in told} for rule, one in found.items()}
 
 
 @quick
@@ -379,6 +381,13 @@ def landmarks_of_an_unlabeled_pool():
 @case
 def numbers_of_landmarks():
     return predicted(Sigmoid(0.5), n=900, data=waves)
+
+
+@quick
+def weights_of_landmarks():
+    X, y = clouds(130)
+    model = SimilarityClassifier("gaussian", n_landmarks=8, random_state=0).fit(X[:120], y[:120])
+    return {"weights": plain(model.landmark_weights_), **of_model(model, X[120:], by="landmarks")}
 
 
 # Losses, penalties and weights.
@@ -552,11 +561,47 @@ def a_function_of_batches():
     return of_model(SimilarityClassifier("gaussian", n_landmarks=50, random_state=0).fit(source), X[3000:])
 
 
+def batches(X, y, size=4000):
+    """Return rows as a source that is read in batches."""
+    return Source(lambda: ((X[a : a + size], y[a : a + size]) for a in range(0, len(X), size)))
+
+
 @case
-def a_function_of_batches_of_21000_rows():
-    X, y = hills(21_010)
-    source = Source(lambda: ((X[a : a + 3000], y[a : a + 3000]) for a in range(0, 21_000, 3000)))
-    return of_model(SimilarityRegressor(random_state=0, n_landmarks=40).fit(source), X[21_000:])
+def batches_of_more_rows_than_a_sample_has():
+    X, y = hills(26_010)
+    model = SimilarityRegressor(random_state=0, n_landmarks=40).fit(batches(X[:26_000], y[:26_000]))
+    return of_model(model, X[26_000:])
+
+
+@case
+def batches_by_the_logistic_loss():
+    X, y = clouds(26_010)
+    model = SimilarityClassifier("gaussian", random_state=0, n_landmarks=20, loss="logistic")
+    return of_model(model.fit(batches(X[:26_000], y[:26_000])), X[26_000:])
+
+
+@case
+def batches_with_several_labels():
+    X, _ = clouds(1010)
+    Y = (X > 0).astype(int)
+    model = SimilarityMultilabelClassifier("gaussian", random_state=0, n_landmarks=20)
+    return of_model(model.fit(batches(X[:1000], Y[:1000])), X[1000:])
+
+
+@case
+def batches_with_grades():
+    X, y = hills(1010)
+    model = SimilarityOrdinalClassifier("gaussian", random_state=0, n_landmarks=20)
+    return of_model(model.fit(batches(X[:1000], np.digitize(y[:1000], [-0.5, 0.5]))), X[1000:], above=1)
+
+
+@case
+def predictions_in_batches():
+    X, y = clouds(400)
+    model = SimilarityClassifier("gaussian", random_state=0, n_landmarks=20).fit(X[:150], y[:150])
+    asked = Source(lambda: (X[a : a + 100] for a in range(0, 400, 100)))
+    scores = np.asarray(model.decision_function(asked))
+    return {"rows": len(scores), "of each batch": plain(scores[::50])}
 
 
 @case
@@ -624,6 +669,19 @@ def records_with_sets():
     records = [{"keywords": set(one.keywords), "authors": set(one.authors), "year": float(one.year)} for one in X]
     labels = np.asarray(y) == "theory"
     return fitted(SimilarityClassifier(random_state=0), records[:28], labels[:28], records[28:])
+
+
+@case
+def records_with_texts_beside_columns_that_are_learned():
+    X, y, new = split(datasets.messages())
+    return fitted(SimilarityClassifier(random_state=0), described(X[:400]), y[:400], described(new))
+
+
+def described(messages):
+    """Return a table of texts, with numbers and categories that tell much."""
+    digits = [sum(letter.isdigit() for letter in one) for one in messages]
+    ends = [one[-1] if one[-1:] in ".!?" else "none" for one in messages]
+    return pd.DataFrame({"text": messages, "letters": list(map(len, messages)), "digits": digits, "end": ends})
 
 
 # Strings, series, graphs and sets.
@@ -738,6 +796,15 @@ def a_function_with_a_price():
 def few_calls_of_a_function():
     X, y, _ = points(210)
     return fitted(SimilarityClassifier(near, max_calls=4000, random_state=0), X[:200], y[:200], X[200:])
+
+
+@case
+def a_cascade_of_several_stages():
+    X = np.random.default_rng(0).uniform(-2, 2, (510, 2))
+    y = np.where(X[:, 0] + 0.5 * np.sin(5 * X[:, 1]) > 0, "right", "left")
+    objects = list(map(tuple, X.tolist()))
+    model = SimilarityClassifier(near, max_calls=14_000, random_state=0).fit(objects[:500], y[:500])
+    return {"early stops": plain(model.early_stops(objects[500:])), **of_model(model, objects[500:])}
 
 
 @case

@@ -1,9 +1,10 @@
 """What is recorded of a fitted model."""
 
 import numpy as np
+
 from record.plain import digest, plain, size
 
-MOST_SCORES = 30
+MOST_SCORES = 20
 """Most numbers of a kind that are kept; with many outputs, fewer objects are predicted."""
 
 SAID = (
@@ -31,8 +32,16 @@ def of_model(model, new, **asked):
 
     What an explanation is asked for, besides objects, is given by name.
     """
-    found = {name: plain(getattr(model, name)) for name in SAID if hasattr(model, name)}
+    found = {name: plain(getattr(model, name)) for name in SAID if says_something(model, name)}
     return {**found, **chosen(model), **predicted(model, new), **explained(model, new, asked)}
+
+
+def says_something(model, name):
+    """Tell whether a model has an attribute, other than a certificate or a count of calls where there is none."""
+    if not hasattr(model, name):
+        return False
+    value = getattr(model, name)
+    return not (name == "certificate_" and value.grade == "NONE") and not (name == "calls_" and value.spent == 0)
 
 
 def chosen(model):

@@ -7,24 +7,21 @@ entries, such as ``'fits/pilot*'`` or ``genes``.
 import argparse
 import fnmatch
 import json
-import os
 import platform
 import time
 import warnings
 from pathlib import Path
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):  # before NumPy is imported
-    os.environ.setdefault(name, "1")
-
 import numpy as np
 import scipy
 import sklearn
+
 from record.cases import CASES
 from record.plain import plain
 from record.surface import refusals, saved, signatures
 from record.transcripts import transcripts
-
 from similitude import use_engine
+from similitude.compute import loops
 from similitude.engines import LocalEngine
 
 FILE = Path(__file__).with_name("record.json")
@@ -66,12 +63,13 @@ def made(make):
 
 
 def about():
-    """Return the versions and the processor on which arithmetic depends."""
+    """Return the versions, the loops and the processor on which arithmetic depends."""
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
+        "loops": "compiled" if loops.IN_USE else "readable",
         "machine": platform.machine(),
         "processor": processor(),
     }

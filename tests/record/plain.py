@@ -17,7 +17,7 @@ NOTHING = 1e-14
 LONGEST = 700
 """Letters that are kept of a text that is no transcript; a digest stands for the rest."""
 
-LONGEST_LIST, KEPT = 12, 4
+LONGEST_LIST, KEPT = 8, 3
 """The length up to which lists of a transcript are kept whole, and how many of a longer one are."""
 
 LONG_NUMBER = re.compile(r"-?\d+\.\d{5,}(?:e[+-]?\d+)?|-?\d+\.\d+e[+-]?\d+")

@@ -2,15 +2,16 @@
 
 import importlib
 import inspect
+import re
 import tempfile
 from collections import Counter
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+
 from record import cases
 from record.plain import plain, tidy
-
 from similitude import (
     FromPairs,
     SimilarityClassifier,
@@ -47,6 +48,9 @@ ROOMS = (
     "sources",
     "validity",
 )
+
+QUOTED = re.compile(r"(: |-> )'([^']*)'")
+"""A type in quotes, as annotations are kept."""
 
 
 # Signatures.
@@ -111,7 +115,7 @@ def signature_of_member(kind, name):
 
 def called(function):
     try:
-        return tidy(str(inspect.signature(function)))
+        return QUOTED.sub(r"\1\2", tidy(str(inspect.signature(function))))
     except (TypeError, ValueError):  # written in C
         return "no signature"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import cli_runs
 import numpy as np
+
 from record.plain import plain, shortened_lists, tidy
 
 COLUMNS = "100"
@@ -84,7 +85,7 @@ def transcripts():
 
 def ran(asked):
     """Run a command in the folder of files; return its exit code, and the lines that it printed."""
-    with contextlib.chdir(folder()), columns(COLUMNS):
+    with inside(folder()), terminal():
         found = cli_runs.run(*asked.split())
     printed = document(found.out) if "--json" in asked and found.out else cleaned(found.out)
     return {"command": asked, "code": found.code, "out": printed, "err": cleaned(found.err)}
@@ -109,10 +110,21 @@ def cleaned(text):
 
 
 @contextlib.contextmanager
-def columns(width):
-    """Print for a terminal of this width, without colors."""
-    before = {name: os.environ.get(name) for name in ("COLUMNS", "NO_COLOR", "TERM")}
-    os.environ.update(COLUMNS=width, NO_COLOR="1", TERM="dumb")
+def inside(place):
+    before = Path.cwd()
+    os.chdir(place)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextlib.contextmanager
+def terminal():
+    """Print for a terminal of a fixed width, without colors."""
+    asked = {"COLUMNS": COLUMNS, "NO_COLOR": "1", "TERM": "dumb"}
+    before = {name: os.environ.get(name) for name in asked}
+    os.environ.update(asked)
     try:
         yield
     finally:
