@@ -217,13 +217,11 @@ class Facts:
     @property
     def in_words(self) -> str:
         """The rows and the targets, for people."""
-        width = np.shape(self.data.X)[-1] if np.ndim(self.data.X) == 2 else 0
-        objects = {
-            "vectors": f"rows of {number_of(width, 'number')}",
-            "table": f"rows of {number_of(width, 'column')}",
-            "matrix": "objects, given by their similarities",
-            "any": "objects",
-        }.get(self.options.kind, self.options.kind)
+        X, kind = self.data.X, self.options.kind
+        objects = {"matrix": "objects, given by their similarities", "any": "objects"}.get(kind, kind)
+        if kind in ("vectors", "table", "records"):
+            width = X.shape[1] if hasattr(X, "shape") else len(X[0])  # a table may be a list of dicts
+            objects = f"rows of {number_of(width, 'number' if kind == 'vectors' else 'column')}"
         targets = f"{self.n_classes:,} classes" if self.options.classes else number_of(self.data.Y.shape[1], "output")
         return f"{self.n:,} {objects}, {targets}"
 
