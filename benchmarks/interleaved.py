@@ -3,8 +3,9 @@
 A process of each tree stays for all runs, so that neither imports nor first calls count, and the trees alternate, so
 that both have the same share of a busy machine. The line of a workload has the median time of each tree; the median
 ratio of runs that follow each other, this tree to the other, so that below 1 is faster; its quartiles; and the largest
-difference of predictions relative to the largest prediction. ``--seconds CPU`` counts the time of processors instead
-of that of the clock. Both trees have one thread unless ``--threads`` says otherwise.
+difference of predictions relative to the largest prediction. Times are those of the processor, which other programs
+disturb less; ``--seconds wall`` takes those of the clock, as several threads or processes need. Both trees have one
+thread unless ``--threads`` says otherwise.
 """
 
 from __future__ import annotations
@@ -287,8 +288,8 @@ class Tree:
             env=environment,
         )
         package = Path(json.loads(self._line()))
-        if root not in package.parents:
-            raise SystemExit(f"{python} imports {package}, which is not of {root}")
+        if root / "src" not in package.parents:
+            raise SystemExit(f"{python} imports {package}, which is not in {root / 'src'}")
 
     def run(self, name: str, seconds: str) -> dict[str, Any]:
         self.process.stdin.write(json.dumps([name, seconds]) + "\n")
@@ -340,7 +341,7 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(MAKERS), help="workloads, separated by commas")
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--seconds", choices=list(CLOCKS), default="wall")
+    parser.add_argument("--seconds", choices=list(CLOCKS), default="CPU")
     given = parser.parse_args()
     unknown = set(given.only.split(",")) - set(MAKERS)
     if unknown:
