@@ -1,11 +1,13 @@
 """Small fits of two checkouts in turn: ``python -m benchmarks.interleaved OTHER_TREE [--only iris,table]``.
 
-A process of each tree stays for all runs, so that neither imports nor first calls count, and the trees alternate, so
-that both have the same share of a busy machine. The line of a workload has the median time of each tree; the median
-ratio of runs that follow each other, this tree to the other, so that below 1 is faster; its quartiles; and the largest
-difference of predictions relative to the largest prediction. Times are those of the processor, which other programs
-disturb less; ``--seconds wall`` takes those of the clock, as several threads or processes need. Both trees have one
-thread unless ``--threads`` says otherwise.
+A process of each tree stays for all runs of a workload, so that neither imports nor first calls count, and the trees
+alternate, so that both have the same share of a busy machine. Another workload has other processes: freed memory that
+earlier ones left behind made the predictions of equal code differ by a third.
+
+The line of a workload has the median time of each tree; the median ratio of runs that follow each other, this tree to
+the other, so that below 1 is faster; its quartiles; and the largest difference of predictions relative to the largest
+prediction. Times are those of the processor, which other programs disturb less; ``--seconds wall`` takes those of the
+clock, as several threads or processes need. Both trees have one thread unless ``--threads`` says otherwise.
 """
 
 from __future__ import annotations
@@ -274,6 +276,7 @@ class Tree:
     """A process that runs workloads with the package of one checkout."""
 
     def __init__(self, root: Path, number: int) -> None:
+        root = root.resolve()
         python = root / ".venv" / "bin" / "python"
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         if not python.exists():
@@ -296,7 +299,10 @@ class Tree:
         self.process.stdin.flush()
         return json.loads(self._line())
 
-    def end(self) -> None:
+    def __enter__(self) -> Tree:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.process.stdin.close()
         self.process.wait()
 
@@ -315,21 +321,23 @@ def difference(one: list[float], other: list[float]) -> float:
     return float(np.abs(np.subtract(one, other)).max() / max(largest, 1e-300))
 
 
-def print_row(name: str, trees: list[Tree], repeats: int, seconds: str) -> float:
+def print_row(name: str, given: argparse.Namespace) -> float:
     """Print what both trees took for a workload, and return the ratio, which a failed one does not have."""
-    first = [tree.run(name, seconds) for tree in trees]
-    failed = [one["failed"] for one in first if "failed" in one]
-    if failed:
-        print(f"{name:22} failed: {failed[0]}", flush=True)
-        return float("nan")
-    times = np.zeros((repeats, 2))
-    for turn in range(repeats):
-        for side in in_turn((0, 1), turn):
-            times[turn, side] = trees[side].run(name, seconds)["seconds"]
-    mine, theirs = np.median(times, axis=0)
+    times = np.zeros((given.repeats, 2))
+    with Tree(HERE, given.threads) as mine, Tree(given.other, given.threads) as other:
+        trees = (mine, other)
+        first = [tree.run(name, given.seconds) for tree in trees]
+        failed = [one["failed"] for one in first if "failed" in one]
+        if failed:
+            print(f"{name:22} failed: {failed[0]}", flush=True)
+            return float("nan")
+        for turn in range(given.repeats):
+            for side in in_turn((0, 1), turn):
+                times[turn, side] = trees[side].run(name, given.seconds)["seconds"]
+    medians = 1000 * np.median(times, axis=0)
     low, ratio, high = np.quantile(times[:, 0] / times[:, 1], [0.25, 0.5, 0.75])
     apart = difference(*(one["predictions"] for one in first))
-    row = f"{name:22} {1000 * mine:9.1f} {1000 * theirs:9.1f} {ratio:7.3f}  {low:.3f} to {high:.3f}  {apart:9.1e}"
+    row = f"{name:22} {medians[0]:9.1f} {medians[1]:9.1f} {ratio:7.3f}  {low:.3f} to {high:.3f}  {apart:9.1e}"
     print(row, flush=True)
     return float(ratio)
 
@@ -346,12 +354,9 @@ def main() -> None:
     unknown = set(given.only.split(",")) - set(MAKERS)
     if unknown:
         parser.error(f"no workload is called {', '.join(sorted(unknown))}: there are {', '.join(MAKERS)}")
-    trees = [Tree(root, given.threads) for root in (HERE, given.other.resolve())]
     print(f"{'workload':22} {'this, ms':>9} {'other, ms':>9} {'ratio':>7}  {'quartiles':14}  difference")
-    ratios = [print_row(name, trees, given.repeats, given.seconds) for name in given.only.split(",")]
+    ratios = [print_row(name, given) for name in given.only.split(",")]
     print(f"{'geometric mean':22} {'':19} {np.exp(np.nanmean(np.log(ratios))):7.3f}")
-    for tree in trees:
-        tree.end()
 
 
 if __name__ == "__main__":
