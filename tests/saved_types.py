@@ -17,8 +17,8 @@ from similitude.similarity.parameters import Parametric
 
 REGISTRY = Path(similitude.__file__).parent / "persistence" / "registry.py"
 ROOMS = """
-    data estimators fitting goodness hypotheses kernel_learning kernels landmarks learners linear maps selection similarity
-    support validity
+    data estimators fitting goodness hypotheses kernel_learning kernels landmarks learners linear maps selection
+    similarity support validity
 """.split()  # noqa: SIM905
 HELD = """
     data.Atoms data.FewObjects data.LowerBound data.Paper fitting.BlendInfluence fitting.Cascade
@@ -46,14 +46,15 @@ LEFT_OUT = {
     "Extreme",
     "Family",
     "HistogramSimilarity",
-    "LandmarkParameters",
+    "LandmarkPredictor",
     "MultinomialLogistic",
     "Representer",
     "SimilarityEstimator",
+    "Spent",
     "TestedObjects",
     "VectorSimilarity",
 }
-"""Classes that live only during a fit, and base classes."""
+"""Classes that live only during a fit, or are not saved with it, and base classes."""
 
 
 def modules():

@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor, check_kernel, load, save
+from similitude.engines import LocalEngine
+from similitude.fitting import Sampling, TrainingSet
 from similitude.fitting.cells import fit_in_cells
 from similitude.kernel_learning import CellFit, CellTree, ExactRidge, choose_automatically, learn_cells
 from similitude.kernel_learning.cells import balanced_threshold, widest_direction
 from similitude.kernels import Gaussian, Laplace, Matern, Partitioned, Spectrum, Tabular
+from similitude.similarity import Meter
 
 
 def regions(n, seed=0, d=3):
@@ -30,7 +33,10 @@ def small_cells(monkeypatch):
 def fitted_in_cells(X, y, memory=2**30):
     order = np.random.default_rng(0).permutation(len(y))
     choice = choose_automatically(X, y[:, None], order[:300])
-    return fit_in_cells(X, y[:, None], np.ones(len(y)), None, choice, order, memory)
+    data = TrainingSet(X, y[:, None], np.ones(len(y)), None, None, Sampling(0))
+    model = SimilarityRegressor(engine=LocalEngine(memory=memory))
+    options = model._options(X, None, Meter(None))
+    return fit_in_cells(data, options, choice, order)
 
 
 # The kernel.
@@ -145,7 +151,7 @@ def test_the_rows_that_judge_change_nothing_that_is_chosen(small_cells):
     for a, b in zip(one.features, other.features, strict=True):
         assert a.similarity == b.similarity
     assert one.influence.shares == other.influence.shares and one.trial.loss == other.trial.loss
-    assert one.judge().trial.loss < 0.5 * other.judge().trial.loss
+    assert one.evaluation.evaluate().trial.loss < 0.5 * other.evaluation.evaluate().trial.loss
 
 
 def test_landmarks_are_kept_where_cells_gain_nothing(small_cells, monkeypatch):

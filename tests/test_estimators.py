@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from fits import run_fit
 from grids import thin
 from objectives import OBJECTIVES
 from sklearn.base import clone
@@ -121,9 +122,7 @@ def test_a_kernel_rounded_by_its_user_is_still_a_kernel():
 
 
 def features_of(model, objects, targets):
-    model._check_params()
-    fitted, _ = model._train(objects, targets, np.ones(len(targets)), None, None)
-    F, told, _ = fitted.design
+    F, told, _ = run_fit(model, objects, targets).evaluation.fitted.design
     rows = np.array([int(np.flatnonzero((targets == one).all(axis=1))[0]) for one in told])
     return F, rows
 

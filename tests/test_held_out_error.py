@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fits import run_fit
 from grids import thin
 
 from similitude import SimilarityClassifier, SimilarityRegressor
@@ -126,8 +127,8 @@ def test_rows_are_scored_without_their_own_targets():
 
     def judged(targets):
         model = SimilarityRegressor(Gaussian(1.0), n_landmarks=20, random_state=0, engine=ONE)
-        fitted, judge = model._train(X, targets[:, None], np.ones(60), None, None)
-        return fitted.samples[0].places, judge()
+        evaluation = run_fit(model, X, targets[:, None]).evaluation
+        return evaluation.fitted.samples[0].places, evaluation.evaluate()
 
     places, first = judged(y)
     folds = assign_folds(first.groups, None, 0)
@@ -186,14 +187,14 @@ def test_rows_that_judge_a_large_fit_take_part_in_no_choice(loss):
         return model.fit(X, labels)
 
     first = fitted(y)
-    fit, judge = first._train(X, np.where(y, 1.0, -1.0)[:, None], np.ones(5200), None, y)
-    judged = fit.samples[0].places[-520:]
+    evaluation = run_fit(first, X, np.where(y, 1.0, -1.0)[:, None], labels=y).evaluation
+    judged = evaluation.fitted.samples[0].places[-520:]
     other = y.copy()
     other[judged] = 1 - y[judged]
     second = fitted(other)
     assert first.lam_ == second.lam_ and first.similarity_ == second.similarity_
     assert np.array_equal(first.landmark_curve_.y, second.landmark_curve_.y)
-    assert len(judge().Y) == 520
+    assert len(evaluation.evaluate().Y) == 520
     assert first.held_out_error_.value == pytest.approx(1 - second.held_out_error_.value)
 
 

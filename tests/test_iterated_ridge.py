@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from fits import run_fit
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
@@ -178,9 +179,9 @@ def test_rows_that_judge_many_take_part_in_no_choice(many):
     other = y.copy()
     other[judged.positions] = np.random.default_rng(2).normal(size=len(judged.positions))
     again = SimilarityRegressor("gaussian", random_state=0, engine=ONE)
-    _, judge = again._train(X, other[:, None], np.ones(len(y)), None, None, by_pilot=True)
+    scored = run_fit(again, X, other[:, None]).evaluation.evaluate()
     assert again.similarity_ == model.similarity_ and again.lam_ == model.lam_
-    assert np.array_equal(judge().trial.scores, judged.trial.scores)  # and not in the model that they judge
+    assert np.array_equal(scored.trial.scores, judged.trial.scores)  # and not in the model that they judge
 
 
 @pytest.mark.parametrize("n_classes", [pytest.param(2, marks=pytest.mark.deep), 3])

@@ -9,8 +9,7 @@ from objectives import OBJECTIVES
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
-from similitude.estimators import classifier
-from similitude.fitting import limits
+from similitude.fitting import fit, limits
 from similitude.kernels import Gaussian, Linear, Polynomial, Spectrum
 from similitude.linear import Members, landmark_ridge, nonlinear_cg
 from similitude.linear.cholesky import ShiftedFactors
@@ -109,9 +108,9 @@ def vectors(n, dtype=np.float64, seed=0):
 def test_a_classifier_solves_on_the_device(monkeypatch, objective, pilot, device):
     monkeypatch.setattr(limits, "SAMPLE_ROWS", pilot)
     monkeypatch.setattr("similitude.linear.penalty_choice.L2_PENALTIES", np.array([10.0, 0.1, 1e-3]))  # to save time
-    given, usual = [], classifier.fit_classes
+    given, usual = [], fit.fit_classes
     monkeypatch.setattr(
-        classifier, "fit_classes", lambda loss, penalty, F, *rest: given.append(F) or usual(loss, penalty, F, *rest)
+        fit, "fit_classes", lambda loss, penalty, F, *rest: given.append(F) or usual(loss, penalty, F, *rest)
     )
     X, new = vectors(120), vectors(50, seed=1)
     y = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1.2)

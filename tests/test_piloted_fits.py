@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fits import run_fit
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
@@ -25,8 +26,8 @@ def exact():
     X, y = wavy(1100)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
     model = SimilarityRegressor(Gaussian(), random_state=0, engine=ONE)
-    fitted, judge = model._train(X, y[:, None], weights, weights, None, by_pilot=True)
-    return model, X, y, weights, fitted, judge()
+    fitted = run_fit(model, X, y[:, None], weights, weights)
+    return model, X, y, weights, fitted, fitted.evaluation.evaluate()
 
 
 def smoother(model, X, y, weights, keep):
@@ -47,7 +48,9 @@ def test_a_function_of_many_waves_is_fitted_exactly(exact):
     assert len(model.landmarks_) == len(y) == model.n_similarity_calls_
     assert "every row is a landmark" in str(model.landmark_curve_) and "exact" in model.representation_.reason
     expected = smoother(model, X, y, weights, np.arange(len(y)))
-    assert np.allclose(fitted.linear.scores(model.similarity_.block(X, fitted.landmarks.objects))[:, 0], expected)
+    assert np.allclose(
+        fitted.linear.scores(model.similarity_.block(X, fitted.features[0].landmarks.objects))[:, 0], expected
+    )
 
 
 def test_rows_that_judge_are_left_out_one_by_one(exact):
@@ -65,18 +68,18 @@ def test_rows_that_judge_take_part_in_no_choice(exact):
     other = y.copy()
     other[judged.positions] = np.random.default_rng(2).normal(size=300)
     again = SimilarityRegressor(Gaussian(), random_state=0, engine=ONE)
-    _, judge = again._train(X, other[:, None], weights, weights, None, by_pilot=True)
+    scored = run_fit(again, X, other[:, None], weights, weights).evaluation.evaluate()
     assert again.similarity_ == model.similarity_ and again.lam_ == model.lam_
     assert np.array_equal(again.landmark_curve_.y[:-1], model.landmark_curve_.y[:-1])
-    assert np.array_equal(judge().positions, judged.positions)
+    assert np.array_equal(scored.positions, judged.positions)
 
 
 def test_rows_that_judge_equal_no_other_row():
     X, y = wavy(700)
     X, y = np.r_[X, X[:400]], np.r_[y, y[:400]]
     model = SimilarityRegressor(Gaussian(), random_state=0, engine=ONE)
-    _, judge = model._train(X, y[:, None], np.ones(len(y)), None, None, by_pilot=True)
-    assert ((judge().positions >= 400) & (judge().positions < 700)).all()
+    scored = run_fit(model, X, y[:, None]).evaluation.evaluate()
+    assert ((scored.positions >= 400) & (scored.positions < 700)).all()
 
 
 def test_noise_needs_few_landmarks_and_influences_sum_to_the_score():

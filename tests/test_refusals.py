@@ -242,7 +242,7 @@ TARGETS = [
     ((X, TWO), ValueError, "y holds texts such as .a., not numbers: for classes use a classifier"),
     (("kernel", Y), TypeError, "one string"),
     (([], []), ValueError, "no objects"),
-    ((WORDS[:1], [1.0]), ValueError, "1 sample"),
+    ((WORDS[:1], [1.0]), ValueError, "got 1"),
 ]
 GRAM = X @ X.T
 
@@ -305,7 +305,7 @@ ESTIMATORS = [
     ),
     *examples(
         SimilarityRegressor,
-        [((np.where(X > 1, np.nan, X), Y), ValueError, "NaN"), ((X[:1], Y[:1]), ValueError, "1 sample")],
+        [((np.where(X > 1, np.nan, X), Y), ValueError, "NaN"), ((X[:1], Y[:1]), ValueError, "got 1")],
         similarity="gaussian",
     ),
     *examples(

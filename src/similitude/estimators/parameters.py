@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from similitude.compute import check_objects
 from similitude.fitting import similarity_without_labels
 from similitude.landmarks import RULES, refuse_function
-from similitude.similarity import Learnable, Similarity, as_similarity, check_max_calls
+from similitude.similarity import Learnable, Similarity, as_similarity
 from similitude.support import brief, check_integer, check_share
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ def check_landmark_params(
         check_share("certify", model.certify)
         if precomputed or model.landmark_indices is not None:
             raise ValueError("certify keeps rows out of everything: give objects in X, and landmarks themselves")
-    check_max_calls(model.max_calls, model._engine)
 
 
 def _check_landmarks(model: LandmarkEstimator, precomputed: bool) -> None:

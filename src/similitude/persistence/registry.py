@@ -21,9 +21,8 @@ data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
 estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityMultilabelClassifier
     SimilarityOrdinalClassifier SimilarityRegressor
-estimators.prediction: LandmarkPredictor
 fitting: BlendInfluence Cascade CascadeInfluence ClassCalibration ErrorCalibration GroupInfluence LandmarkCurve
-    LandmarkModel Plan Spent Stream Uncertainty WeightedLandmarks
+    LandmarkModel Plan Stream Uncertainty WeightedLandmarks
 fitting.cascade: Stage
 fitting.costs: Cost
 fitting.group_influence: ClassInfluence
