@@ -271,7 +271,7 @@ if __name__ == "__main__":
     thin([Gaussian(5.0), Polynomial(3, scale=0.02), Laplace(3.0, norm=1)], [np.float32, np.float64]),
 )
 def test_large_matrices_are_the_same_however_they_are_cut(k, dtype):
-    """BLAS adds up a product in another order if rows stand elsewhere in a tile; of floats, on some processors always."""
+    """BLAS adds up a product in another order if rows stand elsewhere in a tile, and some processors always."""
     rng = np.random.default_rng(0)
     X, Z = rng.normal(size=(1_511, 50)).astype(dtype), rng.normal(size=(1_277, 50)).astype(dtype)
     whole, gram = k.block(X, Z), np.empty((1_511, 1_511), dtype)

@@ -14,7 +14,13 @@ from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
 
 ModelOut = Annotated[
-    str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write, for instance model.sim.")
+    str | None, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write, for instance model.sim.")
+]
+PlanOnly = Annotated[
+    bool,
+    typer.Option(
+        "--plan", help="Print how the model would be fitted and what that costs, and stop.", show_default=False
+    ),
 ]
 Landmarks = Annotated[
     int | None,
@@ -40,13 +46,14 @@ SHORT_NAME = 120
 
 def fit(
     given: LearningOptions,
-    output: ModelOut,
+    output: ModelOut = None,
     landmarks: Landmarks = None,
     loss: Loss = "auto",
     penalty: Penalty = "l2",
     learn: Learn = False,
     max_calls: MaxCalls = None,
     seed: Seed = 0,
+    plan: PlanOnly = False,
     *,
     run: Computation,
 ) -> None:
@@ -57,10 +64,7 @@ def fit(
         from similitude.estimators import SimilarityClassifier, SimilarityRegressor
         from similitude.persistence import save
 
-    check_not_read(output, given.file)
-    if output == "-":
-        raise UsageError("a model needs a file: -o model.sim")
-    check_place(output)
+    place = "" if plan else _checked_output(output, given.file)
     data = given.load(run, may_stream=True, may_learn=True)
     if learn:
         data = _to_learn(data)
@@ -75,6 +79,12 @@ def fit(
         unlabeled=pool,
         random_state=seed,
     )
+    if plan:
+        planned = (
+            model.plan(data.objects) if isinstance(data.objects, Source) else model.plan(data.objects, data.labels)
+        )
+        run.result({"command": "fit", "plan": plain(planned)}, lambda terminal: terminal.say(str(planned)))
+        return
     with run.computing(f"fitting to {len(data.labels):,} rows"):
         if isinstance(data.objects, Source):
             model.fit(data.objects)
@@ -83,9 +93,18 @@ def fit(
             if hasattr(model, "feature_names_in_"):
                 del model.feature_names_in_  # new files are read as arrays, by the schema
     about = _about(model, data, seed)
-    with run.working(f"saving {output}"):
-        save(model, output, about=about)
-    run.result({"command": "fit", "model": output, **about}, lambda terminal: _show(terminal, about, output))
+    with run.working(f"saving {place}"):
+        save(model, place, about=about)
+    run.result({"command": "fit", "model": place, **about}, lambda terminal: _show(terminal, about, place))
+
+
+def _checked_output(output: str | None, file: str) -> str:
+    """Refuse a place where no model can be written."""
+    if output is None or output == "-":
+        raise UsageError("a model needs a file: -o model.sim")
+    check_not_read(output, file)
+    check_place(output)
+    return output
 
 
 def _to_learn(data: TrainingData) -> TrainingData:

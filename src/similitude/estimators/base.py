@@ -24,6 +24,7 @@ from similitude.compute.engines import (
     phase,
     use_engine,
 )
+from similitude.data.sources import Source
 from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
 from similitude.estimators.parameters import check_landmark_params, similarities_of
 from similitude.estimators.prediction import LandmarkPredictor
@@ -47,6 +48,7 @@ from similitude.fitting import (
     TrainingSet,
     Uncertainty,
     draw_seed,
+    first_rows,
     held_out_of_batch,
     judges,
     open_scales,
@@ -129,6 +131,11 @@ class LandmarkEstimator(LandmarkPredictor):
         """
         model = copy.copy(self)
         model._check_params()
+        if is_distributed(X):
+            raise TypeError("plan reads rows in memory or in batches: give it one partition, X.partitions[0].compute()")
+        source = None if in_memory(X) else model._source(X, y, sample_weight)
+        if source is not None:
+            return plan_fit(*model._first_rows(source))
         data, options = model._dataset(X, y, sample_weight, Meter(0))
         if self.certify is not None:
             apart = set_apart(as_objects(data.X), self.certify, self.random_state)
@@ -292,7 +299,8 @@ class LandmarkEstimator(LandmarkPredictor):
             return
         sizes = self._fit_sizes(fit)
         noise = None if sizes is None or sizes.noise is None else sizes.noise.weights
-        by_similarities = self._set_model(fit.features, fit.linear, fit.influence, noise)
+        influence: Any = fit.influence
+        by_similarities = self._set_model(fit.features, fit.linear, influence, noise)
         if self._precomputed:
             self.similarity_ = "precomputed"
             self._model = self._model.with_similarity(None)
@@ -444,6 +452,15 @@ class LandmarkEstimator(LandmarkPredictor):
             sampled, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
             self.__dict__.update(inputs)
             yield self._of_sample(sampled, targets, meter)
+
+    def _first_rows(self, source: Source) -> tuple[TrainingSet, FitOptions]:
+        """Return the first rows of a source, and the description of a fit to all of them."""
+        self._refuse_indices("source")
+        targets = self._targets()
+        sampled = first_rows(source, targets, self._checked, self._engine, draw_seed(self.random_state))
+        with error_prefix("first rows"):
+            targets.close()
+        return self._of_sample(sampled, targets, Meter(0))
 
     def _refuse_indices(self, what: str) -> None:
         if self.landmark_indices is not None:

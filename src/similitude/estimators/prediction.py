@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -152,8 +151,6 @@ class LandmarkPredictor(SimilarityEstimator):
         state = super().__getstate__()
         if isinstance(self._influence, DelayedInfluence):
             state["_influence"] = self._influence.found
-        if "plan_" in state:  # equal models are saved as equal files, and seconds are never equal
-            state["plan_"] = replace(state["plan_"], spent=None)
         return state
 
     @property

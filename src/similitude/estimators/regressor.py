@@ -220,7 +220,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
                 self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
             return fit
         Y, weights = data.Y, data.weights
-        matrix = options.similarities[0].M if self._precomputed else None
+        given: Any = options.similarities[0]
+        matrix = given.M if self._precomputed else None
         limited = limit_targets(partial(self._predicted_by_others, data, matrix, {}), Y, weights, self.random_state)
         fit = super()._fit_rows(replace(data, Y=limited.Y), options)
         self.loss_ = HUBER

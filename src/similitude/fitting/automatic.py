@@ -105,7 +105,13 @@ def exact_fit(
         notes=[note],
         learned=summary,
         at=at,
+        scores=scores_of(summary),
     )
+
+
+def scores_of(learned: LearnedSummary) -> tuple[tuple[str, float], ...]:
+    """Return the compared kernels with their losses."""
+    return tuple((one.name, one.loss) for one in learned.steps)
 
 
 def in_words(learned: LearnedSummary) -> str:

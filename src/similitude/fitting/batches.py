@@ -88,6 +88,36 @@ def sample_source(
     return Sampled(ends.objects, ends.labels, ends.weights, weighted, sampling)
 
 
+@dataclass(frozen=True)
+class Announced:
+    """Rows of which only the first were read: their number, or one more than was read if it is not known."""
+
+    n: int
+    known: bool
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.n
+
+
+def first_rows(source: Source, targets: Targets, check: Check, engine: Engine, seed: int) -> Sampled:
+    """Read the first rows of a source, to plan a fit to all of them."""
+    wanted = min(limits.SAMPLE_ROWS, source.batch_rows(engine.budget))
+    batch = next(source.batches(wanted))
+    with errors_in_batch(batch):
+        X = check(batch.objects, reset=True)
+        weights = batch_weights(batch)
+        labels, _ = targets.see(X, batch.labels, weights)
+    n = len(batch)
+    if source.n is not None:
+        everything = None if source.n == n else Announced(source.n, True)
+    else:
+        everything = None if n < wanted else Announced(n + 1, False)
+    sampling = Sampling(seed, np.arange(n), np.arange(n), everything)
+    return Sampled(X, labels, weights, batch.weights is not None, sampling)
+
+
 class _LongRowsError(Exception):
     """Rows are so long that a batch of them takes far more than its share of the memory budget."""
 

@@ -70,6 +70,11 @@ def in_seconds(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds < 120 else f"{seconds / 60:.2g} min"
 
 
+def estimated_gram(n: int, several: bool) -> Cost:
+    """Return the cost of ridge regression on a Gram matrix, with one penalty or several."""
+    return Cost(1e-9 * n**3, 8.0 * 3 * n**2, 0.0, 1e-8 * n)
+
+
 def estimated(case: str, facts: Facts) -> Cost:
     """Return the cost of a case of the table."""
     return Cost(1.0, 1e6, 0.0, 1e-3)

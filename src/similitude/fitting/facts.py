@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -217,13 +218,22 @@ class Facts:
     @property
     def in_words(self) -> str:
         """The rows and the targets, for people."""
-        X, kind = self.data.X, self.options.kind
-        objects = {"matrix": "objects, given by their similarities", "any": "objects"}.get(kind, kind)
-        if kind in ("vectors", "table", "records"):
-            width = X.shape[1] if hasattr(X, "shape") else len(X[0])  # a table may be a list of dicts
-            objects = f"rows of {number_of(width, 'number' if kind == 'vectors' else 'column')}"
+        objects = objects_in_words(self.data.X, self.options.kind)
         targets = f"{self.n_classes:,} classes" if self.options.classes else number_of(self.data.Y.shape[1], "output")
-        return f"{self.n:,} {objects}, {targets}"
+        known = getattr(self.data.sampling.all_rows, "known", True)
+        return f"{f'{self.n:,}' if known else f'at least {self.n:,}'} {objects}, {targets}"
+
+
+def objects_in_words(X: Any, kind: str) -> str:
+    """Return what X holds.
+
+    >>> objects_in_words(np.eye(3), "vectors"), objects_in_words(["a", "b"], "strings")
+    ('rows of 3 numbers', 'strings')
+    """
+    if kind in ("vectors", "table", "records"):
+        width = X.shape[1] if hasattr(X, "shape") else len(X[0])  # a table may be a list of dicts
+        return f"rows of {number_of(width, 'number' if kind == 'vectors' else 'column')}"
+    return {"matrix": "objects, given by their similarities", "any": "objects"}.get(kind, kind)
 
 
 def gram_fits(n: int, memory: int) -> bool:

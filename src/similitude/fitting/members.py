@@ -107,6 +107,13 @@ class MemberChoice:
     resolved: Similarity | None = None
 
     @property
+    def scores(self) -> tuple[tuple[str, float], ...]:
+        """The members of the last comparison with their losses, the smallest first."""
+        if not self.comparisons:
+            return ()
+        return tuple((repr(k), loss) for k, loss in sorted(self.comparisons[-1].losses, key=lambda one: one[1]))
+
+    @property
     def reason(self) -> str:
         """What was chosen, in a sentence."""
         if not self.comparisons:

@@ -145,7 +145,7 @@ def _samples_of_fold(
     prepared = [prepared_by_labels(k, X, data.Y, places[train], options.random_state) for k in given_similarities]
     similarities, encodings = zip(*prepared, strict=True)
     fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
-    scaled, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
+    scaled, _, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
     encoded = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
     return [SampleFeatures(k, A, places[order], landmarks, options) for k, A, landmarks in encoded]
 

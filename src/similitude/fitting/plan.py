@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from similitude.compute.engines import format_bytes
+from similitude.compute.engines import Engine, format_bytes
 from similitude.evaluation import folds_of, n_held_out, n_judged
 from similitude.fitting import limits
 from similitude.fitting.automatic import rows_apart
-from similitude.fitting.costs import Cost, Spent, estimated
+from similitude.fitting.costs import Cost, Spent, estimated, estimated_gram
 from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, rows_evaluating
 from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, RECORDS_TRIED, TRIED_ROWS
@@ -22,7 +22,8 @@ from similitude.fitting.options import FitOptions
 from similitude.fitting.result import FittedModel
 from similitude.fitting.scales import open_scales
 from similitude.fitting.training_set import TrainingSet
-from similitude.support import Result, number_of
+from similitude.similarity import Similarity
+from similitude.support import Result
 
 FRUGAL_FIT = "frugal"
 EXACT_FIT = "exact"
@@ -31,6 +32,9 @@ PILOT_FIT = "pilot"
 PRODUCT_FIT = "products"
 SAMPLE_FIT = "sample"
 PASS_FIT = "pass"
+GRAM_FIT = "gram"
+
+AS_ASKED = "as asked for"
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class PlanStep(Result):
     why: str
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.why}" if self.why else self.what
+        return f"{self.what}; {self.why}" if self.why else self.what
 
 
 @dataclass(frozen=True)
@@ -112,14 +116,13 @@ class Plan(Result):
 
     def after(self, fit: FittedModel) -> Plan:
         """Return the plan with what the fit chose."""
-        several = " and ".join(map(repr, fit.similarities))
-        n = sum(len(one.landmarks) for one in fit.features)
-        chosen = number_of(n, "landmark")
+        chosen = PlanStep(" and ".join(map(repr, fit.similarities)), f"chosen from {self.similarity.what}")
+        n_landmarks = sum(len(one.landmarks) for one in fit.features)
         return replace(
             self,
-            similarity=PlanStep(f"chose {several}" if self.candidates != AS_GIVEN else several, self.similarity.what),
-            landmarks=PlanStep(chosen, fit.curve.reason),
-            model=PlanStep(f"{self.model.what}: {fit.trial.lam:.3g}", self.model.why),
+            similarity=self.similarity if self.similarity.why == AS_ASKED else chosen,
+            landmarks=PlanStep(f"{n_landmarks:,}", fit.curve.reason),
+            model=PlanStep(f"{self.model.what} ({fit.trial.lam:.3g})", self.model.why),
             scores=fit.scores,
         )
 
@@ -174,7 +177,7 @@ def _enough_for_pilot(f: Facts) -> PlanStep:
 def _numbers(f: Facts) -> PlanStep:
     sizes, limit = f.numbers
     if f.options.given is not None or f.options.n_landmarks != "auto":
-        return PlanStep(f"{sizes[-1]:,}", "as asked for")
+        return PlanStep(f"{sizes[-1]:,}", AS_ASKED)
     if len(sizes) == 1:
         return PlanStep(f"{sizes[0]:,}", limit)
     doubled = ", ".join(f"{one:,}" for one in sizes)
@@ -196,14 +199,14 @@ def _on_device(f: Facts) -> PlanStep:
 
 def _on_features(f: Facts) -> PlanStep:
     if not f.options.is_ridge:
-        return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", "as asked for")
+        return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", AS_ASKED)
     by = "by leave-one-out" if f.few else "on held-out rows"
     return PlanStep(f"ridge regression on features, penalty chosen {by}", "the features fit into memory")
 
 
 def _in_one_pass(f: Facts) -> PlanStep:
     if not f.options.is_ridge:
-        return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", "as asked for")
+        return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", AS_ASKED)
     what = "ridge regression in one pass over all rows, penalty chosen on held-out rows"
     return PlanStep(what, f"choices are made on a sample of {f.rows_chosen_on:,} rows")
 
@@ -319,18 +322,40 @@ def plan_fit(data: TrainingSet, options: FitOptions) -> Plan:
     )
 
 
+def plan_gram(k: Similarity, objects: str, n: int, outputs: str, penalties: int | None, engine: Engine) -> Plan:
+    """Return the plan of ridge regression on the Gram matrix of n objects, with one penalty (None) or several."""
+    gram = f"the Gram matrix takes {format_bytes(8 * n**2)} of the budget of {format_bytes(engine.budget)}"
+    if penalties is None:
+        model = PlanStep("ridge regression in dual form, penalty given", "one Cholesky factor solves it")
+        evaluation = PlanStep("nothing", "a list of penalties, or lam='auto', gives leave-one-out errors")
+    else:
+        chosen = f"ridge regression in dual form, penalty chosen among {penalties} by leave-one-out"
+        model = PlanStep(chosen, "one eigendecomposition serves all of them")
+        evaluation = PlanStep("leave-one-out of every object", "it follows from the same eigendecomposition")
+    return Plan(
+        case=GRAM_FIT,
+        rows=f"{n:,} {objects}, {outputs}",
+        similarity=PlanStep(repr(k), AS_ASKED),
+        landmarks=PlanStep(f"all {n:,}", gram),
+        model=model,
+        evaluation=evaluation,
+        cost=estimated_gram(n, penalties is not None),
+        candidates=AS_GIVEN,
+    )
+
+
 def _similarity(f: Facts, case: str) -> PlanStep:
     """Return what is compared, and on which rows."""
     given = " and ".join(map(repr, f.options.similarities))
     if f.learns_given:
-        return PlanStep(f"{given}, learned from the labels of a pilot", "as asked for")
+        return PlanStep(f"{given}, learned from the labels of a pilot", AS_ASKED)
     if f.candidates == LEARNED:
         n = f.n - rows_apart(f.n) if case == EXACT_FIT else len(f.data.weighted)
         return PlanStep("Gaussian, Laplace and Matern kernels, plain and learned, and blends", compared_on(n))
     if f.candidates == OF_FAMILY:
         return _of_family(f)
     if not any(map(open_scales, f.options.similarities)) or f.size.heavy:
-        return PlanStep(given, "the rows are too few to learn from" if f.options.automatic else "as asked for")
+        return PlanStep(given, "the rows are too few to learn from" if f.options.automatic else AS_ASKED)
     scales = "its scale is chosen on a pilot" if case == PILOT_FIT else "its scale is the best of five"
     return PlanStep(given, scales)
 

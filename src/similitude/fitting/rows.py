@@ -62,7 +62,7 @@ class Sampling:
         Their positions among all rows; None if they are all rows.
     ranks : array of int, or None
         How many rows with a weight precede each one among all rows; None if they are all rows.
-    all_rows : AllRows or None
+    all_rows : AllRows, Announced or None
         All rows, if there are more than these.
     later : int
         The number of rows that the model predicts within the same budget of calls.
@@ -71,7 +71,7 @@ class Sampling:
     seed: int
     places: np.ndarray | None = None
     ranks: np.ndarray | None = None
-    all_rows: AllRows | None = None
+    all_rows: Any = None
     later: int = 0
 
     def order(self, weighted: np.ndarray) -> np.ndarray:

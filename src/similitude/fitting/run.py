@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from similitude.compute import Encoding, take
 from similitude.compute.engines import TorchEngine, phase
 from similitude.evaluation import equals_judged_together, groups_of_equals
 from similitude.fitting import limits
-from similitude.fitting.automatic import best_alone, fit_exactly, in_words, learn_on_pilot, try_family
+from similitude.fitting.automatic import best_alone, fit_exactly, in_words, learn_on_pilot, scores_of, try_family
 from similitude.fitting.choose_landmarks import choose_landmarks
 from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts
 from similitude.fitting.fit import Fitted, fit_ridge, refit, rounded_pinball
@@ -26,12 +26,12 @@ from similitude.fitting.piloted_fit import fit_by_pilot
 from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, Plan
 from similitude.fitting.result import Evaluation, FittedModel, Judged
 from similitude.fitting.rows import TrainingRows
-from similitude.fitting.scales import MEDIAN_KEPT, choose_scales, keeps_median, open_scales
+from similitude.fitting.scales import MEDIAN_KEPT, Scores, choose_scales, keeps_median, open_scales
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Representation
 from similitude.linear import LinearModel
 from similitude.similarity import Learnable, Similarity, remembered_images
-from similitude.support import Guarantee, generator, pairs_at
+from similitude.support import Guarantee, generator, number_of, pairs_at
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice, LearnedSummary
@@ -151,10 +151,11 @@ def _on_landmarks(
     with phase("choosing landmarks"):
         choice = choose_landmarks(data.X, rows, data.labels, options)
     notes += [one for one in (choice.note, chosen.note) if one is not None]
-    rows, n_scales = choice.rows, 1
+    rows, n_scales, scores = choice.rows, 1, chosen.scores
     if not all(map(operator.is_, chosen.similarities, rows.similarities)):  # one of them was resolved on the data
         with phase("choosing the scale"):
-            rows, n_scales = choose_scales(rows, choice, options)
+            rows, n_scales, tried = choose_scales(rows, choice, options)
+        scores += tried
         pairs = zip(options.similarities, rows.similarities, strict=True)
         notes += [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
     with phase("computing similarities to landmarks, and solving"):
@@ -167,39 +168,36 @@ def _on_landmarks(
                 notes.append(f"{on_cpu} on the CPU, not on {options.engine.device}")
     evaluation = LandmarkFolds(data.X, rows, data.labels, options, choice, fitted)
     n_choices = n_scales * len(choice.sizes)
-    fit = _fit_of(fitted, data, options, n_choices, evaluation, notes, chosen.summary)
+    curve = zip(fitted.curve.x, fitted.curve.y, strict=True)
+    scores += tuple((number_of(int(n), "landmark"), float(loss)) for n, loss in curve)
+    fit = replace(_fit_of(fitted, data, options, n_choices, evaluation, notes, chosen.summary), scores=scores)
     return fit if plan.candidates == AS_GIVEN else replace(fit, guarantee=guarantee_of_learned(data.labels))
 
 
-class _Chosen:
-    """Similarities of a fit on landmarks: those it uses, and those that folds choose or learn again."""
+class Chosen(NamedTuple):
+    """Similarities of a fit on landmarks, those that folds choose or learn again, and how they were chosen."""
 
-    def __init__(
-        self,
-        similarities: tuple[Similarity, ...],
-        again: tuple[Similarity, ...] = (),
-        note: str | None = None,
-        summary: LearnedSummary | None = None,
-    ) -> None:
-        self.similarities = similarities
-        self.again = again
-        self.note = note
-        self.summary = summary
+    similarities: tuple[Similarity, ...]
+    again: tuple[Similarity, ...] = ()
+    note: str | None = None
+    summary: LearnedSummary | None = None
+    scores: Scores = ()
 
 
-def _chosen(plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoChoice | None, why: str | None) -> _Chosen:
+def _chosen(plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoChoice | None, why: str | None) -> Chosen:
     """Choose or learn similarities from the rows."""
     given = options.similarities
     if any(isinstance(k, Learnable) for k in given):
         found, note = learn_similarities(data, options, data.copies_last)
-        return _Chosen(found, given, note)
+        return Chosen(found, given, note)
     if plan.candidates == OF_FAMILY:
         from similitude.kernels import kind_in_words  # loads all kernels
 
         family = try_family(data, options, data.copies_last)
         choice = family.chosen(data.Y, data.weights)
         note = f"similarity='auto' chose for {kind_in_words(options.kind, family.members)} {choice.reason}"
-        return _Chosen((choice.similarity,), (family.with_params(taken=choice.similarity),), note)
+        again = (family.with_params(taken=choice.similarity),)
+        return Chosen((choice.similarity,), again, note, scores=choice.scores)
     if plan.candidates == LEARNED:
         from similitude.kernel_learning import summarize
 
@@ -208,8 +206,9 @@ def _chosen(plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoCho
         summary = summarize(learned)
         note = f"{in_words(summary)}; landmarks use the kernel that is best alone"
         reason = why or Facts(data, options).why_no_cells
-        return _Chosen((best_alone(learned),), given, note if reason is None else f"{note}: {reason}", summary)
-    return _Chosen(given)
+        note = note if reason is None else f"{note}: {reason}"
+        return Chosen((best_alone(learned),), given, note, summary, scores_of(summary))
+    return Chosen(given)
 
 
 def _training_rows(data: TrainingSet, similarities: tuple[Similarity, ...], options: FitOptions) -> TrainingRows:

@@ -26,6 +26,9 @@ SCALE_ROWS = 5_000
 SCALE_LANDMARKS = 1_000
 """Most landmarks with which scales are compared."""
 
+Scores = tuple[tuple[str, float], ...]
+"""Candidates with their losses."""
+
 MEDIAN_KEPT = "{!r} has the median scale: others were not compared, because each costs another Gram matrix"
 """A note on costly similarities."""
 
@@ -47,12 +50,12 @@ def keeps_median(k: Similarity, resolved: Similarity) -> bool:
     return resolved.hints.heavy and bool(open_scales(k)) and len(open_scales(k)) == len(k.unresolved())
 
 
-def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> tuple[TrainingRows, int]:
-    """Return the rows with each similarity at its best scale, and how many combinations of scales were compared."""
+def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> tuple[TrainingRows, int, Scores]:
+    """Return the rows with each similarity at its best scale, how many combinations of scales there are, and losses."""
     pairs = zip(options.similarities, data.similarities, strict=True)
     names = [[] if keeps_median(k, resolved) else open_scales(k) for k, resolved in pairs]
     if not any(names):
-        return data, 1
+        return data, 1, ()
     which, n_train, n_judged = data.pilot(min(SCALE_ROWS, choice.pilot))
     validation = Validation(data.Y[which], data.weights[which], n_train, n_judged)
     first = choice.landmarks.only(np.arange(min(SCALE_LANDMARKS, len(choice.landmarks), n_train)))
@@ -70,31 +73,39 @@ def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOption
         return best_level([sample], len(first), validation).trial.loss
 
     similarities, encodings = list(data.similarities), list(data.encodings)
+    scores: list[tuple[str, float]] = []
     with remembered_images(), data.located(choice.landmarks):
         for i, open_ones in enumerate(names):
             if open_ones:
-                similarities[i] = best_scale(similarities[i], open_ones, loss)
+                similarities[i], tried = best_scale(similarities[i], open_ones, loss)
+                scores += [(repr(one), found) for one, found in tried]
                 encodings[i] = similarities[i].encode(choice.X)
     compared = math.prod([len(MULTIPLES) for open_ones in names if open_ones])
-    return replace(data, similarities=tuple(similarities), encodings=tuple(encodings)), compared
+    return replace(data, similarities=tuple(similarities), encodings=tuple(encodings)), compared, tuple(scores)
 
 
-def best_scale(resolved: Similarity, names: list[str], loss: Callable[[Similarity], float]) -> Similarity:
-    """Return the similarity at the multiple with the smallest loss, descending from the median to either side."""
-    tried: dict[int, float] = {}
+def best_scale(
+    resolved: Similarity, names: list[str], loss: Callable[[Similarity], float]
+) -> tuple[Similarity, list[tuple[Similarity, float]]]:
+    """Return the similarity at the multiple with the smallest loss, and all that were tried with their losses.
+
+    The search descends from the median to either side.
+    """
+    tried: dict[int, tuple[Similarity, float]] = {}
 
     def at(place: int) -> float:
         if not 0 <= place < len(MULTIPLES):
             return np.inf
         if place not in tried:
-            tried[place] = loss(scaled(resolved, names, MULTIPLES[place]))
-        return tried[place]
+            k = scaled(resolved, names, MULTIPLES[place])
+            tried[place] = k, loss(k)
+        return tried[place][1]
 
     place = MULTIPLES.index(1.0)
     for step in (-1, 1):
         while at(place + step) < at(place):
             place += step
-    return scaled(resolved, names, MULTIPLES[place])
+    return tried[place][0], sorted(tried.values(), key=lambda one: one[1])
 
 
 def scaled(resolved: Similarity, names: list[str], multiple: float) -> Similarity:

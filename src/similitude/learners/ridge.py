@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from similitude.compute import check_objects
 from similitude.compute.engines import Engine
+from similitude.fitting import Plan, PlanStep, Spent, objects_in_words, plan_gram
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.linear import fit_dual_ridge
+from similitude.linear import PENALTY_GRID, fit_dual_ridge
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
@@ -22,7 +27,8 @@ from similitude.scikit import (
     class_weights,
     tensors_for_tensors,
 )
-from similitude.support import check_flag, check_nonnegative
+from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.support import check_flag, check_nonnegative, number_of
 
 
 class LeastSquares(KernelLearner):
@@ -42,8 +48,38 @@ class LeastSquares(KernelLearner):
             return np.array([check_nonnegative("each lam", one) for one in lam])
         return check_nonnegative("lam", lam, otherwise="a list of them or 'auto'")
 
-    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any) -> None:
+    def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Plan:
+        """Return how a fit to these objects is made and what it costs, without fitting.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`.
+        """
+        model = copy.copy(self)
+        X = model._checked(X, reset=True)
+        return model._planned(X, y, check_weights(sample_weight, check_objects(X)))
+
+    def _planned(self, X: Any, y: Any, weights: np.ndarray) -> Plan:
+        """Return the plan of a fit to validated objects."""
+        kind = self._kind()
+        k: Similarity = Precomputed(X) if self._precomputed else as_similarity(self.kernel)
+        lams = self._lams()
+        n_lams = None if isinstance(lams, float) else len(PENALTY_GRID) if lams is None else len(lams)
+        if self._is_automatic:
+            from similitude.kernels import default_similarity  # loads all kernels
+
+            k = default_similarity(X, kind)
+        objects = objects_in_words(X, kind)
+        return plan_gram(k, objects, int(np.count_nonzero(weights)), self._targets_in_words(y), n_lams, self._engine)
+
+    def _targets_in_words(self, y: Any) -> str:
+        """Return the number of outputs or classes; a subclass writes it."""
+        raise NotImplementedError
+
+    def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any, plan: Plan) -> None:
         """Fit coefficients for y, or for each of its columns, and keep the examples that have a weight."""
+        began = time.perf_counter()
         lams, used = self._lams(), np.flatnonzero(weights)
         if len(used) < 2 and not isinstance(lams, float):
             raise ValueError("leave-one-out needs two examples of positive weight, got n_samples = 1: give one lam")
@@ -73,6 +109,8 @@ class LeastSquares(KernelLearner):
             delattr(self, name)
         if found.loo_errors is not None:
             self.lams_, self.loo_errors_ = found.lams, found.loo_errors[:, 0] if one else found.loo_errors
+        model = PlanStep(f"{plan.model.what} ({found.lam:.3g})", plan.model.why)
+        self.plan_ = replace(plan, model=model, spent=Spent(time.perf_counter() - began, 0))
 
     @tensors_for_tensors
     def _scores(self, X: Any) -> np.ndarray:
@@ -150,8 +188,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
         self._lams()
         X = self._checked(X, reset=True)
         y = check_targets(self, X, y)
-        self._learn(X, y, check_weights(sample_weight, len(y)), sample_weight)
+        weights = check_weights(sample_weight, len(y))
+        self._learn(X, y, weights, sample_weight, self._planned(X, y, weights))
         return self
+
+    def _targets_in_words(self, y: Any) -> str:
+        return number_of(np.shape(y)[1] if np.ndim(y) == 2 else 1, "output")
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object, of shape (n,) or (n, outputs)."""
@@ -220,8 +262,12 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
         weights = weights * class_weights(self.class_weight, self.classes_, np.bincount(codes, weights))[codes]
         check_class_weights(self.classes_, codes, weights)
         signs = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
-        self._learn(X, signs[:, 1] if len(self.classes_) == 2 else signs, weights, sample_weight)
+        plan = self._planned(X, y, weights)
+        self._learn(X, signs[:, 1] if len(self.classes_) == 2 else signs, weights, sample_weight, plan)
         return self
+
+    def _targets_in_words(self, y: Any) -> str:
+        return f"{len(np.unique(np.asarray(y)))} classes"
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the predicted code of every object: one number for two classes, one per class for several."""

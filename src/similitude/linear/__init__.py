@@ -2,7 +2,7 @@
 
 from similitude.linear.calibration import probabilities, scale_and_shift, temperature, winner_first
 from similitude.linear.cholesky import factorize
-from similitude.linear.dual_ridge import fit_dual_ridge, unit_of
+from similitude.linear.dual_ridge import PENALTY_GRID, fit_dual_ridge, unit_of
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import Equations, fit_by_products
