@@ -118,6 +118,7 @@ def results(classes, quick_reports):
         margin(Gaussian(), X, y),
         error_at_margin(KernelSVC(Gaussian(1.0)).fit(X, y), X, y),
         KernelPerceptron(Gaussian(1.0)).fit(X, y).mistake_bound_,
+        SimilarityClassifier("gaussian", random_state=0).fit(X, y).plan_,
         RepresenterClassifier(Gaussian(1.0)).fit(X, y).optimality_,
     ]
 

@@ -22,12 +22,11 @@ data.datasets.toy_similarities: FewObjects
 estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityMultilabelClassifier
     SimilarityOrdinalClassifier SimilarityRegressor
 fitting: BlendInfluence Cascade CascadeInfluence ClassCalibration ErrorCalibration GroupInfluence LandmarkCurve
-    LandmarkModel Plan Stream Uncertainty WeightedLandmarks
+    LandmarkModel Plan PlanStep Stream Uncertainty WeightedLandmarks
 fitting.cascade: Stage
 fitting.costs: Cost
 fitting.group_influence: ClassInfluence
 fitting.influence: ExampleInfluence
-fitting.plan: PlanStep
 fitting.profile_ridge: ProfileRidge
 fitting.uncertainty.landmark_variance: LandmarkVariance
 fitting.uncertainty.ranked_scores: RankedScores

@@ -24,7 +24,7 @@ SCIKIT_LEARN_NAMES = {
     "LeastSquares": {"alpha": "lam = alpha, with fit_intercept=False"},
     "KernelSVC": {"probability": "not needed: predict_proba works without"},
     "KernelSGDSVC": {"C": "lam = 1/(2 C n) for n rows", "alpha": "lam = alpha/2"},
-    "LandmarkParameters": dict.fromkeys(
+    "LandmarkPredictor": dict.fromkeys(
         ("C", "alpha"), "chosen from the data: penalty='l2' or 'l1' says of which kind"
     ),
     "SimilarityEstimator": {
