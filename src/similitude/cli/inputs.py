@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from similitude.data.files import Data, Schema
     from similitude.similarity import Similarity
 
-MAX_CLASSES = 20
-"""Integer labels with at most this many distinct values are classes."""
-
 
 @dataclass(kw_only=True)
 class FormatOptions:
@@ -262,6 +259,8 @@ def task_of(out: Output, data: Data, task: str | None) -> str:
     """Return the task that was given, or infer it from the labels and note it."""
     import numpy as np
 
+    from similitude.evaluation import CLASSIFICATION, MOST_INTEGER_CLASSES, infer_task
+
     labels, name = labels_of(data), data.schema.label
     distinct, numeric = np.unique(labels), labels.dtype.kind in "fiu"
     if len(distinct) < 2:
@@ -270,12 +269,9 @@ def task_of(out: Output, data: Data, task: str | None) -> str:
         if task == "regression" and not numeric:
             raise ValueError(f"label {name!r} holds text such as {distinct[0]!s}: regression needs numbers")
         return task
-    whole = numeric and (distinct == np.floor(distinct)).all()
-    classes = not numeric or (whole and len(distinct) <= MAX_CLASSES)
-    task = "classification" if classes else "regression"
-    what = "values" if not numeric else "integers" if classes else "numbers"
-    out.note(f"label {name!r} holds {len(distinct):,} distinct {what}: {task} (choose with --task)")
-    if classes and 2 * len(distinct) > len(labels) > MAX_CLASSES:
+    task, found = infer_task(labels)
+    out.note(f"label {name!r} holds {found}: {task} (choose with --task)")
+    if task == CLASSIFICATION and 2 * len(distinct) > len(labels) > MOST_INTEGER_CLASSES:
         out.note(f"most classes of {name!r} have a single row: is this the column to predict?")
     return task
 

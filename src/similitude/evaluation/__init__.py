@@ -11,3 +11,4 @@ from similitude.evaluation.held_out import (
     n_judged,
 )
 from similitude.evaluation.splits import assign_folds, equals_judged_together, groups_of_equals
+from similitude.evaluation.targets import CLASSIFICATION, MOST_INTEGER_CLASSES, REGRESSION, TaskTargets, infer_task

@@ -12,6 +12,7 @@ import numpy as np
 from similitude.compute import as_numpy, check_objects, itemsize, keys, moved
 from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine, one_scipy_thread
 from similitude.estimators import error_of_classes
+from similitude.evaluation import CLASSIFICATION, TaskTargets
 from similitude.landmarks import Representation
 from similitude.selection.asymmetry import calls_for_a_pair, calls_to_look, with_sides
 from similitude.selection.candidate_features import features_of, with_and_without_normalization
@@ -23,7 +24,6 @@ from similitude.selection.learned_candidates import FoldLearner
 from similitude.selection.paired_intervals import differences, error_of
 from similitude.selection.sample_sizes import SampleSizes, affordable, sample_landmarks, sample_rows, within_calls
 from similitude.selection.selection_result import Row, Selection
-from similitude.selection.targets import CLASSIFICATION, SelectionTargets
 from similitude.similarity import Learnable, budgeted, remembered_images
 from similitude.support import Estimate, brief, generator
 
@@ -91,8 +91,8 @@ def choose_kernel(
     cv : int, splitter, or iterable of (train, test)
         If it is a number of folds, they are shuffled, and stratified for classes.
     task : {"classification", "regression"}, optional
-        Default: as scikit-learn's ``type_of_target`` decides: integers are classes, and numbers with a fraction are to
-        be predicted. ``Selection.task`` says which.
+        Default: text, booleans and categories are classes, and so are integers with at most 20 distinct values and two
+        examples of each on average; other numbers are to be predicted. ``Selection.task`` says which.
     learn : bool
         Also try each candidate with a metric or weights learned from labels, where it has any: see `learn_kernel`.
         ``k.learned()`` is such a candidate. It is learned from the training examples of every fold anew, so that its
@@ -128,7 +128,7 @@ def choose_kernel(
     """
     named = validated(candidates, "candidates")
     named = with_learned(named) if learn else named
-    targets = SelectionTargets.of(y, check_objects(X), task)
+    targets = TaskTargets.of(y, check_objects(X), task)
     cv = check_cv(cv, targets)
     engine, rng = checked_engine(engine), generator(random_state)
     most = _sizes(X, cv, len(targets), engine)
@@ -218,7 +218,7 @@ class Comparison:
 
     named: Sequence[NamedSimilarity]
     data: SampledData
-    targets: SelectionTargets
+    targets: TaskTargets
     copies: np.ndarray
     folds: Folds
     outer: Folds | None

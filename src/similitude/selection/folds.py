@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from similitude.evaluation import TaskTargets
 from similitude.linear import Moments
-from similitude.selection.targets import SelectionTargets
 from similitude.support import brief, check_integer
 
 MAX_PARTS = 24
@@ -78,7 +78,7 @@ def _sum(parts: list[Moments], which: np.ndarray) -> Moments:
     return total
 
 
-def check_cv(cv: Any, targets: SelectionTargets) -> Any:
+def check_cv(cv: Any, targets: TaskTargets) -> Any:
     """Validate cv before anything is computed."""
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, (Iterable, int, np.integer))):
         raise TypeError(
@@ -100,7 +100,7 @@ def check_cv(cv: Any, targets: SelectionTargets) -> Any:
     return int(cv)
 
 
-def make_folds(cv: Any, targets: SelectionTargets, rows: np.ndarray, copies: np.ndarray, seed: int) -> Folds:
+def make_folds(cv: Any, targets: TaskTargets, rows: np.ndarray, copies: np.ndarray, seed: int) -> Folds:
     """Return the folds of the sampled examples, at these rows; `cv` was validated by `check_cv`.
 
     Given pairs (train, test) hold positions among all examples. If cv is a number, they are shuffled, and examples with
@@ -122,7 +122,7 @@ def make_folds(cv: Any, targets: SelectionTargets, rows: np.ndarray, copies: np.
     return folds
 
 
-def _shuffled(n_folds: int, targets: SelectionTargets, copies: np.ndarray, seed: int) -> Folds:
+def _shuffled(n_folds: int, targets: TaskTargets, copies: np.ndarray, seed: int) -> Folds:
     """Return random folds, stratified for classes; copies stay together unless a fold had no class to learn from."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -154,7 +154,7 @@ def _grouped(
     return [(np.flatnonzero(fold[members] != one), np.flatnonzero(fold[members] == one)) for one in range(n_folds)]
 
 
-def outer_folds(cv: Any, folds: Folds, targets: SelectionTargets, copies: np.ndarray, seed: int) -> Folds | None:
+def outer_folds(cv: Any, folds: Folds, targets: TaskTargets, copies: np.ndarray, seed: int) -> Folds | None:
     """Return at most five disjoint folds by which a choice is judged: given ones are merged, a few are replaced.
 
     The choice is made by the others of them, among what both train on; None if the given folds leave nothing there.
@@ -210,7 +210,7 @@ def _pair(place: int, pair: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     return train, test
 
 
-def _check(folds: Folds, targets: SelectionTargets) -> None:
+def _check(folds: Folds, targets: TaskTargets) -> None:
     if not len(folds):
         raise ValueError("cv holds no folds")
     for place, (train, test) in enumerate(folds.pairs):

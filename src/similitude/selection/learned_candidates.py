@@ -8,11 +8,11 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.compute.engines import Engine
+from similitude.evaluation import TaskTargets
 from similitude.kernel_learning import learn_from_targets
 from similitude.landmarks import Representation
 from similitude.selection.candidate_features import features_of
 from similitude.selection.landmark_similarities import LandmarkSimilarities, SampledData
-from similitude.selection.targets import SelectionTargets
 from similitude.similarity import Similarity
 
 LEARNING_SEED = 0
@@ -25,7 +25,7 @@ class FoldLearner:
 
     k: Similarity
     data: SampledData
-    targets: SelectionTargets
+    targets: TaskTargets
     engine: Engine
     n_calls: int = 0
 

@@ -181,8 +181,8 @@ def investigate(
         Names of the components of vectors; a table has its own.
     title : str, optional
     task : {"classification", "regression"}, optional
-        Default: strings are classes, and so are integers with at most 100 distinct values and two examples of each on
-        average; other numbers are to be predicted.
+        Default: text, booleans and categories are classes, and so are integers with at most 20 distinct values and two
+        examples of each on average; other numbers are to be predicted. A note says which.
     command : str, optional
         The command line that asked for the findings, to be shown where they say how to reproduce them.
     compare : sequence or mapping of similarities, optional

@@ -1,0 +1,121 @@
+"""Evaluation: what is a class and what a number, and splits of rows."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from similitude import choose_kernel, combine, learn_kernel
+from similitude.cli.inputs import task_of
+from similitude.cli.output import Output
+from similitude.data.files import Data, Schema, read
+from similitude.evaluation import infer_task
+from similitude.kernels import Gaussian, Linear
+from similitude.report.findings.inputs import validated
+from similitude.scikit import is_missing
+
+# Classes and numbers
+
+FEW, THIRTY, MANY = np.arange(300) % 5 + 1, np.arange(300) % 30, np.arange(300) % 200
+COLUMNS = {
+    "strings": (np.array(["spam", "ham", "eggs"] * 100), "classification"),
+    "150 strings": (np.array([f"name {i % 150}" for i in range(300)]), "classification"),
+    "bools": (FEW > 2, "classification"),
+    "bool list": ([True, False] * 150, "classification"),
+    "0 and 1 as floats": ((FEW > 2).astype(float), "classification"),
+    "integers 1 to 5": (FEW, "classification"),
+    "integers 1 to 5 as bytes": (FEW.astype(np.uint8), "classification"),
+    "integers 1 to 5 in a list": (FEW.tolist(), "classification"),
+    "integers 1 to 5 as objects": (FEW.astype(object), "classification"),
+    "twenty integers": (np.arange(300) % 20, "classification"),
+    "twenty-one integers": (np.arange(300) % 21, "regression"),
+    "thirty integers of ten rows each": (THIRTY, "regression"),
+    "thirty strings of ten rows each": (np.array([f"class {i}" for i in THIRTY]), "classification"),
+    "200 integers": (MANY, "regression"),
+    "200 integers as objects": (MANY.astype(object), "regression"),
+    "five whole floats": (FEW.astype(float), "classification"),
+    "200 whole floats": (MANY.astype(float), "regression"),
+    "two fractions": (np.where(FEW > 2, 0.5, 1.5), "regression"),
+    "fractions": (np.sin(np.arange(300.0)), "regression"),
+    "one fraction among integers": (np.r_[FEW[:-1], 2.5], "regression"),
+    "pandas integers": (pd.Series(FEW), "classification"),
+    "pandas categories": (pd.Series(["a", "b"] * 150, dtype="category"), "classification"),
+    "pandas categories of thirty integers": (pd.Series(THIRTY, dtype="category"), "classification"),
+    "pandas Int64": (pd.Series(FEW, dtype="Int64"), "classification"),
+    "pandas Int64 of 200 integers": (pd.Series(MANY, dtype="Int64"), "regression"),
+    "pandas boolean": (pd.Series(FEW > 2, dtype="boolean"), "classification"),
+    "pandas StringDtype": (pd.Series(["a", "b"] * 150, dtype="string"), "classification"),
+    "pandas texts of thirty classes": ("class " + pd.Series(THIRTY).astype("string"), "classification"),
+    "polars integers": (pl.Series(FEW), "classification"),
+    "polars 200 integers": (pl.Series(MANY), "regression"),
+    "polars strings": (pl.Series(["a", "b"] * 150), "classification"),
+    "polars categories": (pl.Series(["a", "b"] * 150, dtype=pl.Categorical), "classification"),
+    "polars booleans": (pl.Series(FEW > 2), "classification"),
+}
+MISSING = {
+    "strings": (["spam", None, *["ham"] * 298], "classification"),
+    "integers 1 to 5": ([None, *FEW.tolist()], "classification"),
+    "integers 1 to 5 as floats": (np.r_[np.nan, FEW], "classification"),
+    "pandas Int64": (pd.Series([None, *FEW.tolist()], dtype="Int64"), "classification"),
+    "pandas boolean": (pd.Series([None, *(FEW > 2).tolist()], dtype="boolean"), "classification"),
+    "pandas 200 integers": (pd.Series([None, *MANY.tolist()]), "regression"),
+    "polars integers": (pl.Series([None, *FEW.tolist()]), "classification"),
+    "polars fractions": (pl.Series([None, *np.sin(FEW).tolist()]), "regression"),
+}
+X = np.sin(np.arange(600.0)).reshape(300, 2)
+
+
+@pytest.mark.parametrize(("y", "task"), [*COLUMNS.values(), *MISSING.values()], ids=[*COLUMNS, *MISSING])
+def test_one_rule_tells_classes_from_numbers(y, task):
+    found, what = infer_task(y)
+    assert found == task
+    known = [one for one in np.asarray(y).tolist() if not is_missing(one)]
+    assert what.startswith(f"{len(set(known))} distinct ")
+
+
+@pytest.mark.parametrize(("y", "task"), COLUMNS.values(), ids=COLUMNS)
+def test_functions_and_reports_agree_on_the_task(y, task):
+    assert validated("linear", X, y, None, None).task == task
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert choose_kernel(["linear"], X, y, cv=2).task == task
+
+
+WRITTEN = [name for name in COLUMNS if name != "pandas categories of thirty integers"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_command_line_agrees_on_the_task(name, ending, tmp_path):
+    y, task = COLUMNS[name]
+    path = tmp_path / f"data.{ending}"
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y.to_list() if isinstance(y, pl.Series) else y})
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    assert task_of(Output(False), read(path, label="y"), None) == task
+
+
+@pytest.mark.parametrize(("y", "task"), MISSING.values(), ids=MISSING)
+def test_rows_without_a_label_do_not_change_the_task(y, task, tmp_path):
+    path = tmp_path / "data.csv"
+    written = ["" if is_missing(one) else one for one in np.asarray(y).tolist()]
+    pd.DataFrame({"a": np.arange(len(written)) / 7, "y": written}).to_csv(path, index=False)
+    assert task_of(Output(False), read(path, label="y", unlabeled="drop"), None) == task
+    with pytest.raises(ValueError, match="missing"):
+        validated("linear", np.zeros((len(written), 1)), y, None, None)
+    with pytest.raises(ValueError, match="missing"):
+        choose_kernel(["linear"], np.zeros((len(written), 1)), y)
+
+
+def test_a_task_that_is_given_wins():
+    assert choose_kernel(["linear"], X, THIRTY, cv=3, task="classification").task == "classification"
+    assert choose_kernel(["linear"], X, FEW, cv=3, task="regression").task == "regression"
+    assert validated("linear", X, THIRTY, "classification", None).task == "classification"
+    data = Data(X, THIRTY, Schema("vectors", label="y"))
+    assert task_of(Output(False), data, "classification") == "classification"
+    with pytest.raises(ValueError, match="easymkl' needs classes"):
+        combine([Linear(), Gaussian()], X, THIRTY, how="easymkl")
+    combine([Linear(), Gaussian()], X, THIRTY, how="easymkl", task="classification")
+    as_numbers, as_classes = (learn_kernel("gaussian", X, FEW, task=one) for one in ("regression", "classification"))
+    assert as_numbers.rounds != as_classes.rounds
