@@ -175,15 +175,14 @@ class SimilarityOptions(FileOptions):
         if text is None or given is None:
             from similitude.kernels import default_similarity
             from similitude.similarity import Auto
-            from similitude.similarity.expressions import DEFAULTS
 
             kind = kind_of_data(data)
             if may_learn:
                 if self.similarity is None:
                     out.note("no --similarity was given: it is chosen by the labels")
                 return data, AUTO_TEXT, Auto(kind)
-            text = repr(default_similarity(data.objects)) if kind == "records" else DEFAULTS[kind]
-            given = parsed(text)
+            given = default_similarity(data.objects, kind)
+            text = repr(given)
             out.note(f"no --similarity was given: {text}, the default for {kind}")
         return data, text, given
 

@@ -48,9 +48,9 @@ LEARNED_KINDS = ("vectors", "table")
 
 def similarity_without_labels(kind: str) -> Similarity:
     """Return the similarity for a kind of objects where nothing is learned from labels."""
-    from similitude.kernels import Gaussian, Tabular
+    from similitude.kernels import default_similarity
 
-    return {"vectors": Gaussian(), "table": Tabular(Gaussian())}.get(kind, Auto(kind))
+    return default_similarity(None, kind) if kind in LEARNED_KINDS else Auto(kind)
 
 
 def try_family(
