@@ -11,7 +11,15 @@ from similitude import choose_kernel, combine, learn_kernel
 from similitude.cli.inputs import task_of
 from similitude.cli.output import Output
 from similitude.data.files import Data, Schema, read
-from similitude.evaluation import infer_task
+from similitude.evaluation import (
+    assign_folds,
+    check_groups,
+    fold_pairs,
+    infer_task,
+    joined_groups,
+    random_part,
+    rarest_in_group,
+)
 from similitude.kernels import Gaussian, Linear
 from similitude.report.findings.inputs import validated
 from similitude.scikit import is_missing
@@ -119,3 +127,65 @@ def test_a_task_that_is_given_wins():
     combine([Linear(), Gaussian()], X, THIRTY, how="easymkl", task="classification")
     as_numbers, as_classes = (learn_kernel("gaussian", X, FEW, task=one) for one in ("regression", "classification"))
     assert as_numbers.rounds != as_classes.rounds
+
+
+# Splits
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_split_separates_a_group(seed):
+    rng = np.random.default_rng(seed)
+    groups, labels = rng.integers(0, 25, 120), rng.integers(0, 3, 120)
+    copies = rng.integers(0, 80, 120)
+    joined = joined_groups(groups, copies)
+    for together in (groups, copies, joined):
+        folds = assign_folds(together, rarest_in_group(labels, together), seed, 5)
+        part = random_part(together, 0.25, labels, seed)
+        for split in (folds, part):
+            assert all(len(set(split[together == one])) == 1 for one in np.unique(together))
+        tested = np.concatenate([test for _, test in fold_pairs(folds)])
+        assert sorted(tested) == list(range(120))
+    assert 0.1 < random_part(groups, 0.25, labels, seed).mean() < 0.5
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_joined_groups_are_connected_rows(seed):
+    rng = np.random.default_rng(seed)
+    groups, copies = rng.integers(0, 30, 50), rng.integers(0, 40, 50)
+    near = np.equal.outer(groups, groups) | np.equal.outer(copies, copies)
+    reached = np.linalg.matrix_power(near.astype(float), 50) > 0
+    found = joined_groups(groups, copies)
+    np.testing.assert_array_equal(np.equal.outer(found, found), reached)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_class_in_two_groups_is_in_two_folds(seed):
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, 30, 200)
+    labels = (rng.random(200) < 0.5).astype(int)
+    labels[[np.flatnonzero(groups == 3)[0], np.flatnonzero(groups == 7)[0]]] = 2
+    folds = assign_folds(groups, rarest_in_group(labels, groups), seed, 5)
+    assert all(set(labels[train]) == {0, 1, 2} for train, _ in fold_pairs(folds))
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (["a", "b"], "groups holds 2 values and X 4 rows"),
+        ([["a"], ["b"], ["a"], ["b"]], r"one value for each row, got an array of shape \(4, 1\)"),
+        (["a", None, "a", "b"], "groups holds no value for row 1"),
+        ([1.0, 2.0, 1.0, np.nan], "groups holds no value for row 3"),
+        (pd.Series([1, 2, None, 1], dtype="Int64"), "groups holds no value for row 2"),
+        (["a"] * 4, "all rows are in the group 'a': at least two groups are needed"),
+    ],
+)
+def test_groups_that_are_refused(groups, message):
+    with pytest.raises(ValueError, match=message):
+        check_groups(groups, 4)
+
+
+@pytest.mark.parametrize(
+    "groups", [["b", "a", "b"], [2, 1, 2], pd.Series(["x", "y", "x"], dtype="category"), (0.5, 7, 0.5)]
+)
+def test_groups_of_any_kind_are_numbered(groups):
+    assert check_groups(groups, 3).tolist() == [0, 1, 0]

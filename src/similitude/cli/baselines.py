@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, is_sparse, take
+from similitude.evaluation import shuffled_pairs
 from similitude.support import Result, brief, plain
 
 COMPARED_FOLDS = 5
@@ -124,15 +125,12 @@ def figure(value: float) -> str:
 
 
 def _folds(y: np.ndarray, classes: bool, seed: int) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
-    from sklearn.model_selection import KFold, StratifiedKFold
-
     smallest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
     n_folds = min(COMPARED_FOLDS, max(smallest, 2), len(y))
     if classes and smallest < 2:
         label = brief(plain(np.unique(y)[np.unique(y, return_counts=True)[1].argmin()]))
         raise ValueError(f"class {label} has a single row, and none is left to test: leave such rows out")
-    splitter = (StratifiedKFold if classes else KFold)(n_folds, shuffle=True, random_state=seed)
-    pairs = list(splitter.split(np.zeros((len(y), 1)), y))
+    pairs = shuffled_pairs(len(y), n_folds, y if classes else None, seed)
     return pairs, f"{n_folds} folds{', stratified' if classes else ''}, seed {seed}"
 
 

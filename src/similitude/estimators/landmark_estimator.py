@@ -20,8 +20,9 @@ from similitude.compute import (
     take,
 )
 from similitude.compute.engines import distributed_engine, one_scipy_thread, phase, use_engine
-from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
+from similitude.estimators.certificate import NOT_CERTIFIED
 from similitude.estimators.training import LandmarkTrainer
+from similitude.evaluation import set_apart
 from similitude.fitting import (
     FEWEST_NESTED_ROWS,
     MOST_OF_STREAM,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.evaluation import TaskTargets
+from similitude.evaluation import TaskTargets, assign_folds, fold_pairs, shuffled_pairs
 from similitude.linear import Moments
 from similitude.support import brief, check_integer
 
@@ -124,34 +124,14 @@ def make_folds(cv: Any, targets: TaskTargets, rows: np.ndarray, copies: np.ndarr
 
 def _shuffled(n_folds: int, targets: TaskTargets, copies: np.ndarray, seed: int) -> Folds:
     """Return random folds, stratified for classes; copies stay together unless a fold had no class to learn from."""
-    from sklearn.model_selection import KFold, StratifiedKFold
-
     described = f"{n_folds} folds{'' if targets.codes is None else ', stratified'}"
     _, first = np.unique(copies, return_index=True)
     if len(first) < len(targets):
         fewest = 2 if targets.codes is None else np.bincount(targets.codes[first], minlength=targets.n_classes).min()
         if len(first) >= n_folds and fewest >= 2:
-            return Folds(_grouped(n_folds, targets.codes, copies, seed), f"{described}, copies together")
-    splitter = KFold if targets.codes is None else StratifiedKFold
-    pairs = splitter(n_folds, shuffle=True, random_state=seed).split(np.zeros((len(targets), 1)), targets.codes)
-    return Folds(list(pairs), described)
-
-
-def _grouped(
-    n_folds: int, codes: np.ndarray | None, groups: np.ndarray, seed: int
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return random folds of whole groups, each with its share of every class.
-
-    >>> [test for _, test in _grouped(2, np.array([0, 0, 1, 1, 0]), np.array([0, 1, 2, 3, 0]), 0)]
-    [array([0, 2, 4]), array([1, 3])]
-    """
-    _, first, members = np.unique(groups, return_index=True, return_inverse=True)
-    order = np.random.default_rng(seed).permutation(len(first))
-    if codes is not None:
-        order = order[np.argsort(codes[first[order]], kind="stable")]
-    fold = np.empty(len(first), dtype=np.intp)
-    fold[order] = np.arange(len(first)) % n_folds
-    return [(np.flatnonzero(fold[members] != one), np.flatnonzero(fold[members] == one)) for one in range(n_folds)]
+            folds = assign_folds(copies, targets.codes, seed, n_folds)
+            return Folds(fold_pairs(folds), f"{described}, copies together")
+    return Folds(shuffled_pairs(len(targets), n_folds, targets.codes, seed), described)
 
 
 def outer_folds(cv: Any, folds: Folds, targets: TaskTargets, copies: np.ndarray, seed: int) -> Folds | None:
@@ -164,8 +144,8 @@ def outer_folds(cv: Any, folds: Folds, targets: TaskTargets, copies: np.ndarray,
         if separate and len(folds) == OUTER_FOLDS:
             return folds
         if not separate:
-            grouped = _grouped(min(OUTER_FOLDS, n_groups), targets.codes, copies, seed)
-            return Folds(grouped, "") if n_groups > 2 else None
+            grouped = assign_folds(copies, targets.codes, seed, OUTER_FOLDS)
+            return Folds(fold_pairs(grouped), "") if n_groups > 2 else None
     disjoint, tested = [], np.zeros(len(targets), dtype=bool)
     for train, test in folds.pairs:
         if not tested[test].any():

@@ -12,6 +12,7 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.estimators import unjudged
+from similitude.evaluation import assign_folds, fold_pairs, random_part
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.similarity import Similarity
@@ -70,7 +71,7 @@ def split(inputs: Inputs) -> Split:
         listed = ", ".join(map(str, alone[:10].tolist())) + (", …" if len(alone) > 10 else "")
         notes.append(f"the only examples of their classes, and so fitted to but never held out: examples {listed}")
     if inputs.n >= MANY_EXAMPLES:
-        test = rest[_ranks(inputs.codes[rest], rng) < SHARE]
+        test = rest[random_part(rest, SHARE, inputs.codes[rest], rng)]
         train = np.setdiff1d(np.arange(inputs.n), test)
         notes.append(
             f"{len(test):,} examples, a quarter of each class, rounded up, were held out: the model was fitted to the "
@@ -87,24 +88,10 @@ def split(inputs: Inputs) -> Split:
     return Split(rounds, rest, tuple(notes))
 
 
-def _ranks(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the relative rank of each example in a random order of its class, in [0, 1)."""
-    ranks = np.empty(len(codes))
-    for c in np.unique(codes):
-        members = np.flatnonzero(codes == c)
-        ranks[members] = rng.permutation(len(members)) / len(members)
-    return ranks
-
-
 def _folds(inputs: Inputs, rest: np.ndarray, rng: np.random.Generator) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     """Return stratified folds; each fits to every class."""
-    codes = inputs.codes[rest]
-    order = rng.permutation(len(rest))
-    order = order[np.argsort(codes[order], kind="stable")]
-    n_folds = min(HELD_OUT_FOLDS, len(rest))
-    fold_of = np.empty(len(rest), int)
-    fold_of[order] = np.arange(len(rest)) % n_folds
-    tests = [rest[fold_of == fold] for fold in range(n_folds)]
+    folds = assign_folds(rest, inputs.codes[rest], rng, HELD_OUT_FOLDS)
+    tests = [rest[test] for _, test in fold_pairs(folds)]
     return tuple((np.setdiff1d(np.arange(inputs.n), test), test) for test in tests)
 
 
