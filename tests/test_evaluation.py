@@ -1,11 +1,13 @@
 """Evaluation: what is a class and what a number, and splits of rows."""
 
+import operator
 import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.model_selection import GroupKFold, KFold
 
 from similitude import choose_kernel, combine, learn_kernel
 from similitude.cli.inputs import task_of
@@ -20,9 +22,10 @@ from similitude.evaluation import (
     random_part,
     rarest_in_group,
 )
-from similitude.kernels import Gaussian, Linear
+from similitude.kernels import Equal, Gaussian, Linear
 from similitude.report.findings.inputs import validated
 from similitude.scikit import is_missing
+from similitude.selection.kernel_weights import alignment_weights
 
 # Classes and numbers
 
@@ -189,3 +192,73 @@ def test_groups_that_are_refused(groups, message):
 )
 def test_groups_of_any_kind_are_numbered(groups):
     assert check_groups(groups, 3).tolist() == [0, 1, 0]
+
+
+# Groups
+
+
+def patients(n=40, visits=6, seed=0):
+    """Labels are constant within a patient, and the features tell who it is, but nothing about other patients."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(n), visits)
+    X = rng.normal(size=(n, 2))[who] + 0.001 * rng.normal(size=(n * visits, 2))
+    shuffled = rng.permutation(len(who))
+    return X[shuffled], rng.permutation(np.arange(n) % 2)[who][shuffled], who[shuffled]
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_errors_by_group_are_those_on_new_groups(numbers):
+    X, y, who = patients()
+    y, chance = (np.sin(17.0 * who), np.sin(17.0 * who).var()) if numbers else (y, 0.5)
+    narrow = Gaussian(sigma=0.05)
+    alone, grouped = (choose_kernel([narrow], X, y, groups=one, random_state=0) for one in (None, who))
+    assert alone.held_out_error.value < 0.05 * chance < 0.7 * chance < grouped.held_out_error.value
+    assert grouped.table[0].error.value > 0.7 * chance
+    assert grouped.table[0].error.high - grouped.table[0].error.low > 0.2 * chance
+    assert "groups together" in grouped.folds and "groups" not in alone.folds
+
+
+def test_groups_of_one_row_change_nothing_but_the_folds():
+    X, y, _ = patients()
+    found = choose_kernel(["gaussian", "linear"], X, y, groups=np.arange(len(y)), random_state=0)
+    assert found.held_out_error.value < 0.1
+
+
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
+def test_splitters_are_given_the_groups():
+    X, y, who = patients()
+    assert choose_kernel(["gaussian"], X, y, groups=who, cv=GroupKFold(4)).held_out_error is not None
+    for cv in (KFold(4), [(np.arange(100), np.arange(100, 240))]):
+        with pytest.raises(ValueError, match="cv trains and tests on examples of one group"):
+            choose_kernel(["gaussian"], X, y, groups=who, cv=cv)
+
+
+def test_groups_are_refused_before_anything_is_computed():
+    X, y, who = patients()
+
+    def similarity(x, z):
+        raise AssertionError("computed")
+
+    for groups, message in [
+        (who[1:], "groups holds 239 values"),
+        ([None, *who[1:]], "groups holds no value for row 0"),
+        (who % 3, "cv = 5 folds of 3 groups"),
+        (y * 100 + who * (1 - y), "class 1 is found in one group only"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            choose_kernel([similarity], X, y, groups=groups)
+    with pytest.raises(ValueError, match="groups holds 239 values"):
+        combine([similarity], X, y, groups=who[1:])
+
+
+def test_alignment_leaves_out_pairs_of_one_group():
+    _, y, who = patients()
+    Y = 2.0 * y[:, None] - 1
+    recognizes = np.eye(40)[who]
+    related = Y + np.random.default_rng(1).normal(size=(240, 3))
+    plain, across = (alignment_weights([recognizes, related], Y, one) for one in (None, who))
+    assert plain.min() > 0 and across[0] == 0 < across[1]
+    X = np.column_stack([who, related])
+    kernels = [Equal().pullback(operator.itemgetter(0)), Linear().pullback(operator.itemgetter(slice(1, None)))]
+    assert len(combine(kernels, X, y).parts()) == 2
+    assert len(combine(kernels, X, y, groups=who).parts()) == 1

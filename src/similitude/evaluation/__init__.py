@@ -15,6 +15,7 @@ from similitude.evaluation.splits import (
     check_groups,
     equals_judged_together,
     fold_pairs,
+    groups_of_classes,
     groups_of_equals,
     joined_groups,
     random_part,

@@ -103,6 +103,16 @@ def rarest_in_group(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
     return found
 
 
+def groups_of_classes(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return in how many groups each class occurs.
+
+    >>> groups_of_classes(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 1]))
+    array([2, 1])
+    """
+    found = np.unique(np.stack([codes, groups]), axis=1)[0]
+    return np.asarray(np.bincount(found, minlength=int(codes.max()) + 1))
+
+
 def assign_folds(
     groups: np.ndarray, labels: np.ndarray | None, random_state: Any, n_folds: int | None = None
 ) -> np.ndarray:

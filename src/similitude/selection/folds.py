@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from similitude.evaluation import TaskTargets, assign_folds, fold_pairs, shuffled_pairs
+from similitude.evaluation import (
+    TaskTargets,
+    assign_folds,
+    fold_pairs,
+    groups_of_classes,
+    joined_groups,
+    rarest_in_group,
+    shuffled_pairs,
+)
 from similitude.linear import Moments
 from similitude.support import brief, check_integer
 
@@ -78,7 +86,7 @@ def _sum(parts: list[Moments], which: np.ndarray) -> Moments:
     return total
 
 
-def check_cv(cv: Any, targets: TaskTargets) -> Any:
+def check_cv(cv: Any, targets: TaskTargets, groups: np.ndarray | None = None) -> Any:
     """Validate cv before anything is computed."""
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, (Iterable, int, np.integer))):
         raise TypeError(
@@ -87,6 +95,9 @@ def check_cv(cv: Any, targets: TaskTargets) -> Any:
         )
     if hasattr(cv, "split") or isinstance(cv, Iterable):
         return cv
+    if groups is not None:
+        _check_groups_suffice(check_integer("cv", cv, 2), targets, groups)
+        return int(cv)
     if check_integer("cv", cv, 2) > len(targets):
         raise ValueError(f"cv = {cv} folds of {len(targets)} examples: each fold needs an example")
     if targets.codes is not None and targets.classes is not None:
@@ -100,15 +111,37 @@ def check_cv(cv: Any, targets: TaskTargets) -> Any:
     return int(cv)
 
 
-def make_folds(cv: Any, targets: TaskTargets, rows: np.ndarray, copies: np.ndarray, seed: int) -> Folds:
+def _check_groups_suffice(n_folds: int, targets: TaskTargets, groups: np.ndarray) -> None:
+    """Require as many groups as folds, and two groups with examples of each class: one to train on, one to test."""
+    n_groups = len(np.unique(groups))
+    if n_folds > n_groups:
+        raise ValueError(f"cv = {n_folds} folds of {n_groups} groups: each fold needs a group")
+    if targets.codes is not None and targets.classes is not None:
+        found = groups_of_classes(targets.codes, groups)
+        if found.min() < 2:
+            alone = targets.classes[found.argmin()].item()
+            raise ValueError(f"class {alone!r} is found in one group only: no other group is left to learn it from")
+
+
+def join_copies(groups: np.ndarray, copies: np.ndarray, targets: TaskTargets, n_folds: int) -> np.ndarray:
+    """Return groups that keep copies together too, unless too few would be left to learn every class from."""
+    joined = joined_groups(groups, copies)
+    fewest = 2 if targets.codes is None else groups_of_classes(targets.codes, joined).min()
+    return joined if fewest >= 2 and joined.max() + 1 >= max(n_folds, 3) else groups
+
+
+def make_folds(
+    cv: Any, targets: TaskTargets, rows: np.ndarray, copies: np.ndarray, seed: int, groups: np.ndarray | None = None
+) -> Folds:
     """Return the folds of the sampled examples, at these rows; `cv` was validated by `check_cv`.
 
     Given pairs (train, test) hold positions among all examples. If cv is a number, they are shuffled, and examples with
-    the same number in `copies` are in the same fold.
+    the same number in `copies` are in the same fold. No fold may separate `groups`.
     """
     here = targets.at(rows)
     if hasattr(cv, "split"):
-        pairs = list(cv.split(np.zeros((len(rows), 1)), here.values))
+        known = () if groups is None else (groups,)
+        pairs = list(cv.split(np.zeros((len(rows), 1)), here.values, *known))
         folds = Folds([_pair(p, pair, len(rows)) for p, pair in enumerate(pairs)], f"{cv}")
     elif isinstance(cv, Iterable):
         place = np.full(len(targets), -1)
@@ -117,14 +150,18 @@ def make_folds(cv: Any, targets: TaskTargets, rows: np.ndarray, copies: np.ndarr
         kept = [(place[train][place[train] >= 0], place[test][place[test] >= 0]) for train, test in pairs]
         folds = Folds(kept, f"{len(kept)} given folds")
     else:
-        folds = _shuffled(int(cv), here, copies, seed)
+        folds = _shuffled(int(cv), here, copies, seed, groups is not None)
     _check(folds, here)
+    if groups is not None and not folds.apart(groups):
+        raise ValueError("cv trains and tests on examples of one group: give a number of folds, or a GroupKFold")
     return folds
 
 
-def _shuffled(n_folds: int, targets: TaskTargets, copies: np.ndarray, seed: int) -> Folds:
+def _shuffled(n_folds: int, targets: TaskTargets, copies: np.ndarray, seed: int, grouped: bool) -> Folds:
     """Return random folds, stratified for classes; copies stay together unless a fold had no class to learn from."""
     described = f"{n_folds} folds{'' if targets.codes is None else ', stratified'}"
+    if grouped:
+        return Folds(_by_groups(n_folds, targets, copies, seed), f"{described}, groups together")
     _, first = np.unique(copies, return_index=True)
     if len(first) < len(targets):
         fewest = 2 if targets.codes is None else np.bincount(targets.codes[first], minlength=targets.n_classes).min()
@@ -134,7 +171,16 @@ def _shuffled(n_folds: int, targets: TaskTargets, copies: np.ndarray, seed: int)
     return Folds(shuffled_pairs(len(targets), n_folds, targets.codes, seed), described)
 
 
-def outer_folds(cv: Any, folds: Folds, targets: TaskTargets, copies: np.ndarray, seed: int) -> Folds | None:
+def _by_groups(
+    n_folds: int, targets: TaskTargets, groups: np.ndarray, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    labels = None if targets.codes is None else rarest_in_group(targets.codes, groups)
+    return fold_pairs(assign_folds(groups, labels, seed, n_folds))
+
+
+def outer_folds(
+    cv: Any, folds: Folds, targets: TaskTargets, copies: np.ndarray, seed: int, grouped: bool = False
+) -> Folds | None:
     """Return at most five disjoint folds by which a choice is judged: given ones are merged, a few are replaced.
 
     The choice is made by the others of them, among what both train on; None if the given folds leave nothing there.
@@ -144,8 +190,11 @@ def outer_folds(cv: Any, folds: Folds, targets: TaskTargets, copies: np.ndarray,
         if separate and len(folds) == OUTER_FOLDS:
             return folds
         if not separate:
-            grouped = assign_folds(copies, targets.codes, seed, OUTER_FOLDS)
-            return Folds(fold_pairs(grouped), "") if n_groups > 2 else None
+            if n_groups < 3:
+                return None
+            if grouped:
+                return Folds(_by_groups(OUTER_FOLDS, targets, copies, seed), "")
+            return Folds(fold_pairs(assign_folds(copies, targets.codes, seed, OUTER_FOLDS)), "")
     disjoint, tested = [], np.zeros(len(targets), dtype=bool)
     for train, test in folds.pairs:
         if not tested[test].any():
