@@ -1,5 +1,6 @@
 """Evaluation: what is a class and what a number, and splits of rows."""
 
+import json
 import operator
 import warnings
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from cli_runs import run
 from sklearn.model_selection import GroupKFold, KFold
 
 from similitude import choose_kernel, combine, learn_kernel
@@ -23,6 +25,8 @@ from similitude.evaluation import (
     rarest_in_group,
 )
 from similitude.kernels import Equal, Gaussian, Linear
+from similitude.report import investigate
+from similitude.report.findings.held_out import split
 from similitude.report.findings.inputs import validated
 from similitude.scikit import is_missing
 from similitude.selection.kernel_weights import alignment_weights
@@ -144,8 +148,8 @@ def test_no_split_separates_a_group(seed):
     for together in (groups, copies, joined):
         folds = assign_folds(together, rarest_in_group(labels, together), seed, 5)
         part = random_part(together, 0.25, labels, seed)
-        for split in (folds, part):
-            assert all(len(set(split[together == one])) == 1 for one in np.unique(together))
+        for parts in (folds, part):
+            assert all(len(set(parts[together == one])) == 1 for one in np.unique(together))
         tested = np.concatenate([test for _, test in fold_pairs(folds)])
         assert sorted(tested) == list(range(120))
     assert 0.1 < random_part(groups, 0.25, labels, seed).mean() < 0.5
@@ -262,3 +266,88 @@ def test_alignment_leaves_out_pairs_of_one_group():
     kernels = [Equal().pullback(operator.itemgetter(0)), Linear().pullback(operator.itemgetter(slice(1, None)))]
     assert len(combine(kernels, X, y).parts()) == 2
     assert len(combine(kernels, X, y, groups=who).parts()) == 1
+
+
+@pytest.mark.parametrize("n", [40, 100])  # folds, and a part that is held out once
+@pytest.mark.parametrize("numbers", [False, True])
+def test_reports_by_group_are_on_new_groups(n, numbers):
+    X, y, who = patients(n)
+    y, chance = (np.sin(17.0 * who), np.sin(17.0 * who).std()) if numbers else (y, 0.5)
+    parts = split(validated("linear", X, y, None, 0, who))
+    assert all(not np.isin(who[train], who[test]).any() for folds in parts.rounds for train, test in folds)
+    narrow = Gaussian(sigma=0.05)
+    alone, grouped = (investigate(narrow, X, y, groups=one, random_state=0) for one in (None, who))
+    assert alone.model.held_out.value < 0.2 * chance < 0.7 * chance < grouped.model.held_out.value
+    widths = [one.model.held_out.high - one.model.held_out.low for one in (alone, grouped)]
+    assert widths[1] > 0.15 * chance
+    assert any(f"one of the {n} groups" in note for note in grouped.about.notes)
+    assert "groups=groups" in grouped.reproduce.code and "--groups COLUMN" in grouped.reproduce.command
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("n", [120, 700])
+def test_no_report_separates_a_group(seed, n):
+    rng = np.random.default_rng(seed)
+    groups, y = rng.integers(0, 30, n), rng.choice(3, n, p=[0.6, 0.36, 0.04])
+    parts = split(validated("linear", rng.normal(size=(n, 2)), y, "classification", seed, groups))
+    for folds in parts.rounds:
+        assert all(
+            not np.isin(groups[train], groups[test]).any() and len(train) + len(test) == n for train, test in folds
+        )
+
+
+def test_a_report_needs_a_class_in_two_groups():
+    X, y, _ = patients()
+    with pytest.raises(ValueError, match="each class is found in one group only"):
+        investigate("gaussian", X, y, groups=y)
+
+
+def as_file(path, numbers=False):
+    X, y, who = patients()
+    label = np.sin(17.0 * who) if numbers else np.array(["ill", "well"])[y]
+    names = np.array([f"P{one:02}" for one in who])
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "patient": names, "label": label}).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_the_command_line_keeps_groups_together(tmp_path, numbers):
+    path = as_file(tmp_path / "visits.csv", numbers)
+    chance = 0.5
+    narrow = ("-s", "gaussian(sigma=0.05)")
+    errors = {}
+    for groups in ((), ("--groups", "patient")):
+        also = () if groups else ("--ignore", "patient")
+        ask = ("compare", path, "--label", "label", *narrow, *groups, *also, "--json")
+        with_baselines, ranked = (json.loads(run(*ask, *more)[1]) for more in ((), ("-s", "linear")))
+        page = tmp_path / "page.json"
+        code, _, err = run("report", path, "--label", "label", *narrow, *groups, *also, "-o", page)
+        assert code == 0, err
+        found = json.loads(page.read_text())
+        assert "patient" not in str(found["columns"])
+        errors[bool(groups)] = (
+            with_baselines["models"][0]["error"],
+            next(row for row in ranked["table"] if "gaussian" in row["candidate"].lower())["error"]["value"],
+            found["model"]["held_out"]["value"],
+        )
+        assert ("groups together" in with_baselines["folds"]) == ("groups together" in ranked["folds"]) == bool(groups)
+    assert max(errors[False]) < 0.3 * chance < 0.6 * chance < min(errors[True])
+
+
+def test_a_column_of_groups_is_no_feature(tmp_path):
+    path = as_file(tmp_path / "visits.csv")
+    data = read(path, label="label", groups="patient")
+    assert data.schema.names == ("a", "b") and data.groups.tolist()[:2] == pd.read_csv(path).patient.tolist()[:2]
+    assert not any("ignored" in note for note in data.notes)
+    table = pd.read_csv(path)
+    table.loc[3, "label"] = None
+    table.loc[5, "patient"] = " "
+    table.to_csv(tmp_path / "gaps.csv", index=False)
+    data = read(tmp_path / "gaps.csv", label="label", groups="patient", unlabeled="drop")
+    assert len(data.groups) == len(data) == 239 and data.groups[4] is None
+    code, _, err = run("compare", tmp_path / "gaps.csv", "--label", "label", "--groups", "patient")
+    assert code == 1 and "groups holds no value for row 4" in err
+    code, _, err = run("compare", path, "--label", "label", "--groups", "patients")
+    assert code == 1 and "did you mean 'patient'" in err
+    code, _, err = run("compare", path, "--label", "label", "--groups", "label")
+    assert code == 1 and "cannot hold the groups and be the label" in err

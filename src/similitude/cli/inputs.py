@@ -93,7 +93,9 @@ class FileOptions(FormatOptions):
         words = [word for name, values in lists.items() for one in values or () for word in (name, one)]
         return [*words, *["--color"] * self.color]
 
-    def read(self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False) -> Data:
+    def read(
+        self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False, groups: str | None = None
+    ) -> Data:
         """Read the file as objects of the kind that was given, or that the similarities take, or that it looks like.
 
         If it may be streamed and does not fit into memory, the objects are a source, and only the labels are in memory.
@@ -109,7 +111,7 @@ class FileOptions(FormatOptions):
         columns: dict[str, Any] = {"label": self.label, "object": self.object, "kind": kind, **self.arguments()}
         try:
             with out.working(f"reading {self.file}"):
-                data = files.read(self.file, **columns)
+                data = files.read(self.file, groups=groups, **columns)
         except FileTooLargeError:
             if not may_stream:
                 raise
@@ -164,14 +166,16 @@ class SimilarityOptions(FileOptions):
     similarity: SimilarityText = None
     trust: Trust = False
 
-    def read_both(self, out: Output, may_stream: bool = False, may_learn: bool = False) -> tuple[Data, str, Any]:
+    def read_both(
+        self, out: Output, may_stream: bool = False, may_learn: bool = False, groups: str | None = None
+    ) -> tuple[Data, str, Any]:
         """Return the data, and the similarity that was given or the default for its kind, as text and parsed.
 
         If it may be learned, ``auto`` is the default, and stands for itself.
         """
         text = None if may_learn and self.similarity == AUTO_TEXT else self.similarity
         given = None if text is None else parsed(text, self.trust)
-        data = self.read(out, [] if given is None else [given], may_stream)
+        data = self.read(out, [] if given is None else [given], may_stream, groups)
         if text is None or given is None:
             from similitude.kernels import default_similarity
             from similitude.similarity import Auto
@@ -208,6 +212,7 @@ class TrainingData:
     text: str  # the similarity as an expression
     similarity: Any  # "auto" is to be learned
     unlabeled: Any = None  # objects without a label
+    groups: np.ndarray | None = None
 
 
 @dataclass
@@ -216,11 +221,14 @@ class TrainingOptions(SimilarityOptions):
 
     task: TaskName = None
 
-    def load(self, out: Output, may_stream: bool = False, may_learn: bool = False) -> TrainingData:
+    def load(
+        self, out: Output, may_stream: bool = False, may_learn: bool = False, groups: str | None = None
+    ) -> TrainingData:
         """Read the file, and infer the similarity and the task where they are not given."""
-        data, text, similarity = self.read_both(out, may_stream, may_learn)
+        data, text, similarity = self.read_both(out, may_stream, may_learn, groups)
         task = task_of(out, data, self.task)
-        return TrainingData(data.objects, labels_of(data), task, data.schema, text, similarity, data.unlabeled)
+        labels = labels_of(data)
+        return TrainingData(data.objects, labels, task, data.schema, text, similarity, data.unlabeled, data.groups)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from similitude.compute import as_objects, check_objects, take
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
-from similitude.evaluation import CLASSIFICATION, REGRESSION, infer_task
+from similitude.evaluation import CLASSIFICATION, REGRESSION, check_groups, infer_task
 from similitude.goodness import stratified
 from similitude.kernels import default_similarity
 from similitude.scikit import encode_labels, read_labels
@@ -44,7 +44,8 @@ class Inputs:
     say what was inferred about the labels; ``label`` is the name of y, if it has one; ``automatic`` tells whether the
     model learns its similarity: until then, the similarity is one to start with; ``spare`` is the most calls of a
     user's function that questions about changed objects may take, None without a budget; ``max_calls`` is that budget;
-    ``model`` is an estimator whose parameters were asked for, None for the usual ones.
+    ``model`` is an estimator whose parameters were asked for, None for the usual ones; ``groups`` are the numbers of
+    groups of examples that no split separates, None without groups.
     """
 
     similarity: Similarity
@@ -60,6 +61,7 @@ class Inputs:
     spare: int | None = None
     max_calls: int | None = None
     model: Any = None
+    groups: np.ndarray | None = None
 
     @property
     def asked(self) -> Any:
@@ -111,8 +113,10 @@ def plain_label(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: Any) -> Inputs:
+def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: Any, groups: Any = None) -> Inputs:
     """Validate the inputs of an investigation without computing a single similarity."""
+    if groups is not None:
+        return replace(validated(similarity, X, y, task, random_state), groups=check_groups(groups, check_objects(X)))
     if isinstance(similarity, (SimilarityClassifier, SimilarityRegressor)):
         return _of_model(similarity, X, y, task, random_state)
     if isinstance(similarity, BaseEstimator):
@@ -197,6 +201,7 @@ def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None)
         X=take(inputs.X, some),
         y=inputs.y[some],
         codes=inputs.codes[some],
+        groups=None if inputs.groups is None else inputs.groups[some],
         notes=(*inputs.notes, note),
         spare=max_calls - len(some) ** 2 * per_pair,
         max_calls=max_calls,

@@ -154,6 +154,7 @@ def investigate(
     names: Sequence[str] | None = None,
     title: str | None = None,
     task: str | None = None,
+    groups: Any = None,
     command: str | None = None,
     compare: Any = (),
     embedding: str = PCA,
@@ -183,6 +184,9 @@ def investigate(
     task : {"classification", "regression"}, optional
         Default: text, booleans and categories are classes, and so are integers with at most 20 distinct values and two
         examples of each on average; other numbers are to be predicted. A note says which.
+    groups : sequence, optional
+        What each example belongs to, such as a patient or a document: no model is tested on examples of a group that
+        others were fitted to, and intervals count groups, not examples.
     command : str, optional
         The command line that asked for the findings, to be shown where they say how to reproduce them.
     compare : sequence or mapping of similarities, optional
@@ -209,7 +213,7 @@ def investigate(
     >>> found.validity.verdict, found.model.held_out.value < 0.15
     ('VALID', True)
     """
-    inputs = validated(similarity, X, y, task, random_state)
+    inputs = validated(similarity, X, y, task, random_state, groups)
     if image_shape is not None:
         _check_image_shape(image_shape, inputs.X)
     engine = current_engine() if engine is None else engine
