@@ -24,6 +24,7 @@ from similitude.evaluation import (
     random_part,
     rarest_in_group,
 )
+from similitude.kernel_learning.pilot import pilot_splits
 from similitude.kernels import Equal, Gaussian, Linear
 from similitude.report import investigate
 from similitude.report.findings.held_out import split
@@ -351,3 +352,27 @@ def test_a_column_of_groups_is_no_feature(tmp_path):
     assert code == 1 and "did you mean 'patient'" in err
     code, _, err = run("compare", path, "--label", "label", "--groups", "label")
     assert code == 1 and "cannot hold the groups and be the label" in err
+
+
+@pytest.mark.parametrize("n", [40, 300])  # folds, and a single split
+def test_pilot_rows_that_judge_are_of_other_groups(n):
+    _, y, who = patients(n)
+    places = np.arange(len(who))[:, None]
+    order = np.random.default_rng(0).permutation(len(who))
+    for one in pilot_splits(places, y[:, None], order, groups=who):
+        judged, fitted = who[one.judged.X[:, 0]], who[one.fitted.X[:, 0]]
+        assert len(judged) and len(fitted) and not np.isin(judged, fitted).any()
+    (single, *_) = pilot_splits(places, y[:, None], order, groups=np.zeros_like(who))
+    assert len(single.fitted.X) and len(single.judged.X)
+
+
+def test_a_metric_that_recognizes_groups_is_not_learned():
+    X, y, who = patients(60)
+    loss = {
+        one is None: learn_kernel("gaussian", X, y, groups=one, random_state=0).rounds[0].loss for one in (None, who)
+    }
+    assert loss[True] < 0.3 < 0.8 < loss[False]
+    found = choose_kernel([Gaussian(0.05).learned(), "linear"], X, y, groups=who, random_state=0)
+    assert found.held_out_error.value > 0.35
+    with pytest.raises(ValueError, match="groups holds 359 values"):
+        learn_kernel("gaussian", X, y, groups=who[1:])

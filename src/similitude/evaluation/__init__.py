@@ -13,10 +13,12 @@ from similitude.evaluation.held_out import (
 from similitude.evaluation.splits import (
     assign_folds,
     check_groups,
+    dealt_folds,
     equals_judged_together,
     fold_pairs,
     groups_of_classes,
     groups_of_equals,
+    in_first_groups,
     joined_groups,
     random_part,
     rarest_in_group,

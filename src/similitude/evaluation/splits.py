@@ -31,8 +31,7 @@ def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
         named = bits.view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
     else:
         named = fingerprints(some)
-    _, first, group = np.unique(named, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[group]
+    return _occurrence(named)
 
 
 def equals_judged_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -133,6 +132,34 @@ def assign_folds(
     fold[order] = np.arange(len(first)) % min(n_folds, len(first))
     found: np.ndarray = fold[member]
     return found
+
+
+def dealt_folds(groups: np.ndarray, n_folds: int) -> np.ndarray:
+    """Return a fold for each row, given the groups of rows in random order: groups are dealt out in turn.
+
+    >>> dealt_folds(np.array([7, 4, 7, 9, 2]), 2)
+    array([0, 1, 0, 0, 1])
+    """
+    return _occurrence(groups) % n_folds
+
+
+def in_first_groups(groups: np.ndarray, size: int) -> np.ndarray:
+    """Return whether each row is in one of the first groups, which have at least `size` rows, but not in the last.
+
+    >>> in_first_groups(np.array([7, 4, 7, 9, 2]), 2)
+    array([ True, False,  True, False, False])
+    """
+    number = _occurrence(groups)
+    sizes = np.bincount(number)
+    chosen = np.cumsum(sizes) - sizes < size
+    chosen[-1] = False
+    return np.asarray(chosen[number])
+
+
+def _occurrence(groups: np.ndarray) -> np.ndarray:
+    """Number groups in the order in which they first occur."""
+    _, first, member = np.unique(groups, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[member])
 
 
 def fold_pairs(folds: np.ndarray) -> list[Pair]:

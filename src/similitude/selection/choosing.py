@@ -289,7 +289,8 @@ class Comparison:
         """Test a candidate that is learned from the training examples of each fold."""
         began, one = time.perf_counter(), self.named[position]
         with naming(one.name):
-            learner = FoldLearner(one.similarity, self.data, self.targets, engine)
+            groups = self.copies if self.grouped else None
+            learner = FoldLearner(one.similarity, self.data, self.targets, engine, groups)
             errors, outer = cross_validate_learned(learner.features, self.targets, self.folds, self.outer)
             similarity, representation, size = learner.of_all()
         named, errors = NamedSimilarity(one.name, similarity), replace(errors, penalty=errors.penalty * size)

@@ -27,6 +27,7 @@ class FoldLearner:
     data: SampledData
     targets: TaskTargets
     engine: Engine
+    groups: np.ndarray | None = None
     n_calls: int = 0
 
     def features(self, train: np.ndarray) -> np.ndarray:
@@ -40,7 +41,9 @@ class FoldLearner:
 
     def _learned(self, train: np.ndarray) -> tuple[Similarity, Representation, np.ndarray]:
         objects = take(self.data.objects(self.k), train)
-        k = learn_from_targets(self.k, objects, self.targets.Y[train], random_state=LEARNING_SEED).similarity
+        groups = None if self.groups is None else self.groups[train]
+        Y = self.targets.Y[train]
+        k = learn_from_targets(self.k, objects, Y, random_state=LEARNING_SEED, groups=groups).similarity
         similarities = LandmarkSimilarities(k, self.data, self.engine)
         representation, F = features_of(k, similarities)
         self.n_calls += similarities.n_calls
