@@ -282,6 +282,7 @@ def test_reports_by_group_are_on_new_groups(n, numbers):
     widths = [one.model.held_out.high - one.model.held_out.low for one in (alone, grouped)]
     assert widths[1] > 0.15 * chance
     assert any(f"one of the {n} groups" in note for note in grouped.about.notes)
+    assert any("goodness also compares" in note for note in grouped.about.notes) != numbers
     assert "groups=groups" in grouped.reproduce.code and "--groups COLUMN" in grouped.reproduce.command
 
 

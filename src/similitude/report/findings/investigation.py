@@ -404,6 +404,8 @@ def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: S
         notes.append(f"the Gram matrix and its eigenvalues are those of {len(gram.matrix):,} examples")
     if goodness is not None:
         notes += [f"goodness: {note}" for note in goodness.notes]
+        if inputs.groups is not None:
+            notes.append("goodness also compares examples of one group, which look better than new ones would")
     if inputs.similarity.unresolved():
         notes.append(
             f"open parameters were resolved from data: {_rounded(inputs.resolved)} was checked and assessed, "
