@@ -5,7 +5,8 @@ import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
-from similitude.estimators.certificate import set_apart, upper_bound
+from similitude.estimators.certificate import upper_bound
+from similitude.evaluation import set_apart
 from similitude.kernels import Gaussian
 
 ONE = LocalEngine(threads=1)

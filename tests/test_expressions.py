@@ -61,7 +61,7 @@ from similitude.kernels import (
     Words,
 )
 from similitude.learners import KernelRidge, KernelSVC
-from similitude.similarity.expressions import DEFAULTS, NAMES, parse
+from similitude.similarity.expressions import NAMES, parse
 
 PUBLIC = [
     found for name in kernels.__all__ if isinstance(found := getattr(kernels, name), type) and name != "Similarity"
@@ -619,15 +619,6 @@ def test_any_arguments_make_a_similarity_or_an_expression_error(name, arguments)
 # Where texts are used.
 
 
-def test_defaults_take_their_kind_of_objects_and_are_kernels():
-    assert list(DEFAULTS) == ["vectors", "strings", "graphs", "series", "sets", "table"]
-    for kind, text in DEFAULTS.items():
-        k = parse(text)
-        assert k.objects == kind and k.proof().holds == (kind != "table")
-    k = parse(DEFAULTS["strings"])
-    assert k("a", "a") == 1 and k("a", "ab") > 0 and k("", "a") == 0
-
-
 def test_estimators_take_texts():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
@@ -638,7 +629,7 @@ def test_estimators_take_texts():
     assert ridge.kernel == Gaussian(2.0) + 0.5 * Linear()
     assert KernelRidge("gaussian").set_params(kernel__sigma=2.0).kernel == Gaussian(2.0)
     words = ["ab", "abc", "xy", "xyz"] * 5
-    strings = KernelSVC(DEFAULTS["strings"]).fit(words, [word[0] for word in words])
+    strings = KernelSVC("spectrum(p=6, blended=True).normalized()").fit(words, [word[0] for word in words])
     assert strings.predict(["abx", "xyy"]).tolist() == ["a", "x"]
     with pytest.raises(ExpressionError, match="did you mean 'sigma'"):
         KernelSVC("gaussian(sigm=3)").fit(X, y)

@@ -32,6 +32,7 @@ from similitude.kernels import (
 )
 from similitude.learners import KernelRidge, KernelSVC, SimilarityKNeighborsClassifier
 from similitude.maps import LandmarkMap, ProjectionMap
+from similitude.similarity.expressions import parse
 
 rng = np.random.default_rng(0)
 
@@ -67,7 +68,10 @@ KINDS = dict(
 def test_objects_are_recognized_and_have_a_kernel(what):
     X = OBJECTS[what]
     assert kind_of_objects(X) == KINDS[what]
-    assert default_similarity(X).proven
+    k = default_similarity(X)
+    assert k.proven and k.objects == KINDS[what]
+    assert parse(repr(k)) == k  # as the command line names it
+    assert as_similarity("auto").resolve(X, 0) == k.resolve(X, 0)
     K = as_similarity("auto").gram(X)
     assert K.shape == (len(X), len(X))
     assert np.linalg.eigvalsh(K).min() > -1e-9
@@ -254,24 +258,24 @@ def test_vectors_keep_the_gaussian_kernel():
 @pytest.mark.parametrize(
     ("X", "named"),
     [
-        (["a", "b", "c", "d"], "Spectrum"),
-        ([{1}, {2}, {1, 2}, {3}], "Jaccard"),
-        (pd.DataFrame({"a": [1.0, None, 2.0, 3.0]}), "Gower"),
-        (pd.DataFrame({"a": list("xyxy")}), "Gower"),
-        (GRAPHS * 2, "WeisfeilerLehman"),
-        ([[1.0], [1.0, 2.0], [3.0], [1.0, 4.0]], "GlobalAlignment"),
+        (["a", "b", "c", "d"], "strings, which 'auto' compares by 0.5.Spectrum"),
+        ([{1}, {2}, {1, 2}, {3}], "sets, which 'auto' compares by Jaccard"),
+        (pd.DataFrame({"a": [1.0, None, 2.0, 3.0]}), "X is a table .*, which 'auto' compares by Tabular"),
+        (pd.DataFrame({"a": list("xyxy")}), "X is a table .*, which 'auto' compares by Tabular"),
+        (GRAPHS * 2, "graphs, which 'auto' compares by WeisfeilerLehmanAssignment"),
+        ([[1.0], [1.0, 2.0], [3.0], [1.0, 4.0]], "series, which 'auto' compares by Convolutions"),
     ],
 )
 def test_an_error_names_what_suits_the_objects(X, named):
     for estimator in (KernelSVC("gaussian"), SimilarityClassifier("gaussian")):
-        with pytest.raises((TypeError, ValueError), match=f"for which there is {named}.*or 'auto'"):
+        with pytest.raises((TypeError, ValueError), match=named):
             estimator.fit(X, [0, 1, 0, 1])
 
 
 def test_an_error_of_the_right_kind_is_left_alone():
     with pytest.raises(ValueError, match="NaN") as caught:
         KernelSVC("gaussian").fit([[1.0], [np.nan]], [0, 1])
-    assert "for which there is" not in str(caught.value)
+    assert "'auto' compares" not in str(caught.value)
     assert Jaccard().objects == "sets"
 
 

@@ -8,10 +8,10 @@ from sklearn.model_selection import GroupKFold, LeaveOneOut, RepeatedKFold, Shuf
 
 from similitude import choose_kernel
 from similitude.engines import LocalEngine
+from similitude.evaluation import TaskTargets
 from similitude.kernels import Edit, Gaussian, Linear
 from similitude.selection.cross_validation import cross_validate
 from similitude.selection.folds import make_folds, outer_folds
-from similitude.selection.targets import SelectionTargets
 from similitude.theory import clopper_pearson
 
 ONE = LocalEngine(threads=1)
@@ -113,7 +113,7 @@ def test_nested_folds_equal_explicit_loops():
 def test_labels_of_the_rows_outside_change_nothing_inside(cv):
     rng = np.random.default_rng(0)
     F, labels = rng.normal(size=(60, 6)), rng.integers(2, size=60)
-    targets, rows = SelectionTargets.of(labels, 60), np.arange(60)
+    targets, rows = TaskTargets.of(labels, 60), np.arange(60)
     folds = make_folds(cv, targets, rows, rows, 0)
     outer = outer_folds(cv, folds, targets, rows, 0)
     assert np.array_equal(np.sort(np.concatenate([test for _, test in outer.pairs])), rows)
@@ -121,7 +121,7 @@ def test_labels_of_the_rows_outside_change_nothing_inside(cv):
     for fold, (_, test) in enumerate(outer.pairs):
         flipped = labels.copy()
         flipped[test] = 1 - labels[test]
-        _, again = cross_validate(F, SelectionTargets.of(flipped, 60), folds, outer)
+        _, again = cross_validate(F, TaskTargets.of(flipped, 60), folds, outer)
         assert again[fold].inside.penalty == judged[fold].inside.penalty
         np.testing.assert_allclose(again[fold].inside.losses, judged[fold].inside.losses, rtol=1e-9)
         assert np.array_equal(again[fold].outside, 1 - judged[fold].outside)

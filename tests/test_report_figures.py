@@ -36,7 +36,7 @@ def found(name):
         return investigate("gaussian", X, X[:, 0] ** 2)
     if name == "many":
         codes = np.arange(120) % 30
-        return investigate("gaussian", X + 4 * rng.normal(size=(30, 3))[codes], codes)
+        return investigate("gaussian", X + 4 * rng.normal(size=(30, 3))[codes], codes, task="classification")
     return investigate("linear", X, np.where(X[:, 0] > 0, "$b$", "_a"))
 
 

@@ -11,6 +11,14 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, is_sparse, take
+from similitude.evaluation import (
+    assign_folds,
+    check_groups,
+    fold_pairs,
+    groups_of_classes,
+    rarest_in_group,
+    shuffled_pairs,
+)
 from similitude.support import Result, brief, plain
 
 COMPARED_FOLDS = 5
@@ -64,14 +72,22 @@ Maker = Callable[[], Any]
 
 
 def judged(
-    makers: dict[str, Maker], X: Any, y: np.ndarray, classes: bool, seed: int, say: Callable[[str], None]
+    makers: dict[str, Maker],
+    X: Any,
+    y: np.ndarray,
+    classes: bool,
+    seed: int,
+    say: Callable[[str], None],
+    given: np.ndarray | None = None,
 ) -> tuple[list[ComparedModel], str]:
     """Return the models with their errors in the same folds, the first one first, and a description of the folds.
 
-    Standard errors allow for models that share training rows: they are larger by the root of one plus the number of
-    rows over the number of training rows. (Nadeau and Bengio, "Inference for the Generalization Error", 2003.)
+    No fold separates given groups, and standard errors then count groups, not rows. They allow for models that share
+    training rows: they are larger by the root of one plus the number of rows over the number of training rows. (Nadeau
+    and Bengio, "Inference for the Generalization Error", 2003.)
     """
-    folds, described = _folds(y, classes, seed)
+    groups = None if given is None else check_groups(given, len(y))
+    folds, described = _folds(y, classes, seed, groups)
     wider = np.sqrt(1 + len(y) / np.mean([len(train) for train, _ in folds]))
     losses, seconds = np.zeros((len(makers), len(y))), np.zeros(len(makers))
     for number, (train, test) in enumerate(folds, 1):
@@ -87,7 +103,10 @@ def judged(
     apart = losses[0] - losses
 
     def deviation(values: np.ndarray) -> np.ndarray:
-        return np.asarray(wider * values.std(axis=1, ddof=1) / np.sqrt(len(y)))
+        if groups is not None:
+            sums = np.stack([np.bincount(groups, one) for one in values])
+            values = sums * (sums.shape[1] / len(y))
+        return np.asarray(wider * values.std(axis=1, ddof=1) / np.sqrt(values.shape[1]))
 
     rows = zip(makers, losses.mean(1), deviation(losses), apart.mean(1), deviation(apart), seconds, strict=True)
     return [ComparedModel(*plain(row)) for row in rows], described
@@ -123,17 +142,31 @@ def figure(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def _folds(y: np.ndarray, classes: bool, seed: int) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
-    from sklearn.model_selection import KFold, StratifiedKFold
-
+def _folds(
+    y: np.ndarray, classes: bool, seed: int, groups: np.ndarray | None = None
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
+    if groups is not None:
+        return _folds_of_groups(y, classes, seed, groups)
     smallest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
     n_folds = min(COMPARED_FOLDS, max(smallest, 2), len(y))
     if classes and smallest < 2:
         label = brief(plain(np.unique(y)[np.unique(y, return_counts=True)[1].argmin()]))
         raise ValueError(f"class {label} has a single row, and none is left to test: leave such rows out")
-    splitter = (StratifiedKFold if classes else KFold)(n_folds, shuffle=True, random_state=seed)
-    pairs = list(splitter.split(np.zeros((len(y), 1)), y))
+    pairs = shuffled_pairs(len(y), n_folds, y if classes else None, seed)
     return pairs, f"{n_folds} folds{', stratified' if classes else ''}, seed {seed}"
+
+
+def _folds_of_groups(
+    y: np.ndarray, classes: bool, seed: int, groups: np.ndarray
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
+    codes = np.unique(y, return_inverse=True)[1] if classes else np.zeros(len(y), dtype=np.intp)
+    fewest = groups_of_classes(codes, groups)
+    if fewest.min() < 2:
+        label = brief(plain(np.unique(y)[fewest.argmin()]))
+        raise ValueError(f"class {label} is found in one group only, and none is left to test: leave such rows out")
+    n_folds = min(COMPARED_FOLDS, int(fewest.min()) if classes else int(groups.max()) + 1)
+    folds = assign_folds(groups, rarest_in_group(codes, groups), seed, n_folds)
+    return fold_pairs(folds), f"{n_folds} folds{', stratified' if classes else ''}, groups together, seed {seed}"
 
 
 def baselines(kind: str, X: Any, classes: bool, seed: int) -> dict[str, Maker]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, FileOptions, TrainingOptions, labels_of, parsed, task_of
-from similitude.cli.options import Learn, MaxCalls, Seed, SimilarityTexts, TaskName, Trust
+from similitude.cli.options import Groups, Learn, MaxCalls, Seed, SimilarityTexts, TaskName, Trust
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def compare(
     trust: Trust = False,
     task: TaskName = None,
     learn: Learn = False,
+    groups: Groups = None,
     max_calls: MaxCalls = None,
     seed: Seed = 0,
     *,
@@ -37,29 +38,38 @@ def compare(
         raise UsageError("compare needs different similarities: the same --similarity was given twice")
     if len(similarity) < 2 and not learn:
         one = TrainingOptions(**vars(given), similarity=next(iter(similarity), None), trust=trust, task=task)
-        _compare_with_baselines(one, max_calls, seed, run)
+        _compare_with_baselines(one, groups, max_calls, seed, run)
         return
     if not similarity:
         raise UsageError("--learn needs the --similarity that is to be learned")
     candidates = {text: parsed(text, trust) for text in similarity}
-    data = given.read(run, list(candidates.values()))
+    data = given.read(run, list(candidates.values()), groups=groups)
     chosen_task, y = task_of(run, data, task), labels_of(data)
     with run.computing(f"comparing {len(candidates)} similarities on {len(y):,} rows"):
         selection = similitude.choose_kernel(
-            candidates, data.objects, y, task=chosen_task, learn=learn, max_calls=max_calls, random_state=seed
+            candidates,
+            data.objects,
+            y,
+            task=chosen_task,
+            groups=data.groups,
+            learn=learn,
+            max_calls=max_calls,
+            random_state=seed,
         )
     document = {"command": "compare", **selection.to_dict(), "best": selection.table[0].candidate}
     run.result(document, lambda terminal: _show(terminal, selection))
 
 
-def _compare_with_baselines(given: TrainingOptions, max_calls: int | None, seed: int, run: Computation) -> None:
+def _compare_with_baselines(
+    given: TrainingOptions, groups: str | None, max_calls: int | None, seed: int, run: Computation
+) -> None:
     """Judge the model of ``fit`` and the baselines in the same folds."""
     if max_calls is not None:
         raise UsageError("--max-calls: a comparison with baselines fits a model in every fold: use 'report', or 'fit'")
     with run.working("starting"):
         from similitude.cli.baselines import baselines, judged, verdict
         from similitude.estimators import SimilarityClassifier, SimilarityRegressor, unjudged
-    data = given.load(run, may_learn=True)
+    data = given.load(run, may_learn=True, groups=groups)
     classes = data.task == "classification"
     y = data.labels if classes else data.labels.astype(float)
     estimator = SimilarityClassifier if classes else SimilarityRegressor
@@ -67,7 +77,7 @@ def _compare_with_baselines(given: TrainingOptions, max_calls: int | None, seed:
     models = {name: lambda: estimator(data.similarity, random_state=seed)}
     models |= baselines(data.schema.kind, data.objects, classes, seed)
     with run.computing(f"comparing {len(models)} models on {len(y):,} rows") as say, unjudged():
-        found, folds = judged(models, data.objects, y, classes, seed, say)
+        found, folds = judged(models, data.objects, y, classes, seed, say, data.groups)
     sentence = verdict(found, classes)
     document = {
         "command": "compare",

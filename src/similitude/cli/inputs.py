@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from similitude.data.files import Data, Schema
     from similitude.similarity import Similarity
 
-MAX_CLASSES = 20
-"""Integer labels with at most this many distinct values are classes."""
-
 
 @dataclass(kw_only=True)
 class FormatOptions:
@@ -96,7 +93,9 @@ class FileOptions(FormatOptions):
         words = [word for name, values in lists.items() for one in values or () for word in (name, one)]
         return [*words, *["--color"] * self.color]
 
-    def read(self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False) -> Data:
+    def read(
+        self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False, groups: str | None = None
+    ) -> Data:
         """Read the file as objects of the kind that was given, or that the similarities take, or that it looks like.
 
         If it may be streamed and does not fit into memory, the objects are a source, and only the labels are in memory.
@@ -112,7 +111,7 @@ class FileOptions(FormatOptions):
         columns: dict[str, Any] = {"label": self.label, "object": self.object, "kind": kind, **self.arguments()}
         try:
             with out.working(f"reading {self.file}"):
-                data = files.read(self.file, **columns)
+                data = files.read(self.file, groups=groups, **columns)
         except FileTooLargeError:
             if not may_stream:
                 raise
@@ -167,26 +166,27 @@ class SimilarityOptions(FileOptions):
     similarity: SimilarityText = None
     trust: Trust = False
 
-    def read_both(self, out: Output, may_stream: bool = False, may_learn: bool = False) -> tuple[Data, str, Any]:
+    def read_both(
+        self, out: Output, may_stream: bool = False, may_learn: bool = False, groups: str | None = None
+    ) -> tuple[Data, str, Any]:
         """Return the data, and the similarity that was given or the default for its kind, as text and parsed.
 
         If it may be learned, ``auto`` is the default, and stands for itself.
         """
         text = None if may_learn and self.similarity == AUTO_TEXT else self.similarity
         given = None if text is None else parsed(text, self.trust)
-        data = self.read(out, [] if given is None else [given], may_stream)
+        data = self.read(out, [] if given is None else [given], may_stream, groups)
         if text is None or given is None:
             from similitude.kernels import default_similarity
             from similitude.similarity import Auto
-            from similitude.similarity.expressions import DEFAULTS
 
             kind = kind_of_data(data)
             if may_learn:
                 if self.similarity is None:
                     out.note("no --similarity was given: it is chosen by the labels")
                 return data, AUTO_TEXT, Auto(kind)
-            text = repr(default_similarity(data.objects)) if kind == "records" else DEFAULTS[kind]
-            given = parsed(text)
+            given = default_similarity(data.objects, kind)
+            text = repr(given)
             out.note(f"no --similarity was given: {text}, the default for {kind}")
         return data, text, given
 
@@ -212,6 +212,7 @@ class TrainingData:
     text: str  # the similarity as an expression
     similarity: Any  # "auto" is to be learned
     unlabeled: Any = None  # objects without a label
+    groups: np.ndarray | None = None
 
 
 @dataclass
@@ -220,11 +221,14 @@ class TrainingOptions(SimilarityOptions):
 
     task: TaskName = None
 
-    def load(self, out: Output, may_stream: bool = False, may_learn: bool = False) -> TrainingData:
+    def load(
+        self, out: Output, may_stream: bool = False, may_learn: bool = False, groups: str | None = None
+    ) -> TrainingData:
         """Read the file, and infer the similarity and the task where they are not given."""
-        data, text, similarity = self.read_both(out, may_stream, may_learn)
+        data, text, similarity = self.read_both(out, may_stream, may_learn, groups)
         task = task_of(out, data, self.task)
-        return TrainingData(data.objects, labels_of(data), task, data.schema, text, similarity, data.unlabeled)
+        labels = labels_of(data)
+        return TrainingData(data.objects, labels, task, data.schema, text, similarity, data.unlabeled, data.groups)
 
 
 @dataclass
@@ -262,6 +266,8 @@ def task_of(out: Output, data: Data, task: str | None) -> str:
     """Return the task that was given, or infer it from the labels and note it."""
     import numpy as np
 
+    from similitude.evaluation import CLASSIFICATION, MOST_INTEGER_CLASSES, infer_task
+
     labels, name = labels_of(data), data.schema.label
     distinct, numeric = np.unique(labels), labels.dtype.kind in "fiu"
     if len(distinct) < 2:
@@ -270,12 +276,9 @@ def task_of(out: Output, data: Data, task: str | None) -> str:
         if task == "regression" and not numeric:
             raise ValueError(f"label {name!r} holds text such as {distinct[0]!s}: regression needs numbers")
         return task
-    whole = numeric and (distinct == np.floor(distinct)).all()
-    classes = not numeric or (whole and len(distinct) <= MAX_CLASSES)
-    task = "classification" if classes else "regression"
-    what = "values" if not numeric else "integers" if classes else "numbers"
-    out.note(f"label {name!r} holds {len(distinct):,} distinct {what}: {task} (choose with --task)")
-    if classes and 2 * len(distinct) > len(labels) > MAX_CLASSES:
+    task, found = infer_task(labels)
+    out.note(f"label {name!r} holds {found}: {task} (choose with --task)")
+    if task == CLASSIFICATION and 2 * len(distinct) > len(labels) > MOST_INTEGER_CLASSES:
         out.note(f"most classes of {name!r} have a single row: is this the column to predict?")
     return task
 

@@ -94,6 +94,14 @@ Keep = Annotated[
     list[str] | None,
     _column("A column to use although it only names the rows; may be repeated.", "--keep"),
 ]
+Groups = Annotated[
+    str | None,
+    _column(
+        "A column that says which rows belong together, such as a patient or a document: no model is tested on rows "
+        "of a group that it was fitted to. It is not learned from.",
+        "--groups",
+    ),
+]
 Ignore = Annotated[list[str] | None, _column("A column not to use; may be repeated.", "--ignore")]
 Unlabeled = Annotated[
     Literal["drop", "use", "refuse"],

@@ -11,7 +11,7 @@ import typer
 
 import similitude
 from similitude.cli.inputs import AUTO_TEXT, LearningOptions, check_not_read, image_shape_of, parsed
-from similitude.cli.options import MaxCalls, Seed
+from similitude.cli.options import Groups, MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal
 
 PageOut = Annotated[
@@ -37,6 +37,7 @@ def report(
     compare: Compare = None,
     image_shape: ImageShape = None,
     map: MapKind = "pca",
+    groups: Groups = None,
     max_calls: MaxCalls = None,
     seed: Seed = 0,
     *,
@@ -48,7 +49,7 @@ def report(
     check_not_read(output, given.file)
     with run.working("starting"):
         similitude.report.check_report_place(output)
-    data = given.load(run, may_learn=True)
+    data = given.load(run, may_learn=True, groups=groups)
     options = {
         "--output": output,
         "--label": given.label,
@@ -56,6 +57,7 @@ def report(
         "--object": given.object,
         "--kind": data.schema.kind,
         "--task": data.task,
+        "--groups": groups,
         "--title": title,
         "--image-shape": image_shape,
         "--map": None if map == "pca" else map,
@@ -73,6 +75,7 @@ def report(
             names=(data.schema.names or None) if data.schema.kind == "vectors" else None,
             title=title or f"{Path(given.file).name}: predicting {data.schema.label or 'labels'}",
             task=data.task,
+            groups=data.groups,
             command=command_line(given.file, options, given.trust, others_given),
             compare=others,
             image_shape=shape,

@@ -25,10 +25,10 @@ from similitude.compute.engines import (
     use_engine,
 )
 from similitude.data.sources import Source
-from similitude.estimators.certificate import NOT_CERTIFIED, set_apart
+from similitude.estimators.certificate import NOT_CERTIFIED
 from similitude.estimators.parameters import check_landmark_params, similarities_of
 from similitude.estimators.prediction import LandmarkPredictor
-from similitude.evaluation import Trial
+from similitude.evaluation import Trial, set_apart
 from similitude.fitting import (
     FEWEST_NESTED_ROWS,
     MOST_OF_STREAM,

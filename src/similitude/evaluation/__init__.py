@@ -10,4 +10,20 @@ from similitude.evaluation.held_out import (
     n_held_out,
     n_judged,
 )
-from similitude.evaluation.splits import assign_folds, equals_judged_together, folds_of, groups_of_equals
+from similitude.evaluation.splits import (
+    assign_folds,
+    check_groups,
+    dealt_folds,
+    equals_judged_together,
+    fold_pairs,
+    folds_of,
+    groups_of_classes,
+    groups_of_equals,
+    in_first_groups,
+    joined_groups,
+    random_part,
+    rarest_in_group,
+    set_apart,
+    shuffled_pairs,
+)
+from similitude.evaluation.targets import CLASSIFICATION, MOST_INTEGER_CLASSES, REGRESSION, TaskTargets, infer_task

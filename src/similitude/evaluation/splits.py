@@ -1,14 +1,20 @@
-"""Splits of rows: copies stay together, and folds have their share of each class."""
+"""Splits of rows: groups and copies stay together, and folds have their share of each class."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from similitude.compute import Encoding, as_numpy, fingerprints, moved, rows
+from similitude.compute import Encoding, as_numpy, fingerprints, keys, moved, rows
 from similitude.evaluation.held_out import n_held_out, n_judged
-from similitude.support import generator
+from similitude.scikit import is_missing
+from similitude.support import brief, generator
+
+Pair = tuple[np.ndarray, np.ndarray]
+"""The rows to fit, and the rows to evaluate."""
 
 FEW_NESTED_ROWS, FOLDS_OF_FEW, FOLDS_OF_MANY = 300, 3, 2
 """Up to this many rows there are three folds, with more there are two."""
@@ -25,8 +31,7 @@ def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
         named = bits.view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
     else:
         named = fingerprints(some)
-    _, first, group = np.unique(named, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[group]
+    return _occurrence(named)
 
 
 def equals_judged_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -52,17 +57,157 @@ def folds_of(n: int) -> int:
     return FOLDS_OF_FEW if n <= FEW_NESTED_ROWS else FOLDS_OF_MANY
 
 
-def assign_folds(groups: np.ndarray, labels: np.ndarray | None, random_state: Any) -> np.ndarray:
+def check_groups(groups: Any, n: int) -> np.ndarray:
+    """Validate the groups of n rows, and number them in the order in which they first occur.
+
+    >>> check_groups(["Ann", "Bob", "Ann"], 3)
+    array([0, 1, 0])
+    """
+    values = np.asarray(groups)
+    if values.ndim != 1:
+        raise ValueError(f"groups must hold one value for each row, got an array of shape {values.shape}")
+    if len(values) != n:
+        raise ValueError(f"groups holds {len(values):,} values and X {n:,} rows: one value for each row is needed")
+    given = values.tolist()
+    missing = next((i for i, one in enumerate(given) if is_missing(one)), None)
+    if missing is not None:
+        raise ValueError(f"groups holds no value for row {missing}: give such a row a group of its own")
+    numbers: dict[Any, int] = {}
+    found = np.array([numbers.setdefault(one, len(numbers)) for one in given], dtype=np.intp)
+    if len(numbers) < 2:
+        raise ValueError(f"all rows are in the group {brief(values[0])}: at least two groups are needed to split rows")
+    return found
+
+
+def joined_groups(groups: np.ndarray, copies: np.ndarray) -> np.ndarray:
+    """Return the finest groups that separate neither the groups of one kind nor those of the other.
+
+    >>> joined_groups(np.array([0, 0, 1, 2, 3]), np.array([0, 1, 1, 2, 3]))
+    array([0, 0, 0, 1, 2])
+    """
+    _, one = np.unique(groups, return_inverse=True)
+    _, other = np.unique(copies, return_inverse=True)
+    n_one = int(one.max()) + 1
+    size = n_one + int(other.max()) + 1
+    shared = coo_array((np.ones(len(one), dtype=np.int8), (one, n_one + other)), shape=(size, size))
+    component = connected_components(shared, directed=False)[1].astype(np.intp)
+    return np.asarray(component[one])
+
+
+def rarest_in_group(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return for each row the rarest class of its group: folds that share these out have their share of rare classes.
+
+    >>> rarest_in_group(np.array([0, 1, 0, 0]), np.array([0, 0, 1, 1]))
+    array([1, 1, 0, 0])
+    """
+    by_rarity = np.argsort(np.bincount(codes)[codes], kind="stable")
+    _, first, member = np.unique(groups[by_rarity], return_index=True, return_inverse=True)
+    found = np.empty_like(codes)
+    found[by_rarity] = codes[by_rarity][first][member]
+    return found
+
+
+def groups_of_classes(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return in how many groups each class occurs.
+
+    >>> groups_of_classes(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 1]))
+    array([2, 1])
+    """
+    found = np.unique(np.stack([codes, groups]), axis=1)[0]
+    return np.asarray(np.bincount(found, minlength=int(codes.max()) + 1))
+
+
+def assign_folds(
+    groups: np.ndarray, labels: np.ndarray | None, random_state: Any, n_folds: int | None = None
+) -> np.ndarray:
     """Return a random fold for each row: groups stay together, and every fold has its share of each class.
+
+    The class of a group is that of its first row. Without a number of folds, it is that of nested folds.
 
     >>> assign_folds(np.array([0, 1, 2, 3, 4, 5, 0]), np.array([0, 1, 0, 1, 0, 1, 0]), 0)
     array([2, 2, 0, 0, 1, 1, 2])
     """
-    _, first = np.unique(groups, return_index=True)
+    _, first, member = np.unique(groups, return_index=True, return_inverse=True)
+    if n_folds is None:
+        n_folds = folds_of(len(groups))
     order = generator(random_state).permutation(len(first))
     if labels is not None:
         order = order[np.argsort(labels[first[order]], kind="stable")]
     fold = np.empty(len(first), dtype=np.intp)
-    fold[order] = np.arange(len(first)) % min(folds_of(len(groups)), len(first))
-    found: np.ndarray = fold[groups]
+    fold[order] = np.arange(len(first)) % min(n_folds, len(first))
+    found: np.ndarray = fold[member]
     return found
+
+
+def dealt_folds(groups: np.ndarray, n_folds: int) -> np.ndarray:
+    """Return a fold for each row, given the groups of rows in random order: groups are dealt out in turn.
+
+    >>> dealt_folds(np.array([7, 4, 7, 9, 2]), 2)
+    array([0, 1, 0, 0, 1])
+    """
+    return _occurrence(groups) % n_folds
+
+
+def in_first_groups(groups: np.ndarray, size: int) -> np.ndarray:
+    """Return whether each row is in one of the first groups, which have at least `size` rows, but not in the last.
+
+    >>> in_first_groups(np.array([7, 4, 7, 9, 2]), 2)
+    array([ True, False,  True, False, False])
+    """
+    number = _occurrence(groups)
+    sizes = np.bincount(number)
+    chosen = np.cumsum(sizes) - sizes < size
+    chosen[-1] = False
+    return np.asarray(chosen[number])
+
+
+def _occurrence(groups: np.ndarray) -> np.ndarray:
+    """Number groups in the order in which they first occur."""
+    _, first, member = np.unique(groups, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[member])
+
+
+def fold_pairs(folds: np.ndarray) -> list[Pair]:
+    """Return the rows to fit and the rows to evaluate for each fold, given the fold of each row."""
+    return [(np.flatnonzero(folds != one), np.flatnonzero(folds == one)) for one in range(int(folds.max()) + 1)]
+
+
+def shuffled_pairs(n: int, n_folds: int, labels: np.ndarray | None, seed: int) -> list[Pair]:
+    """Return the folds of scikit-learn, which users can repeat: shuffled, and stratified if there are labels."""
+    from sklearn.model_selection import KFold, StratifiedKFold  # loads slowly
+
+    splitter = KFold if labels is None else StratifiedKFold
+    return list(splitter(n_folds, shuffle=True, random_state=seed).split(np.zeros((n, 1)), labels))
+
+
+def random_part(groups: np.ndarray, share: float, labels: np.ndarray, random_state: Any) -> np.ndarray:
+    """Return whether each row is in a random part: whole groups, about a share of each class but one group at least.
+
+    >>> random_part(np.array([0, 0, 1, 1, 2, 2, 3, 3]), 0.25, np.zeros(8, int), 0)
+    array([False, False,  True,  True, False, False, False, False])
+    """
+    rng = generator(random_state)
+    _, first, member, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    chosen = np.zeros(len(first), dtype=bool)
+    for one in np.unique(labels[first]):
+        members = np.flatnonzero(labels[first] == one)
+        order = members[np.argsort(rng.permutation(len(members)))]
+        before = np.cumsum(sizes[order]) - sizes[order]
+        chosen[order] = before / sizes[order].sum() < share
+    found: np.ndarray = chosen[member]
+    return found
+
+
+def set_apart(encoding: Encoding, share: float, random_state: Any) -> np.ndarray:
+    """Return whether each row is kept for the certificate: a random share of those that occur once.
+
+    A row that occurs several times is not new to a model that was fitted to a copy of it.
+
+    >>> set_apart(["a", "b", "a", "c"], 0.5, 0)
+    array([False,  True, False,  True])
+    """
+    _, groups, sizes = np.unique(keys(encoding), return_inverse=True, return_counts=True)
+    single = np.flatnonzero(sizes[groups] == 1)
+    kept = np.zeros(len(groups), dtype=bool)
+    kept[generator(random_state).permutation(single)[: max(1, round(share * len(groups)))]] = True
+    return kept

@@ -12,6 +12,7 @@ from similitude.compute.engines import phase
 from similitude.evaluation import Trial, assign_folds, equals_judged_together, groups_of_equals
 from similitude.fitting import limits
 from similitude.fitting.blend_influence import BlendInfluence
+from similitude.fitting.facts import LEARNED_KINDS
 from similitude.fitting.guarantee import guarantee_of_learned
 from similitude.fitting.landmark_count import LandmarkCurve
 from similitude.fitting.members import Family
@@ -32,9 +33,9 @@ EVERY_ROW = "every row is a landmark"
 
 def similarity_without_labels(kind: str) -> Similarity:
     """Return the similarity for a kind of objects where nothing is learned from labels."""
-    from similitude.kernels import Gaussian, Tabular
+    from similitude.kernels import default_similarity
 
-    return {"vectors": Gaussian(), "table": Tabular(Gaussian())}.get(kind, Auto(kind))
+    return default_similarity(None, kind) if kind in LEARNED_KINDS else Auto(kind)
 
 
 def try_family(data: TrainingSet, options: FitOptions, copies_last: bool) -> Family:

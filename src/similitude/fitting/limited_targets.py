@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.support import generator
+from similitude.evaluation import assign_folds, fold_pairs
 
 HUBER_THRESHOLD = 1.345
 """Robust standard deviations from which on errors count as those of outliers: 95 % efficient for normal errors."""
@@ -97,13 +97,9 @@ def _limited(Y: np.ndarray, center: np.ndarray, distance: np.ndarray) -> np.ndar
 
 def _by_folds(fit: FitAndPredict, Y: np.ndarray, counted: np.ndarray, random_state: Any) -> np.ndarray:
     """Return predictions for all rows by models of other folds."""
-    n = len(Y)
-    folds = np.empty(n, dtype=np.intp)
-    order = generator(random_state).permutation(n)
-    order = order[np.argsort(counted[order], kind="stable")]
-    folds[order] = np.arange(n) % LIMITING_FOLDS
     predicted = np.empty_like(Y)
-    for fold in range(LIMITING_FOLDS):
-        train, test = np.flatnonzero((folds != fold) & counted), np.flatnonzero(folds == fold)
+    pairs = fold_pairs(assign_folds(np.arange(len(Y)), counted, random_state, LIMITING_FOLDS))
+    for fold, (others, test) in enumerate(pairs):
+        train = others[counted[others]]
         predicted[test] = fit(fold, train, test, Y[train])
     return predicted

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_matrix, check_objects, is_sparse, is_table, is_tensor
+from similitude.evaluation import TaskTargets, check_groups
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import pilot_size, pilot_splits
 from similitude.kernel_learning.rounds import Path
 from similitude.kernel_learning.search import Search, search_metric
-from similitude.kernel_learning.targets import near_targets, target_columns
 from similitude.kernel_learning.weighable import check_weighable, has_weights, weight_problem
 from similitude.kernel_learning.weights import importance_of, search_weights
 from similitude.kernels import Tabular
 from similitude.similarity import Learnable, Similarity, as_similarity
-from similitude.support import Result, check_choice, generator
+from similitude.support import Result, check_choice, generator, outlying_rows
 
 METRIC_KINDS = ("auto", "diagonal", "full")
 
@@ -81,7 +81,16 @@ class Learned(Result):
         return "\n".join([*lines, *(f"  {one}" for one in self.rounds)])
 
 
-def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_state: Any = None) -> Learned:
+def learn_kernel(
+    similarity: Any,
+    X: Any,
+    y: Any,
+    *,
+    how: str = "auto",
+    task: str | None = None,
+    groups: Any = None,
+    random_state: Any = None,
+) -> Learned:
     r"""Learn the metric of a kernel of vectors, or the weights of explicit features, columns or terms, from labels.
 
     Kernel ridge regression is fitted to pilot rows; the gradients of its predictions f at other rows give
@@ -117,6 +126,11 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
         Labels of classes, or numbers.
     how : {"auto", "diagonal", "full"}
         A weight for each column, a matrix, or whatever is better; all but smooth kernels of vectors take weights only.
+    task : {"classification", "regression"}, optional
+        Whether y holds classes or numbers. Default: inferred as by `choose_kernel`.
+    groups : sequence, optional
+        What each row belongs to, such as a patient or a document: rows that judge are of other groups than those that
+        are fitted.
     random_state : int, optional
         Seed for drawing the pilot rows.
 
@@ -148,29 +162,48 @@ def learn_kernel(similarity: Any, X: Any, y: Any, *, how: str = "auto", random_s
     """
     given = as_similarity(_joined(similarity))
     check_learnable(given, how)
-    return learn_from_targets(given, X, target_columns(y, check_objects(X)), how, random_state)
+    targets = TaskTargets.of(y, check_objects(X), task)
+    known = None if groups is None else check_groups(groups, len(targets))
+    return learn_from_targets(given, X, targets.Y, how, random_state, known)
 
 
 def learn_from_targets(
-    given: Similarity, X: Any, Y: np.ndarray, how: str = "auto", random_state: Any = None
+    given: Similarity,
+    X: Any,
+    Y: np.ndarray,
+    how: str = "auto",
+    random_state: Any = None,
+    groups: np.ndarray | None = None,
 ) -> Learned:
     """Learn the metric or the weights of a similarity, given targets as columns of numbers."""
-    near, n_far = near_targets(Y)
-    learned = _learn(given, X, near, how, random_state)
+    near, n_far = _near_targets(Y)
+    learned = _learn(given, X, near, how, random_state, groups)
     if not n_far:
         return learned
     moved = f"targets far beyond all others were moved to the farthest other one ({n_far:,} of {len(Y):,})"
     return replace(learned, reason=f"{learned.reason}; {moved}")
 
 
-def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any) -> Learned:
+def _near_targets(Y: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return targets of which those far beyond all others are moved to the farthest other one, and their number.
+
+    >>> Y, n_far = _near_targets(np.r_[np.arange(100.0), 1e9][:, None])
+    >>> float(Y.max()), n_far
+    (99.0, 1)
+    """
+    far = outlying_rows(Y)
+    others = np.delete(Y, far, axis=0)
+    return np.clip(Y, others.min(axis=0), others.max(axis=0)), len(far)
+
+
+def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any, groups: np.ndarray | None) -> Learned:
     given = given.k if isinstance(given, Learnable) else given
     if has_weights(given):
-        return _learn_weights(given, X, Y, random_state)
+        return _learn_weights(given, X, Y, random_state, groups)
     features, k = _features_and_kernel(given, X)
     if len(features.X) < FEWEST_ROWS or features.is_constant:
         return _not_learned(k, features)
-    splits = pilot_splits(features.X, Y, generator(random_state).permutation(len(Y)))
+    splits = pilot_splits(features.X, Y, generator(random_state).permutation(len(Y)), groups=groups)
     found = search_metric(k, splits, how)
     return learned_of(found, features)
 
@@ -196,7 +229,7 @@ def _joined(similarity: Any) -> Any:
     return reduce(operator.add, map(as_similarity, similarity))
 
 
-def _learn_weights(given: Similarity, X: Any, Y: np.ndarray, random_state: Any) -> Learned:
+def _learn_weights(given: Similarity, X: Any, Y: np.ndarray, random_state: Any, groups: np.ndarray | None) -> Learned:
     """Learn the weights of explicit features, of columns or of the terms of a sum."""
     n = len(Y)
     order = generator(random_state).permutation(n)[: pilot_size(n)]
@@ -206,7 +239,8 @@ def _learn_weights(given: Similarity, X: Any, Y: np.ndarray, random_state: Any) 
         why = f"{n} rows are too few to learn from" if n < FEWEST_ROWS else "all rows have the same features"
         return Learned(given.resolve(X, random_state), (), problem.even_importance(), f"the kernel was kept: {why}")
     places = np.arange(len(order))
-    found = search_weights(problem, pilot_splits(places[:, None], Y[order], places))
+    known = None if groups is None else groups[order]
+    found = search_weights(problem, pilot_splits(places[:, None], Y[order], places, groups=known))
     kernel = problem.kernel(found.name, found.chosen.candidate.mean_weights())
     return Learned(kernel, rounds_of(found.paths), importance_of(found.chosen), found.reason)
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from similitude.evaluation import dealt_folds, fold_pairs, in_first_groups
+
 PILOT_FITTED_ROWS = 1600
 """Most pilot rows that a candidate is fitted to."""
 
@@ -80,7 +82,11 @@ def _n_judged(n: int) -> int:
 
 
 def pilot_splits(
-    X: np.ndarray, Y: np.ndarray, order: np.ndarray, most: int = PILOT_FITTED_ROWS
+    X: np.ndarray,
+    Y: np.ndarray,
+    order: np.ndarray,
+    most: int = PILOT_FITTED_ROWS,
+    groups: np.ndarray | None = None,
 ) -> tuple[PilotSplit, ...]:
     """Return one split of many rows, or folds of few.
 
@@ -92,10 +98,15 @@ def pilot_splits(
         The rows in random order; of many, only the first ones are used.
     most : int
         Most rows that are fitted; those that judge are the same for any number.
+    groups : array of int, optional
+        The group of each row; no split separates one, unless all rows are of one group.
     """
     n, n_judged = len(order), _n_judged(len(order))
+    together = order if groups is None or len(np.unique(groups[order])) < 2 else groups[order]
     if n_judged:
-        return (PilotSplit.of(X, Y, order[n_judged : pilot_size(n)][:most], order[:n_judged]),)
+        judges = in_first_groups(together, n_judged)
+        fitted = order[~judges][: min(most, PILOT_FITTED_ROWS)]
+        return (PilotSplit.of(X, Y, fitted, order[judges][:PILOT_JUDGED_ROWS]),)
     n_folds = n_pilot_folds(n)
-    folds = np.arange(n) % n_folds
-    return tuple(PilotSplit.of(X, Y, order[folds != fold], order[folds == fold]) for fold in range(n_folds))
+    pairs = fold_pairs(dealt_folds(together, n_folds))
+    return tuple(PilotSplit.of(X, Y, order[others], order[fold]) for others, fold in pairs)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.evaluation import Trial, n_fitted, n_held_out, n_judged
+from similitude.evaluation import Trial, assign_folds, fold_pairs, n_fitted, n_held_out, n_judged
 from similitude.linear.features import Features
 from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
@@ -80,7 +80,7 @@ def _fit(
     n, fit_path = len(F), l1_path if penalty == "l1" else l2_path
     compare_path = partial(fit_path, tolerance=COMPARED_GAPS[penalty])
     path, fitted = _path(loss, penalty, F, targets, weights), n_fitted(n)
-    splits = list(_splits(n, fitted, generator(random_state), classes))
+    splits = _splits(n, fitted, generator(random_state), classes)
     folds = []
     for train, test in splits:
         chosen_on = weights[test].copy()
@@ -136,16 +136,9 @@ def _best_of_path(folds: list[Iterator[tuple[np.ndarray, float]]], *, at_once: b
 
 def _splits(
     n: int, fitted: int, rng: np.random.Generator, classes: np.ndarray | None
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the rows to fit and the rows to evaluate."""
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the rows to fit and the rows to evaluate."""
     if fitted < n:
-        yield np.arange(fitted), np.arange(fitted, n)
-        return
-    order = rng.permutation(n)
-    if classes is not None:
-        order = order[np.argsort(classes[order], kind="stable")]
-    n_folds = min(FOLDS if n <= FEW_VALIDATED_ROWS else FEWER_FOLDS, n)
-    place = np.empty(n, dtype=np.intp)
-    place[order] = np.arange(n) % n_folds
-    for fold in range(n_folds):
-        yield np.flatnonzero(place != fold), np.flatnonzero(place == fold)
+        return [(np.arange(fitted), np.arange(fitted, n))]
+    n_folds = FOLDS if n <= FEW_VALIDATED_ROWS else FEWER_FOLDS
+    return fold_pairs(assign_folds(np.arange(n), classes, rng, n_folds))

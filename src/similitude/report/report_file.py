@@ -24,6 +24,7 @@ def write_report(
     title: str | None = None,
     format: str | None = None,
     task: str | None = None,
+    groups: Any = None,
     command: str | None = None,
     compare: Any = (),
     image_shape: tuple[int, int] | None = None,
@@ -36,8 +37,8 @@ def write_report(
 
     Parameters
     ----------
-    similarity, X, y, names, title, task, command, compare, image_shape, embedding, max_calls, random_state, engine
-        See :func:`investigate`.
+    similarity, X, y, names, title, task, groups, command, compare, image_shape, embedding, max_calls, random_state
+        See :func:`investigate`; so is ``engine``.
     path : str or path
         The file to write; its folder must exist.
     format : {"html", "txt", "json"}, optional
@@ -67,6 +68,7 @@ def write_report(
         names=names,
         title=title,
         task=task,
+        groups=groups,
         command=command,
         compare=compare,
         embedding=embedding,

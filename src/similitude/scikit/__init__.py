@@ -28,6 +28,7 @@ from similitude.scikit.validation import (
     class_weights,
     encode_labels,
     has_rare_class,
+    is_missing,
     read_labels,
     two_classes,
 )

@@ -4,7 +4,5 @@ from similitude.selection.choosing import choose_kernel
 from similitude.selection.combining import combine
 from similitude.selection.selection_result import Row, Selection
 from similitude.selection.side_by_side import SideBySide
-from similitude.selection.targets import CLASSIFICATION as CLASSIFICATION
-from similitude.selection.targets import REGRESSION as REGRESSION
 
 __all__ = ["Row", "Selection", "SideBySide", "choose_kernel", "combine"]

@@ -12,18 +12,18 @@ import numpy as np
 from similitude.compute import as_numpy, check_objects, itemsize, keys, moved
 from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine, one_scipy_thread
 from similitude.estimators import error_of_classes
+from similitude.evaluation import CLASSIFICATION, TaskTargets, check_groups
 from similitude.landmarks import Representation
 from similitude.selection.asymmetry import calls_for_a_pair, calls_to_look, with_sides
 from similitude.selection.candidate_features import features_of, with_and_without_normalization
 from similitude.selection.candidates import NamedSimilarity, distinct, naming, validated, with_learned
 from similitude.selection.cross_validation import HeldOutErrors, OuterFold, cross_validate, cross_validate_learned
-from similitude.selection.folds import MAX_PARTS, Folds, check_cv, make_folds, outer_folds
+from similitude.selection.folds import MAX_PARTS, Folds, check_cv, join_copies, make_folds, outer_folds
 from similitude.selection.landmark_similarities import LandmarkSimilarities, SampledData, families
 from similitude.selection.learned_candidates import FoldLearner
 from similitude.selection.paired_intervals import differences, error_of
 from similitude.selection.sample_sizes import SampleSizes, affordable, sample_landmarks, sample_rows, within_calls
 from similitude.selection.selection_result import Row, Selection
-from similitude.selection.targets import CLASSIFICATION, SelectionTargets
 from similitude.similarity import Learnable, budgeted, remembered_images
 from similitude.support import Estimate, brief, generator
 
@@ -44,6 +44,7 @@ def choose_kernel(
     *,
     cv: Any = 5,
     task: str | None = None,
+    groups: Any = None,
     learn: bool = False,
     max_calls: int | None = None,
     random_state: Any = None,
@@ -91,8 +92,11 @@ def choose_kernel(
     cv : int, splitter, or iterable of (train, test)
         If it is a number of folds, they are shuffled, and stratified for classes.
     task : {"classification", "regression"}, optional
-        Default: as scikit-learn's ``type_of_target`` decides: integers are classes, and numbers with a fraction are to
-        be predicted. ``Selection.task`` says which.
+        Default: text, booleans and categories are classes, and so are integers with at most 20 distinct values and two
+        examples of each on average; other numbers are to be predicted. ``Selection.task`` says which.
+    groups : sequence, optional
+        What each example belongs to, such as a patient or a document: no fold separates examples of one group, and
+        intervals count groups, not examples. With a splitter, it is given the groups.
     learn : bool
         Also try each candidate with a metric or weights learned from labels, where it has any: see `learn_kernel`.
         ``k.learned()`` is such a candidate. It is learned from the training examples of every fold anew, so that its
@@ -128,8 +132,9 @@ def choose_kernel(
     """
     named = validated(candidates, "candidates")
     named = with_learned(named) if learn else named
-    targets = SelectionTargets.of(y, check_objects(X), task)
-    cv = check_cv(cv, targets)
+    targets = TaskTargets.of(y, check_objects(X), task)
+    given = None if groups is None else check_groups(groups, len(targets))
+    cv = check_cv(cv, targets, given)
     engine, rng = checked_engine(engine), generator(random_state)
     most = _sizes(X, cv, len(targets), engine)
     with budgeted(max_calls, engine), remembered_images(), one_scipy_thread:
@@ -139,10 +144,13 @@ def choose_kernel(
         data = SampledData(X, rows, sample_landmarks(len(rows), None, sizes.landmarks, rng))
         sizes.announce("choose_kernel")
         named = distinct([one.resolved(X, random_state) for one in named])
-        copies = _copies(named, data)
-        folds = make_folds(cv, targets, rows, copies, seed)
-        outer = outer_folds(cv, folds, targets.at(rows), copies, seed)
-        compared = Comparison(named, data, targets.at(rows), copies, folds, outer)
+        copies, here = _copies(named, data), None
+        if given is not None:
+            here = given[rows]
+            copies = join_copies(here, copies, targets.at(rows), cv if isinstance(cv, int) else 2)
+        folds = make_folds(cv, targets, rows, copies, seed, here)
+        outer = outer_folds(cv, folds, targets.at(rows), copies, seed, given is not None)
+        compared = Comparison(named, data, targets.at(rows), copies, folds, outer, given is not None)
         tested = list(compared.tested(engine))
     return _selection(tested, compared, sizes)
 
@@ -213,15 +221,17 @@ class TestedCandidate:
 class Comparison:
     """The candidates, and the examples, targets and folds on which they are compared.
 
-    ``copies`` has the same number for equal examples; ``outer`` are the folds by which the choice is judged.
+    ``copies`` has the same number for equal examples, and for those of one group if they are ``grouped``; ``outer`` are
+    the folds by which the choice is judged.
     """
 
     named: Sequence[NamedSimilarity]
     data: SampledData
-    targets: SelectionTargets
+    targets: TaskTargets
     copies: np.ndarray
     folds: Folds
     outer: Folds | None
+    grouped: bool = False
 
     def tested(self, engine: Engine) -> Iterator[TestedCandidate]:
         """Yield the tested candidates, family by family; a distributed engine tests several families at once."""
@@ -279,7 +289,8 @@ class Comparison:
         """Test a candidate that is learned from the training examples of each fold."""
         began, one = time.perf_counter(), self.named[position]
         with naming(one.name):
-            learner = FoldLearner(one.similarity, self.data, self.targets, engine)
+            groups = self.copies if self.grouped else None
+            learner = FoldLearner(one.similarity, self.data, self.targets, engine, groups)
             errors, outer = cross_validate_learned(learner.features, self.targets, self.folds, self.outer)
             similarity, representation, size = learner.of_all()
         named, errors = NamedSimilarity(one.name, similarity), replace(errors, penalty=errors.penalty * size)
@@ -287,6 +298,13 @@ class Comparison:
         return TestedCandidate(
             position, named, representation, errors, outer, seconds, family, False, n_calls=learner.n_calls
         )
+
+    def independent(self, errors: np.ndarray) -> np.ndarray:
+        """Return the errors of tested examples as independent numbers: one for each group, if there are groups."""
+        if not self.grouped:
+            return errors
+        rows = np.unique(np.concatenate([test for _, test in self.folds.pairs]))
+        return _means_of_groups(errors, self.copies[rows])
 
     def held_out_error(self, tested: Sequence[TestedCandidate]) -> Estimate | None:
         """Return the error of the choice on new rows: it is made again without each of the outer folds."""
@@ -299,8 +317,17 @@ class Comparison:
         judged, copies = np.concatenate(errors), self.copies[np.concatenate([test for _, test in self.outer.pairs])]
         if self.targets.n_classes:
             return error_of_classes(judged, self.targets.n_classes, copies)
-        sums = np.bincount(np.unique(copies, return_inverse=True)[1], judged)  # copies count as one
-        return error_of(sums * (len(sums) / len(judged)), False, self.outer.widening)
+        return error_of(_means_of_groups(judged, copies), False, self.outer.widening)  # copies count as one
+
+
+def _means_of_groups(errors: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return a number for each group, in proportion to its sum of errors, with the same mean as all errors.
+
+    >>> _means_of_groups(np.array([1.0, 0.0, 0.0, 1.0]), np.array([3, 3, 3, 7]))
+    array([0.5, 0.5])
+    """
+    sums = np.bincount(np.unique(groups, return_inverse=True)[1], errors)
+    return np.asarray(sums * (len(sums) / len(errors)))
 
 
 def _selection(tested: list[TestedCandidate], compared: Comparison, sizes: SampleSizes) -> Selection:
@@ -308,10 +335,13 @@ def _selection(tested: list[TestedCandidate], compared: Comparison, sizes: Sampl
     task, folds, data = compared.targets.task, compared.folds, compared.data
     of_classes = task == CLASSIFICATION
     tested = sorted(tested, key=lambda one: (*one.errors.rank, one.position))
-    errors = np.stack([one.errors.errors for one in tested], axis=1)
+    errors = np.stack([compared.independent(one.errors.errors) for one in tested], axis=1)
     wider = folds.widening
     ranked = zip(tested, differences(errors, 0, of_classes, wider), strict=True)
-    table = [_row(one, difference, of_classes, wider) for one, difference in ranked]
+    table = [
+        _row(one, error_of(compared.independent(one.errors.errors), of_classes, wider), difference)
+        for one, difference in ranked
+    ]
     return Selection(
         best=table[0].similarity,
         held_out_error=compared.held_out_error(tested),
@@ -325,11 +355,11 @@ def _selection(tested: list[TestedCandidate], compared: Comparison, sizes: Sampl
     )
 
 
-def _row(one: TestedCandidate, difference: Estimate, of_classes: bool, wider: float) -> Row:
+def _row(one: TestedCandidate, error: Estimate, difference: Estimate) -> Row:
     return Row(
         candidate=one.named.name,
         similarity=one.named.similarity,
-        error=error_of(one.errors.errors, of_classes, wider),
+        error=error,
         difference=difference,
         as_good=difference.low <= 0.0,
         loss=one.errors.loss,

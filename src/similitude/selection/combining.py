@@ -11,6 +11,7 @@ import numpy as np
 
 from similitude.compute import as_matrix, check_objects, take
 from similitude.compute.engines import Engine
+from similitude.evaluation import REGRESSION, TaskTargets, check_groups
 from similitude.scikit import CHECKED_OBJECTS, demand_valid
 from similitude.selection.candidate_features import projection
 from similitude.selection.candidates import NamedSimilarity, naming, validated
@@ -19,7 +20,6 @@ from similitude.selection.kernel_weights import alignment_weights, easymkl_weigh
 from similitude.selection.landmark_similarities import LandmarkSimilarities, SampledData, families
 from similitude.selection.sample_sizes import affordable, sample_landmarks, sample_rows
 from similitude.selection.side_by_side import SideBySide
-from similitude.selection.targets import REGRESSION, SelectionTargets
 from similitude.similarity import Similarity, remembered_images
 from similitude.support import NotAKernelError, check_choice, generator
 from similitude.validity import check_gram
@@ -47,6 +47,8 @@ def combine(
     y: Any,
     *,
     how: str = "alignment",
+    task: str | None = None,
+    groups: Any = None,
     random_state: Any = None,
     engine: Engine | None = None,
 ) -> Similarity:
@@ -84,8 +86,13 @@ def combine(
     X : sequence of objects
         Of more than 10,000 a random sample is used, with a warning.
     y : sequence of labels or numbers
-        Interpreted as by `choose_kernel`; may be None for ``"uniform"``.
+        May be None for ``"uniform"``.
     how : {"alignment", "uniform", "easymkl", "concatenate"}
+    task : {"classification", "regression"}, optional
+        Whether y holds classes or numbers. Default: inferred as by `choose_kernel`.
+    groups : sequence, optional
+        What each example belongs to, such as a patient or a document. The alignment leaves out pairs of examples of one
+        group: a kernel that recognizes the group says nothing about others. The other ways do not use them.
     random_state : int, optional
         Seed of landmarks and samples.
     engine : Engine, optional
@@ -110,9 +117,10 @@ def combine(
     members = validated(similarities, "similarities")
     check_choice("how", how, WAYS)
     n = check_objects(X)
-    targets = None if y is None and how == "uniform" else SelectionTargets.of(y, n)
+    targets = None if y is None and how == "uniform" else TaskTargets.of(y, n, task)
     if how == "easymkl" and targets is not None and targets.task == REGRESSION:
-        raise ValueError("how='easymkl' needs classes, y holds numbers to predict: use how='alignment'")
+        raise ValueError("how='easymkl' needs classes, y holds numbers: use how='alignment' or task='classification'")
+    known = None if groups is None else check_groups(groups, n)
     engine, rng = checked_engine(engine), generator(random_state)
     most = min(COMBINED_LANDMARKS, max(100, MAX_FEATURES // len(members)))
     sizes = affordable(n, COMBINED_ROWS, most, lambda r, m: COMBINED_ARRAYS * 8 * r * m * len(members), engine)
@@ -126,7 +134,7 @@ def combine(
         data = SampledData(X, rows, sample_landmarks(len(rows), codes, sizes.landmarks, rng))
         if how == "concatenate":
             return _concatenated(members, data, engine)
-        return _weighted_sum(members, data, engine, here, how)
+        return _weighted_sum(members, data, engine, here, how, None if known is None else known[rows])
 
 
 def _concatenated(members: Sequence[NamedSimilarity], data: SampledData, engine: Engine) -> Similarity:
@@ -141,7 +149,12 @@ def _concatenated(members: Sequence[NamedSimilarity], data: SampledData, engine:
 
 
 def _weighted_sum(
-    members: Sequence[NamedSimilarity], data: SampledData, engine: Engine, targets: SelectionTargets | None, how: str
+    members: Sequence[NamedSimilarity],
+    data: SampledData,
+    engine: Engine,
+    targets: TaskTargets | None,
+    how: str,
+    groups: np.ndarray | None,
 ) -> Similarity:
     """Return the weighted sum of kernels, with mean K(x, x) = 1."""
     features, sizes = [np.empty((len(data.rows), 0))] * len(members), np.zeros(len(members))
@@ -157,8 +170,10 @@ def _weighted_sum(
         raise ValueError("every kernel is zero on X: there is nothing to add")
     if how == "uniform" or targets is None:
         weights = (sizes > 0).astype(np.float64)
+    elif how == "easymkl":
+        weights = easymkl_weights(features, targets.Y)
     else:
-        weights = (easymkl_weights if how == "easymkl" else alignment_weights)(features, targets.Y)
+        weights = alignment_weights(features, targets.Y, groups)
     weights = np.divide(weights / weights.sum(), sizes, out=np.zeros(len(members)), where=weights > 0)
     scaled = [(float(w), one.similarity) for w, one in zip(weights, members, strict=True) if w > 0]
     return reduce(operator.add, [k if w == 1.0 else w * k for w, k in scaled])

@@ -8,16 +8,16 @@ from itertools import combinations
 
 import numpy as np
 
+from similitude.evaluation import TaskTargets
 from similitude.linear import PENALTIES, Moments, Ridge
 from similitude.selection.folds import Folds
-from similitude.selection.targets import SelectionTargets
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutErrors:
     """The held-out errors of ridge regression, with the penalty that is best for all folds together.
 
-    ``losses`` and ``errors`` of each test example are the squared error of its scores, and `SelectionTargets.errors`;
+    ``losses`` and ``errors`` of each test example are the squared error of its scores, and `TaskTargets.errors`;
     means over folds, if it is a test example of several.
     """
 
@@ -66,7 +66,7 @@ class TriedPenalties:
 
 
 def cross_validate(
-    F: np.ndarray, targets: SelectionTargets, folds: Folds, outer: Folds | None
+    F: np.ndarray, targets: TaskTargets, folds: Folds, outer: Folds | None
 ) -> tuple[HeldOutErrors, list[OuterFold]]:
     """Return the held-out errors of ridge regression in all folds, and those of every outer fold.
 
@@ -102,7 +102,7 @@ def cross_validate(
 
 
 def cross_validate_learned(
-    features: Callable[[np.ndarray], np.ndarray], targets: SelectionTargets, folds: Folds, outer: Folds | None
+    features: Callable[[np.ndarray], np.ndarray], targets: TaskTargets, folds: Folds, outer: Folds | None
 ) -> tuple[HeldOutErrors, list[OuterFold]]:
     """Return what `cross_validate` does, with features that are learned from the training examples of each model.
 
@@ -137,7 +137,7 @@ def cross_validate_learned(
 
 
 def _held_out(
-    F: np.ndarray, targets: SelectionTargets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray
+    F: np.ndarray, targets: TaskTargets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray
 ) -> TriedPenalties:
     """Return losses and errors of test examples under every penalty."""
     scores_of, Y = ridge.predictions(F[test]), targets.Y[test]

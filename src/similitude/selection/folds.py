@@ -10,8 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from similitude.evaluation import (
+    TaskTargets,
+    assign_folds,
+    fold_pairs,
+    groups_of_classes,
+    joined_groups,
+    rarest_in_group,
+    shuffled_pairs,
+)
 from similitude.linear import Moments
-from similitude.selection.targets import SelectionTargets
 from similitude.support import brief, check_integer
 
 MAX_PARTS = 24
@@ -78,7 +86,7 @@ def _sum(parts: list[Moments], which: np.ndarray) -> Moments:
     return total
 
 
-def check_cv(cv: Any, targets: SelectionTargets) -> Any:
+def check_cv(cv: Any, targets: TaskTargets, groups: np.ndarray | None = None) -> Any:
     """Validate cv before anything is computed."""
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, (Iterable, int, np.integer))):
         raise TypeError(
@@ -87,6 +95,9 @@ def check_cv(cv: Any, targets: SelectionTargets) -> Any:
         )
     if hasattr(cv, "split") or isinstance(cv, Iterable):
         return cv
+    if groups is not None:
+        _check_groups_suffice(check_integer("cv", cv, 2), targets, groups)
+        return int(cv)
     if check_integer("cv", cv, 2) > len(targets):
         raise ValueError(f"cv = {cv} folds of {len(targets)} examples: each fold needs an example")
     if targets.codes is not None and targets.classes is not None:
@@ -100,15 +111,37 @@ def check_cv(cv: Any, targets: SelectionTargets) -> Any:
     return int(cv)
 
 
-def make_folds(cv: Any, targets: SelectionTargets, rows: np.ndarray, copies: np.ndarray, seed: int) -> Folds:
+def _check_groups_suffice(n_folds: int, targets: TaskTargets, groups: np.ndarray) -> None:
+    """Require as many groups as folds, and two groups with examples of each class: one to train on, one to test."""
+    n_groups = len(np.unique(groups))
+    if n_folds > n_groups:
+        raise ValueError(f"cv = {n_folds} folds of {n_groups} groups: each fold needs a group")
+    if targets.codes is not None and targets.classes is not None:
+        found = groups_of_classes(targets.codes, groups)
+        if found.min() < 2:
+            alone = targets.classes[found.argmin()].item()
+            raise ValueError(f"class {alone!r} is found in one group only: no other group is left to learn it from")
+
+
+def join_copies(groups: np.ndarray, copies: np.ndarray, targets: TaskTargets, n_folds: int) -> np.ndarray:
+    """Return groups that keep copies together too, unless too few would be left to learn every class from."""
+    joined = joined_groups(groups, copies)
+    fewest = 2 if targets.codes is None else groups_of_classes(targets.codes, joined).min()
+    return joined if fewest >= 2 and joined.max() + 1 >= max(n_folds, 3) else groups
+
+
+def make_folds(
+    cv: Any, targets: TaskTargets, rows: np.ndarray, copies: np.ndarray, seed: int, groups: np.ndarray | None = None
+) -> Folds:
     """Return the folds of the sampled examples, at these rows; `cv` was validated by `check_cv`.
 
     Given pairs (train, test) hold positions among all examples. If cv is a number, they are shuffled, and examples with
-    the same number in `copies` are in the same fold.
+    the same number in `copies` are in the same fold. No fold may separate `groups`.
     """
     here = targets.at(rows)
     if hasattr(cv, "split"):
-        pairs = list(cv.split(np.zeros((len(rows), 1)), here.values))
+        known = () if groups is None else (groups,)
+        pairs = list(cv.split(np.zeros((len(rows), 1)), here.values, *known))
         folds = Folds([_pair(p, pair, len(rows)) for p, pair in enumerate(pairs)], f"{cv}")
     elif isinstance(cv, Iterable):
         place = np.full(len(targets), -1)
@@ -117,44 +150,37 @@ def make_folds(cv: Any, targets: SelectionTargets, rows: np.ndarray, copies: np.
         kept = [(place[train][place[train] >= 0], place[test][place[test] >= 0]) for train, test in pairs]
         folds = Folds(kept, f"{len(kept)} given folds")
     else:
-        folds = _shuffled(int(cv), here, copies, seed)
+        folds = _shuffled(int(cv), here, copies, seed, groups is not None)
     _check(folds, here)
+    if groups is not None and not folds.apart(groups):
+        raise ValueError("cv trains and tests on examples of one group: give a number of folds, or a GroupKFold")
     return folds
 
 
-def _shuffled(n_folds: int, targets: SelectionTargets, copies: np.ndarray, seed: int) -> Folds:
+def _shuffled(n_folds: int, targets: TaskTargets, copies: np.ndarray, seed: int, grouped: bool) -> Folds:
     """Return random folds, stratified for classes; copies stay together unless a fold had no class to learn from."""
-    from sklearn.model_selection import KFold, StratifiedKFold
-
     described = f"{n_folds} folds{'' if targets.codes is None else ', stratified'}"
+    if grouped:
+        return Folds(_by_groups(n_folds, targets, copies, seed), f"{described}, groups together")
     _, first = np.unique(copies, return_index=True)
     if len(first) < len(targets):
         fewest = 2 if targets.codes is None else np.bincount(targets.codes[first], minlength=targets.n_classes).min()
         if len(first) >= n_folds and fewest >= 2:
-            return Folds(_grouped(n_folds, targets.codes, copies, seed), f"{described}, copies together")
-    splitter = KFold if targets.codes is None else StratifiedKFold
-    pairs = splitter(n_folds, shuffle=True, random_state=seed).split(np.zeros((len(targets), 1)), targets.codes)
-    return Folds(list(pairs), described)
+            folds = assign_folds(copies, targets.codes, seed, n_folds)
+            return Folds(fold_pairs(folds), f"{described}, copies together")
+    return Folds(shuffled_pairs(len(targets), n_folds, targets.codes, seed), described)
 
 
-def _grouped(
-    n_folds: int, codes: np.ndarray | None, groups: np.ndarray, seed: int
+def _by_groups(
+    n_folds: int, targets: TaskTargets, groups: np.ndarray, seed: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return random folds of whole groups, each with its share of every class.
-
-    >>> [test for _, test in _grouped(2, np.array([0, 0, 1, 1, 0]), np.array([0, 1, 2, 3, 0]), 0)]
-    [array([0, 2, 4]), array([1, 3])]
-    """
-    _, first, members = np.unique(groups, return_index=True, return_inverse=True)
-    order = np.random.default_rng(seed).permutation(len(first))
-    if codes is not None:
-        order = order[np.argsort(codes[first[order]], kind="stable")]
-    fold = np.empty(len(first), dtype=np.intp)
-    fold[order] = np.arange(len(first)) % n_folds
-    return [(np.flatnonzero(fold[members] != one), np.flatnonzero(fold[members] == one)) for one in range(n_folds)]
+    labels = None if targets.codes is None else rarest_in_group(targets.codes, groups)
+    return fold_pairs(assign_folds(groups, labels, seed, n_folds))
 
 
-def outer_folds(cv: Any, folds: Folds, targets: SelectionTargets, copies: np.ndarray, seed: int) -> Folds | None:
+def outer_folds(
+    cv: Any, folds: Folds, targets: TaskTargets, copies: np.ndarray, seed: int, grouped: bool = False
+) -> Folds | None:
     """Return at most five disjoint folds by which a choice is judged: given ones are merged, a few are replaced.
 
     The choice is made by the others of them, among what both train on; None if the given folds leave nothing there.
@@ -164,8 +190,11 @@ def outer_folds(cv: Any, folds: Folds, targets: SelectionTargets, copies: np.nda
         if separate and len(folds) == OUTER_FOLDS:
             return folds
         if not separate:
-            grouped = _grouped(min(OUTER_FOLDS, n_groups), targets.codes, copies, seed)
-            return Folds(grouped, "") if n_groups > 2 else None
+            if n_groups < 3:
+                return None
+            if grouped:
+                return Folds(_by_groups(OUTER_FOLDS, targets, copies, seed), "")
+            return Folds(fold_pairs(assign_folds(copies, targets.codes, seed, OUTER_FOLDS)), "")
     disjoint, tested = [], np.zeros(len(targets), dtype=bool)
     for train, test in folds.pairs:
         if not tested[test].any():
@@ -210,7 +239,7 @@ def _pair(place: int, pair: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     return train, test
 
 
-def _check(folds: Folds, targets: SelectionTargets) -> None:
+def _check(folds: Folds, targets: TaskTargets) -> None:
     if not len(folds):
         raise ValueError("cv holds no folds")
     for place, (train, test) in enumerate(folds.pairs):

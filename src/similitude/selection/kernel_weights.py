@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +19,7 @@ EASYMKL_TOLERANCE = 1e-8
 """Relative tolerance of the objective of EasyMKL."""
 
 
-def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarray:
+def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
     r"""Return the weights of the sum of kernels with the largest centered alignment with the targets.
 
     .. math:: \min_{v \ge 0} v^\top M v - 2 v^\top a, \qquad
@@ -27,7 +28,8 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarr
     with :math:`H = I - \frac{1}{n} 11^\top`: the direction v maximizes the centered alignment of :math:`\sum_k v_k K_k`
     with :math:`YY^\top` (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based on Centered Alignment",
     2012, Proposition 9). With :math:`K_k = F_k F_k^\top`, :math:`M_{kl} = |F_k^\top H F_l|^2` and :math:`a_k =
-    |F_k^\top H Y|^2`, in the Frobenius norm. The weight of a kernel that is constant on these examples is zero.
+    |F_k^\top H Y|^2`, in the Frobenius norm. The weight of a kernel that is constant on these examples is zero. With
+    groups, the dot products leave out pairs of examples of one group.
 
     >>> y = np.array([[1.0], [1.0], [-1.0], [-1.0]])
     >>> alignment_weights([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y)
@@ -38,25 +40,59 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray) -> np.ndarr
     Y = _centered(Y / max(float(np.abs(Y).max()), np.finfo(np.float64).tiny))
     if not Y.any():
         raise ValueError("y is constant: kernels cannot be aligned with it")
-    centered, lengths = [], np.ones(len(features))
+    pairs, centered, lengths = AlignedPairs.of(groups), [], np.ones(len(features))
     for k, F in enumerate(features):
         C = _centered(F)
         length = np.sqrt(np.linalg.norm(C.T @ C))
         lengths[k] = length if length > 0 else 1.0
-        centered.append(C / lengths[k])
+        C = C / lengths[k]
+        centered.append(C if pairs.product(C, C) > CONSTANT_SHARE else np.zeros_like(C))
     M = np.zeros((len(centered), len(centered)))
     for k, C in enumerate(centered):
         for j in range(k + 1):
-            M[k, j] = M[j, k] = np.linalg.norm(C.T @ centered[j]) ** 2
-    a = np.array([np.linalg.norm(C.T @ Y) ** 2 for C in centered])
+            M[k, j] = M[j, k] = pairs.product(C, centered[j])
+    a = np.array([pairs.product(C, Y) for C in centered])
     if not a.any():
         raise ValueError("no kernel varies with y: every one is constant on these examples")
+    if a.max() <= 0:
+        raise ValueError("no kernel is aligned with y across groups: there is nothing to add")
     a /= a.max()
     values, vectors = np.linalg.eigh(M)
     kept = values > len(M) * np.finfo(float).eps * values[-1]
     root = np.sqrt(values[kept])
     v, _ = nnls(root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ a) / root)
     return np.asarray(v) / lengths**2
+
+
+@dataclass(frozen=True)
+class AlignedPairs:
+    """The pairs of examples whose similarities are aligned: all, or those of different groups."""
+
+    groups: Sequence[np.ndarray]  # the rows of each
+
+    @classmethod
+    def of(cls, groups: np.ndarray | None) -> AlignedPairs:
+        """Return the pairs of examples of different groups, given the group of each."""
+        if groups is None:
+            return cls(())
+        order = np.argsort(groups, kind="stable")
+        return cls(np.split(order, np.flatnonzero(np.diff(groups[order])) + 1))
+
+    def product(self, A: np.ndarray, B: np.ndarray) -> float:
+        """Return the dot product of AA' and BB' over the pairs; with groups, minus that of their means.
+
+        >>> A, B = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [0.0], [1.0]])
+        >>> AlignedPairs(()).product(A, B), AlignedPairs.of(np.array([0, 0, 1])).product(A, B)
+        (16.0, -3.0)
+        """
+        if not self.groups:
+            return self._sum(A, B)
+        ones = np.ones((len(A), 1))
+        return self._sum(A, B) - self._sum(A, ones) * self._sum(B, ones) / self._sum(ones, ones)
+
+    def _sum(self, A: np.ndarray, B: np.ndarray) -> float:
+        within = sum(float(np.linalg.norm(A[rows].T @ B[rows]) ** 2) for rows in self.groups)
+        return float(np.linalg.norm(A.T @ B) ** 2) - within
 
 
 def _centered(F: np.ndarray) -> np.ndarray:

@@ -8,11 +8,11 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.compute.engines import Engine
+from similitude.evaluation import TaskTargets
 from similitude.kernel_learning import learn_from_targets
 from similitude.landmarks import Representation
 from similitude.selection.candidate_features import features_of
 from similitude.selection.landmark_similarities import LandmarkSimilarities, SampledData
-from similitude.selection.targets import SelectionTargets
 from similitude.similarity import Similarity
 
 LEARNING_SEED = 0
@@ -25,8 +25,9 @@ class FoldLearner:
 
     k: Similarity
     data: SampledData
-    targets: SelectionTargets
+    targets: TaskTargets
     engine: Engine
+    groups: np.ndarray | None = None
     n_calls: int = 0
 
     def features(self, train: np.ndarray) -> np.ndarray:
@@ -40,7 +41,9 @@ class FoldLearner:
 
     def _learned(self, train: np.ndarray) -> tuple[Similarity, Representation, np.ndarray]:
         objects = take(self.data.objects(self.k), train)
-        k = learn_from_targets(self.k, objects, self.targets.Y[train], random_state=LEARNING_SEED).similarity
+        groups = None if self.groups is None else self.groups[train]
+        Y = self.targets.Y[train]
+        k = learn_from_targets(self.k, objects, Y, random_state=LEARNING_SEED, groups=groups).similarity
         similarities = LandmarkSimilarities(k, self.data, self.engine)
         representation, F = features_of(k, similarities)
         self.n_calls += similarities.n_calls

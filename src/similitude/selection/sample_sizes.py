@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from similitude.compute.engines import Engine, format_bytes
+from similitude.evaluation import TaskTargets
 from similitude.goodness import stratified
 from similitude.landmarks import interleaved
-from similitude.selection.targets import SelectionTargets
 from similitude.support import BudgetError
 
 MIN_LANDMARKS = 20
@@ -80,9 +80,7 @@ def within_calls(sizes: SampleSizes, per_pair: int, max_calls: int | None, looki
     return SampleSizes(r, m, (*sizes.notes, f"{r:,} examples and {m:,} landmarks are within max_calls"))
 
 
-def sample_rows(
-    n: int, targets: SelectionTargets | None, size: int, least: int, rng: np.random.Generator
-) -> np.ndarray:
+def sample_rows(n: int, targets: TaskTargets | None, size: int, least: int, rng: np.random.Generator) -> np.ndarray:
     """Return sorted positions; stratified if there are classes, with at least `least` examples of each if possible."""
     if size >= n:
         return np.arange(n)

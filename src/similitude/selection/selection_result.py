@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from similitude.evaluation import CLASSIFICATION
 from similitude.landmarks import Representation
-from similitude.selection.targets import CLASSIFICATION
 from similitude.similarity import Similarity
 from similitude.support import Estimate, Result, notes, paragraph, table
 

@@ -9,9 +9,6 @@ from similitude.similarity.claims import PSD, SYMMETRIC
 from similitude.similarity.contract import Similarity
 from similitude.support import UnresolvedError, check_choice
 
-KINDS_WITH_FAMILIES = ("vectors", "table", "records", "strings", "sets", "series", "graphs")
-"""Kinds of objects for which there are similarities."""
-
 
 class Auto(Similarity):
     """The similarity that suits the objects: it is chosen by what they look like when it is resolved on them.
@@ -51,8 +48,10 @@ class Auto(Similarity):
 
     def check_params(self) -> None:
         """Validate the kind."""
+        from similitude.kernels import FAMILIES  # loads all kernels
+
         if self.kind is not None:
-            check_choice("kind", self.kind, KINDS_WITH_FAMILIES)
+            check_choice("kind", self.kind, tuple(FAMILIES))
 
     def unresolved(self) -> list[str]:
         """Return that the similarity itself is to be chosen."""

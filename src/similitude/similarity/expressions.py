@@ -17,7 +17,7 @@ from similitude.similarity import Similarity
 from similitude.similarity.expression_syntax import SPACES, parsed, pointed
 from similitude.support import ExpressionError, brief, parameter_hint
 
-__all__ = ["DEFAULTS", "NAMES", "ExpressionError", "parse"]
+__all__ = ["NAMES", "ExpressionError", "parse"]
 
 LONGEST = 10_000
 """Maximum number of characters of an expression."""
@@ -60,21 +60,6 @@ OPERATIONS: dict[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
 
 FromModule = Callable[[str, str], Similarity]
 Arguments = list[ast.expr | ast.keyword]
-
-DEFAULTS = {
-    "vectors": "gaussian",
-    "strings": "spectrum(p=6, blended=True).normalized()",
-    "graphs": "weisfeiler_lehman(iterations=3).normalized()",
-    "series": "global_alignment",
-    "sets": "jaccard",
-    "table": "gower",
-}
-"""The similarity to try first for each kind of objects.
-
-Each accepts every object of its kind and has no parameter to choose; all but Gower's are kernels. For strings it
-compares the substrings of up to six letters, so that short words share some too, and normalizes, because long strings
-share more; on promoters, longer DNA, proteins and messages it is among the best of the string kernels.
-"""
 
 
 def parse(text: str, function: FromModule | None = None) -> Similarity:

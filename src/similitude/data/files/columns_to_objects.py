@@ -89,7 +89,7 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
     objects = _build_objects(kind, columns)
     notes = [
         _description(kind, columns) + alternative,
-        *_ignored_notes(found, columns, left_out, request.label),
+        *_ignored_notes(found, columns, left_out, request),
         *(_header_notes(list(cells), columns) if in_text_file else []),
         *found.notes,
         *trimming,
@@ -97,6 +97,8 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
         *_rounding_notes(kind, columns, found.text),
     ]
     data = Data(objects, None, _schema_of(kind, columns, objects, found, request), tuple(notes))
+    if request.groups is not None:
+        data = replace(data, groups=_as_groups(cells[request.groups]))
     return data if found.label is None else with_labels(data, str(request.label), found.label, 0, request.unlabeled)
 
 
@@ -178,7 +180,17 @@ def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: st
         f"rows without the label {name!r} {what}: {missing.sum():,} of {len(missing):,}, the first is row "
         f"{first + int(np.argmax(missing))}. Rows are counted without them from here on"
     )
-    return replace(data, objects=take(data.objects, known), labels=labels, unlabeled=rest, notes=(*data.notes, note))
+    groups = None if data.groups is None else data.groups[known]
+    objects, notes = take(data.objects, known), (*data.notes, note)
+    return replace(data, objects=objects, labels=labels, unlabeled=rest, notes=notes, groups=groups)
+
+
+def _as_groups(cells: Any) -> np.ndarray:
+    """Return a column as groups: texts without blanks around them, or values as they are, None where missing."""
+    cells = trimmed_texts(cells) if not isinstance(cells, list) and is_text(cells) else cells
+    found = np.empty(len(cells), dtype=object)
+    found[:] = cells if isinstance(cells, list) else cells.to_pylist()
+    return found
 
 
 def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[str, Any]:
@@ -203,12 +215,12 @@ def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[st
 
 
 def _object_columns(names: Sequence[str], request: Request) -> list[str]:
-    for name in (request.label, request.object, *request.ignore, *request.keep):
+    for name in (request.label, request.object, request.groups, *request.ignore, *request.keep):
         if name is not None and name not in names:
             raise unknown_column(name, names)
     if request.object is not None:
         return [request.object]
-    others = (request.label, *request.ignore)
+    others = (request.label, request.groups, *request.ignore)
     found = [name for name in names if name not in others and not PANDAS_INDEX.fullmatch(name)]
     if not found:
         raise FileError(f"there is no column besides the label {request.label!r}: nothing to learn from")
@@ -251,10 +263,10 @@ def _description(kind: str, columns: Mapping[str, Column]) -> str:
 
 
 def _ignored_notes(
-    found: TypedCells, columns: Mapping[str, Column], left_out: Sequence[str], label: str | None
+    found: TypedCells, columns: Mapping[str, Column], left_out: Sequence[str], request: Request
 ) -> list[str]:
     """Return notes on columns that were not asked for, or that are empty."""
-    ignored = [name for name in found.cells if name not in found.columns and name != label]
+    ignored = [name for name in found.cells if name not in (*found.columns, request.label, request.groups)]
     empty = [name for name in found.columns if name not in columns and name not in left_out]
     notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
     return [*notes, f"ignored: no value at all in {listed(empty)}"] if empty else notes

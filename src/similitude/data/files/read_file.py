@@ -24,6 +24,7 @@ def read(
     *,
     label: str | None = None,
     object: str | None = None,
+    groups: str | None = None,
     kind: str | None = None,
     schema: Schema | None = None,
     separator: str | None = None,
@@ -51,6 +52,8 @@ def read(
         header, another name the value after ``name=`` in it. TU folders and ``.ts`` files have their own place.
     object : str, optional
         The column of the objects. Default: the only other one, or all others as vectors or as rows of a table.
+    groups : str, optional
+        A column that says which rows belong together, such as a patient or a document. It is no part of the objects.
     kind : str, optional
         One of vectors, strings, graphs, series, sets, table. Default: inferred.
     schema : Schema, optional
@@ -101,6 +104,7 @@ def read(
     request = Request.made(
         label=label,
         object=object,
+        groups=groups,
         kind=kind,
         separator=separator,
         decimal=decimal,
@@ -198,6 +202,8 @@ def _read(file: OpenFile, rows: int | None, request: Request, schema: Schema | N
         schema = schema.with_names(request)
     if file.format in TABULAR:
         parts = _read_columns(file, rows, request, schema, label_optional)
+    elif request.groups is not None:
+        raise FileError(f"groups={request.groups!r} does not fit: the file has no columns")
     else:
         parts = read_without_columns(file, rows, request, schema)
     is_empty, case = True, _Case(schema)

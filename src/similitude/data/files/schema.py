@@ -41,6 +41,7 @@ class Request(NamedTuple):
     sheet: str | None = None
     image_size: tuple[int, int] | None = None  # rows and columns
     color: bool = False
+    groups: str | None = None
 
     @classmethod
     def made(cls, **given: Any) -> Request:
@@ -52,7 +53,8 @@ class Request(NamedTuple):
     def with_trimmed_names(self) -> Request:
         """Return the request with names of columns as headers of text files have them, without blanks around."""
         keep, ignore = (tuple(map(str.strip, names)) for names in (self.keep, self.ignore))
-        return self._replace(label=_stripped(self.label), object=_stripped(self.object), keep=keep, ignore=ignore)
+        label, object, groups = map(_stripped, (self.label, self.object, self.groups))
+        return self._replace(label=label, object=object, groups=groups, keep=keep, ignore=ignore)
 
     def check(self) -> None:
         """Raise if the kind is unknown, or if one column is both label and object."""
@@ -61,6 +63,8 @@ class Request(NamedTuple):
             raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(UNLABELED_ROWS)}")
         if self.label in self.ignore or self.object in self.ignore:
             raise FileError("a column cannot be ignored and be the label or the object")
+        if self.groups is not None and self.groups in (self.label, self.object):
+            raise FileError(f"column {self.groups!r} cannot hold the groups and be the label or the object")
         size = self.image_size
         if size is not None and not (len(size) == 2 and all(isinstance(one, int) and 0 < one <= 4096 for one in size)):
             raise FileError(f"image_size={size!r} must be two numbers of pixels, rows and columns")
@@ -190,6 +194,8 @@ class Data:
         The names of the objects, if the format has them (FASTA, folders).
     unlabeled : array, list or data frame, optional
         The objects without a label, if they were asked for.
+    groups : array, optional
+        What each object belongs to, such as a patient or a document, if a column of groups was asked for.
     """
 
     objects: Any
@@ -198,6 +204,7 @@ class Data:
     notes: tuple[str, ...] = ()
     ids: list[str] | None = None
     unlabeled: Any = None
+    groups: np.ndarray | None = None
 
     def __len__(self) -> int:
         return int(self.objects.shape[0]) if hasattr(self.objects, "shape") else len(self.objects)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.automatic.kinds import kind_of_objects
+from similitude.kernels.automatic.kinds import WHAT_IS_HELD, kind_of_objects
 from similitude.kernels.automatic.records import LOOKED_AT, RecordColumn, composed_columns
 from similitude.kernels.graphs import (
     ShortestPath,
@@ -47,18 +47,7 @@ def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
     >>> family_of("sets", [{1, 2}, {2, 3}])
     (Jaccard(), Intersection(weights='idf', default_weight=1.0).normalized())
     """
-    if kind == "strings":
-        return _of_strings([_as_text(one) for one in islice(as_objects(X), LOOKED_AT)])
-    if kind == "series":
-        return _of_series(list(islice(as_objects(X), LOOKED_AT)))
-    if kind == "graphs":
-        return _of_graphs(list(islice(as_objects(X), LOOKED_AT)))
-    if kind == "sets":
-        return Jaccard(), Intersection(weights="idf").normalized()
-    if kind == "records":
-        columns = {name: _of_column(one) for name, one in composed_columns(X).items()}
-        return Columns(columns), Columns(columns, how="product")
-    return (Tabular(Gaussian()) if kind == "table" else Gaussian(),)
+    return FAMILIES[kind](X)
 
 
 def kind_in_words(kind: str, members: Sequence[Similarity]) -> str:
@@ -118,8 +107,31 @@ def default_similarity(X: Any, kind: str | None = None) -> Similarity:
     return family_of(kind or kind_of_objects(X), X)[0]
 
 
-def _of_series(some: Sequence[Any]) -> tuple[Similarity, ...]:
+def suggestion(X: Any, taken: str) -> str:
+    """Return what suits these objects better than a similarity of another kind; nothing if there is nothing to say.
+
+    >>> suggestion([{1, 2}, {2, 3}], "vectors")
+    "X holds sets, which 'auto' compares by Jaccard()"
+    """
+    kind = kind_of_objects(X)
+    if kind == taken or kind == "vectors" or taken in ("any", "indices", "matrix"):
+        return ""
+    what = WHAT_IS_HELD.get(kind, f"holds {kind}")
+    try:
+        compared = f" by {default_similarity(X, kind)!r}"
+    except (TypeError, ValueError):  # the objects are not of one kind throughout
+        compared = ""
+    return f"X {what}, which 'auto' compares{compared}"
+
+
+def _of_records(X: Any) -> tuple[Similarity, ...]:
+    columns = {name: _of_column(one) for name, one in composed_columns(X).items()}
+    return Columns(columns), Columns(columns, how="product")
+
+
+def _of_series(X: Any) -> tuple[Similarity, ...]:
     """Return convolutions and time warping; for short series also global alignments, which take six times as long."""
+    some = _first(X)
     convolutions, warping = Convolutions(), (DTW(), Derivative(DTW()))
     if sum(map(len, some)) > SHORT_SERIES * len(some):
         return convolutions, *warping
@@ -127,12 +139,12 @@ def _of_series(some: Sequence[Any]) -> tuple[Similarity, ...]:
     return convolutions, alignments, 0.5 * alignments + 0.5 * convolutions.normalized(), *warping
 
 
-def _of_graphs(some: Sequence[Any]) -> tuple[Similarity, ...]:
+def _of_graphs(X: Any) -> tuple[Similarity, ...]:
     """Return similarities by labels and structure, and by attributes where all nodes or all edges have some."""
     deep, deeper = (WeisfeilerLehmanAssignment(depth).normalized() for depth in (3, 5))
     paths = ShortestPath().normalized()
     members = [deep, deeper, 0.5 * deep + 0.5 * paths, paths, WeisfeilerLehman(3).normalized()]
-    parts = parse_graphs(some)
+    parts = parse_graphs(_first(X))
     nodes = [one.attributes is not None for one in parts if one.nodes]
     edges = [one.edge_attributes is not None for one in parts if len(one.ends)]
     if nodes and all(nodes):
@@ -156,12 +168,17 @@ def _of_column(one: RecordColumn) -> Similarity:
     return OrMissing(k, alike=1.0) if one.some_missing else k
 
 
+def _first(X: Any) -> list[Any]:
+    return list(islice(as_objects(X), LOOKED_AT))
+
+
 def _as_text(one: Any) -> str:
     return one.decode("latin-1") if isinstance(one, bytes) else str(one)
 
 
-def _of_strings(some: Sequence[str]) -> tuple[Similarity, ...]:
+def _of_strings(X: Any) -> tuple[Similarity, ...]:
     """Return similarities for texts, for strings of few letters such as DNA, and for others such as proteins."""
+    some = [_as_text(one) for one in _first(X)]
     substrings = Spectrum(6, blended=True).normalized()
     if sum(" " in one for one in some) > 0.5 * len(some):
         words, rare = Words(), Spectrum(5, blended=True, weights="idf").normalized()
@@ -170,3 +187,18 @@ def _of_strings(some: Sequence[str]) -> tuple[Similarity, ...]:
     windows = (Gapped(7, 2) if letters <= FEW_LETTERS else Gapped(6, 3)).normalized()
     edits = (Edit(),) if length <= SHORT_STRING else ()
     return (0.5 * substrings + 0.5 * windows, substrings, windows, *edits)
+
+
+FAMILIES: dict[str, Callable[[Any], tuple[Similarity, ...]]] = {
+    "vectors": lambda X: (Gaussian(),),
+    "table": lambda X: (Tabular(Gaussian()),),
+    "records": _of_records,
+    "strings": _of_strings,
+    "sets": lambda X: (Jaccard(), Intersection(weights="idf").normalized()),
+    "series": _of_series,
+    "graphs": _of_graphs,
+}
+"""The similarities to try for each kind of objects, given some objects; the first is the one without labels.
+
+Everything that names a similarity for a kind reads this table: ``"auto"``, the command line, two-sample tests, errors.
+"""

@@ -13,16 +13,6 @@ from similitude.compute import as_objects, is_sparse, is_table
 from similitude.kernels.automatic.records import LOOKED_AT, has_composed_columns
 from similitude.kernels.graphs import is_graph
 
-SUITABLE = {
-    "strings": "Spectrum(6, blended=True).normalized()",
-    "sets": "Jaccard()",
-    "series": "GlobalAlignment()",
-    "graphs": "WeisfeilerLehman(3).normalized()",
-    "table": "Gower() or Tabular(Gaussian())",
-    "records": "Columns({'column': similarity, ...})",
-}
-"""What to name to a user whose objects are of another kind than the similarity takes."""
-
 WHAT_IS_HELD = {
     "table": "is a table with categories or missing values",
     "records": "is a table with texts, sets, vectors, series or graphs",
@@ -133,19 +123,6 @@ def neighbors_are_alike(X: np.ndarray) -> bool:
     deviations = some.std(axis=0)
     standardized = (some - some.mean(axis=0)) / np.where(deviations > 0, deviations, 1.0)
     return _autocorrelation(standardized) >= AUTOCORRELATED_COLUMNS
-
-
-def suggestion(X: Any, taken: str) -> str:
-    """Return what suits these objects better than a similarity of another kind; nothing if there is nothing to say.
-
-    >>> suggestion(["a", "b"], "vectors")
-    "X holds strings, for which there is Spectrum(6, blended=True).normalized(), or 'auto', which looks at the objects"
-    """
-    kind = kind_of_objects(X)
-    if kind == taken or kind not in SUITABLE or taken in ("any", "indices", "matrix"):
-        return ""
-    what = WHAT_IS_HELD.get(kind, f"holds {kind}")
-    return f"X {what}, for which there is {SUITABLE[kind]}, or 'auto', which looks at the objects"
 
 
 def _has_missing(X: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.estimators import unjudged
+from similitude.evaluation import assign_folds, fold_pairs, groups_of_classes, random_part, rarest_in_group
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.similarity import Similarity
@@ -62,15 +63,20 @@ class Split:
 
 def split(inputs: Inputs) -> Split:
     """Hold out a quarter of each class; with fewer examples plan cross-validation, with few of them repeated."""
-    sizes = np.bincount(inputs.codes)
-    alone = np.flatnonzero(sizes[inputs.codes] == 1) if inputs.of_classes else np.empty(0, int)
-    rest, rng = np.setdiff1d(np.arange(inputs.n), alone), inputs.rng()
+    groups = np.arange(inputs.n) if inputs.groups is None else inputs.groups
+    alone, rng = _alone(inputs, groups), inputs.rng()
+    rest = np.setdiff1d(np.arange(inputs.n), alone)
+    if len(np.unique(groups[rest])) < 2:
+        raise ValueError("each class is found in one group only: none could be held out and learned from others")
     notes = []
     if len(alone):
         listed = ", ".join(map(str, alone[:10].tolist())) + (", …" if len(alone) > 10 else "")
-        notes.append(f"the only examples of their classes, and so fitted to but never held out: examples {listed}")
+        only = "the only examples of their classes" if inputs.groups is None else "in the only group of some class"
+        notes.append(f"{only}, and so fitted to but never held out: examples {listed}")
+    if inputs.groups is not None:
+        notes.append(f"examples of one of the {len(np.unique(groups)):,} groups were held out together")
     if inputs.n >= MANY_EXAMPLES:
-        test = rest[_ranks(inputs.codes[rest], rng) < SHARE]
+        test = rest[random_part(groups[rest], SHARE, _stratified_by(inputs, rest), rng)]
         train = np.setdiff1d(np.arange(inputs.n), test)
         notes.append(
             f"{len(test):,} examples, a quarter of each class, rounded up, were held out: the model was fitted to the "
@@ -78,7 +84,7 @@ def split(inputs: Inputs) -> Split:
         )
         return Split((((train, test),),), test, tuple(notes))
     repeats = REPEATS if inputs.n < MIN_EXAMPLES else 1
-    rounds = tuple(_folds(inputs, rest, rng) for _ in range(repeats))
+    rounds = tuple(_folds(inputs, groups, rest, rng) for _ in range(repeats))
     several = f"{repeats} repeats of " if repeats > 1 else ""
     notes.append(
         f"each example was held out in {several}{len(rounds[0])}-fold cross-validation, and predicted by models that "
@@ -87,24 +93,26 @@ def split(inputs: Inputs) -> Split:
     return Split(rounds, rest, tuple(notes))
 
 
-def _ranks(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the relative rank of each example in a random order of its class, in [0, 1)."""
-    ranks = np.empty(len(codes))
-    for c in np.unique(codes):
-        members = np.flatnonzero(codes == c)
-        ranks[members] = rng.permutation(len(members)) / len(members)
-    return ranks
+def _alone(inputs: Inputs, groups: np.ndarray) -> np.ndarray:
+    """Return the examples of groups that hold all examples of some class."""
+    if not inputs.of_classes:
+        return np.empty(0, int)
+    only = groups_of_classes(inputs.codes, groups)[inputs.codes] == 1
+    return np.flatnonzero(np.isin(groups, groups[only]))
 
 
-def _folds(inputs: Inputs, rest: np.ndarray, rng: np.random.Generator) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """Return stratified folds; each fits to every class."""
+def _stratified_by(inputs: Inputs, rest: np.ndarray) -> np.ndarray:
+    """Return the classes that parts get their share of: those of examples, or the rarest ones of their groups."""
     codes = inputs.codes[rest]
-    order = rng.permutation(len(rest))
-    order = order[np.argsort(codes[order], kind="stable")]
-    n_folds = min(HELD_OUT_FOLDS, len(rest))
-    fold_of = np.empty(len(rest), int)
-    fold_of[order] = np.arange(len(rest)) % n_folds
-    tests = [rest[fold_of == fold] for fold in range(n_folds)]
+    return codes if inputs.groups is None else rarest_in_group(codes, inputs.groups[rest])
+
+
+def _folds(
+    inputs: Inputs, groups: np.ndarray, rest: np.ndarray, rng: np.random.Generator
+) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Return stratified folds; each fits to every class."""
+    folds = assign_folds(groups[rest], _stratified_by(inputs, rest), rng, HELD_OUT_FOLDS)
+    tests = [rest[test] for _, test in fold_pairs(folds)]
     return tuple((np.setdiff1d(np.arange(inputs.n), test), test) for test in tests)
 
 
@@ -113,7 +121,8 @@ class HeldOutPredictions:
     """Predictions for the tested examples, at these positions in X, by models that were not fitted to them.
 
     ``scores`` has the shape (rounds, n, classes), or (rounds, n) for predicted numbers; ``probabilities`` (n, classes)
-    are means over rounds, None for regression; ``targets`` are class codes, or numbers to predict.
+    are means over rounds, None for regression; ``targets`` are class codes, or numbers to predict. If there are
+    ``groups``, intervals count groups, not examples.
     """
 
     tested: np.ndarray
@@ -121,6 +130,7 @@ class HeldOutPredictions:
     probabilities: np.ndarray | None
     targets: np.ndarray
     grade: str
+    groups: np.ndarray | None = None
 
     @property
     def predicted(self) -> np.ndarray:
@@ -141,16 +151,32 @@ class HeldOutPredictions:
     def error(self, seed: int) -> Estimate:
         """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
         if self.probabilities is not None:
-            wrong, n = float((self.predicted != self.targets).sum(axis=1).mean()), len(self.targets)
-            return proportion(wrong, n, self.grade)
-        return _bootstrap(np.sqrt(self._losses @ bootstrap_counts(len(self.targets), seed) / len(self.targets)))
+            return self.share(self.predicted != self.targets)
+        return _bootstrap(np.sqrt(self._losses @ self.resampled(seed) / len(self.targets)))
+
+    def share(self, which: np.ndarray, among: np.ndarray | None = None) -> Estimate:
+        """Return the share of examples, in all rounds, of those that are `among`, with its exact interval."""
+        among = np.ones(len(self.targets), dtype=bool) if among is None else among
+        successes, n = float(which[:, among].sum(axis=1).mean()), int(among.sum())
+        if self.groups is None:
+            return proportion(successes, n, self.grade)
+        n_groups = len(np.unique(self.groups[among]))
+        return proportion(successes * n_groups / n, n_groups, self.grade)
+
+    def resampled(self, seed: int) -> np.ndarray:
+        """Return how often each example is drawn in bootstrap samples of examples or groups, scaled to add up to n."""
+        if self.groups is None:
+            return bootstrap_counts(len(self.targets), seed)
+        _, group = np.unique(self.groups, return_inverse=True)
+        counts = bootstrap_counts(int(group.max()) + 1, seed)[group]
+        return np.asarray(counts * (len(counts) / counts.sum(axis=0)))
 
     def r_squared(self, seed: int) -> Estimate | None:
         """Return R² with a bootstrap interval; None for classification or constant targets."""
         if self.probabilities is not None or not float(self.targets.var()):
             return None
         n, centered = len(self.targets), self.targets - self.targets.mean()
-        counts = bootstrap_counts(n, seed)
+        counts = self.resampled(seed)
         variances = centered**2 @ counts / n - (centered @ counts / n) ** 2
         varied = variances > 1e-12 * variances[0]
         return _bootstrap(1 - (self._losses @ counts)[varied] / n / variances[varied])
@@ -242,7 +268,8 @@ def out_of_fold(
         chances.append(likely)
     mean = np.mean(chances, axis=0) if inputs.of_classes else None
     grade = HELD_OUT if parts.held_out else ESTIMATE
-    return HeldOutPredictions(parts.tested, np.stack(rounds), mean, inputs.targets[parts.tested], grade)
+    groups = None if inputs.groups is None else inputs.groups[parts.tested]
+    return HeldOutPredictions(parts.tested, np.stack(rounds), mean, inputs.targets[parts.tested], grade, groups)
 
 
 def class_scores(inputs: Inputs, model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -12,15 +12,12 @@ from sklearn.base import BaseEstimator, clone
 
 from similitude.compute import as_objects, check_objects, take
 from similitude.estimators import SimilarityClassifier, SimilarityRegressor
+from similitude.evaluation import CLASSIFICATION, REGRESSION, check_groups, infer_task
 from similitude.goodness import stratified
 from similitude.kernels import default_similarity
 from similitude.scikit import encode_labels, read_labels
-from similitude.selection import CLASSIFICATION, REGRESSION
 from similitude.similarity import Auto, Cached, Precomputed, Similarity, as_similarity, calls_per_pair, is_counted
 from similitude.support import BudgetError, Result, brief, check_choice, generator
-
-MAX_INTEGER_CLASSES = 100
-"""Integers with at most this many distinct values are classes, if each has two examples on average."""
 
 PAIRS_SHARE, FEWEST_EXAMPLES = 0.8, 20
 """The share of a budget of calls for pairs of examples, the rest is for changed examples; and the fewest examples."""
@@ -47,7 +44,8 @@ class Inputs:
     say what was inferred about the labels; ``label`` is the name of y, if it has one; ``automatic`` tells whether the
     model learns its similarity: until then, the similarity is one to start with; ``spare`` is the most calls of a
     user's function that questions about changed objects may take, None without a budget; ``max_calls`` is that budget;
-    ``model`` is an estimator whose parameters were asked for, None for the usual ones.
+    ``model`` is an estimator whose parameters were asked for, None for the usual ones; ``groups`` are the numbers of
+    groups of examples that no split separates, None without groups.
     """
 
     similarity: Similarity
@@ -63,6 +61,7 @@ class Inputs:
     spare: int | None = None
     max_calls: int | None = None
     model: Any = None
+    groups: np.ndarray | None = None
 
     @property
     def asked(self) -> Any:
@@ -114,8 +113,10 @@ def plain_label(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: Any) -> Inputs:
+def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: Any, groups: Any = None) -> Inputs:
     """Validate the inputs of an investigation without computing a single similarity."""
+    if groups is not None:
+        return replace(validated(similarity, X, y, task, random_state), groups=check_groups(groups, check_objects(X)))
     if isinstance(similarity, (SimilarityClassifier, SimilarityRegressor)):
         return _of_model(similarity, X, y, task, random_state)
     if isinstance(similarity, BaseEstimator):
@@ -132,7 +133,11 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
     k = given if automatic is None else default_similarity(X, automatic.kind)
     k.check_params()
     labels, label = read_labels(y, n), str(getattr(y, "name", None) or "")
-    task, notes = _task(labels, task)
+    notes: tuple[str, ...] = ()
+    if task is None:
+        task, found = infer_task(y)
+        notes = (f"y holds {found}: {task} (choose with task=)",) if labels.dtype.kind in "fiu" else ()
+    check_choice("task", task, (CLASSIFICATION, REGRESSION))
     if random_state is None or isinstance(random_state, (int, np.integer)):
         seed = int(random_state or 0)
     else:
@@ -196,6 +201,7 @@ def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None)
         X=take(inputs.X, some),
         y=inputs.y[some],
         codes=inputs.codes[some],
+        groups=None if inputs.groups is None else inputs.groups[some],
         notes=(*inputs.notes, note),
         spare=max_calls - len(some) ** 2 * per_pair,
         max_calls=max_calls,
@@ -206,20 +212,6 @@ def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None)
 def _remembered(k: Similarity) -> Similarity:
     """Return a similarity that computes each pair once."""
     return k if isinstance(k, Cached) else k.cached()
-
-
-def _task(labels: np.ndarray, task: str | None) -> tuple[str, tuple[str, ...]]:
-    """Return the task, inferred from the labels unless given, and a note on what was inferred."""
-    if task is not None:
-        check_choice("task", task, (CLASSIFICATION, REGRESSION))
-        return task, ()
-    if labels.dtype.kind not in "fiu":
-        return CLASSIFICATION, ()
-    distinct = len(np.unique(labels))
-    integers = bool(np.isfinite(labels).all() and (labels == np.floor(labels)).all())
-    if integers and distinct <= min(MAX_INTEGER_CLASSES, max(len(labels) // 2, 2)):
-        return CLASSIFICATION, (f"the {distinct} distinct integers in y were taken for classes",)
-    return REGRESSION, (f"the {distinct:,} distinct numbers in y were taken for numbers to predict, not classes",)
 
 
 def _numbers(labels: np.ndarray) -> np.ndarray:

@@ -154,6 +154,7 @@ def investigate(
     names: Sequence[str] | None = None,
     title: str | None = None,
     task: str | None = None,
+    groups: Any = None,
     command: str | None = None,
     compare: Any = (),
     embedding: str = PCA,
@@ -181,8 +182,11 @@ def investigate(
         Names of the components of vectors; a table has its own.
     title : str, optional
     task : {"classification", "regression"}, optional
-        Default: strings are classes, and so are integers with at most 100 distinct values and two examples of each on
-        average; other numbers are to be predicted.
+        Default: text, booleans and categories are classes, and so are integers with at most 20 distinct values and two
+        examples of each on average; other numbers are to be predicted. A note says which.
+    groups : sequence, optional
+        What each example belongs to, such as a patient or a document: no model is tested on examples of a group that
+        others were fitted to, and intervals count groups, not examples.
     command : str, optional
         The command line that asked for the findings, to be shown where they say how to reproduce them.
     compare : sequence or mapping of similarities, optional
@@ -209,7 +213,7 @@ def investigate(
     >>> found.validity.verdict, found.model.held_out.value < 0.15
     ('VALID', True)
     """
-    inputs = validated(similarity, X, y, task, random_state)
+    inputs = validated(similarity, X, y, task, random_state, groups)
     if image_shape is not None:
         _check_image_shape(image_shape, inputs.X)
     engine = current_engine() if engine is None else engine
@@ -400,6 +404,8 @@ def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: S
         notes.append(f"the Gram matrix and its eigenvalues are those of {len(gram.matrix):,} examples")
     if goodness is not None:
         notes += [f"goodness: {note}" for note in goodness.notes]
+        if inputs.groups is not None:
+            notes.append("goodness also compares examples of one group, which look better than new ones would")
     if inputs.similarity.unresolved():
         notes.append(
             f"open parameters were resolved from data: {_rounded(inputs.resolved)} was checked and assessed, "

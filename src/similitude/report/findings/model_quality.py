@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.evaluation import groups_of_classes
 from similitude.report.findings.baselines import compared
 from similitude.report.findings.columns import ColumnValues
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split
@@ -275,7 +276,8 @@ def _calibration(inputs: Inputs, predictions: HeldOutPredictions) -> Calibration
     counts = np.bincount(bins, minlength=n_bins)
     some = np.flatnonzero(counts)
     events = np.bincount(bins, happened, minlength=n_bins)[some]
-    low, high = clopper_pearson(events, counts[some], LEVEL)
+    trials = counts[some] if predictions.groups is None else groups_of_classes(bins, predictions.groups)[some]
+    low, high = clopper_pearson(events / counts[some] * trials, trials, LEVEL)
     x = np.bincount(bins, predicted, minlength=n_bins)[some] / counts[some]
     return Calibration(
         x, events / counts[some], low, high, LEVEL, predictions.grade, counts[some], event, predicted, happened

@@ -56,6 +56,8 @@ def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | N
     budget, limit = "", ""
     if inputs.max_calls is not None:
         budget, limit = f", max_calls={inputs.max_calls}", f" --max-calls {inputs.max_calls}"
+    if inputs.groups is not None:
+        budget, limit = f", groups=groups{budget}", f" --groups COLUMN{limit}"
     if inputs.model is not None:
         given = f"model = {inputs.model!r}"
         arguments, options = 'model, X, y, "report.html"', f"{options}  # but for other parameters of the model"

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.report.findings.held_out import HeldOutPredictions, bootstrap_counts
+from similitude.report.findings.held_out import HeldOutPredictions
 from similitude.report.findings.inputs import Inputs
 from similitude.support import ESTIMATE, Estimate, Result
-from similitude.theory import LEVEL, proportion
+from similitude.theory import LEVEL
 
 ACCURACY, BALANCED, AUC, F1 = "accuracy", "balanced accuracy", "AUC", "F1"
 RMSE, ABSOLUTE, EXPLAINED = "root mean squared error", "mean absolute error", "R²"
@@ -79,16 +79,12 @@ class Scores(Result):
 
 def scores(inputs: Inputs, predictions: HeldOutPredictions) -> dict[str, Estimate]:
     """Return the scores of held-out predictions, by name, with bootstrap intervals (accuracy: exact ones)."""
-    n, weights, rounds = (
-        len(predictions.targets),
-        bootstrap_counts(len(predictions.targets), inputs.seed),
-        predictions.predicted,
-    )
+    weights = predictions.resampled(inputs.seed)
+    rounds = predictions.predicted
     if not inputs.of_classes:
         return _number_scores(predictions, weights)
-    right = float((rounds == predictions.targets).sum(axis=1).mean())
     counts = np.mean([_confusions(predictions.targets, one, weights, len(inputs.classes)) for one in rounds], axis=0)
-    found = {ACCURACY: proportion(right, n, predictions.grade)}
+    found = {ACCURACY: predictions.share(rounds == predictions.targets)}
     found[BALANCED] = _interval(_recalls(counts))
     found[AUC] = _interval(areas(predictions, weights))
     found[F1] = _interval(_f1(counts))
@@ -121,7 +117,7 @@ def class_scores_of(inputs: Inputs, predictions: HeldOutPredictions) -> tuple[Cl
     for code, label in enumerate(inputs.classes.tolist()):
         total, predicted, right = counts[code].sum(), counts[:, code].sum(), counts[code, code]
         if total:
-            recall = proportion(float(right), float(total), predictions.grade)
+            recall = predictions.share(predictions.predicted == code, predictions.targets == code)
             found.append(ClassScores(label, round(total), recall, float(right / predicted) if predicted else None))
     return tuple(found)
 
@@ -135,7 +131,7 @@ def ahead_of(predictions: HeldOutPredictions, model: HeldOutPredictions, seed: i
         return mean
 
     difference = losses(model) - losses(predictions)
-    return _interval(difference @ bootstrap_counts(len(difference), seed) / len(difference))
+    return _interval(difference @ model.resampled(seed) / len(difference))
 
 
 def _interval(values: np.ndarray) -> Estimate:

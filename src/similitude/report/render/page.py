@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.evaluation import CLASSIFICATION
 from similitude.report.findings import EXPLAINED, MEANINGS, ClassCounts, ColumnFinding, ExampleFinding, Findings
 from similitude.report.render import charts, learned_charts, sentences
 from similitude.report.render.chart import Chart
@@ -22,7 +23,6 @@ from similitude.report.render.gram_image import GramImage
 from similitude.report.render.object_plane import plane_data
 from similitude.report.render.vega import CONFIG, vega_lite
 from similitude.report.render.waterfall import steps
-from similitude.selection import CLASSIFICATION
 from similitude.support import missing_extra, printable, short_numbers
 
 try:
