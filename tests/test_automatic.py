@@ -39,7 +39,7 @@ def test_it_beats_a_gaussian_kernel_where_few_columns_matter():
     X, y = relevant(900)
     auto, plain = (SimilarityRegressor(k, random_state=0).fit(X[:400], y[:400]) for k in ("auto", "gaussian"))
     assert auto.score(X[400:], y[400:]) > 0.9 > 0.6 > plain.score(X[400:], y[400:])
-    (note,) = auto.notes_
+    note = auto.plan_.similarity.what
     assert "metric" in note and "all 400 rows are kept" in note and "isotropic Gaussian" in note
     assert "mostly column 0" in note
     kernels = auto.similarity_ if isinstance(auto.similarity_, list) else [auto.similarity_]
@@ -51,7 +51,7 @@ def test_columns_of_a_frame_of_numbers_are_called_by_their_names():
     X, y = relevant(150, d=4)
     frame = pd.DataFrame(X, columns=["hour", "wind", "noise", "day"])
     model = SimilarityRegressor(random_state=0).fit(frame, y)
-    assert "mostly hour" in model.notes_[0]
+    assert "mostly hour" in model.plan_.similarity.what
     assert model.learned_.importance.names == ["hour", "wind", "noise", "day"]
 
 
@@ -145,7 +145,7 @@ def test_many_rows_have_landmarks_in_the_learned_metric():
     X, y = relevant(6000, d=8)
     model = SimilarityRegressor("auto", random_state=0, landmarks="uniform").fit(X[:5500], y[:5500])
     assert len(model.landmarks_) < 5500 and model.score(X[5500:], y[5500:]) > 0.95
-    assert any("landmarks use the kernel that is best alone: landmarks were asked for" in note for note in model.notes_)
+    assert "landmarks use the kernel that is best alone; landmarks were asked for" in str(model.plan_)
     assert model.guarantee_.grade == "NONE"
 
 

@@ -184,7 +184,7 @@ def test_auto_finds_what_carries_the_labels(what, named, unjudged):
     assert (model.predict(new) == truth).mean() > 0.9
     assert named in repr(model.similarity_)
     assert (what != "structure") or "attributes=" not in repr(model.similarity_)
-    assert "attributes of nodes and edges" in model.notes_[0]
+    assert "attributes of nodes and edges" in str(model.plan_)
 
 
 def test_attributes_are_tried_where_all_graphs_have_them():

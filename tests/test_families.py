@@ -127,8 +127,8 @@ def test_labels_choose_the_member_that_tells(unjudged):
     X, y = words_with_gaps(150)
     model = SimilarityClassifier(random_state=0).fit(X, y)
     assert "Gapped" in repr(model.similarity_)
-    assert model.notes_[0].startswith("similarity='auto' chose for strings")
-    assert "with each of 150 rows left out" in model.notes_[0]
+    assert model.plan_.similarity.what.startswith("for strings")
+    assert "with each of 150 rows left out" in str(model.plan_)
 
 
 def test_narrow_time_warping_is_a_power():
@@ -222,7 +222,7 @@ def test_few_rows_have_the_first_member():
     X = ["kernel", "kerning", "kernels", "margin", "margins", "marginal"]
     model = SimilarityClassifier().fit(X, list("kkkmmm"))
     assert model.similarity_ == default_similarity(X)
-    assert "too few to compare" in model.notes_[0]
+    assert "too few to compare" in str(model.plan_)
     assert model.predict(["kern", "margin."]).tolist() == ["k", "m"]
 
 
@@ -285,7 +285,7 @@ def test_a_kind_can_be_given():
     assert kind_of_objects(X) == "vectors"
     assert kind_of_objects(list(X)) == "series"
     model = SimilarityClassifier(Auto(kind="series"), random_state=0).fit(X, np.arange(40) % 2)
-    assert model.notes_[0].startswith("similarity='auto' chose for series")
+    assert model.plan_.similarity.what.startswith("for series")
     assert as_similarity("auto(kind='series')") == Auto(kind="series")
     with pytest.raises(ValueError, match="kind must be one of"):
         SimilarityClassifier(Auto(kind="waves")).fit(X, np.arange(40) % 2)

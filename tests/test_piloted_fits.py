@@ -153,7 +153,7 @@ def test_a_costly_similarity_is_computed_for_one_scale_only():
     labels = [one[-1] > 0 for one in series]
     model = SimilarityClassifier(GlobalAlignment(), random_state=0, engine=ONE).fit(series, labels)
     assert model.similarity_ == GlobalAlignment().resolve(series, 0)
-    assert "median scale" in model.notes_[-1]
+    assert "median scale" in str(model.plan_)
 
 
 @pytest.mark.parametrize("n", [90, 60, 20])

@@ -136,9 +136,9 @@ def test_one_part_that_tells_is_found(told_by, unjudged):
     assert list(model.similarity_.weights) == [told_by] or model.similarity_.weights[told_by] == 1.0
     alone = SimilarityClassifier(random_state=0).fit([x[told_by] for x in train], y[:80])
     assert model.score(test, y[80:]) >= alone.score([x[told_by] for x in test], y[80:]) - 0.05 > 0.75
-    assert "relative to the variance of the targets" in model.notes_[0]
-    assert "with how='mean'" in model.notes_[0]
-    assert "with how='product'" in model.notes_[0]
+    assert "relative to the variance of the targets" in str(model.plan_)
+    assert "with how='mean'" in str(model.plan_)
+    assert "with how='product'" in str(model.plan_)
 
 
 def test_weights_are_alignments_without_the_diagonal():
@@ -233,7 +233,7 @@ def test_few_records_are_compared_by_the_mean():
     assert isinstance(mean, Columns)
     model = SimilarityClassifier().fit(SOME, [0, 1] * 3)
     assert model.similarity_.how == "mean"
-    assert "too few to compare" in model.notes_[0]
+    assert "too few to compare" in str(model.plan_)
 
 
 @pytest.mark.parametrize("told_by_text", [False, True])

@@ -329,7 +329,7 @@ def test_estimators_learn_inside_their_folds():
         for k in (Spectrum(4).normalized(), Spectrum(4).normalized().learned())
     )
     assert learned.held_out_error_.value < plain.held_out_error_.value
-    assert learned.guarantee_.grade == "NONE" and "what counts: " in learned.notes_[-1]
+    assert learned.guarantee_.grade == "NONE" and "what counts: " in str(learned.plan_)
     assert "TATA" in learned.similarity_.k.weights
     numbers = SimilarityRegressor(Spectrum(4).learned(), random_state=0).fit(X, y.astype(float))
     assert numbers.held_out_error_.value < 0.2

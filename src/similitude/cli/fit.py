@@ -151,6 +151,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
         "held_out_error": model.held_out_error_,
         "guarantee": model.guarantee_,
         "calls": model.calls_,
+        "plan": replace(model.plan_, spent=None),
         "notes": model.notes_,
     }
     if data.task == "classification":
@@ -169,6 +170,7 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
     grade = "" if promise["grade"] == "NONE" else f"{promise['grade']}: "
     return [
         *_errors(about),
+        *_planned(about.get("plan")),
         ("landmarks", cost),
         ("", f"not more, because {about['why_not_more']}"),
         ("representation", about["representation"].partition(": ")[2] or about["representation"]),
@@ -177,6 +179,14 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
         *[("", str(Premise(**premise))) for premise in promise["premises"]],
         *[("note", note) for note in about.get("notes", [])],
     ]
+
+
+def _planned(plan: dict[str, Any] | None) -> list[tuple[str, object]]:
+    """Return what was chosen, how it was solved, and how it was evaluated."""
+    if plan is None:  # a model that another program saved
+        return []
+    names = {"similarity": "similarity", "model": "model", "evaluation": "evaluated by"}
+    return [(name, plan[step]["what"]) for step, name in names.items()]
 
 
 def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:

@@ -68,7 +68,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     similarity : Similarity, str, callable, or a list of these
         Any measure of how similar two objects are. ``"auto"``: for vectors and tables, Gaussian, Laplace and Matern
         kernels, with and without ranks of columns and learned metrics (see `learn_kernel`), and a blend of two are
-        compared on pilot rows, and ``notes_`` says what was chosen. Up to 5,000 rows the fit is then exact: every row
+        compared on pilot rows, and ``plan_`` says what was chosen. Up to 5,000 rows the fit is then exact: every row
         is a landmark. More rows in memory are split into cells, each with an exact fit (see `kernels.Partitioned`),
         where that clearly beats landmarks of the learned kernel on held-out rows. For fewer than 60 rows, sparse
         vectors and streams, and where another loss is asked for, it is a Gaussian kernel. Of strings, series,

@@ -83,7 +83,7 @@ def exact_fit(
     influence: BlendInfluence,
     left_out: tuple[Trial, tuple[np.ndarray, np.ndarray], np.ndarray],
     evaluation: Evaluation,
-    note: str,
+    chosen: str,
 ) -> FittedModel:
     """Return a fit of learned kernels in which every row with a weight is a landmark.
 
@@ -103,7 +103,7 @@ def exact_fit(
         curve=LandmarkCurve.of([len(features[0].landmarks)], [trial], EVERY_ROW),
         representations=(reason,) * len(features),
         guarantee=guarantee_of_learned(labels),
-        notes=[note],
+        chosen=chosen,
         learned=summary,
         at=at,
         scores=scores_of(summary),
@@ -117,7 +117,7 @@ def scores_of(learned: LearnedSummary) -> tuple[tuple[str, float], ...]:
 
 def in_words(learned: LearnedSummary) -> str:
     """Return what was chosen, and the columns that count."""
-    return f"similarity='auto' chose {learned.reason}; what counts: {learned.importance.in_short()}"
+    return f"{learned.reason}; what counts: {learned.importance.in_short()}"
 
 
 def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
@@ -139,10 +139,10 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
     summary, (n, width) = summarize(blend.choice.named(options.names)), blend.choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
-    note = f"{in_words(summary)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
+    chosen = f"{in_words(summary)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
     evaluation = BlendFolds(blend, X, Y, weights, labels, places, options.random_state, options.kind, at)
     left_out = *blend.left_out(Y, weights), blend.judged
-    return exact_fit(summary, features, blend.linear, influence, left_out, evaluation, note)
+    return exact_fit(summary, features, blend.linear, influence, left_out, evaluation, chosen)
 
 
 def in_double_precision(X: Any) -> Any:

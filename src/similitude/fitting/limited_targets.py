@@ -67,9 +67,13 @@ def limit_targets(fit: FitAndPredict, Y: np.ndarray, weights: np.ndarray, random
     counted = weights > 0
     center = np.median(Y[counted], axis=0)
     near = limited = _limited(Y, center, FAR_TARGET * robust_deviation(Y[counted] - center))
+    folds = fold_pairs(assign_folds(np.arange(len(Y)), counted, random_state, LIMITING_FOLDS))
     first = None
     for _ in range(LIMITING_ROUNDS):
-        predicted = _by_folds(fit, limited, counted, random_state)
+        predicted = np.empty_like(Y)
+        for fold, (others, test) in enumerate(folds):
+            train = others[counted[others]]
+            predicted[test] = fit(fold, train, test, limited[train])
         first = predicted if first is None else first
         limited = _limited(Y, predicted, HUBER_THRESHOLD * robust_deviation((Y - predicted)[counted]))
     assert first is not None
@@ -93,13 +97,3 @@ def robust_deviation(errors: np.ndarray) -> np.ndarray:
 
 def _limited(Y: np.ndarray, center: np.ndarray, distance: np.ndarray) -> np.ndarray:
     return np.asarray(center + np.clip(Y - center, -distance, distance))
-
-
-def _by_folds(fit: FitAndPredict, Y: np.ndarray, counted: np.ndarray, random_state: Any) -> np.ndarray:
-    """Return predictions for all rows by models of other folds."""
-    predicted = np.empty_like(Y)
-    pairs = fold_pairs(assign_folds(np.arange(len(Y)), counted, random_state, LIMITING_FOLDS))
-    for fold, (others, test) in enumerate(pairs):
-        train = others[counted[others]]
-        predicted[test] = fit(fold, train, test, Y[train])
-    return predicted

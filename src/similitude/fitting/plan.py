@@ -116,12 +116,14 @@ class Plan(Result):
 
     def after(self, fit: FittedModel) -> Plan:
         """Return the plan with what the fit chose."""
-        chosen = PlanStep(" and ".join(map(repr, fit.similarities)), f"chosen from {self.similarity.what}")
+        given = " and ".join(map(repr, fit.similarities))
+        chosen = PlanStep(fit.chosen or given, f"chosen from {self.similarity.what}")
+        why = [self.landmarks.why, fit.curve.reason] if self.case == FRUGAL_FIT else [fit.curve.reason]
         n_landmarks = sum(len(one.landmarks) for one in fit.features)
         return replace(
             self,
-            similarity=self.similarity if self.similarity.why == AS_ASKED else chosen,
-            landmarks=PlanStep(f"{n_landmarks:,}", fit.curve.reason),
+            similarity=chosen if fit.chosen or self.similarity.why != AS_ASKED else self.similarity,
+            landmarks=PlanStep(f"{n_landmarks:,}", "; ".join(why)),
             model=PlanStep(f"{self.model.what} ({fit.trial.lam:.3g})", self.model.why),
             scores=fit.scores,
         )

@@ -78,7 +78,10 @@ class FittedModel:
     curve : LandmarkCurve
     representations : tuple of Representation
     guarantee : Guarantee
+    chosen : str
+        Which similarity was chosen, and by what, in a sentence; empty if it was given.
     notes : list of str
+        What the plan does not tell.
     learned : LearnedSummary or None
     tried : array or None
         The features of the rows of the trial, if they are in memory.
@@ -104,6 +107,7 @@ class FittedModel:
     curve: LandmarkCurve
     representations: tuple[Representation, ...]
     guarantee: Guarantee
+    chosen: str = ""
     notes: Sequence[str] = field(default_factory=list)
     learned: LearnedSummary | None = None
     tried: np.ndarray | None = None

@@ -99,19 +99,10 @@ def _frugally(data: TrainingSet, options: FitOptions) -> FittedModel:
         curve=found.curve,
         representations=(Representation("similarities", reason, features.side),),
         guarantee=Guarantee.none(blind),
-        notes=[*_notes_of_engine(options, [k]), _note_on_budget(options, data, len(found.learned) + len(found.judges))],
+        notes=_notes_of_engine(options, [k]),
         cascade=replace(found.model, features=features),
         mean_calls=found.calls,
     )
-
-
-def _note_on_budget(options: FitOptions, data: TrainingSet, used: int) -> str:
-    n = len(data.order)
-    asked = options.max_calls is not None
-    why = "max_calls is less than comparing all rows takes" if asked else "a function of pairs may be costly"
-    cheap = "" if asked else "; if it is cheap, FromPairs(f, cost=0) says so and all rows are compared"
-    some = "" if used == n else f" {used:,} of {n:,} rows were used."
-    return f"{why}: few landmarks were chosen, and predictions stop as soon as they are certain{cheap}.{some}"
 
 
 def _notes_of_engine(options: FitOptions, similarities: list[Similarity]) -> list[str]:
@@ -150,14 +141,15 @@ def _on_landmarks(
         return _fit_of(piloted.fitted, data, options, piloted.n_choices, piloted.judged, notes, None)
     with phase("choosing landmarks"):
         choice = choose_landmarks(data.X, rows, data.labels, options)
-    notes += [one for one in (choice.note, chosen.note) if one is not None]
+    notes += [] if choice.note is None else [choice.note]
     rows, n_scales, scores = choice.rows, 1, chosen.scores
     if not all(map(operator.is_, chosen.similarities, rows.similarities)):  # one of them was resolved on the data
         with phase("choosing the scale"):
             rows, n_scales, tried = choose_scales(rows, choice, options)
         scores += tried
         pairs = zip(options.similarities, rows.similarities, strict=True)
-        notes += [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
+        kept = [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
+        chosen = chosen._replace(reason="; ".join([*filter(None, [chosen.reason]), *kept]))
     with phase("computing similarities to landmarks, and solving"):
         fitted = fit_ridge(rows, choice, options)
         if not options.is_ridge:
@@ -170,7 +162,8 @@ def _on_landmarks(
     n_choices = n_scales * len(choice.sizes)
     curve = zip(fitted.curve.x, fitted.curve.y, strict=True)
     scores += tuple((number_of(int(n), "landmark"), float(loss)) for n, loss in curve)
-    fit = replace(_fit_of(fitted, data, options, n_choices, evaluation, notes, chosen.summary), scores=scores)
+    fit = _fit_of(fitted, data, options, n_choices, evaluation, notes, chosen.summary)
+    fit = replace(fit, chosen=chosen.reason, scores=scores)
     return fit if plan.candidates == AS_GIVEN else replace(fit, guarantee=guarantee_of_learned(data.labels))
 
 
@@ -179,7 +172,7 @@ class Chosen(NamedTuple):
 
     similarities: tuple[Similarity, ...]
     again: tuple[Similarity, ...] = ()
-    note: str | None = None
+    reason: str = ""
     summary: LearnedSummary | None = None
     scores: Scores = ()
 
@@ -188,26 +181,25 @@ def _chosen(plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoCho
     """Choose or learn similarities from the rows."""
     given = options.similarities
     if any(isinstance(k, Learnable) for k in given):
-        found, note = learn_similarities(data, options, data.copies_last)
-        return Chosen(found, given, note)
+        found, reason = learn_similarities(data, options, data.copies_last)
+        return Chosen(found, given, reason)
     if plan.candidates == OF_FAMILY:
         from similitude.kernels import kind_in_words  # loads all kernels
 
         family = try_family(data, options, data.copies_last)
         choice = family.chosen(data.Y, data.weights)
-        note = f"similarity='auto' chose for {kind_in_words(options.kind, family.members)} {choice.reason}"
+        reason = f"for {kind_in_words(options.kind, family.members)} {choice.reason}"
         again = (family.with_params(taken=choice.similarity),)
-        return Chosen((choice.similarity,), again, note, scores=choice.scores)
+        return Chosen((choice.similarity,), again, reason, scores=choice.scores)
     if plan.candidates == LEARNED:
         from similitude.kernel_learning import summarize
 
         if learned is None:
             learned, _ = learn_on_pilot(data, options, data.copies_last)
         summary = summarize(learned)
-        note = f"{in_words(summary)}; landmarks use the kernel that is best alone"
-        reason = why or Facts(data, options).why_no_cells
-        note = note if reason is None else f"{note}: {reason}"
-        return Chosen((best_alone(learned),), given, note, summary, scores_of(summary))
+        parts = [in_words(summary), "landmarks use the kernel that is best alone"]
+        reason = "; ".join(filter(None, [*parts, why or Facts(data, options).why_no_cells]))
+        return Chosen((best_alone(learned),), given, reason, summary, scores_of(summary))
     return Chosen(given)
 
 
