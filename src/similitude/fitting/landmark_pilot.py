@@ -16,20 +16,18 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky
 
 from similitude.fitting.pilot_choice import (
     AS_GOOD,
-    FIRST_PENALTY,
+    FIRST_PLACE,
     FIRST_SCALES,
     MOST_PREDICTED,
     PILOT_MULTIPLES,
-    UNIT_PENALTIES,
     PilotChoice,
     PilotTargets,
     ScaleTrials,
     Trials,
-    between_penalties,
     few_outputs,
 )
 from similitude.landmarks import Factor, factor_of_landmarks, solve_rows, solver
-from similitude.linear import Moments
+from similitude.linear import PENALTIES, Moments, between_penalties
 from similitude.similarity import Similarity, remembered_images
 
 FIRST_FIT, SECOND_FIT = (200, 1_600), (800, 3_200)
@@ -74,7 +72,7 @@ def choose_for_landmarks(
             trials, place = second.found[second.between(second.best((best,)))]
         else:
             trials = more(k)
-            place = trials.best(trials.best(FIRST_PENALTY, 2), 1)
+            place = trials.best(trials.best(FIRST_PLACE, 2), 1)
     assert isinstance(trials, LandmarkTrials)
     sizes, losses, deviations, enough = trials.numbers(place)
     n_scales = len(PILOT_MULTIPLES) if scales else 1
@@ -138,7 +136,7 @@ class LandmarkTrials(Trials):
         allowed = max(allowed, LITTLE * self.rows.loss(all_of_them))
         sizes, residuals, m, enough = [most], [all_of_them], FEWEST_TRIED, None
         while enough is None and 2 * m <= most:
-            residuals.insert(-1, self._without(self.whole, m, float(UNIT_PENALTIES[place])))
+            residuals.insert(-1, self._without(self.whole, m, float(PENALTIES[place])))
             sizes.insert(-1, m)
             enough = m if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed else None
             m *= 2

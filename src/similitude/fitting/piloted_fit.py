@@ -25,7 +25,7 @@ from similitude.fitting.landmark_pilot import choose_for_landmarks, factor_of_di
 from similitude.fitting.nested_folds import Judged
 from similitude.fitting.options import RIDGE, FitOptions
 from similitude.fitting.passes import features_of
-from similitude.fitting.pilot_choice import LANDMARKS_FACTOR, PilotChoice, best_constant, choose_on_pilot
+from similitude.fitting.pilot_choice import LANDMARKS_FACTOR, PilotChoice, choose_on_pilot
 from similitude.fitting.rows import PILOT, TrainingRows
 from similitude.fitting.scales import open_scales
 from similitude.fitting.uncertainty import MOST_NOISE_FEATURES, OpenVariance, open_variance_of
@@ -127,15 +127,12 @@ class _Problem:
 
         landmarks, Y, weights = self._landmarks(self.rows), *self._targets()
         k, penalty, mean = self.choice.similarity, self.choice.penalty, np.average(Y, axis=0, weights=weights)
-        both = np.column_stack([Y - mean, np.ones(len(Y))])
-        model = ExactRidge.fit(k, landmarks.encoding, both, weights, penalty, self.judging)
-        solved = best_constant(model.coefficients)
-        constant, left = mean + solved.constant, both[self.judging] - model.left_out
-        residuals = solved.left_out(left[:, :-1], left[:, -1:], self.judging)
-        trial = self._trial(Y[self.judging] - residuals)
+        model = ExactRidge.fit(k, landmarks.encoding, Y - mean, weights, penalty, self.judging, constant=True)
+        constant = mean + model.constant
+        trial = self._trial(mean + model.left_out)
         known = Y if landmarks.labels is None else landmarks.labels
         influence = BlendInfluence(known, weights, constant, (penalty,), (1.0,))
-        linear = LinearModel(solved.coefficients, constant)
+        linear = LinearModel(model.coefficients, constant)
         curve = self._curve([*self.choice.sizes, len(self.rows)], trial, EVERY_ROW)
         fit = self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence)
         return replace(fit, fitted=replace(fit.fitted, at=self.judging))

@@ -12,16 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.evaluation import Trial
-from similitude.linear import symmetric_eigen
+from similitude.linear import PENALTIES, Gram, Moments, Ridge
 
 PROFILE_WIDTHS = (None, 0.1, 0.3, 1.0, 3.0)
 """Kernels of profiles: linear, and Gaussian ones by their squared width relative to the median squared distance."""
-
-PROFILE_PENALTIES = 10.0 ** np.arange(-6.0, 3.1, 0.75)
-"""Penalties, relative to the mean of the kernel's diagonal."""
-
-DETERMINED_PART = 1e-6
-"""Penalties are not considered at which a row alone determines its prediction up to this part of the residual."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +35,7 @@ class ProfileRidge:
     dual : array of shape (rows, outputs)
         The weight of each training row.
     base : array of shape (outputs,)
-        The mean target.
+        The constant.
     weights : array of shape (rows,)
         Those of the training rows.
     """
@@ -82,9 +76,9 @@ class ProfileRidge:
         return least @ up + most @ down + self.base, most @ up + least @ down + self.base
 
     def influences(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what each training row's target counts in the predictions for profiles, and targets less their mean.
+        """Return what each training row's target counts in the predictions for profiles, and targets less the constant.
 
-        The products of both, summed over the training rows, are the scores less the mean target.
+        The products of both, summed over the training rows, are the scores less the constant.
         """
         root, M = np.sqrt(self.weights), self._equations(self.profiles)
         targets = (M @ (self.dual / root[:, None])) / root[:, None]
@@ -93,10 +87,9 @@ class ProfileRidge:
 
     def refitted(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> ProfileRidge:
         """Return the same kernel and penalty fitted to other rows."""
-        made = replace(self, profiles=F, weights=weights, base=np.average(Y, axis=0, weights=weights))
-        root = np.sqrt(weights)[:, None]
-        dual = root * np.linalg.solve(made._equations(F), root * (Y - made.base))
-        return replace(made, dual=dual)
+        made = replace(self, profiles=F, weights=weights)
+        found = Gram(made.kernel(F), Y, weights).fit(self.lam)
+        return replace(made, dual=found.weights, base=found.intercept)
 
     def _equations(self, F: np.ndarray) -> np.ndarray:
         """Return the matrix of the equations: the kernel of training rows times roots of weights, and the penalty."""
@@ -119,42 +112,35 @@ def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float
         The variance of a similarity. Noise blurs the kernel, and penalties below what it adds are not considered.
     """
     center = np.average(F, axis=0, weights=weights)
-    base, root = np.average(Y, axis=0, weights=weights), np.sqrt(weights)[:, None]
     apart = _squared_distances(F, F)
     median = float(np.median(apart[apart > 0])) if (apart > 0).any() else 0.0
-    targets = root * (Y - base)
-    best: tuple[ProfileRidge, Trial] | None = None
+    best: tuple[float | None, Trial] | None = None
     for relative in PROFILE_WIDTHS if median else PROFILE_WIDTHS[:1]:
-        width = None if relative is None else relative * median
-        values, vectors, unit = _spectrum(F - center, root, None if width is None else np.exp(-apart / width))
-        squares, turned, ones = vectors**2, vectors.T @ targets, vectors.T @ root[:, 0]
-        blur = noise * F.shape[1] * (1.0 if width is None else 2.0 / width)
-        for lam in np.maximum(PROFILE_PENALTIES * unit, blur):
-            less = 1.0 / (values + lam) - 1.0 / lam  # what the inverse has less than that of the penalty alone
-            solved = vectors @ (less[:, None] * turned) + targets / lam
-            shares = root[:, 0] / weights.sum() * (vectors @ (less * ones) + root[:, 0] / lam)  # in the mean target
-            free = squares @ less + 1.0 / lam - shares
-            if (lam * free).min() < DETERMINED_PART:
-                continue
-            left = solved / root / free[:, None]
-            trial = Trial.of(float(lam), Y - left, Y, weights)
+        if relative is None:
+            width = None
+            trials = _linear_trials(F, Y, weights, noise * F.shape[1])
+        else:
+            width = relative * median
+            gram = Gram(np.exp(-apart / width), Y, weights)
+            lams = np.maximum(gram.path(), noise * F.shape[1] * 2.0 / width)
+            left = gram.left_out(lams)
+            trials = [Trial.of(float(lam), Y - left[:, i], Y, weights) for i, lam in enumerate(lams)]
+        for trial in trials[::-1]:  # the larger penalty on a tie
             if best is None or trial.loss < best[1].loss:
-                best = ProfileRidge(F, center, width, float(lam), root * solved, base, weights), trial
+                best = width, trial
     if best is None:
         raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
-    return best
+    width, trial = best
+    unfitted = ProfileRidge(F, center, width, trial.lam, np.zeros_like(Y), np.zeros(Y.shape[1]), weights)
+    return unfitted.refitted(F, Y, weights), trial
 
 
-def _spectrum(F: np.ndarray, root: np.ndarray, K: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return eigenvalues and eigenvectors of a kernel times roots of weights, and the mean of the kernel's diagonal.
-
-    Without a kernel it is the linear one of centered profiles; eigenvectors of the eigenvalue zero may be left out.
-    """
-    if K is None:
-        vectors, lengths, _ = np.linalg.svd(root * F, full_matrices=False)
-        return lengths**2, vectors, float((F**2).sum()) / len(F) or 1.0
-    values, vectors = symmetric_eigen(root * K * root.T)
-    return np.maximum(values, 0.0), vectors, float(np.trace(K)) / len(K)
+def _linear_trials(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, least: float) -> list[Trial]:
+    """Return the trials of a linear kernel at the penalties of the path, which are at least so large."""
+    ridge = Ridge(Moments.of(F, Y, weights))
+    judge = ridge.left_out(F, Y, weights)
+    found = [judge(float(lam)) for lam in np.maximum(PENALTIES * ridge.unit, least)]
+    return [trial for trial in found if trial is not None]
 
 
 def _kernel(F: np.ndarray, G: np.ndarray, center: np.ndarray, width: float | None) -> np.ndarray:

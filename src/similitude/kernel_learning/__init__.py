@@ -8,4 +8,3 @@ from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.learn import Learned, Round, check_learnable, learn_from_targets, learn_kernel
 from similitude.kernel_learning.pilot import pilot_size
 from similitude.kernel_learning.summary import Direction, LearnedSummary, LearningStep, summarize
-from similitude.kernel_learning.trials import ridge_factor as ridge_factor

@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.linear import fit_dual_ridge
+from similitude.linear import Gram, smallest
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
@@ -54,25 +54,34 @@ class LeastSquares(KernelLearner):
             gram, eps, self.validity_ = objects.gram()
             if isinstance(gram, np.ndarray):
                 self._note_cpu("the Gram matrix was factorized")
-            found = fit_dual_ridge(
+            ridge = Gram(
                 gram,
                 Y[used],
                 weights[used],
-                lams,
-                fit_intercept=with_intercept,
+                constant=with_intercept,
                 eps=eps,
                 refuse_negative=objects.refuse_negative,
             )
+            del gram
+            errors = None
+            if isinstance(lams, float):
+                self.lam_ = lams
+            else:
+                lams = ridge.path() if lams is None else lams
+                errors = ridge.left_out_errors(lams)
+                increasing = np.argsort(lams, kind="stable")
+                self.lam_ = float(lams[increasing[smallest(errors.mean(axis=1)[increasing])]])
+            found = ridge.fit(self.lam_)
         coefficients = np.zeros(Y.shape)
-        coefficients[used] = found.coefficients
+        coefficients[used] = found.weights
         one = y.ndim == 1
         self._keep(X, A, coefficients[:, 0] if one else coefficients)
         self.intercept_ = float(found.intercept[0]) if one else found.intercept
-        self.lam_ = found.lam
         for name in {"lams_", "loo_errors_"} & set(vars(self)):
             delattr(self, name)
-        if found.loo_errors is not None:
-            self.lams_, self.loo_errors_ = found.lams, found.loo_errors[:, 0] if one else found.loo_errors
+        if errors is not None:
+            self.lams_ = lams
+            self.loo_errors_ = errors[:, 0] if one else errors
 
     @tensors_for_tensors
     def _scores(self, X: Any) -> np.ndarray:
@@ -94,8 +103,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
         Must be PSD.
     lam : float, sequence of float, or "auto"
         The penalty. Of several, the one with the smallest squared leave-one-out error is chosen, summed over outputs;
-        an example is left out with all of its weight. ``"auto"``: 20 values from 1e-6 to 1e4 times the mean
-        eigenvalue of the (centered) Gram matrix. A single number needs only a Cholesky factor, and gives no
+        an example is left out with all of its weight. ``"auto"``: 21 values from 1e-9 to 10 times the trace of
+        the (centered) Gram matrix. A single number needs only a Cholesky factor, and gives no
         leave-one-out errors; a list of one number does.
     fit_intercept : bool
         Whether to fit b.
