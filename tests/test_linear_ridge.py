@@ -825,7 +825,9 @@ def test_a_gram_matrix_gives_the_models_and_residuals_of_refits(name, constant, 
     close = {"rtol": 1e-5, "atol": 1e-7}
     np.testing.assert_allclose(ridge.left_out(lams), expected, **close)
     errors = np.einsum("n,nlt->lt", s, expected**2) / s.sum()
-    np.testing.assert_allclose(ridge.left_out_errors(lams), errors, rtol=1e-5)
+    best, found = ridge.best(lams)
+    np.testing.assert_allclose(found, errors, rtol=1e-5)
+    assert best == lams[errors.sum(axis=1).argmin()]
     for lam in lams:
         w, b = naive_ridge(F, Y, s, lam, constant)
         for model in (ridge.fit(lam), Gram(K.copy(), Y, s, constant=constant).fit(lam)):
@@ -843,12 +845,12 @@ def test_a_factor_gives_the_model_and_residuals_of_refits(name, dtype, atol, con
     for m in (n, n // 2):
         ridge = factor if m == n else factor.first(m)
         assert ridge.dtype == dtype
-        model = ridge.fit(Y[:m], constant)
+        model, _ = ridge.fit(Y[:m], constant)
         w, b = naive_ridge(F[:m], Y[:m], s[:m], lam, constant)
-        np.testing.assert_allclose(F @ F[:m].T @ model.coefficients + model.constant, F @ w + b, atol=atol)
+        np.testing.assert_allclose(F @ F[:m].T @ model.weights + model.intercept, F @ w + b, atol=atol)
         expected = naive_residuals(F[:m], Y[:m], s[:m], lam, constant)
         for last in (m, 2, 0):
-            np.testing.assert_allclose(model.left_out(last), expected[m - last :], atol=5 * atol)
+            np.testing.assert_allclose(ridge.fit(Y[:m], constant, last)[1], expected[m - last :], atol=5 * atol)
     G = F @ F.T + np.diag(lam / s)
     np.testing.assert_allclose(
         np.square(factor.halves(Y.astype(dtype))).sum(axis=0), (Y * np.linalg.solve(G, Y)).sum(axis=0), atol=10 * atol
@@ -858,8 +860,8 @@ def test_a_factor_gives_the_model_and_residuals_of_refits(name, dtype, atol, con
         return targets - G @ coefficients
 
     w, b = naive_ridge(F, Y, s, lam, constant)
-    refined = factor.fit(Y, constant, rest)
-    np.testing.assert_allclose(F @ F.T @ refined.coefficients + refined.constant, F @ w + b, atol=1e-5)
+    refined, _ = factor.fit(Y, constant, rest=rest)
+    np.testing.assert_allclose(F @ F.T @ refined.weights + refined.intercept, F @ w + b, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -883,14 +885,15 @@ def test_constant_targets_are_fitted_exactly(lam):
     found = ridge.fit(lam)
     assert not found.weights.any()
     np.testing.assert_array_equal(found.intercept, [0.1, -1 / 3])
-    assert not ridge.left_out_errors(ridge.path()).any()
+    best, errors = ridge.best(ridge.path())
+    assert best == ridge.path().max() and not errors.any()
 
 
 def test_directions_below_rounding_are_left_out_of_the_pseudo_inverse():
     K, Y = np.diag([0.6, 8e-4, 5e-4]), np.ones((3, 1))
     ridge = Gram(K.copy(), Y, np.ones(3), constant=False, eps=1e-3)
     np.testing.assert_allclose(ridge.fit(0.0).weights[:, 0], [1 / 0.6, 1250.0, 0.0])
-    np.testing.assert_allclose(ridge.left_out_errors(np.array([0.0, 1.0])), 1.0)  # no row helps another
+    np.testing.assert_allclose(ridge.best(np.array([0.0, 1.0]))[1], 1.0)  # no row helps another
     huge = Gram(1e-10 * K, Y, np.ones(3), constant=False).fit(1e305)
     assert np.isfinite(huge.weights).all() and np.abs(huge.weights).max() < 1e-200
 

@@ -475,6 +475,6 @@ def left_out_loss(K: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> float:
     True
     """
     gram = Gram(K.copy(), Y, weights)
-    losses = gram.left_out_errors(gram.path()).sum(axis=1)
+    _, errors = gram.best(gram.path())
     variance = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
-    return float(losses.min()) / max(float(variance.sum()), np.finfo(float).tiny)
+    return float(errors.sum(axis=1).min()) / max(float(variance.sum()), np.finfo(float).tiny)

@@ -122,7 +122,7 @@ def choose_on_pilot(
         else:
             trials = PenaltyTrials.of(k, objects, rows, PENALTY_PILOT)
             place = trials.best(trials.best(FIRST_PLACE, 2), 1)
-    sizes, losses, deviations, enough = _numbers(trials, place)
+    sizes, losses, deviations, enough = trials.numbers(place)
     n_scales = len(PILOT_MULTIPLES) if scales else 1
     return PilotChoice(trials.k, trials.extrapolated_penalty(place), n_scales, sizes, losses, deviations, enough)
 
@@ -213,6 +213,7 @@ class Trials:
     """
 
     steepest, most_doublings = STEEPEST, MOST_DOUBLINGS
+    little = 0.0  # the part of the loss that landmarks may lose besides
     k: Similarity
     rows: PilotTargets
     n_fitted: int
@@ -258,7 +259,31 @@ class Trials:
             self.tried[place] = self._residuals(float(PENALTIES[place]))
         return self.tried[place]
 
+    def numbers(self, place: int) -> tuple[list[int], list[float], list[float], int | None]:
+        """Return numbers of landmarks with their losses and standard errors, and the first one that is enough."""
+        residuals = [self.residuals(place)[0]]
+        sizes = [self.most_landmarks]
+        allowed = AS_GOOD * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(self.rows.n)
+        allowed = max(allowed, self.little * self.rows.loss(residuals[0]))
+        m, enough = FEWEST_LANDMARKS, None
+        while enough is None and 2 * m <= self.most_landmarks:
+            residuals.insert(-1, self._with_landmarks(m, float(PENALTIES[place])))
+            sizes.insert(-1, m)
+            enough = m if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed else None
+            m *= 2
+        losses = [self.rows.loss(one) for one in residuals]
+        deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
+        return sizes, losses, deviations, enough
+
+    @property
+    def most_landmarks(self) -> int:
+        """The largest number of landmarks."""
+        raise NotImplementedError
+
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
         raise NotImplementedError
 
 
@@ -283,6 +308,11 @@ class PenaltyTrials(Trials):
         return self.K.shape[1]
 
     @property
+    def most_landmarks(self) -> int:
+        """All fitted rows."""
+        return self.n_fitted
+
+    @property
     def start(self) -> int:
         """The first row that judges: of few rows all do, of many the second half of those that are fitted."""
         p = self.n_fitted
@@ -295,38 +325,20 @@ class PenaltyTrials(Trials):
         G = self.K[:p].astype(np.float32 if penalty >= SINGLE_FROM else np.float64)
         factor = GramFactor.of(G, penalty * rows.inverse_weights[:p])
         Y = rows.Y - rows.mean
-        whole = factor.fit(Y[:p], constant=True)
-        first = factor.first(half).fit(Y[:half], constant=True)
-        others = Y[p:] - whole.constant - self.K[p:] @ whole.coefficients
-        left = np.concatenate([whole.left_out(p - self.start), others])
-        return left, Y[half:] - first.constant - self.K[half:, :half] @ first.coefficients
+        whole, left = factor.fit(Y[:p], constant=True, n=p - self.start)
+        first, _ = factor.first(half).fit(Y[:half], constant=True)
+        others = Y[p:] - whole.scores(self.K[p:])
+        return np.concatenate([left, others]), Y[half:] - first.scores(self.K[half:, :half])
 
-
-def _numbers(trials: PenaltyTrials, place: int) -> tuple[list[int], list[float], list[float], int | None]:
-    """Return numbers of landmarks with their losses and standard errors, and the first one that is enough."""
-    rows, p = trials.rows, trials.K.shape[1]
-    residuals = [trials.residuals(place)[0]]
-    allowed = AS_GOOD * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(rows.n)
-    sizes, m, enough = [p], FEWEST_LANDMARKS, None
-    while enough is None and 2 * m <= p:
-        residuals.insert(-1, _with_landmarks(trials, m, float(PENALTIES[place])))
-        sizes.insert(-1, m)
-        enough = m if rows.loss(residuals[-2]) <= rows.loss(residuals[-1]) + allowed else None
-        m *= 2
-    losses = [rows.loss(one) for one in residuals]
-    deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
-    return sizes, losses, deviations, enough
-
-
-def _with_landmarks(trials: PenaltyTrials, m: int, penalty: float) -> np.ndarray:
-    """Return the residuals of the same rows with the first of the fitted rows as landmarks."""
-    p, rows, start = trials.K.shape[1], trials.rows, trials.start
-    factor = factor_of_landmarks(trials.K[:m, :m], False)
-    assert factor is not None
-    F = solve_rows(np.ascontiguousarray(trials.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
-    lam = penalty * float(rows.weights.mean())
-    ridge = Ridge(Moments.of(F[:p], rows.Y[:p], rows.weights[:p]), lam)
-    left = ridge.left_out(F[start:p], rows.Y[start:p], rows.weights[start:p])(lam)
-    if left is None:
-        return np.full((len(F) - start, rows.Y.shape[1]), np.inf)
-    return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]
+    def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
+        """Return the residuals of the same rows with the first of the fitted rows as landmarks."""
+        p, rows, start = self.n_fitted, self.rows, self.start
+        factor = factor_of_landmarks(self.K[:m, :m], False)
+        assert factor is not None
+        F = solve_rows(np.ascontiguousarray(self.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
+        lam = penalty * float(rows.weights.mean())
+        ridge = Ridge(Moments.of(F[:p], rows.Y[:p], rows.weights[:p]), lam)
+        left = ridge.left_out(F[start:p], rows.Y[start:p], rows.weights[start:p])(lam)
+        if left is None:
+            return np.full((len(F) - start, rows.Y.shape[1]), np.inf)
+        return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]

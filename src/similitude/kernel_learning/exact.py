@@ -58,10 +58,11 @@ class ExactRidge:
         A = A[order]
         rows = A.astype(np.float32 if single else np.float64, copy=False)
         factor = GramFactor.of(k.block(rows, rows), ridge)
-        model = factor.fit(Y[order], constant, partial(_rest, k, A, ridge) if single and refined else None)
-        coefficients = np.empty_like(model.coefficients)
-        coefficients[order] = model.coefficients
-        return cls(coefficients, model.constant, Y[judged] - model.left_out(len(judged)))
+        rest = partial(_rest, k, A, ridge) if single and refined else None
+        model, residuals = factor.fit(Y[order], constant, len(judged), rest)
+        coefficients = np.empty_like(model.weights)
+        coefficients[order] = model.weights
+        return cls(coefficients, model.intercept, Y[judged] - residuals)
 
 
 def _rest(k: Any, A: np.ndarray, ridge: np.ndarray, Y: np.ndarray, coefficients: np.ndarray) -> np.ndarray:

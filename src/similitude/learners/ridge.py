@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from similitude.compute.engines import Engine
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.linear import Gram, smallest
+from similitude.linear import Gram
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
@@ -68,9 +68,7 @@ class LeastSquares(KernelLearner):
                 self.lam_ = lams
             else:
                 lams = ridge.path() if lams is None else lams
-                errors = ridge.left_out_errors(lams)
-                increasing = np.argsort(lams, kind="stable")
-                self.lam_ = float(lams[increasing[smallest(errors.mean(axis=1)[increasing])]])
+                self.lam_, errors = ridge.best(lams)
             found = ridge.fit(self.lam_)
         coefficients = np.zeros(Y.shape)
         coefficients[used] = found.weights
@@ -103,7 +101,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
         Must be PSD.
     lam : float, sequence of float, or "auto"
         The penalty. Of several, the one with the smallest squared leave-one-out error is chosen, summed over outputs;
-        an example is left out with all of its weight. ``"auto"``: 21 values from 1e-9 to 10 times the trace of
+        an example is left out with all of its weight. ``"auto"``: 41 values from 1e-9 to 10 times the trace of
         the (centered) Gram matrix. A single number needs only a Cholesky factor, and gives no
         leave-one-out errors; a list of one number does.
     fit_intercept : bool

@@ -19,7 +19,7 @@ from similitude.compute.engines import factorizing
 from similitude.linear.cholesky import EPS, solve, upper_factor
 from similitude.linear.lapack import symmetric_eigen
 from similitude.linear.model import LinearModel
-from similitude.linear.penalties import PENALTIES
+from similitude.linear.penalties import path, smallest
 from similitude.linear.strips import zeros
 
 GRAM_STRIP = 512
@@ -30,6 +30,10 @@ IN_SPAN = 1e-10
 
 LARGEST_PENALTY = 1e300
 """Penalties relative to the kernel and the weights are at most this large, so that sums with them do not overflow."""
+
+PER_DECADE = 4
+"""Penalties in a factor of 10 where one eigendecomposition serves all: the loss of a smooth function with little noise
+changes by a tenth in half a decade."""
 
 SINGLE_FROM = 1e-3
 """Penalty from which on single precision leaves enough digits, for a kernel with values near one."""
@@ -126,7 +130,7 @@ class Gram:
     def path(self) -> np.ndarray:
         """Return the penalties to try."""
         with np.errstate(over="ignore", under="ignore"):
-            return np.asarray(PENALTIES * self.unit)
+            return np.asarray(path(PER_DECADE) * self.unit)
 
     def fit(self, lam: float) -> LinearModel:
         """Return the coefficients of the kernel, and the constant.
@@ -156,12 +160,15 @@ class Gram:
         with np.errstate(over="ignore", under="ignore"):
             return as_numpy(self._left_out(lams) / self.root[:, None, None]) * self.target_unit
 
-    def left_out_errors(self, lams: np.ndarray) -> np.ndarray:
-        """Return the weighted mean of the squared residuals of left-out examples, by penalty and output."""
+    def best(self, lams: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the penalty with the smallest squared left-out residuals, and their means by penalty and output."""
         with np.errstate(over="ignore", under="ignore"):
             residuals = self._left_out(lams)
             errors = namespace(residuals).einsum("nlt,nlt->lt", residuals, residuals) / (self.root @ self.root)
-            return as_numpy(errors) * self.target_unit * self.target_unit
+            means = as_numpy(errors)
+            increasing = np.argsort(lams, kind="stable")
+            place = increasing[smallest(means.mean(axis=1)[increasing])]
+            return float(lams[place]), means * self.target_unit * self.target_unit
 
     def _relative(self, lams: Any) -> Any:
         """Return penalties in the units of the matrix."""
@@ -307,47 +314,32 @@ class GramFactor:
         return np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)
 
     def fit(
-        self, Y: np.ndarray, constant: bool = False, rest: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    ) -> GramModel:
-        """Return the model for some targets.
+        self,
+        Y: np.ndarray,
+        constant: bool = False,
+        n: int = 0,
+        rest: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    ) -> tuple[LinearModel, np.ndarray]:
+        r"""Return the coefficients with the constant, and the residuals of the last n rows, each left out alone.
 
-        With `rest` the solution is refined once: it returns what coefficients leave of their targets.
+        The constant is :math:`b = 1^\top G^{-1} y / 1^\top G^{-1} 1`, so that the coefficients :math:`a = G^{-1} (y -
+        b)` sum to zero. The residual is :math:`a_i / d_i` with :math:`d_i = (G^{-1})_{ii}`, from which an estimated
+        constant takes :math:`(G^{-1} 1)_i^2 / 1^\top G^{-1} 1`. With `rest`, what coefficients leave of their targets,
+        the solution is refined once.
         """
         both = np.column_stack([Y, np.ones(len(Y))]) if constant else Y
-        solved = self.solve(both).astype(np.float64)
+        a = self.solve(both).astype(np.float64)
         if rest is not None:
-            solved += self.solve(rest(both, solved))
-        return GramModel(self, solved, constant)
-
-
-class GramModel:
-    r"""Coefficients of a kernel at one penalty, and a constant b.
-
-    The constant is :math:`1^\top G^{-1} y / 1^\top G^{-1} 1`, so that the coefficients :math:`a = G^{-1} (y - b)` sum
-    to zero.
-    """
-
-    def __init__(self, factor: GramFactor, solved: np.ndarray, constant: bool) -> None:
-        self.factor = factor
-        self.coefficients = solved
-        self.constant = np.zeros(solved.shape[1])
-        self.ones: np.ndarray | None = None  # G^-1 1
+            a += self.solve(rest(both, a))
+        last = slice(len(Y) - n, None)
+        own = self.inverse_diagonal(n)[:, None]
+        b = np.zeros(Y.shape[1])
         if constant:
-            self.ones = solved[:, -1:]
-            self.constant = solved[:, :-1].sum(axis=0) / self.ones.sum()
-            self.coefficients = solved[:, :-1] - self.ones * self.constant
-
-    def left_out(self, n: int) -> np.ndarray:
-        r"""Return the residuals of the last n rows, each under the model of all others.
-
-        Without a constant it is :math:`a_i / (G^{-1})_{ii}`; an estimated one divides that by :math:`1 - (G^{-1}
-        1)_i^2 / ((G^{-1})_{ii}\, 1^\top G^{-1} 1)`.
-        """
-        start = len(self.coefficients) - n
-        own = self.factor.inverse_diagonal(n)[:, None]
-        if self.ones is not None:
-            own = own - self.ones[start:] ** 2 / self.ones.sum()
-        return np.asarray(self.coefficients[start:] / own)
+            ones = a[:, -1:]
+            b = a[:, :-1].sum(axis=0) / ones.sum()
+            a = a[:, :-1] - ones * b
+            own = own - ones[last] ** 2 / ones.sum()
+        return LinearModel(a, b), a[last] / own
 
 
 def unit_of(values: np.ndarray) -> float:
