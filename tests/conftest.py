@@ -57,4 +57,4 @@ def unlearned(monkeypatch):
 @pytest.fixture
 def few_penalties(monkeypatch):
     """Losses that are minimized step by step choose among three penalties, not ten, of which the smallest take long."""
-    monkeypatch.setattr("similitude.linear.penalty_choice.L2_PENALTIES", np.array([10.0, 0.1, 1e-3]))
+    monkeypatch.setattr("similitude.linear.penalty_choice.PENALTIES", np.array([1e-3, np.nan, 0.1, np.nan, 10.0]))

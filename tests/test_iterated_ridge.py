@@ -11,10 +11,19 @@ from similitude.engines import LocalEngine
 from similitude.fitting import landmark_pilot
 from similitude.fitting.delayed_influence import DelayedInfluence
 from similitude.fitting.group_influence import GroupInfluence
-from similitude.fitting.pilot_choice import UNIT_PENALTIES, PilotTargets
+from similitude.fitting.pilot_choice import PilotTargets
 from similitude.kernels import Gaussian
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
-from similitude.linear import GroupMoments, IteratedRidge, LinearModel, Members, Moments, Ridge, iterated_ridge
+from similitude.linear import (
+    PENALTIES,
+    GroupMoments,
+    IteratedRidge,
+    LinearModel,
+    Members,
+    Moments,
+    Ridge,
+    iterated_ridge,
+)
 
 ONE = LocalEngine(threads=1)
 LAM = 0.3
@@ -115,8 +124,8 @@ def test_losses_of_landmarks_are_those_of_ridge_regression_without_the_rows_that
     y = np.sin(4 * X[:, :1]) + 0.1 * rng.normal(size=(500, 1))
     rows = PilotTargets(y, rng.uniform(0.5, 2.0, 500), 5_000)
     trials = landmark_pilot.LandmarkTrials.of(Gaussian(0.7), X, rows, 40, 300)
-    penalty = UNIT_PENALTIES[12]
-    for m, n, found in [(40, 300, trials.residuals(12)[0]), (20, 150, trials.residuals(12)[1])]:
+    penalty = PENALTIES[14]
+    for m, n, found in [(40, 300, trials.residuals(14)[0]), (20, 150, trials.residuals(14)[1])]:
         factor = factor_of_landmarks(Gaussian(0.7).gram(X[:m]), False)
         F = solve_rows(Gaussian(0.7).cross(X, X[:m][factor.pivots]), solver(factor.U, factor.U.dtype))
         fit = Ridge(Moments.of(F[:n], y[:n], rows.weights[:n])).fit(penalty * rows.weights[:n].mean())

@@ -11,7 +11,6 @@ from similitude import check_kernel, learn_kernel, load, save
 from similitude.kernel_learning.gradients import metric_of, model_gradients
 from similitude.kernel_learning.pilot import pilot_splits
 from similitude.kernel_learning.rounds import gain, isotropic
-from similitude.kernel_learning.trials import ridge_factor
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, RationalQuadratic
 from similitude.learners import KernelRidge
 
@@ -240,17 +239,3 @@ def test_too_little_to_learn_from():
 def test_what_is_refused(similarity, options, error, message):
     with pytest.raises(error, match=message):
         learn_kernel(similarity, points(50, 2), points(50, 1)[:, 0], **options)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_matrix_that_rounding_leaves_indefinite_is_factorized_with_a_larger_penalty(dtype):
-    """The factor overwrites the matrix, so that a second try starts from what the first one left of it."""
-    A = np.random.default_rng(0).normal(size=(30, 3)).astype(dtype)
-    K = A @ A.T - 1e-5 * np.eye(30, dtype=dtype)
-    L = np.tril(ridge_factor(K.copy(), 1e-12)).astype(float)
-    difference = L @ L.T - K
-    added = difference.diagonal().copy()
-    np.fill_diagonal(difference, 0.0)
-    assert np.abs(difference).max() < 100 * np.finfo(dtype).eps
-    assert added.min() > 1e-5
-    assert added.max() < 1e-3

@@ -148,15 +148,15 @@ def test_gram_matrices_are_decomposed_where_ctrl_c_is_answered(name, all_long, m
 RIDGE = """
     import numpy as np
     from similitude.learners import KernelRidge
-    from similitude.linear import dual_ridge
+    from similitude.linear import gram
 
-    eigen = dual_ridge.symmetric_eigen
+    eigen = gram.symmetric_eigen
 
     def announced(M):
         print("go", flush=True)
         return eigen(M)
 
-    dual_ridge.symmetric_eigen = announced
+    gram.symmetric_eigen = announced
     X = np.random.default_rng(0).standard_normal((6000, 3))
     KernelRidge(lam="auto").fit(X, X[:, 0])
 """

@@ -9,18 +9,19 @@ from scipy.linalg import LinAlgError
 from similitude.evaluation import Trial
 from similitude.linear import (
     PENALTIES,
+    Gram,
+    GramFactor,
     GroupMoments,
     LinearModel,
     Members,
     Moments,
     Ridge,
-    dual_ridge,
     fit_numbers,
+    gram,
     moments,
     penalty_choice,
 )
 from similitude.linear import ridge as ridge_module
-from similitude.linear.dual_ridge import fit_dual_ridge
 from similitude.linear.losses import SquaredHinge
 from similitude.linear.moments import DIVIDED_AT_ONCE, divide_both_sides
 from similitude.linear.penalty_choice import FOLDS, PATH_PATIENCE
@@ -548,7 +549,7 @@ def test_penalties_follow_the_spread_of_features_unless_it_is_rounding(noise, sc
     F, ones = 1e3 + noise * rng.standard_normal((50, 3)), np.ones(50)
     path = penalty_choice._path(SquaredHinge(), "l2", F, ones[:, None], ones)
     spread = ((F - F.mean(0)) ** 2).sum()
-    np.testing.assert_allclose(path, penalty_choice.L2_PENALTIES * (spread if scaled else 1.0), rtol=1e-6)
+    np.testing.assert_allclose(path, PENALTIES[::-2] * (spread if scaled else 1.0), rtol=1e-6)
 
 
 # Sums over groups of rows, shifted rows, and moments as arrays.
@@ -731,14 +732,14 @@ def test_eigenvectors_up_to_a_width_and_how_many_matrices_that_takes(monkeypatch
 @pytest.mark.parametrize(
     ("near", "known", "best", "expected"),
     [
-        (None, 0, 8, [8, 10, 6, 9, 7]),  # 1e-5 first, then whole decades, then half ones
-        (None, 0, 11, [8, 10, 12, 11]),
-        (None, 0, 10, [8, 10, 12, 11, 9]),
-        (None, 0, 20, [8, 10, 12, 14, 16, 18, 20, 19]),
+        (None, 0, 8, [8, 6, 10, 7, 9]),  # 1e-5 first, then whole decades, then half ones
+        (None, 0, 11, [8, 6, 10, 12, 14, 11]),
+        (None, 0, 10, [8, 6, 10, 12, 9, 11]),
+        (None, 0, 20, [8, 6, 10, 12, 14, 16, 18, 20, 19]),
         (None, 20, 20, [*range(8, 21)]),
         (1e-9, 0, 0, [0, 1]),
-        (1e-3, 0, 14, [12, 13, 14, 15]),
-        (1e-3, 0, 10, [12, 13, 11, 10, 9]),
+        (1e-3, 0, 14, [12, 11, 13, 14, 15]),
+        (1e-3, 0, 10, [12, 11, 10, 9]),
         (1e-6, 9, 9, [6, 7, 8, 9, 10]),
         (1e3, 0, 20, [20, 19]),
     ],
@@ -765,113 +766,175 @@ def test_the_number_of_rows_held_out():
     assert [n_judged(n) for n in (0, 1, 2, 5)] == [0, 0, 1, 2]
 
 
-# The dual form.
+# The form of a Gram matrix.
+
+NAIVE_CASES = {
+    "plain": {},
+    "weights": {"weighted": True},
+    "one row more than outputs": {"n": 3},
+    "wide": {"d": 15},
+    "copies": {"copies": True},
+    "tiny": {"scale": 1e-120},
+    "huge": {"scale": 1e120},
+    "offset": {"offset": 1e3},
+}
 
 
-def dual(K, Y, s, lam, intercept=True, eps=1e-15, refuse=None):
-    return fit_dual_ridge(K.copy(), Y, s, lam, fit_intercept=intercept, eps=eps, refuse_negative=refuse or _accept)
+def gram_problem(n=9, d=3, weighted=False, copies=False, scale=1.0, offset=0.0):
+    """Features, targets and weights: the Gram matrix of the features is in units of the squared scale."""
+    F, Y, s = problem(n + d, n, d, 2, weighted)
+    if copies:
+        F[-2:] = F[0]
+    return (F + offset) * scale, Y, s
 
 
-def _accept(witness):
-    raise AssertionError("a negative eigenvalue")
+def naive_ridge(F, Y, s, lam, constant):
+    """Weights and constant by the normal equations, in units in which nothing overflows."""
+    unit = np.abs(F).max()
+    G = F / unit
+    if constant:
+        w, b = naive(G, Y, s, lam / unit**2)
+    else:
+        w = np.linalg.solve(G.T @ (s[:, None] * G) + lam / unit**2 * np.eye(F.shape[1]), G.T @ (s[:, None] * Y))
+        b = np.zeros(Y.shape[1])
+    return w / unit, b
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("n", [3, 4, 9])
-def test_the_dual_form_has_the_scores_of_refits_in_strips_too(n, intercept, monkeypatch):
-    monkeypatch.setattr(dual_ridge, "GRAM_STRIP", 3)
-    F, Y, s = problem(n, n=n, d=3)
-    F, Y, s = 30.0 * F, 1e3 * Y, 7.0 * s
-    if n == 9:
-        s[[0, 4]] = 0.0
-    lams = np.array([3.0, 3e4, 50.0])
-    scores, errors = np.empty((3, n, 2)), np.zeros((3, 2))
-    for place, lam in enumerate(lams):
-        for left in [None, *range(n)]:
-            kept = np.arange(n) != (-1 if left is None else left)
-            if intercept:
-                w, b = naive(F[kept], Y[kept], s[kept], lam)
-            else:
-                G = F[kept].T @ (s[kept, None] * F[kept]) + lam * np.eye(3)
-                w, b = np.linalg.solve(G, F[kept].T @ (s[kept, None] * Y[kept])), np.zeros(2)
-            if left is None:
-                scores[place] = F @ w + b
-            else:
-                errors[place] += s[left] * (F[left] @ w + b - Y[left]) ** 2 / s.sum()
-        found = dual(F @ F.T, Y, s, float(lam), intercept)
-        np.testing.assert_allclose(F @ F.T @ found.coefficients + found.intercept, scores[place], rtol=1e-6)
-        assert found.lam == lam and found.loo_errors is None and found.lams.tolist() == [lam]
-    found, best = dual(F @ F.T, Y, s, lams, intercept), errors.mean(axis=1).argmin()
-    np.testing.assert_allclose(found.loo_errors, errors, rtol=1e-6)
-    np.testing.assert_allclose(F @ F.T @ found.coefficients + found.intercept, scores[best], rtol=1e-6)
-    assert found.lam == lams[best]
-    root = np.sqrt(s)[:, None]
-    P = np.eye(n) - root @ root.T / s.sum() if intercept else np.eye(n)
-    mean = np.trace(P @ (root * (F @ F.T) * root.T) @ P) / (n - intercept)
-    np.testing.assert_allclose(dual(F @ F.T, Y, s, None, intercept).lams, dual_ridge.PENALTY_GRID * mean)
+def naive_residuals(F, Y, s, lam, constant):
+    """The residual of each example under the model of all others."""
+    found = np.empty_like(Y)
+    for i in range(len(F)):
+        others = np.arange(len(F)) != i
+        w, b = naive_ridge(F[others], Y[others], s[others], lam, constant)
+        found[i] = Y[i] - F[i] @ w - b
+    return found
 
 
-@pytest.mark.parametrize("lam", [0.5, np.array([0.5, 3.0, 2.0]), None])
-def test_constant_targets_are_fitted_exactly_with_the_largest_penalty(lam):
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("name", NAIVE_CASES)
+@pytest.mark.parametrize("strip", [3, 512])
+def test_a_gram_matrix_gives_the_models_and_residuals_of_refits(name, constant, strip, monkeypatch):
+    monkeypatch.setattr(gram, "GRAM_STRIP", strip)
+    F, Y, s = gram_problem(**NAIVE_CASES[name])
+    K = F @ F.T
+    ridge = Gram(K.copy(), Y, s, constant=constant)
+    centered = F - constant * np.average(F, axis=0, weights=s)
+    assert ridge.unit == pytest.approx(float(s @ (centered**2).sum(axis=1)), rel=1e-6)
+    lams = ridge.unit * np.array([1e-3, 3.0, 0.1])
+    expected = np.stack([naive_residuals(F, Y, s, lam, constant) for lam in lams], axis=1)
+    close = {"rtol": 1e-5, "atol": 1e-7}
+    np.testing.assert_allclose(ridge.left_out(lams), expected, **close)
+    errors = np.einsum("n,nlt->lt", s, expected**2) / s.sum()
+    best, found = ridge.best(lams)
+    np.testing.assert_allclose(found, errors, rtol=1e-5)
+    assert best == lams[errors.sum(axis=1).argmin()]
+    for lam in lams:
+        w, b = naive_ridge(F, Y, s, lam, constant)
+        for model in (ridge.fit(lam), Gram(K.copy(), Y, s, constant=constant).fit(lam)):
+            np.testing.assert_allclose(K @ model.weights + model.intercept, F @ w + b, **close)
+            np.testing.assert_allclose(model.intercept, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float64, 1e-7), (np.float32, 2e-3)])
+@pytest.mark.parametrize("name", ["plain", "weights", "wide", "copies"])
+def test_a_factor_gives_the_model_and_residuals_of_refits(name, dtype, atol, constant):
+    F, Y, s = gram_problem(**NAIVE_CASES[name])
+    lam, n = 0.5, len(F)
+    factor = GramFactor.of((F @ F.T).astype(dtype), lam / s)
+    for m in (n, n // 2):
+        ridge = factor if m == n else factor.first(m)
+        assert ridge.dtype == dtype
+        model, _ = ridge.fit(Y[:m], constant)
+        w, b = naive_ridge(F[:m], Y[:m], s[:m], lam, constant)
+        np.testing.assert_allclose(F @ F[:m].T @ model.weights + model.intercept, F @ w + b, atol=atol)
+        expected = naive_residuals(F[:m], Y[:m], s[:m], lam, constant)
+        for last in (m, 2, 0):
+            np.testing.assert_allclose(ridge.fit(Y[:m], constant, last)[1], expected[m - last :], atol=5 * atol)
+    G = F @ F.T + np.diag(lam / s)
+    np.testing.assert_allclose(
+        np.square(factor.halves(Y.astype(dtype))).sum(axis=0), (Y * np.linalg.solve(G, Y)).sum(axis=0), atol=10 * atol
+    )
+
+    def rest(targets, coefficients):
+        return targets - G @ coefficients
+
+    w, b = naive_ridge(F, Y, s, lam, constant)
+    refined, _ = factor.fit(Y, constant, rest=rest)
+    np.testing.assert_allclose(F @ F.T @ refined.weights + refined.intercept, F @ w + b, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_matrix_that_rounding_leaves_indefinite_is_factorized_with_a_larger_penalty(dtype):
+    """The factor overwrites the matrix, so that a second try starts from what the first one left of it."""
+    A = np.random.default_rng(0).normal(size=(30, 3)).astype(dtype)
+    K = A @ A.T - 1e-5 * np.eye(30, dtype=dtype)
+    L = np.tril(GramFactor.of(K.copy(), 1e-12).L).astype(float)
+    difference = L @ L.T - K
+    added = difference.diagonal().copy()
+    np.fill_diagonal(difference, 0.0)
+    assert np.abs(difference).max() < 100 * np.finfo(dtype).eps
+    assert added.min() > 1e-5
+    assert added.max() < 1e-3
+
+
+@pytest.mark.parametrize("lam", [0.5, 0.0])
+def test_constant_targets_are_fitted_exactly(lam):
     F, _, s = problem(1, n=7)
-    found = dual(F @ F.T, np.full((7, 2), [0.1, -1 / 3]), s, lam)
-    assert not found.coefficients.any()
+    ridge = Gram(F @ F.T, np.full((7, 2), [0.1, -1 / 3]), s)
+    found = ridge.fit(lam)
+    assert not found.weights.any()
     np.testing.assert_array_equal(found.intercept, [0.1, -1 / 3])
-    assert found.lam == found.lams.max()
-    assert found.loo_errors is None or not found.loo_errors.any()
-
-
-def test_of_a_single_row_with_a_weight_nothing_can_be_left_out():
-    F, Y, _ = problem(1, n=4)
-    found = dual(F @ F.T, Y, np.array([0.0, 0.0, 5.0, 0.0]), np.array([1.0, 2.0]))
-    np.testing.assert_allclose(found.loo_errors, 0.0, atol=1e-20)
-    np.testing.assert_allclose(found.intercept, Y[2])
-    assert found.lam == 2.0
+    best, errors = ridge.best(ridge.path())
+    assert best == ridge.path().max() and not errors.any()
 
 
 def test_directions_below_rounding_are_left_out_of_the_pseudo_inverse():
     K, Y = np.diag([0.6, 8e-4, 5e-4]), np.ones((3, 1))
-    found = dual(K, Y, np.ones(3), 0.0, False, eps=1e-3)
-    np.testing.assert_allclose(found.coefficients[:, 0], [1 / 0.6, 1250.0, 0.0])
-    several = dual(K, Y, np.ones(3), np.array([0.0, 1.0]), False, eps=1e-3)
-    np.testing.assert_allclose(several.loo_errors, 1.0)  # no row tells anything about another
-    huge = dual(1e-10 * K, Y, np.ones(3), 1e305, False)
-    assert np.isfinite(huge.coefficients).all() and np.abs(huge.coefficients).max() < 1e-200
+    ridge = Gram(K.copy(), Y, np.ones(3), constant=False, eps=1e-3)
+    np.testing.assert_allclose(ridge.fit(0.0).weights[:, 0], [1 / 0.6, 1250.0, 0.0])
+    np.testing.assert_allclose(ridge.best(np.array([0.0, 1.0]))[1], 1.0)  # no row helps another
+    huge = Gram(1e-10 * K, Y, np.ones(3), constant=False).fit(1e305)
+    assert np.isfinite(huge.weights).all() and np.abs(huge.weights).max() < 1e-200
 
 
 def test_a_cholesky_factor_is_tried_above_rounding():
     F, Y, s = problem(3, n=8)
-    made = dual_ridge.Centered.of(F @ F.T, Y - s @ Y / s.sum(), s, True)
-    assert made.corner == pytest.approx(s @ (F @ F.T) @ s / s.sum())
-    limit = 7 * np.finfo(float).eps * (np.trace(made.matrix) + made.corner)
-    assert made.solve(limit) is None and made.solve(1.01 * limit) is not None
-    np.testing.assert_allclose(made.solve(0.3), np.linalg.solve(made.matrix + 0.3 * np.eye(7), made.targets))
-    flat = dual_ridge.Centered.of(np.full((8, 8), 3.0), Y, s, True)
-    assert flat.mean_eigenvalue() == 1.0
+    ridge = Gram(F @ F.T, Y, s)
+    trace = ridge.unit / (ridge.kernel_unit * ridge.weight_unit)
+    assert ridge.corner * ridge.kernel_unit * ridge.weight_unit == pytest.approx(s @ (F @ F.T) @ s / s.sum())
+    limit = 7 * np.finfo(float).eps * (trace + ridge.corner)
+    assert ridge._by_cholesky(limit) is None and ridge._by_cholesky(1.01 * limit) is not None
+    np.testing.assert_allclose(ridge._by_cholesky(0.3), np.linalg.solve(ridge.matrix + 0.3 * np.eye(7), ridge.targets))
+    assert Gram(np.full((8, 8), 1.0), Y, np.ones(8)).unit == 1.0
 
 
 def test_an_eigenvector_of_a_negative_eigenvalue_is_shown_unless_it_is_rounding():
     Y, s, shown = np.ones((4, 1)), np.array([1.0, 2.0, 1.0, 3.0]), []
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
     root = np.sqrt(s)
+
+    def decompose(K, constant, eps=1e-15):
+        Gram(K, Y, s, constant=constant, eps=eps, refuse_negative=shown.append).left_out(np.array([1.0]))
+
     for size, refused in ((0.9e-3, False), (1.1e-3, True)):
         M = Q @ np.diag([1.0, 0.5, 0.2, -size]) @ Q.T
-        dual(M / np.outer(root, root), Y, s, np.array([1.0]), False, eps=1e-6, refuse=shown.append)
+        decompose(M / np.outer(root, root), False, eps=1e-6)
         assert bool(shown) == refused
     v = shown[0]
     assert abs(v @ (root * Q[:, 3])) == pytest.approx(np.linalg.norm(v) * np.linalg.norm(root * Q[:, 3]))
     shown.clear()
     K = Q @ np.diag([1.0, 0.5, 0.2, -0.3]) @ Q.T
-    dual(K, Y, s, np.array([1.0]), True, refuse=shown.append)
-    assert shown[0] @ K @ shown[0] < 0 and abs(shown[0].sum()) < 1e-12  # intercepts take no part
+    decompose(K.copy(), True)
+    assert shown[0] @ K @ shown[0] < 0 and abs(shown[0].sum()) < 1e-12  # constants take no part
     shown.clear()
-    dual(-K * 4, Y, s, np.array([50.0]), True, refuse=shown.append)
+    decompose(-K * 4, True)
     assert len(shown) == 1
 
 
 @pytest.mark.parametrize("size", [5e-324, 1e-300, 0.3, 0.5, 1.0, 3.9, 4.0, 70.0, 1e300, 1.7e308])
 def test_units_are_powers_of_four_near_the_largest_value(size):
-    unit = dual_ridge.unit_of(np.array([0.0, -size]))
+    unit = gram.unit_of(np.array([0.0, -size]))
     assert 0.5 <= size / unit < (4 if size > 1e308 else 2)
     assert np.log2(unit) % 2 == 0
-    assert dual_ridge.unit_of(np.zeros(2)) == dual_ridge.unit_of(np.zeros(0)) == 1.0
+    assert gram.unit_of(np.zeros(2)) == gram.unit_of(np.zeros(0)) == 1.0

@@ -9,6 +9,7 @@ from similitude.engines import LocalEngine
 from similitude.evaluation import groups_of_equals
 from similitude.fitting import pilot_choice
 from similitude.kernels import Gaussian, GlobalAlignment
+from similitude.linear import PENALTIES
 from similitude.similarity import Hints
 
 ONE = LocalEngine(threads=1)
@@ -109,8 +110,8 @@ def test_losses_of_pilot_rows_are_those_of_models_without_them():
     X, y = wavy(300, noise=0.3)
     rows = pilot_choice.PilotTargets(y[:, None], np.ones(300), 1000)
     trials = pilot_choice.PenaltyTrials.of(Gaussian(0.7), X, rows, 120)
-    left, half = trials.residuals(12)
-    K, lam = Gaussian(0.7).gram(X), pilot_choice.UNIT_PENALTIES[12]
+    left, half = trials.residuals(14)
+    K, lam = Gaussian(0.7).gram(X), PENALTIES[14]
 
     def residual(row, keep):
         a, b = with_constant(K[np.ix_(keep, keep)] + lam * np.eye(len(keep)), y[keep])
@@ -130,7 +131,7 @@ def test_a_scale_far_from_the_median_is_found_between_two_octaves():
     k = Gaussian().resolve(X)
     chosen = pilot_choice.choose_on_pilot(k, ["sigma"], X, y, np.ones(1000), 1000)
     multiple = chosen.similarity.sigma / k.sigma
-    assert multiple < 0.25 and np.isclose(pilot_choice.PILOT_MULTIPLES, multiple).any()
+    assert multiple <= 0.25 and np.isclose(pilot_choice.PILOT_MULTIPLES, multiple).any()
     assert chosen.losses[-1] < 0.02
 
 

@@ -218,7 +218,7 @@ def test_ridge_is_that_of_the_local_engine(lam, intercept, device):
         found, wanted = both(KernelRidge, k, device, lam=lam, fit_intercept=intercept)
         found.fit(X, y, s)
         wanted.fit(X, y, s)
-        assert found.lam_ == pytest.approx(wanted.lam_)
+        assert found.lam_ == pytest.approx(wanted.lam_, abs=1e-6)  # without noise all small ones are as good
         np.testing.assert_allclose(found.predict(X), wanted.predict(X), atol=1e-6)
         assert isinstance(found.dual_coef_, np.ndarray) and isinstance(found.intercept_, np.ndarray)
         if lam not in (0.5, 0.0):
@@ -275,7 +275,7 @@ def test_out_of_memory_in_the_algebra_leaves_no_half_fitted_model(monkeypatch, m
     model.set_params(engine=TorchEngine(device="cpu"))
     before = set(vars(model))
     monkeypatch.setattr(kernel_kmeans, "cluster", never)
-    monkeypatch.setattr(ridge_module, "fit_dual_ridge", never)
+    monkeypatch.setattr(ridge_module, "Gram", never)
     monkeypatch.setattr("similitude.learners.neighbors.estimators.NearestOnDevice", never)
     with warnings.catch_warnings(), pytest.raises(MemoryError, match="30 objects does not fit on cpu"):
         model.fit(X, X[:, 0]).predict(X)

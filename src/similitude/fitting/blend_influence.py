@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
 
 from similitude.compute import Encoding, count, rows
 from similitude.fitting.model import LandmarkModel
+from similitude.linear import GramFactor
 from similitude.scikit import class_codes
 from similitude.similarity import Similarity
 
@@ -66,7 +66,7 @@ class BlendInfluence:
             for cell in np.unique(cells):
                 mine, factor = self._factor(model, number, int(cell))
                 at = np.ix_(cells == cell, mine)
-                smoother[at] += share * cho_solve((factor, True), K[at].T, check_finite=False).T
+                smoother[at] += share * factor.solve(K[at].T).T
         Y = self.labels if self.labels.ndim == 2 else class_codes(self.labels, max(2, len(self.base)))
         return smoother[:, :, None] * (Y - self.base), blocks[0]
 
@@ -89,7 +89,7 @@ class BlendInfluence:
             for start in range(0, len(here), VARIANCE_ROWS):
                 some = here[start : start + VARIANCE_ROWS]
                 K = np.asarray(k.block(rows(A, some), rows(known, mine)), dtype=np.float64)
-                half = solve_triangular(factor, K.T, lower=True, check_finite=False)
+                half = factor.halves(K.T)
                 found[some] -= np.einsum("ij,ij->j", half, half)
         return np.maximum(found, 0.0)
 
@@ -99,15 +99,12 @@ class BlendInfluence:
         found = np.empty(len(self.weights))
         for cell in np.unique(cells_of(features.similarity, features.landmarks.encoding)):
             mine, factor = self._factor(model, self.main, int(cell))
-            inverse = solve_triangular(factor, np.eye(len(factor), dtype=factor.dtype), lower=True, check_finite=False)
             noise = self.penalties[self.main] * self.weights.mean() / self.weights[mine]
-            found[mine] = 1.0 / np.einsum("ij,ij->j", inverse, inverse) - noise
+            found[mine] = 1.0 / factor.inverse_diagonal() - noise
         return np.maximum(found, 0.0)
 
-    def _factor(self, model: LandmarkModel, number: int, cell: int) -> tuple[np.ndarray, np.ndarray]:
+    def _factor(self, model: LandmarkModel, number: int, cell: int) -> tuple[np.ndarray, GramFactor]:
         """Return the rows of a cell, and the Cholesky factor of one kernel's G among them."""
-        from similitude.kernel_learning import ridge_factor
-
         known = vars(self).setdefault("_factors", {})  # computed once; not a field, so that it is not saved
         if (number, cell) not in known:
             features = model.parts[number].features
@@ -115,7 +112,7 @@ class BlendInfluence:
             mine = np.flatnonzero(cells_of(k, encoding) == cell)
             own = rows(encoding, mine)
             diagonal = self.penalties[number] * self.weights.mean() / self.weights[mine]
-            known[number, cell] = mine, ridge_factor(np.array(k.block(own, own), dtype=np.float64), diagonal)
+            known[number, cell] = mine, GramFactor.of(np.array(k.block(own, own), dtype=np.float64), diagonal)
         return known[number, cell]
 
 

@@ -12,24 +12,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg import LinAlgError
 
 from similitude.fitting.pilot_choice import (
-    AS_GOOD,
-    FIRST_PENALTY,
+    FIRST_PLACE,
     FIRST_SCALES,
     MOST_PREDICTED,
     PILOT_MULTIPLES,
-    UNIT_PENALTIES,
     PilotChoice,
     PilotTargets,
     ScaleTrials,
     Trials,
-    between_penalties,
     few_outputs,
 )
 from similitude.landmarks import Factor, factor_of_landmarks, solve_rows, solver
-from similitude.linear import Moments
+from similitude.linear import ByCholesky, Moments, between_penalties
 from similitude.similarity import Similarity, remembered_images
 
 FIRST_FIT, SECOND_FIT = (200, 1_600), (800, 3_200)
@@ -43,9 +40,6 @@ FEW_REPEATED = 0.1
 
 ROWS_IN_BOTH, SINGLE_ROUNDING = 100, 1e-6
 """Rows whose similarities are computed in both precisions, and by how much these may differ."""
-
-FEWEST_TRIED = 100
-"""The smallest number of landmarks that is tried."""
 
 LITTLE = 0.005
 """The part of the loss that landmarks may lose against all that are tried: twice as many are used."""
@@ -74,7 +68,7 @@ def choose_for_landmarks(
             trials, place = second.found[second.between(second.best((best,)))]
         else:
             trials = more(k)
-            place = trials.best(trials.best(FIRST_PENALTY, 2), 1)
+            place = trials.best(trials.best(FIRST_PLACE, 2), 1)
     assert isinstance(trials, LandmarkTrials)
     sizes, losses, deviations, enough = trials.numbers(place)
     n_scales = len(PILOT_MULTIPLES) if scales else 1
@@ -114,7 +108,7 @@ class LandmarkTrials(Trials):
     n_fitted: int
     tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
-    steepest, most_doublings = STEEPEST_FALL, 1.0
+    steepest, most_doublings, little = STEEPEST_FALL, 1.0, LITTLE
 
     @classmethod
     def of(cls, k: Similarity, objects: Any, rows: PilotTargets, m: int, n: int) -> LandmarkTrials:
@@ -130,21 +124,10 @@ class LandmarkTrials(Trials):
         judging = PilotTargets(Y[n : len(A)], weights[n : len(A)], rows.n)
         return cls(k, F[n:], half, whole, judging, n)
 
-    def numbers(self, place: int) -> tuple[list[int], list[float], list[float], int | None]:
-        """Return numbers of landmarks with their losses and standard errors, and the first one that is enough."""
-        most = self.judged.shape[1]
-        all_of_them = self.residuals(place)[0]
-        allowed = AS_GOOD * float(np.std(np.square(all_of_them).sum(axis=1))) / np.sqrt(self.rows.n)
-        allowed = max(allowed, LITTLE * self.rows.loss(all_of_them))
-        sizes, residuals, m, enough = [most], [all_of_them], FEWEST_TRIED, None
-        while enough is None and 2 * m <= most:
-            residuals.insert(-1, self._without(self.whole, m, float(UNIT_PENALTIES[place])))
-            sizes.insert(-1, m)
-            enough = m if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed else None
-            m *= 2
-        losses = [self.rows.loss(one) for one in residuals]
-        deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
-        return sizes, losses, deviations, enough
+    @property
+    def most_landmarks(self) -> int:
+        """The number of features."""
+        return self.judged.shape[1]
 
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         most = self.judged.shape[1]
@@ -152,15 +135,15 @@ class LandmarkTrials(Trials):
 
     def _without(self, moments: Moments, m: int, penalty: float) -> np.ndarray:
         """Return the residuals of the rows that judge, by a fit of the first m features to the rows of the moments."""
-        mean, constant = moments.means()
-        centered = moments.gram[:m, :m] - np.outer(moments.features[:m], mean[:m])
-        cross = moments.cross[:m] - np.outer(moments.features[:m], constant)
+        some = moments.first(m)
+        mean, constant = some.means()
         lam = penalty * moments.weight / self.n_fitted * (2 if moments is self.half else 1)
-        np.fill_diagonal(centered, centered.diagonal() + lam)
         try:
-            factor = cholesky(centered.T, lower=True, overwrite_a=True, check_finite=False)
+            W = ByCholesky(*some.centered()).solve(lam)
         except LinAlgError:  # the penalty is below rounding
             return np.full_like(self.rows.Y, np.inf)
-        W = cho_solve((factor, True), cross, check_finite=False)
-        constant = constant - mean[:m] @ W
+        constant = constant - mean @ W
         return np.asarray(self.rows.Y - constant - self.judged[:, :m] @ W.astype(self.judged.dtype))
+
+    def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
+        return self._without(self.whole, m, penalty)

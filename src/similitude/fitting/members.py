@@ -13,6 +13,7 @@ from similitude.compute import Encoding, is_table, take
 from similitude.compute import rows as encoded_rows
 from similitude.compute.engines import Engine
 from similitude.evaluation import groups_of_equals
+from similitude.linear import Gram
 from similitude.similarity import SYMMETRIC, Normalized, Scaled, Similarity, Sum
 from similitude.support import UnresolvedError
 
@@ -21,9 +22,6 @@ TRIED_ROWS = 500
 
 FEWEST_TO_CHOOSE_BY = 20
 """Number of rows below which nothing is tried: the first member is taken."""
-
-MEMBER_PENALTIES = 10.0 ** np.arange(-5.0, 2.1, 0.5)
-"""Penalties that are tried, as multiples of the mean K(x, x)."""
 
 FINALISTS, FEWEST_IN_HALF = 2, 100
 """Number of members that are compared on all rows, if there are as many rows: half of them show the best ones."""
@@ -479,27 +477,11 @@ def products_of_features(k: Similarity, K: np.ndarray) -> np.ndarray:
 def left_out_loss(K: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> float:
     r"""Return the smallest leave-one-out loss of kernel ridge regression, relative to that of the mean.
 
-    With weights w that sum to one and centered K, the residual of row i is divided by :math:`1 - w_i - h_i`, where h is
-    the diagonal of :math:`K_w (K_w + \lambda I)^{-1}` and :math:`K_w` has rows and columns times :math:`\sqrt{w}`.
-
     >>> x = np.linspace(0.0, 1.0, 30)[:, None]
     >>> bool(left_out_loss(x @ x.T, 3.0 * x + 1.0, np.ones(30)) < 1e-3)
     True
     """
-    n, w = len(K), weights / weights.sum()
-    root = np.sqrt(w)
-    means = K @ w
-    centered = K - means[:, None] - means + w @ means
-    scaled = root[:, None] * centered * root
-    values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
-    values = np.maximum(values, 0.0)
-    residuals = root[:, None] * (Y - w @ Y)
-    penalties = MEMBER_PENALTIES * (values.sum() / n)
-    total = values[:, None] + penalties
-    shrunk = np.divide(penalties, total, out=np.ones_like(total), where=total > 0)
-    shares = 1.0 - w[:, None] - vectors**2 @ (1.0 - shrunk)
-    left = vectors @ (shrunk[:, :, None] * (vectors.T @ residuals)[:, None, :]).reshape(n, -1)
-    squares = (left.reshape(n, len(penalties), -1) ** 2).sum(axis=2)
-    known = (shares > 0).all(axis=0)
-    losses = (squares[:, known] / shares[:, known] ** 2).sum(axis=0)
-    return float(losses.min(initial=np.inf)) / max(float((residuals**2).sum()), np.finfo(float).tiny)
+    gram = Gram(K.copy(), Y, weights)
+    _, errors = gram.best(gram.path())
+    variance = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
+    return float(errors.sum(axis=1).min()) / max(float(variance.sum()), np.finfo(float).tiny)

@@ -5,7 +5,7 @@ these, or by all if there are few, each left out alone, and by the other pilot r
 :math:`G = K + \lambda \operatorname{diag}(1/w) = L L^\top` the residual of row i in a fit without it is
 :math:`(G^{-1} y)_i / (G^{-1})_{ii}`, for which the last block of L suffices; and the first block is the factor of the
 first half of the rows, so that the losses of models of p/2 and of p rows come from one factor. (An unpenalized constant
-is added; see `best_constant`.) With n rows, a narrower scale or another penalty may be better than with p. So both are
+is added.) With n rows, a narrower scale or another penalty may be better than with p. So both are
 compared by losses that are extrapolated to n rows: these are expected to fall as fast with each further doubling as
 with the last. The last step is a parabola through the losses at neighbors.
 """
@@ -15,15 +15,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
-from scipy.linalg.lapack import dtrtri, strtri
 
 from similitude.fitting.scales import scaled
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
-from similitude.linear import Moments, Ridge, downhill
+from similitude.linear import (
+    PENALTIES,
+    SINGLE_FROM,
+    GramFactor,
+    Moments,
+    Ridge,
+    between_penalties,
+    downhill,
+    nearest_place,
+    vertex,
+)
 from similitude.similarity import Similarity, remembered_images
 
 SCALE_PILOT, SECOND_PILOT, PENALTY_PILOT = 500, 1_000, 1_500
@@ -44,14 +52,8 @@ MOST_DOUBLINGS, STEEPEST = 2.0, 0.6
 JUDGED_OUTPUTS = 32
 """Columns of targets up to which each is fitted; of more, as many random combinations."""
 
-UNIT_PENALTIES = 10.0 ** np.arange(-8.0, 1.51, 0.5)
-"""Penalties that are tried."""
-
-FIRST_PENALTY = 12
-"""Which of them is tried first: 0.01."""
-
-SINGLE_FROM = 1e-3
-"""Penalty from which on single precision has enough digits."""
+FIRST_PLACE = nearest_place(1e-2)
+"""The position of the penalty that is tried first."""
 
 FEWEST_LANDMARKS, LANDMARKS_FACTOR = 100, 2
 """The number of landmarks that is tried first, and how many times the number that suffices for the pilot is used."""
@@ -119,8 +121,8 @@ def choose_on_pilot(
             place = trials.best(start, 1)
         else:
             trials = PenaltyTrials.of(k, objects, rows, PENALTY_PILOT)
-            place = trials.best(trials.best(FIRST_PENALTY, 2), 1)
-    sizes, losses, deviations, enough = _numbers(trials, place)
+            place = trials.best(trials.best(FIRST_PLACE, 2), 1)
+    sizes, losses, deviations, enough = trials.numbers(place)
     n_scales = len(PILOT_MULTIPLES) if scales else 1
     return PilotChoice(trials.k, trials.extrapolated_penalty(place), n_scales, sizes, losses, deviations, enough)
 
@@ -159,7 +161,7 @@ class ScaleTrials:
         if i not in self.found:
             trials = self.trials_of(scaled(self.k, self.scales, float(PILOT_MULTIPLES[i])))
             nearest = min(self.penalties, key=lambda j: abs(j - i), default=None)
-            start = FIRST_PENALTY if nearest is None else self.penalties[nearest]
+            start = FIRST_PLACE if nearest is None else self.penalties[nearest]
             place = trials.best(start, self.step)
             self.found[i], self.penalties = (trials, place), self.penalties | {i: place}
         trials, place = self.found[i]
@@ -171,7 +173,7 @@ class ScaleTrials:
 
     def between(self, i: int) -> int:
         """Return the position of a scale near the i-th, where the parabola through its neighbors is least, or i."""
-        j = i + round(OCTAVE * _vertex(*(self.loss(i + by) for by in (-OCTAVE, 0, OCTAVE))))
+        j = i + round(OCTAVE * vertex(*(self.loss(i + by) for by in (-OCTAVE, 0, OCTAVE))))
         return min((i, j), key=self.loss)
 
 
@@ -211,6 +213,7 @@ class Trials:
     """
 
     steepest, most_doublings = STEEPEST, MOST_DOUBLINGS
+    little = 0.0  # the part of the loss that landmarks may lose besides
     k: Similarity
     rows: PilotTargets
     n_fitted: int
@@ -218,19 +221,11 @@ class Trials:
 
     def loss(self, place: int) -> float:
         """Return the loss at a penalty, given its position; infinite if there is none there."""
-        return self.rows.loss(self.residuals(place)[0]) if 0 <= place < len(UNIT_PENALTIES) else np.inf
+        return self.rows.loss(self.residuals(place)[0]) if 0 <= place < len(PENALTIES) else np.inf
 
     def best(self, start: int, step: int) -> int:
         """Return the position of the best penalty, downhill from a start; of ties it is the largest."""
-        best = start
-        while TIE * self.loss(best - step) < self.loss(best):
-            best -= step
-        while best >= start and self.loss(best + step) < self.loss(best):
-            best += step
-        place = best
-        while self.loss(place + step) <= TIE * self.loss(best):
-            place += step
-        return place
+        return downhill(self.loss, start, step, TIE)
 
     def extrapolated_penalty(self, start: int) -> float:
         """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start.
@@ -244,7 +239,7 @@ class Trials:
 
         With all of them small penalties would gain too much: under these, models of few rows overfit.
         """
-        there = 0 <= place < len(UNIT_PENALTIES)
+        there = 0 <= place < len(PENALTIES)
         return float(np.sqrt(self.loss(place) * self.extrapolated(place, 0.0))) if there else np.inf
 
     def extrapolated(self, place: int, steepest: float | None = None) -> float:
@@ -261,10 +256,34 @@ class Trials:
     def residuals(self, place: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals at a penalty under models of all fitted rows and of half of them."""
         if place not in self.tried:
-            self.tried[place] = self._residuals(float(UNIT_PENALTIES[place]))
+            self.tried[place] = self._residuals(float(PENALTIES[place]))
         return self.tried[place]
 
+    def numbers(self, place: int) -> tuple[list[int], list[float], list[float], int | None]:
+        """Return numbers of landmarks with their losses and standard errors, and the first one that is enough."""
+        residuals = [self.residuals(place)[0]]
+        sizes = [self.most_landmarks]
+        allowed = AS_GOOD * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(self.rows.n)
+        allowed = max(allowed, self.little * self.rows.loss(residuals[0]))
+        m, enough = FEWEST_LANDMARKS, None
+        while enough is None and 2 * m <= self.most_landmarks:
+            residuals.insert(-1, self._with_landmarks(m, float(PENALTIES[place])))
+            sizes.insert(-1, m)
+            enough = m if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed else None
+            m *= 2
+        losses = [self.rows.loss(one) for one in residuals]
+        deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
+        return sizes, losses, deviations, enough
+
+    @property
+    def most_landmarks(self) -> int:
+        """The largest number of landmarks."""
+        raise NotImplementedError
+
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
         raise NotImplementedError
 
 
@@ -289,6 +308,11 @@ class PenaltyTrials(Trials):
         return self.K.shape[1]
 
     @property
+    def most_landmarks(self) -> int:
+        """All fitted rows."""
+        return self.n_fitted
+
+    @property
     def start(self) -> int:
         """The first row that judges: of few rows all do, of many the second half of those that are fitted."""
         p = self.n_fitted
@@ -296,102 +320,25 @@ class PenaltyTrials(Trials):
 
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals under a model of all fitted rows, each left out alone, and of the first half of them."""
-        p, rows, single = self.K.shape[1], self.rows, penalty >= SINGLE_FROM
+        p, rows = self.K.shape[1], self.rows
         half = p // 2
-        G = self.K[:p].astype(np.float32 if single else np.float64)
-        np.fill_diagonal(G, self.K.diagonal()[:p] + penalty * rows.inverse_weights[:p])
-        try:
-            L = cholesky(G.T, lower=True, overwrite_a=True, check_finite=False)
-        except LinAlgError:  # the penalty is below rounding
-            n, outputs = len(self.K), rows.Y.shape[1]
-            return np.full((n - self.start, outputs), np.inf), np.full((n - half, outputs), np.inf)
+        G = self.K[:p].astype(np.float32 if penalty >= SINGLE_FROM else np.float64)
+        factor = GramFactor.of(G, penalty * rows.inverse_weights[:p])
         Y = rows.Y - rows.mean
-        both = np.column_stack([Y[:p], np.ones(p)]).astype(L.dtype)
-        whole = best_constant(cho_solve((L, True), both, check_finite=False).astype(np.float64))
-        first = best_constant(cho_solve((L[:half, :half], True), both[:half], check_finite=False).astype(np.float64))
-        last = np.array(L[self.start :, self.start :], order="F")
-        inverse, _ = (strtri if single else dtrtri)(last, lower=1, overwrite_c=1)
-        own = np.einsum("ij,ij->j", inverse, inverse)  # zero above the diagonal, as the factor is
-        judged = np.arange(self.start, p)
-        left = whole.left_out(whole.of_targets[judged] / own[:, None], whole.of_ones[judged] / own[:, None], judged)
-        others = Y[p:] - whole.constant - self.K[p:] @ whole.coefficients
-        return np.concatenate([left, others]), Y[half:] - first.constant - self.K[half:, :half] @ first.coefficients
+        whole, left = factor.fit(Y[:p], constant=True, n=p - self.start)
+        first, _ = factor.first(half).fit(Y[:half], constant=True)
+        others = Y[p:] - whole.scores(self.K[p:])
+        return np.concatenate([left, others]), Y[half:] - first.scores(self.K[half:, :half])
 
-
-class WithConstant(NamedTuple):
-    """The solution of ridge regression with an unpenalized constant; see `best_constant`."""
-
-    of_targets: np.ndarray
-    of_ones: np.ndarray
-    constant: np.ndarray
-
-    @property
-    def coefficients(self) -> np.ndarray:
-        """The coefficients of the kernel, which sum to zero."""
-        found: np.ndarray = self.of_targets - self.of_ones * self.constant
-        return found
-
-    def left_out(self, targets: np.ndarray, ones: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the residuals of rows left out alone, given those for targets and for ones without a constant."""
-        share = ones * self.of_ones[rows] / self.of_ones.sum()
-        found: np.ndarray = (targets - ones * self.constant) / (1.0 - share)
-        return found
-
-
-def best_constant(solved: np.ndarray) -> WithConstant:
-    r"""Return ridge regression with a constant, given :math:`G^{-1} y` and, in the last column, :math:`G^{-1} 1`.
-
-    The constant is :math:`1^\top G^{-1} y / 1^\top G^{-1} 1`, and a row that is left out has the residual
-    :math:`r_i / (1 - q_i)`, where r is that without it at the same constant, and :math:`q_i = (G^{-1} 1)_i^2 /
-    ((G^{-1})_{ii}\, 1^\top G^{-1} 1)`.
-    """
-    targets, ones = solved[:, :-1], solved[:, -1:]
-    return WithConstant(targets, ones, targets.sum(axis=0) / ones.sum())
-
-
-def between_penalties(loss: Callable[[int], float], place: int) -> float:
-    """Return the penalty near a position where the parabola through its loss and those of its neighbors is least."""
-    steps = _vertex(*(loss(place + by) for by in (-1, 0, 1)))
-    return float(UNIT_PENALTIES[place] * (UNIT_PENALTIES[1] / UNIT_PENALTIES[0]) ** steps)
-
-
-def _vertex(before: float, here: float, after: float) -> float:
-    """Return where, at most half a step away, the parabola through the logarithms of three losses is least.
-
-    >>> _vertex(np.e**4, 1.0, np.e**4), _vertex(np.e**2, 1.0, np.e), _vertex(np.inf, 1.0, 2.0)
-    (0.0, 0.16666666666666666, 0.0)
-    """
-    if not (min(before, here, after) > 0 and np.isfinite(before + here + after)):
-        return 0.0
-    fall, rise = np.log(before / here), np.log(after / here)
-    return float(np.clip(0.5 * (fall - rise) / (fall + rise), -0.5, 0.5)) if fall + rise > 0 else 0.0
-
-
-def _numbers(trials: PenaltyTrials, place: int) -> tuple[list[int], list[float], list[float], int | None]:
-    """Return numbers of landmarks with their losses and standard errors, and the first one that is enough."""
-    rows, p = trials.rows, trials.K.shape[1]
-    residuals = [trials.residuals(place)[0]]
-    allowed = AS_GOOD * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(rows.n)
-    sizes, m, enough = [p], FEWEST_LANDMARKS, None
-    while enough is None and 2 * m <= p:
-        residuals.insert(-1, _with_landmarks(trials, m, float(UNIT_PENALTIES[place])))
-        sizes.insert(-1, m)
-        enough = m if rows.loss(residuals[-2]) <= rows.loss(residuals[-1]) + allowed else None
-        m *= 2
-    losses = [rows.loss(one) for one in residuals]
-    deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
-    return sizes, losses, deviations, enough
-
-
-def _with_landmarks(trials: PenaltyTrials, m: int, penalty: float) -> np.ndarray:
-    """Return the residuals of the same rows with the first of the fitted rows as landmarks."""
-    p, rows, start = trials.K.shape[1], trials.rows, trials.start
-    factor = factor_of_landmarks(trials.K[:m, :m], False)
-    assert factor is not None
-    F = solve_rows(np.ascontiguousarray(trials.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
-    lam = penalty * float(rows.weights.mean())
-    ridge = Ridge(Moments.of(F[:p], rows.Y[:p], rows.weights[:p]), lam)
-    left = ridge.left_out(F[start:p], rows.Y[start:p], rows.weights[start:p])(lam)
-    if left is None:
-        return np.full((len(F) - start, rows.Y.shape[1]), np.inf)
-    return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]
+    def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
+        """Return the residuals of the same rows with the first of the fitted rows as landmarks."""
+        p, rows, start = self.n_fitted, self.rows, self.start
+        factor = factor_of_landmarks(self.K[:m, :m], False)
+        assert factor is not None
+        F = solve_rows(np.ascontiguousarray(self.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
+        lam = penalty * float(rows.weights.mean())
+        ridge = Ridge(Moments.of(F[:p], rows.Y[:p], rows.weights[:p]), lam)
+        left = ridge.left_out(F[start:p], rows.Y[start:p], rows.weights[start:p])(lam)
+        if left is None:
+            return np.full((len(F) - start, rows.Y.shape[1]), np.inf)
+        return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]

@@ -24,7 +24,7 @@ from similitude.fitting.landmark_count import LandmarkCurve, SampleFeatures
 from similitude.fitting.landmark_pilot import choose_for_landmarks, factor_of_distinct
 from similitude.fitting.options import FitOptions
 from similitude.fitting.passes import features_of
-from similitude.fitting.pilot_choice import LANDMARKS_FACTOR, PilotChoice, best_constant, choose_on_pilot
+from similitude.fitting.pilot_choice import LANDMARKS_FACTOR, PilotChoice, choose_on_pilot
 from similitude.fitting.result import Judged
 from similitude.fitting.rows import TrainingRows
 from similitude.fitting.scales import open_scales
@@ -89,15 +89,12 @@ class _Problem:
 
         landmarks, Y, weights = self._landmarks(self.rows), *self._targets()
         k, penalty, mean = self.choice.similarity, self.choice.penalty, np.average(Y, axis=0, weights=weights)
-        both = np.column_stack([Y - mean, np.ones(len(Y))])
-        model = ExactRidge.fit(k, landmarks.encoding, both, weights, penalty, self.judging)
-        solved = best_constant(model.coefficients)
-        constant, left = mean + solved.constant, both[self.judging] - model.left_out
-        residuals = solved.left_out(left[:, :-1], left[:, -1:], self.judging)
-        trial = self._trial(Y[self.judging] - residuals)
+        model = ExactRidge.fit(k, landmarks.encoding, Y - mean, weights, penalty, self.judging, constant=True)
+        constant = mean + model.constant
+        trial = self._trial(mean + model.left_out)
         known = Y if landmarks.labels is None else landmarks.labels
         influence = BlendInfluence(known, weights, constant, (penalty,), (1.0,))
-        linear = LinearModel(solved.coefficients, constant)
+        linear = LinearModel(model.coefficients, constant)
         curve = self._curve([*self.choice.sizes, len(self.rows)], trial, EVERY_ROW)
         fit = self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence)
         return replace(fit, fitted=replace(fit.fitted, at=self.judging))

@@ -9,4 +9,3 @@ from similitude.kernel_learning.learn import Learned, Round, check_learnable, le
 from similitude.kernel_learning.pilot import n_pilot_folds as n_pilot_folds
 from similitude.kernel_learning.pilot import pilot_size as pilot_size
 from similitude.kernel_learning.summary import Direction, LearnedSummary, LearningStep, summarize
-from similitude.kernel_learning.trials import ridge_factor as ridge_factor

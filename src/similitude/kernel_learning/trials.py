@@ -8,21 +8,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
 
-from similitude.compute.engines import factorizing
 from similitude.kernel_learning.gradients import gradient_rows, is_city_block, model_gradients
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernels import Laplace
+from similitude.linear import PENALTIES, SINGLE_FROM, GramFactor
 
 WIDTH_POWERS = range(-3, 8)
 """Powers of 2 by which the median distance is multiplied."""
-
-PENALTY_POWERS = range(-10, 2)
-"""Powers of 10 that are added to the diagonal of the Gram matrix."""
-
-SINGLE_PRECISION_FROM = -3
-"""Power of 10 from which on a penalty leaves single precision enough digits."""
 
 ALONG_PENALTIES = ((0, -1), (0, 1))
 ALONG_WIDTHS = ((-1, 0), (1, 0))
@@ -106,7 +99,7 @@ class Candidate:
         """Return the predictions for one split's judged rows, and the dual coefficients of its model."""
         Y = self.splits[i].fitted.Y
         K = self.kernel(setting, i).of_distances(self._distances_in(i).astype(precision(setting)))
-        coefficients = solve_ridge(K[: len(Y)], Y, 10.0**setting.penalty)
+        coefficients = GramFactor.of(K[: len(Y)], 10.0**setting.penalty).solve(Y)
         return (K[len(Y) :] @ coefficients).astype(np.float64), coefficients
 
     def _distances_in(self, i: int) -> np.ndarray:
@@ -144,7 +137,7 @@ class Candidate:
     def _moved(self, setting: Setting, move: tuple[float, float]) -> Setting | None:
         there = Setting(setting.width + move[0], setting.penalty + move[1])
         inside = WIDTH_POWERS[0] <= there.width <= WIDTH_POWERS[-1]
-        return there if inside and PENALTY_POWERS[0] <= there.penalty <= PENALTY_POWERS[-1] else None
+        return there if inside and PENALTIES[0] <= 10.0**there.penalty <= PENALTIES[-1] else None
 
     def squared_gradients(self, trial: RidgeTrial, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the average outer product of gradients of each split, or its diagonal, and squares per row and column.
@@ -165,7 +158,7 @@ class Candidate:
 
 def precision(setting: Setting) -> type:
     """Return single precision if the penalty leaves it enough digits, otherwise double."""
-    return np.float32 if setting.penalty >= SINGLE_PRECISION_FROM else np.float64
+    return np.float32 if 10.0**setting.penalty >= SINGLE_FROM else np.float64
 
 
 def apply_metric(X: np.ndarray, T: np.ndarray) -> np.ndarray:
@@ -192,29 +185,3 @@ def median_distance(k: Any, D: np.ndarray) -> float:
     distances = D[:n, :n][~np.tri(n, dtype=bool)]
     median = float(np.median(distances if is_city_block(k) else np.sqrt(distances)))
     return median if median > 0 else float(distances[distances > 0].mean() if (distances > 0).any() else 1.0)
-
-
-def solve_ridge(K: np.ndarray, Y: np.ndarray, penalty: float) -> np.ndarray:
-    """Return (K + penalty I)^-1 Y; K is overwritten."""
-    factor = ridge_factor(K, penalty)
-    (solve,) = get_lapack_funcs(("potrs",), (factor,))
-    found, _ = solve(factor, Y.astype(K.dtype), lower=True)
-    return np.asarray(found)
-
-
-def ridge_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
-    """Return the lower Cholesky factor of K + diag(penalty), of which the values above the diagonal mean nothing.
-
-    K is overwritten. If rounding leaves the matrix indefinite, the penalty is raised.
-    """
-    (factor,) = get_lapack_funcs(("potrf",), (K,))  # without the checks of SciPy, which take longer than few rows
-    diagonal, least = K.diagonal().copy(), 1e-10
-    while True:
-        np.fill_diagonal(K, diagonal + np.asarray(penalty, K.dtype))
-        with factorizing(len(K)):
-            found, failed = factor(K.T, lower=True, overwrite_a=True, clean=False)  # K.T is in the order of LAPACK
-        if not failed:
-            return np.asarray(found)
-        below = np.tril(K, -1)  # is left as it was
-        K[...] = below + below.T
-        penalty, least = np.maximum(10 * np.asarray(penalty), least), 10 * least

@@ -12,10 +12,8 @@ from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernel_learning.rounds import LEARNING_ROUNDS, Path, gain, why_stop
 from similitude.kernel_learning.search import GUARD_BY_FOLDS, GUARD_BY_SPLIT
-from similitude.kernel_learning.trials import SINGLE_PRECISION_FROM, RidgeTrial, Setting, solve_ridge
-
-WEIGHT_PENALTIES = range(-6, 4)
-"""Powers of 10 that are added to the diagonal of a Gram matrix with mean 1 on its diagonal."""
+from similitude.kernel_learning.trials import RidgeTrial, Setting, precision
+from similitude.linear import PENALTIES, GramFactor
 
 MOST_IMPORTANT = 200
 """Most features that have an importance."""
@@ -49,9 +47,10 @@ class WeightCandidate:
         """Return ridge regression at a penalty, from memory if it was made before."""
         if penalty not in self.tried:
             predicted, coefficients = [], []
-            dtype = np.float32 if penalty >= SINGLE_PRECISION_FROM else np.float64
+            dtype = precision(Setting(0, penalty))
             for split, (K, C, _) in zip(self.splits, self.grams, strict=True):
-                coefficients.append(solve_ridge(K.astype(dtype), split.fitted.Y, 10.0**penalty).astype(np.float64))
+                factor = GramFactor.of(K.astype(dtype), 10.0**penalty)
+                coefficients.append(factor.solve(split.fitted.Y).astype(np.float64))
                 predicted.append(C @ coefficients[-1])
             joined = np.concatenate(predicted)
             losses = ((joined - self.targets) ** 2).sum(axis=1)
@@ -62,7 +61,7 @@ class WeightCandidate:
         """Return the best penalty on a walk from a start, as long as the loss falls."""
         at = self.trial(start)
         for step in (-1, 1):
-            while at.setting.penalty + step in WEIGHT_PENALTIES:
+            while PENALTIES[0] <= 10.0 ** (at.setting.penalty + step) <= PENALTIES[-1]:
                 there = self.trial(at.setting.penalty + step)
                 if not there.loss < at.loss:
                     break

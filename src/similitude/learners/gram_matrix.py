@@ -28,7 +28,7 @@ WITNESS_OBJECTS = 200
 """Largest number of objects that are searched for a witness when a factorization meets a negative eigenvalue."""
 
 
-class Gram(NamedTuple):
+class CheckedGram(NamedTuple):
     """A Gram matrix in float64, the machine epsilon of its values, and the verdict on the kernel.
 
     The matrix is a tensor if the engine computes on a device with room for it and a copy.
@@ -49,7 +49,7 @@ class Objects:
     used: np.ndarray  # positions of the objects in the Gram matrix
     engine: Engine
 
-    def gram(self) -> Gram:
+    def gram(self) -> CheckedGram:
         """Return the Gram matrix; raise NotAKernelError if it contains a witness.
 
         Its size is checked before the first kernel call. A kernel without a proof is checked on the values themselves,
@@ -64,7 +64,7 @@ class Objects:
         single = itemsize(values) == 4 or itemsize(A) == 4
         eps, validity = float(np.finfo(np.float32 if single else np.float64).eps), proven(k)
         if validity is not None:
-            return Gram(
+            return CheckedGram(
                 self.engine.to_device(in_precision(values, namespace(values).float64), reserve=8 * n * n), eps, validity
             )
         values = as_numpy(values)
@@ -74,7 +74,7 @@ class Objects:
         lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
         for suspicion in (np.abs(K - K.T), np.abs(K) - lengths[:, None] * lengths):
             self._demand(values, np.unique(np.unravel_index(suspicion.argmax(), suspicion.shape)))
-        return Gram(self.engine.to_device(0.5 * K + 0.5 * K.T, reserve=8 * n * n), eps, validity)
+        return CheckedGram(self.engine.to_device(0.5 * K + 0.5 * K.T, reserve=8 * n * n), eps, validity)
 
     def _demand(self, values: np.ndarray, some: np.ndarray) -> Validity:
         return demand_valid(self._verdict(values[np.ix_(some, some)], self.used[some]))

@@ -16,7 +16,7 @@ from similitude.compute.engines import Engine
 from similitude.fitting import Plan, PlanStep, Spent, objects_in_words, plan_gram
 from similitude.learners.gram_matrix import Objects
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.linear import PENALTY_GRID, fit_dual_ridge
+from similitude.linear import GRAM_PENALTIES, Gram
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,
@@ -65,7 +65,7 @@ class LeastSquares(KernelLearner):
         kind = self._kind()
         k: Similarity = Precomputed(X) if self._precomputed else as_similarity(self.kernel)
         lams = self._lams()
-        n_lams = None if isinstance(lams, float) else len(PENALTY_GRID) if lams is None else len(lams)
+        n_lams = None if isinstance(lams, float) else GRAM_PENALTIES if lams is None else len(lams)
         if self._is_automatic:
             from similitude.kernels import default_similarity  # loads all kernels
 
@@ -90,26 +90,33 @@ class LeastSquares(KernelLearner):
             gram, eps, self.validity_ = objects.gram()
             if isinstance(gram, np.ndarray):
                 self._note_cpu("the Gram matrix was factorized")
-            found = fit_dual_ridge(
+            ridge = Gram(
                 gram,
                 Y[used],
                 weights[used],
-                lams,
-                fit_intercept=with_intercept,
+                constant=with_intercept,
                 eps=eps,
                 refuse_negative=objects.refuse_negative,
             )
+            del gram
+            errors = None
+            if isinstance(lams, float):
+                self.lam_ = lams
+            else:
+                lams = ridge.path() if lams is None else lams
+                self.lam_, errors = ridge.best(lams)
+            found = ridge.fit(self.lam_)
         coefficients = np.zeros(Y.shape)
-        coefficients[used] = found.coefficients
+        coefficients[used] = found.weights
         one = y.ndim == 1
         self._keep(X, A, coefficients[:, 0] if one else coefficients)
         self.intercept_ = float(found.intercept[0]) if one else found.intercept
-        self.lam_ = found.lam
         for name in {"lams_", "loo_errors_"} & set(vars(self)):
             delattr(self, name)
-        if found.loo_errors is not None:
-            self.lams_, self.loo_errors_ = found.lams, found.loo_errors[:, 0] if one else found.loo_errors
-        model = PlanStep(f"{plan.model.what} ({found.lam:.3g})", plan.model.why)
+        if errors is not None:
+            self.lams_ = lams
+            self.loo_errors_ = errors[:, 0] if one else errors
+        model = PlanStep(f"{plan.model.what} ({self.lam_:.3g})", plan.model.why)
         self.plan_ = replace(plan, model=model, spent=Spent(time.perf_counter() - began, 0))
 
     @tensors_for_tensors
@@ -132,8 +139,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
         Must be PSD.
     lam : float, sequence of float, or "auto"
         The penalty. Of several, the one with the smallest squared leave-one-out error is chosen, summed over outputs;
-        an example is left out with all of its weight. ``"auto"``: 20 values from 1e-6 to 1e4 times the mean
-        eigenvalue of the (centered) Gram matrix. A single number needs only a Cholesky factor, and gives no
+        an example is left out with all of its weight. ``"auto"``: 41 values from 1e-9 to 10 times the trace of
+        the (centered) Gram matrix. A single number needs only a Cholesky factor, and gives no
         leave-one-out errors; a list of one number does.
     fit_intercept : bool
         Whether to fit b.

@@ -2,7 +2,7 @@
 
 from similitude.linear.calibration import probabilities, scale_and_shift, temperature, winner_first
 from similitude.linear.cholesky import factorize
-from similitude.linear.dual_ridge import PENALTY_GRID, fit_dual_ridge, unit_of
+from similitude.linear.gram import GRAM_PENALTIES, SINGLE_FROM, Gram, GramFactor, unit_of
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import Equations, fit_by_products
@@ -24,5 +24,14 @@ from similitude.linear.model import LinearModel
 from similitude.linear.moments import GroupMoments, Members, Moments
 from similitude.linear.newton_step import NewtonStep, is_coupled, newton_step
 from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
+from similitude.linear.penalties import (
+    PENALTIES,
+    along_path,
+    between_penalties,
+    downhill,
+    nearest_place,
+    smallest,
+    vertex,
+)
 from similitude.linear.penalty_choice import fit_classes, fit_loss, fit_numbers
-from similitude.linear.ridge import PENALTIES, Ridge, downhill, gram_matrices
+from similitude.linear.ridge import ByCholesky, Ridge, gram_matrices

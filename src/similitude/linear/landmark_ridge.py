@@ -26,7 +26,7 @@ from similitude.evaluation import Trial
 from similitude.linear.cholesky import solve
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, Moments
-from similitude.linear.ridge import PENALTIES, downhill
+from similitude.linear.penalties import DECADE, PENALTIES, along_path, downhill, nearest_place
 
 DIRECTLY = 8
 """Rows per landmark up to which the normal equations of all rows are solved directly."""
@@ -40,8 +40,8 @@ PRECONDITIONED_BY = 4
 CHOSEN_ON = 20
 """Rows per landmark on which the penalty is chosen."""
 
-START, STRIDE = 1e-6, 2
-"""The penalty that is tried first, relative to the trace, and the stride between those tried next: a decade."""
+START = 1e-6
+"""The penalty that is tried first, relative to the trace."""
 
 CG_TOLERANCE = 1e-3
 """The gradient at which steps end, relative to the one at zero, both in the norm of the preconditioner."""
@@ -137,20 +137,17 @@ def _best_penalty(
     start: float | None,
 ) -> tuple[float, LinearModel]:
     """Return a penalty better than its neighbors, and its model; each fit starts from that of the nearest penalty."""
-    tried: dict[int, tuple[float, LinearModel]] = {}
+    tried: dict[int, LinearModel] = {}
 
     def loss(place: int) -> float:
-        if not 0 <= place < len(PENALTIES):
-            return np.inf
-        if place not in tried:
-            lam, nearest = unit * float(PENALTIES[place]), min(tried, key=lambda i: abs(i - place), default=None)
-            model = fit(lam, None if nearest is None else tried[nearest][1])
-            tried[place] = trial_of(lam, model).loss, model
-        return tried[place][0]
+        lam = unit * float(PENALTIES[place])
+        nearest = min(tried, key=lambda i: abs(i - place), default=None)
+        tried[place] = fit(lam, None if nearest is None else tried[nearest])
+        return trial_of(lam, tried[place]).loss
 
     first = START if start is None else start / unit
-    place = downhill(loss, int(np.abs(np.log(PENALTIES / first)).argmin()), STRIDE)
-    return unit * float(PENALTIES[place]), tried[place][1]
+    place = downhill(along_path(loss), nearest_place(first), DECADE)
+    return unit * float(PENALTIES[place]), tried[place]
 
 
 class Equations(NamedTuple):

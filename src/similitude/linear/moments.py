@@ -220,6 +220,10 @@ class Moments:
             gram[others, columns] = gram[columns, others].T
         return replace(self, features=features, gram=gram, cross=cross, groups=groups)
 
+    def first(self, m: int) -> Moments:
+        """Return those of the first m features, without groups."""
+        return replace(self, features=self.features[:m], gram=self.gram[:m, :m], cross=self.cross[:m], groups=None)
+
     def means(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the weighted means of the features and of the targets."""
         return self.features / self.weight, self.targets / self.weight

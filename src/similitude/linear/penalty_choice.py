@@ -14,10 +14,8 @@ from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
 from similitude.linear.model import LinearModel
+from similitude.linear.penalties import DECADE, PENALTIES
 from similitude.support import generator
-
-L2_PENALTIES = 10.0 ** np.arange(1.0, -8.01, -1.0)
-"""Strengths of the l2 penalty, relative to the trace of the features' Gram matrix, in decreasing order."""
 
 L1_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
 """Strengths of the l1 penalty, relative to the one at which all weights are zero."""
@@ -106,7 +104,7 @@ def _path(loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.nda
     features = Features(F, weights)
     trace = float(features.spread.sum())
     uncentered = trace + features.total * float(features.mean @ features.mean)
-    return (trace if trace > 1e-12 * uncentered else 1.0) * L2_PENALTIES  # 1: the features are constant
+    return (trace if trace > 1e-12 * uncentered else 1.0) * PENALTIES[::-DECADE]  # 1: the features are constant
 
 
 def _held_out(

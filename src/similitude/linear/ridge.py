@@ -13,9 +13,10 @@ from similitude.evaluation import Trial
 from similitude.linear.lapack import symmetric_eigen, upper_cholesky
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Moments
+from similitude.linear.penalties import DECADE, PENALTIES, along_path, downhill, nearest_place, smallest
 
-PENALTIES = 10.0 ** np.arange(-9.0, 1.01, 0.5)
-"""Penalties that are tried, relative to the trace of the features' Gram matrix."""
+FIRST_PENALTY = 1e-5
+"""The penalty that is tried first where each takes a factor, relative to the trace."""
 
 BY_EIGENVECTORS = 2000
 """Features up to which one eigendecomposition serves all penalties; beyond, a Cholesky factor each is cheaper."""
@@ -201,21 +202,17 @@ class Ridge:
         trials: dict[int, Trial | None] = {}
 
         def loss(i: int) -> float:
-            if not 0 <= i < len(PENALTIES):
-                return np.inf
-            if i not in trials:
-                trials[i] = _evaluated(judge, self.unit * float(PENALTIES[i]))
-            trial = trials[i]
+            trials[i] = trial = _evaluated(judge, self.unit * float(PENALTIES[i]))
             return np.inf if trial is None else trial.loss
 
         if isinstance(self.factorization, ByEigenvectors):
-            place = min(reversed(range(len(PENALTIES))), key=loss)
+            place = smallest(np.array([loss(i) for i in range(len(PENALTIES))]))
         else:
-            start = 1e-5 if near is None else near
-            place = int(np.abs(np.log(PENALTIES / start)).argmin())
-            while np.isinf(loss(place)) and place + 1 < len(PENALTIES):
+            known = along_path(loss)
+            place = nearest_place(near or FIRST_PENALTY)
+            while np.isinf(known(place)) and place + 1 < len(PENALTIES):
                 place += 1
-            place = downhill(loss, place if near is not None else downhill(loss, place, 2), 1)
+            place = downhill(known, place if near else downhill(known, place, DECADE))
         found = trials[place]
         if found is None:
             raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
@@ -229,11 +226,3 @@ def _evaluated(judge: Judge, lam: float) -> Trial | None:
     except LinAlgError:
         return None
     return trial if trial is not None and np.isfinite(trial.loss) else None
-
-
-def downhill(loss: Callable[[int], float], place: int, step: int) -> int:
-    """Return a place whose neighbors, a step to either side, are no better."""
-    for direction in (step, -step):
-        while loss(place + direction) < loss(place):
-            place += direction
-    return place

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
 
 import numpy as np
 
 from similitude.evaluation import TaskTargets
-from similitude.linear import PENALTIES, Moments, Ridge
+from similitude.linear import PENALTIES, Moments, Ridge, smallest
 from similitude.selection.folds import Folds
 
 
@@ -75,30 +76,17 @@ def cross_validate(
     penalty. Every fold is solved by one eigendecomposition for all penalties, and so is every pair of outer folds: the
     model of what both train on is tested by the examples of each on behalf of the other.
     """
-    total, moments = folds.moments(F, targets.Y)
-    centered, plain = float(np.trace(total.centered()[0])), float(np.trace(total.gram))
+    total, of_folds = folds.moments(F, targets.Y)
+    of_outer = of_folds if outer is None or outer is folds else outer.moments(F, targets.Y)[1]
+    centered = float(np.trace(total.centered()[0]))
+    plain = float(np.trace(total.gram))
     penalties = PENALTIES * (centered if centered > np.finfo(float).eps * plain else 1.0)
 
-    def tried(test: np.ndarray, ridge: Ridge) -> TriedPenalties:
-        return _held_out(F, targets, test, ridge, penalties)
+    def tried(which: Folds, left: tuple[int, ...]) -> list[TriedPenalties]:
+        ridge = Ridge((of_folds if which is folds else of_outer)(*left))
+        return [_held_out(F, targets, test, ridge, penalties) for test in _tests(which, left)]
 
-    single = [tried(test, Ridge(moments(fold))) for fold, (_, test) in enumerate(folds.pairs)]
-    found, _ = _combined(single, penalties, len(F))
-    if outer is None:
-        return found, []
-    if outer is not folds:
-        moments = outer.moments(F, targets.Y)[1]
-        single = [tried(test, Ridge(moments(fold))) for fold, (_, test) in enumerate(outer.pairs)]
-    inner: list[list[TriedPenalties]] = [[] for _ in outer.pairs]
-    for one, other in combinations(range(len(outer)), 2):
-        ridge = Ridge(moments(one, other))
-        for left, right in ((one, other), (other, one)):
-            inner[left].append(tried(np.intersect1d(outer.pairs[left][0], outer.pairs[right][1]), ridge))
-    judged = []
-    for outside, several in zip(single, inner, strict=True):
-        inside, best = _combined(several, penalties, len(F))
-        judged.append(OuterFold(inside, outside.errors[best]))
-    return found, judged
+    return _on_folds(tried, folds, outer, penalties, len(F))
 
 
 def cross_validate_learned(
@@ -109,31 +97,50 @@ def cross_validate_learned(
     Penalties are multiples of the sum of squares of the centered features, which differ between models.
     """
 
-    def tried(train: np.ndarray, *tests: np.ndarray) -> list[TriedPenalties]:
+    def tried(which: Folds, left: tuple[int, ...]) -> list[TriedPenalties]:
+        train = reduce(np.intersect1d, [which.pairs[fold][0] for fold in left])
         F = features(train)
         moments = Moments.of(F[train], targets.Y[train], np.ones(len(train)))
-        ridge, size = Ridge(moments), float(np.trace(moments.centered()[0]))
-        return [_held_out(F, targets, test, ridge, PENALTIES * (size or 1.0)) for test in tests]
+        penalties = PENALTIES * (float(np.trace(moments.centered()[0])) or 1.0)
+        ridge = Ridge(moments)
+        return [_held_out(F, targets, test, ridge, penalties) for test in _tests(which, left)]
 
-    def each(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> list[TriedPenalties]:
-        return [tried(train, test)[0] for train, test in pairs]
+    return _on_folds(tried, folds, outer, PENALTIES, len(targets))
 
-    n, single = len(targets), each(folds.pairs)
-    found, _ = _combined(single, PENALTIES, n)
+
+def _on_folds(
+    tried: Callable[[Folds, tuple[int, ...]], list[TriedPenalties]],
+    folds: Folds,
+    outer: Folds | None,
+    penalties: np.ndarray,
+    n: int,
+) -> tuple[HeldOutErrors, list[OuterFold]]:
+    """Return the errors of all folds and of every outer fold; `tried` leaves out a fold, or two, and tests on each."""
+
+    def each(which: Folds) -> list[TriedPenalties]:
+        return [tried(which, (fold,))[0] for fold in range(len(which))]
+
+    single = each(folds)
+    found, _ = _combined(single, penalties, n)
     if outer is None:
         return found, []
-    single = single if outer is folds else each(outer.pairs)
+    single = single if outer is folds else each(outer)
     inner: list[list[TriedPenalties]] = [[] for _ in outer.pairs]
-    for one, other in combinations(range(len(outer)), 2):
-        (left, left_test), (right, right_test) = outer.pairs[one], outer.pairs[other]
-        tests = np.intersect1d(left, right_test), np.intersect1d(right, left_test)
-        for place, result in zip((one, other), tried(np.intersect1d(left, right), *tests), strict=True):
-            inner[place].append(result)
+    for pair in combinations(range(len(outer)), 2):
+        for fold, result in zip(pair, tried(outer, pair), strict=True):
+            inner[fold].append(result)
     judged = []
     for outside, several in zip(single, inner, strict=True):
-        inside, best = _combined(several, PENALTIES, n)
+        inside, best = _combined(several, penalties, n)
         judged.append(OuterFold(inside, outside.errors[best]))
     return found, judged
+
+
+def _tests(folds: Folds, left: tuple[int, ...]) -> list[np.ndarray]:
+    """Return the test examples of a fold, or of two, on behalf of each: those of the other that it trains on."""
+    if len(left) == 1:
+        return [folds.pairs[left[0]][1]]
+    return [np.intersect1d(folds.pairs[i][0], folds.pairs[j][1]) for i, j in (left, left[::-1])]
 
 
 def _held_out(
@@ -150,14 +157,9 @@ def _combined(tried: Sequence[TriedPenalties], penalties: np.ndarray, n: int) ->
     sums = np.stack([fold.losses.sum(axis=1) for fold in tried])
     losses, errors, times = np.zeros((3, n))
     for place, fold in enumerate(tried):
-        best = _smallest((sums if len(tried) == 1 else np.delete(sums, place, axis=0)).sum(axis=0))
+        best = smallest((sums if len(tried) == 1 else np.delete(sums, place, axis=0)).sum(axis=0))
         losses[fold.test] += fold.losses[best]
         errors[fold.test] += fold.errors[best]
         times[fold.test] += 1
-    tested, best = np.flatnonzero(times), _smallest(sums.sum(axis=0))
+    tested, best = np.flatnonzero(times), smallest(sums.sum(axis=0))
     return HeldOutErrors(float(penalties[best]), losses[tested] / times[tested], errors[tested] / times[tested]), best
-
-
-def _smallest(sums: np.ndarray) -> int:
-    """Return the position of the minimum, the last one in case of ties."""
-    return len(sums) - 1 - int(sums[::-1].argmin())
