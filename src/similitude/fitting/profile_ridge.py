@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.evaluation import Trial
-from similitude.linear import PENALTIES, Gram, Moments, Ridge
+from similitude.linear import Gram, Moments, Ridge, path
 
 PROFILE_WIDTHS = (None, 0.1, 0.3, 1.0, 3.0)
 """Kernels of profiles: linear, and Gaussian ones by their squared width relative to the median squared distance."""
 
 
-LEAST_PROFILE_PENALTY = 1e-6
-"""The smallest penalty, relative to the mean of the diagonal. Landmarks are bought by labels, so that leave-one-out is
-optimistic: with penalties down to the end of the path a smooth function with 150 rows lost 13 % more."""
+PROFILE_PENALTIES = path(4 / 3, -6.0, 3.0)
+"""Penalties, relative to the mean of the diagonal. Landmarks are bought by labels, so that leave-one-out is optimistic:
+in half decades of the whole path, errors of 800 rows rose from .161 to .165 (magic) and from .042 to .047 (sms_spam)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +129,10 @@ def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float
         if width is None:
             ridge = Ridge(Moments.of(F, Y, weights))
             judge = ridge.left_out(F, Y, weights)
-            trials = [
-                judge(float(lam)) for lam in _penalties(ridge.unit, ridge.unit / weights.sum(), noise * F.shape[1])
-            ]
+            trials = [judge(float(lam)) for lam in _penalties(ridge.unit / weights.sum(), noise * F.shape[1])]
         else:
             gram = Gram(np.exp(-apart / width), with_ones, weights, constant=False)
-            lams = _penalties(gram.unit, 1.0, noise * F.shape[1] * 2.0 / width)
+            lams = _penalties(1.0, noise * F.shape[1] * 2.0 / width)
             left = gram.left_out(lams)
             left = left[..., :-1] / (1.0 - share * left[..., -1:])  # without the row the mean is another one
             trials = [Trial.of(float(lam), Y - left[:, i], Y, weights) for i, lam in enumerate(lams)]
@@ -148,9 +146,9 @@ def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float
     return unfitted.refitted(F, Y, weights), trial
 
 
-def _penalties(unit: float, diagonal: float, blur: float) -> np.ndarray:
+def _penalties(diagonal: float, blur: float) -> np.ndarray:
     """Return the penalties to try, given the mean of the diagonal of the kernel and what noise adds to it."""
-    return np.maximum(PENALTIES * unit, max(LEAST_PROFILE_PENALTY * diagonal, blur))
+    return np.maximum(PROFILE_PENALTIES * diagonal, blur)
 
 
 def _kernel(F: np.ndarray, G: np.ndarray, center: np.ndarray, width: float | None) -> np.ndarray:

@@ -30,6 +30,7 @@ from similitude.linear.penalties import (
     between_penalties,
     downhill,
     nearest_place,
+    path,
     smallest,
     vertex,
 )

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 
-def path(per_decade: int = 2) -> np.ndarray:
+def path(per_decade: float = 2, low: float = -9.0, high: float = 1.0) -> np.ndarray:
     """Return the penalties to try, relative to a unit that each form of the equations knows.
 
     The unit is the trace of the centered Gram matrix, which is the same for features and for kernels. It is the mean
@@ -16,7 +16,7 @@ def path(per_decade: int = 2) -> np.ndarray:
     them. Ten times the trace leaves little of any direction, and below 1e-9 of it rounding decides which penalty looks
     best.
     """
-    return np.asarray(10.0 ** np.linspace(-9.0, 1.0, 10 * per_decade + 1))
+    return np.asarray(10.0 ** np.linspace(low, high, round(per_decade * (high - low)) + 1))
 
 
 PENALTIES = path()
