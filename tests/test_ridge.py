@@ -146,8 +146,8 @@ def test_auto_finds_a_good_penalty():
     model = KernelRidge(Gaussian(0.3), lam="auto").fit(x, y)
     K = model.kernel_.gram(x)
     centered = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-    assert len(model.lams_) == 41 and model.loo_errors_.shape == (41,)
-    assert model.lams_[0] == pytest.approx(1e-9 * np.trace(centered))
+    assert len(model.lams_) == 45 and model.loo_errors_.shape == (45,)
+    assert model.lams_[0] == pytest.approx(1e-10 * np.trace(centered))
     assert model.lam_ == model.lams_[model.loo_errors_.argmin()]
     assert model.loo_errors_.min() < 0.12 < 0.3 < min(model.loo_errors_[0], model.loo_errors_[-1])
     assert model.lams_[0] < model.lam_ < model.lams_[-1]

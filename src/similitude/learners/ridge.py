@@ -139,7 +139,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
         Must be PSD.
     lam : float, sequence of float, or "auto"
         The penalty. Of several, the one with the smallest squared leave-one-out error is chosen, summed over outputs;
-        an example is left out with all of its weight. ``"auto"``: 41 values from 1e-9 to 10 times the trace of
+        an example is left out with all of its weight. ``"auto"``: 45 values from 1e-10 to 10 times the trace of
         the (centered) Gram matrix. A single number needs only a Cholesky factor, and gives no
         leave-one-out errors; a list of one number does.
     fit_intercept : bool

@@ -14,12 +14,11 @@ serves for other penalties nearby.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from similitude.linear.cholesky import factorize
+from similitude.linear.conjugate_gradients import conjugate_steps
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, sums_of_groups
 
@@ -108,21 +107,14 @@ class IteratedRidge:
         A gradient's squared length in the norm of the preconditioner is about how far the objective is above its
         minimum.
         """
-        W, G = np.zeros_like(right), right
-        if start is not None:
-            W, G = start, right - self._times(start, weights, center, lam)
-        Z = self._precondition(G)
-        D, size = Z, _products(G, Z)
-        for _ in range(MOST_STEPS):
-            objective = np.maximum(squares - _products(W, right + G), LEAST_OBJECTIVE * squares)
-            if (size <= tolerance * objective).all():
+        first = np.zeros_like(right) if start is None else start
+        rest = right if start is None else right - self._times(start, weights, center, lam)
+        steps = conjugate_steps(lambda D: self._times(D, weights, center, lam), self._precondition, rest)
+        for taken, (step, G, size) in enumerate(steps):
+            W = first + step
+            objective = squares - np.einsum("ij,ij->j", W, right + G)
+            if taken == MOST_STEPS or (size <= tolerance * np.maximum(objective, LEAST_OBJECTIVE * squares)).all():
                 break
-            H = self._times(D, weights, center, lam)
-            length = _quotients(size, _products(D, H))
-            W, G = W + length * D, G - length * H
-            Z = self._precondition(G)
-            before, size = size, _products(G, Z)
-            D = Z + _quotients(size, before) * D
         return W
 
     def scores(self, model: LinearModel, rows: slice) -> np.ndarray:
@@ -234,13 +226,3 @@ def _divided(U: np.ndarray, B: np.ndarray, transposed: bool = False) -> np.ndarr
     if B.shape[1] > FEW_COLUMNS:
         return np.asarray(trsm(1.0, U, B, trans_a=transposed))
     return np.column_stack([trsv(U, column, trans=transposed) for column in B.T])
-
-
-def _products(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Return the inner products of columns."""
-    return np.asarray(np.einsum("ij,ij->j", A, B))
-
-
-def _quotients(a: Any, b: Any) -> np.ndarray:
-    """Return a / b, and 0 where b is 0: a column that needs no more steps."""
-    return np.divide(a, b, out=np.zeros_like(b), where=b > 0)

@@ -24,6 +24,7 @@ from similitude.compute import Encoding, as_numpy, count, in_precision, moved, n
 from similitude.compute.engines import format_bytes
 from similitude.evaluation import Trial
 from similitude.linear.cholesky import solve
+from similitude.linear.conjugate_gradients import conjugate_steps
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, Moments
 from similitude.linear.penalties import DECADE, PENALTIES, along_path, downhill, nearest_place
@@ -366,25 +367,18 @@ def conjugate_gradients(
 ) -> tuple[Any, float]:
     """Return z with matrix(z) = residual for each column, and the largest relative residual that is left.
 
-    The preconditioner is nearly the inverse of the matrix; the residual is what a first guess leaves of the goal.
+    The residual is what a first guess leaves of the goal.
     """
-    xp = namespace(goal)
-    z, r, p = xp.zeros_like(goal), residual.clone(), preconditioner(residual)
-    squares, reference = (r * p).sum(0), (goal * preconditioner(goal)).sum(0).clamp(min=1e-300)
-    best, found, since, taken = float((squares / reference).max()), z, 0, 0
-    while taken < steps and best > tolerance**2 and since < CG_PATIENCE:
-        q = matrix(p)
-        along = (p * q).sum(0)
-        length = xp.where(along > 0, squares / along, 0.0)
-        z = z + length * p
-        r = r - length * q
-        way = preconditioner(r)
-        before, squares = squares, (r * way).sum(0)
-        p = way + xp.where(before > 0, squares / before, 0.0) * p
-        taken, since = taken + 1, since + 1
+    reference = (goal * preconditioner(goal)).sum(0).clamp(min=1e-300)
+    best, since = math.inf, 0
+    for taken, (z, _, squares) in enumerate(conjugate_steps(matrix, preconditioner, residual)):
         worst = float((squares / reference).max())
-        if worst < best:
+        if taken == 0 or worst < best:
             best, found, since = worst, z, 0
+        else:
+            since += 1
+        if taken == steps or not best > tolerance**2 or since == CG_PATIENCE:
+            break
     return found, max(best, 0.0) ** 0.5
 
 

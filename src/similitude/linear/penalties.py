@@ -8,15 +8,15 @@ from functools import cache
 import numpy as np
 
 
-def path(per_decade: float = 2, low: float = -9.0, high: float = 1.0) -> np.ndarray:
+def path(per_decade: float = 2, lowest: float = -9.0, highest: float = 1.0) -> np.ndarray:
     """Return the penalties to try, relative to a unit that each form of the equations knows.
 
     The unit is the trace of the centered Gram matrix, which is the same for features and for kernels. It is the mean
     of the diagonal where a penalty serves for other numbers of rows too: as a level of noise it does not depend on
-    them. Ten times the trace leaves little of any direction, and below 1e-9 of it rounding decides which penalty looks
-    best.
+    them. Ten times the trace leaves little of any direction, and below 1e-9 of it rounding of features in single
+    precision decides which penalty looks best.
     """
-    return np.asarray(10.0 ** np.linspace(low, high, round(per_decade * (high - low)) + 1))
+    return np.asarray(10.0 ** np.linspace(lowest, highest, round(per_decade * (highest - lowest)) + 1))
 
 
 PENALTIES = path()
