@@ -36,7 +36,7 @@ PER_DECADE, LOWEST_POWER = 4, -10
 changes by a tenth in half a decade. And the power of 10 of the smallest one: the eigenvalues of a wide kernel fall
 fast, so that with 1,500 rows of a wave the best penalty is below 1e-9."""
 
-GRAM_PENALTIES = len(path(PER_DECADE))
+GRAM_PENALTIES = len(path(PER_DECADE, LOWEST_POWER))
 """How many penalties are tried if none is given."""
 
 SINGLE_FROM = 1e-3
