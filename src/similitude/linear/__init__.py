@@ -2,7 +2,7 @@
 
 from similitude.linear.calibration import probabilities, scale_and_shift, temperature, winner_first
 from similitude.linear.cholesky import factorize
-from similitude.linear.gram import GRAM_PENALTIES, SINGLE_FROM, Gram, GramFactor, unit_of
+from similitude.linear.gram import GRAM_PENALTIES, LOWEST_POWER, SINGLE_FROM, Gram, GramFactor, unit_of
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import Equations, fit_by_products
@@ -25,6 +25,7 @@ from similitude.linear.moments import GroupMoments, Members, Moments
 from similitude.linear.newton_step import NewtonStep, is_coupled, newton_step
 from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
 from similitude.linear.penalties import (
+    HIGHEST_POWER,
     PENALTIES,
     along_path,
     between_penalties,

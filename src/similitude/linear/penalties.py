@@ -7,8 +7,11 @@ from functools import cache
 
 import numpy as np
 
+HIGHEST_POWER = 1
+"""The power of 10 of the largest penalty, which leaves little of any direction."""
 
-def path(per_decade: float = 2, lowest: float = -9.0, highest: float = 1.0) -> np.ndarray:
+
+def path(per_decade: float = 2, lowest: float = -9.0, highest: float = HIGHEST_POWER) -> np.ndarray:
     """Return the penalties to try, relative to a unit that each form of the equations knows.
 
     The unit is the trace of the centered Gram matrix, which is the same for features and for kernels. It is the mean
