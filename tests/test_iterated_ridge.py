@@ -11,8 +11,9 @@ from similitude.engines import LocalEngine
 from similitude.fitting import landmark_pilot
 from similitude.fitting.delayed_influence import DelayedInfluence
 from similitude.fitting.group_influence import GroupInfluence
+from similitude.fitting.iterated_fit import rounding_of_sums
 from similitude.fitting.pilot_choice import PilotTargets
-from similitude.kernels import Gaussian
+from similitude.kernels import Gaussian, Laplace, Matern
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
 from similitude.linear import (
     PENALTIES,
@@ -300,3 +301,22 @@ def test_no_more_steps_are_taken_than_the_accuracy_needs(monkeypatch):
     monkeypatch.setattr(iterated_ridge, "MOST_STEPS", 3)
     assert count(tolerance=0.0)[1] == 3
     assert np.abs(ridge.fit(np.ones((400, 1)), weights, LAM).weights).max() < 1e-12
+
+
+@pytest.mark.parametrize("kernel", [Laplace(), Matern()])
+def test_wide_kernels_of_many_rows_predict_as_well_as_their_held_out_error(kernel):
+    """Rounding in single precision, divided by a small penalty, once led to errors of a million times the variance."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5_200, 5))
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
+    model = SimilarityRegressor(kernel, random_state=0, engine=ONE).fit(X, y)
+    new = rng.normal(size=(500, 5))
+    error = np.mean((model.predict(new) - np.sin(new[:, 0]) - new[:, 1] * new[:, 2]) ** 2)
+    assert model.held_out_error_.value < 0.05 * y.var() and error < 3 * model.held_out_error_.high
+
+
+def test_single_precision_needs_a_penalty_above_rounding():
+    A = np.random.default_rng(0).normal(size=(300, 3))
+    weights = np.full(7_000, 2.0)
+    wide, narrow = (rounding_of_sums(Gaussian(sigma), A, weights) for sigma in (100.0, 0.1))
+    assert wide == pytest.approx(np.finfo(np.float32).eps * 14_000, rel=0.01) and narrow < 0.02 * wide
