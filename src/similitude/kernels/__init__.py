@@ -1,5 +1,6 @@
 """Kernels and similarities, one package per kind of object, and explicit feature maps."""
 
+from similitude.kernels.automatic import PAIR_BUDGET as PAIR_BUDGET
 from similitude.kernels.automatic import default_similarity as default_similarity
 from similitude.kernels.automatic import family_of as family_of
 from similitude.kernels.automatic import kind_in_words as kind_in_words
