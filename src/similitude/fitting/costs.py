@@ -1,9 +1,9 @@
 """What a fit costs: seconds, memory and calls, from fixed constants and never from a clock.
 
-The time is the sum of what `work` counts, each times a constant. Constants were fitted, by
-``python -m benchmarks.plan_costs --folder DATA --calibrate``, to CPU times of one thread of a server of 2026: another
-computer is faster or slower by a factor, but the same data give the same estimate everywhere. A user's function is not
-called, and is taken to need a microsecond.
+The time is the sum of what `work` counts, each times a constant. Constants were fitted to the CPU times of one thread
+of a server of 2026, by ``python -m benchmarks.plan_costs --folder DATA --calibrate``, and typical counts were set by
+hand to the same fits. Another computer is faster or slower by a factor, but the same data give the same estimate
+everywhere. A user's function is not called, and is taken to need a microsecond.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from similitude.compute.engines import format_bytes
 from similitude.fitting import limits
+from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS
+from similitude.fitting.pilot_choice import MOST_PREDICTED, PENALTY_PILOT
 from similitude.fitting.work import Sizes, landmarks_tried, pilot_rows_of, work_of_fit, work_of_prediction
 from similitude.support import Result
 
@@ -32,8 +34,8 @@ SECONDS = {
     "encoded": 1e-7,  # a letter, element or node of one such object
     "warps": 7e-11,  # a pair of points of two series, or of nodes of two graphs with attributes
     "convolved": 1.3e-6,  # a point of one series under the default convolutions
-    "calls": 1e-6,  # a call of a user's function, half of it for what surrounds the call
-    "read": 5e-7,  # a row of a source that is read twice
+    "calls": 1e-6,  # a call of a user's function, which is not timed
+    "read": 5e-7,  # a row of a source that is read twice; too small to be told from the rest
 }
 """Seconds of each kind of work."""
 
@@ -109,20 +111,22 @@ def estimated(case: str, f: Facts) -> Cost:
 
 
 def _memory(case: str, f: Facts, sizes: Sizes) -> float:
-    """Return the bytes of the largest arrays that are there at once, where landmarks are as many as may be tried."""
+    """Return the bytes of the largest arrays that are there at once, where landmarks are as many as may be tried.
+
+    It is far more than most fits in cells need, because these fall back to landmarks where cells are no better.
+    """
     n, rows = sizes.n, sizes.rows
     memory = BASE + 48 * rows * sizes.width + sizes.encoded_bytes
     if f.candidates == "learned":
         folds, fitted, judged = pilot_rows_of(rows)
         memory += 32 * folds * fitted * (fitted + judged)
     if case == "frugal":
-        return memory + 64 * min(n, 2000) ** 2
+        return memory + 64 * min(n, MOST_COMPARED_ROWS) ** 2
     if case == "exact":
         return max(memory, BASE + 8 * n**2)
-    if case == "cells":
-        return memory + 12 * min(n, 20_000) * 1_000 + 40 * n * sizes.width
     if case == "pilot" and f.few:
-        return memory + max(12 * n**2, 32 * min(n, 1500) * (min(n, 1500) + 1800))
+        pilot = min(n, PENALTY_PILOT)
+        return memory + max(12 * n**2, 32 * pilot * (pilot + MOST_PREDICTED))
     m = len(sizes.used) * landmarks_tried(f, sizes)[-1]
     array = sizes.itemsize * min(rows, f.rows_chosen_on) * m
     return memory + (1.5 if case == "pilot" else limits.FEATURE_ARRAYS) * array + 56 * m**2

@@ -32,7 +32,7 @@ SIZED_OBJECTS = 100
 MOST_INDICATORS = 40
 """Most columns of numbers that a column of categories becomes."""
 
-TRIALS, METRICS_LEARNED, LAST_TRIALS = 50, 10, 12
+TRIALS, METRICS_LEARNED, LAST_TRIALS = 65, 10, 15
 """Settings at which learned kernels are tried on the first pilot rows, metrics that are learned there, and settings
 that see more rows: typical of the fits of `benchmarks.defaults`, some of which take half or twice as many."""
 
@@ -42,7 +42,7 @@ PASSES_OF_TRIAL = 6
 PARTS = 2
 """Kernels that are blended in an exact fit: one to four."""
 
-CELL_FITS = 4
+CELL_FITS = 6
 """Fits of all cells: the first, rounds that learn metrics, a second kernel, and the last one."""
 
 PILOT_TRIALS = ((SCALE_PILOT, 24), (SECOND_PILOT, 12), (PENALTY_PILOT, 6))
@@ -67,6 +67,12 @@ equal objects, learns weights, and copies rows for members of a family and for f
 FILTERS, FILTER_POINTS, FILTER_STEPS = 10_000, 400, 20
 """Default convolutions of series: their number, how many points of a series take as long as the copies of its features
 in a fit, and what drawing the filters takes, in steps."""
+
+OTHER_ALIGNMENTS = 4.0
+"""What alignments of series and strings other than time warping cost, as `pair_cost` has it."""
+
+MANY_COUNTS = 4
+"""How often gapped substrings, neighborhoods of nodes, and sets are counted, relative to substrings."""
 
 IN_DOUBLE = 2
 """How much longer products take in double precision: sums over features have it, and kernels are learned in single."""
@@ -143,7 +149,8 @@ class Sizes:
             return self.size * (4_000 * min(self.rows, TRIED_ROWS) + 1_000 * self.rows)
         if self.kind == "series":
             return 500_000.0 * self.rows
-        return self.rows * (200 * self.size + 1_000 * self.cells)
+        columns = self.cells * min(self.rows, RECORDS_TRIED) ** 2 if self.kind == "records" else 0
+        return self.rows * (200 * self.size + 1_000 * self.cells) + 16 * columns
 
 
 def _shape_of(first: Any, kind: str) -> tuple[int, int, float]:
@@ -217,6 +224,8 @@ def landmarks_expected(f: Facts, sizes: Sizes) -> list[int]:
 
 def work_of_fit(case: str, f: Facts, sizes: Sizes) -> Work:
     """Count the work of a fit."""
+    from similitude.kernels import Convolutions  # loads all kernels
+
     done = Work(steps=1, cells=sizes.n * sizes.cells)
     if case == "frugal":
         _buy(done, f, sizes)
@@ -228,6 +237,8 @@ def work_of_fit(case: str, f: Facts, sizes: Sizes) -> Work:
         _fit_by_pilot(done, f, sizes)
     else:
         _fit_on_landmarks(done, f, sizes)
+    if any([isinstance(k, Convolutions) for k in (*sizes.members, *sizes.used)]):
+        done.add(steps=FILTER_STEPS, convolved=(min(sizes.rows, TRIED_ROWS) + sizes.rows) * FILTER_POINTS)
     done["encoded"] = ENCODINGS * done.get("encoded", 0.0)
     return done
 
@@ -243,7 +254,7 @@ def work_of_prediction(case: str, f: Facts, sizes: Sizes) -> Work:
         from similitude.kernel_learning import CELL_ROWS  # loads all kernels
 
         within = sizes.n if case == "exact" else 2 * CELL_ROWS
-        done.add(PARTS * within, pairs=1.0, columns=sizes.width)
+        done.add(PARTS * within, pairs=PASSES_OF_TRIAL / 2, columns=sizes.width)
         return done
     n = sizes.n if case == "pilot" and f.few else landmarks_expected(f, sizes)[-1]
     for k in sizes.used:
@@ -340,7 +351,7 @@ def _fit_on_landmarks(done: Work, f: Facts, sizes: Sizes) -> None:
         asymmetric = 1 if k.proven else 1.5  # the landmarks with each other
         _compare(done, k, asymmetric * sizes.n * numbers[-1], sizes.n, sizes)
     if sizes.n > rows:
-        done.add(sizes.n, products=IN_DOUBLE * width**2, read=0 if f.data.all_in_memory else 1)
+        done.add(sizes.n, products=width**2, read=0 if f.data.all_in_memory else 1)
 
 
 def _on_features(done: Work, times: int, n: float, numbers: Sequence[float]) -> None:
@@ -366,8 +377,6 @@ def _try_members(done: Work, f: Facts, sizes: Sizes, folds: int) -> None:
     done.add(1 + folds * (1 - 1 / max(folds, 1)) ** 3, eigen=FINALISTS * n**3)
     if f.options.kind == "records":
         _learn(done, n, sizes)
-    if f.options.kind == "series":
-        done.add(steps=FILTER_STEPS, convolved=(n + sizes.rows) * FILTER_POINTS)
 
 
 def _compare(done: Work, k: Similarity, pairs: float, objects: float, sizes: Sizes) -> None:
@@ -379,15 +388,18 @@ def _compare(done: Work, k: Similarity, pairs: float, objects: float, sizes: Siz
     elif sizes.kind in ("vectors", "table", "records", "matrix"):
         done.add(pairs, pairs=1, columns=sizes.width)
     elif pair_cost(k) or (k.hints.heavy and sizes.kind in ("strings", "series")):
-        done.add(pairs, warps=max(1.0, pair_cost(k)) * sizes.size**2)
+        done.add(pairs, warps=(pair_cost(k) or OTHER_ALIGNMENTS) * sizes.size**2)
     elif sizes.kind == "series":
         done.add(products=pairs * FILTERS, convolved=objects * sizes.size)
     else:
-        done.add(sizes.size * _counts(k), letters=pairs, encoded=objects)
+        done.add(sizes.size * _counts(k, sizes.kind), letters=pairs, encoded=objects)
 
 
-def _counts(k: Similarity) -> int:
-    """Return how many counts of parts a similarity compares: gapped substrings, of which there are many, are four."""
+def _counts(k: Similarity, kind: str) -> int:
+    """Return how many times objects are gone over: once for substrings or words, more often for all else."""
     from similitude.kernels import Gapped  # loads all kernels
 
-    return 4 if isinstance(k, Gapped) else max(1, sum(map(_counts, k.parts())))
+    parts = k.parts()
+    if parts:
+        return sum([_counts(one, kind) for one in parts])
+    return MANY_COUNTS if isinstance(k, Gapped) or kind in ("graphs", "sets") else 1
