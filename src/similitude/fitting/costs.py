@@ -1,4 +1,10 @@
-"""What a fit costs: seconds, memory and calls, from fixed constants and never from a clock."""
+"""What a fit costs: seconds, memory and calls, from fixed constants and never from a clock.
+
+The time is the sum of what `work` counts, each times a constant. Constants were fitted to the CPU times of one thread
+of a server of 2026, by ``python -m benchmarks.plan_costs --folder DATA --calibrate``, and typical counts were set by
+hand to the same fits. Another computer is faster or slower by a factor, but the same data give the same estimate
+everywhere. A user's function is not called, and is taken to need a microsecond.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +12,35 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from similitude.compute.engines import format_bytes
+from similitude.fitting import limits
+from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS
+from similitude.fitting.pilot_choice import MOST_PREDICTED, PENALTY_PILOT
+from similitude.fitting.work import Sizes, landmarks_tried, pilot_rows_of, work_of_fit, work_of_prediction
 from similitude.support import Result
 
 if TYPE_CHECKING:
     from similitude.fitting.facts import Facts
+
+SECONDS = {
+    "steps": 4e-3,  # a fit, a nested fold or a number of landmarks: Python between arrays
+    "objects": 1.5e-6,  # an object that is checked and predicted, among many
+    "trials": 1.6e-4,  # one setting of a learned kernel, tried on few rows
+    "products": 1.4e-11,  # a multiplication and an addition of dense matrices
+    "eigen": 2.4e-10,  # of n^3, for the eigenvectors of a matrix of n rows
+    "pairs": 4.5e-10,  # a value of a kernel of vectors
+    "columns": 4e-12,  # a column of a pair of vectors
+    "cells": 1.4e-6,  # a cell of a table that becomes numbers
+    "letters": 4.6e-10,  # a letter, element or node of a pair of objects that are compared by what they have in common
+    "encoded": 1e-7,  # a letter, element or node of one such object
+    "warps": 7e-11,  # a pair of points of two series, or of nodes of two graphs with attributes
+    "convolved": 1.3e-6,  # a point of one series under the default convolutions
+    "calls": 1e-6,  # a call of a user's function, which is not timed
+    "read": 5e-7,  # a row of a source that is read twice; too small to be told from the rest
+}
+"""Seconds of each kind of work."""
+
+BASE = 32e6
+"""Bytes of a fit to few rows: arrays of evaluations, and what the allocator keeps."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +106,32 @@ def estimated_gram(n: int, several: bool) -> Cost:
     return Cost(1e-9 * n**3, 8.0 * 3 * n**2, 0.0, 1e-8 * n)
 
 
-def estimated(case: str, facts: Facts) -> Cost:
+def estimated(case: str, f: Facts) -> Cost:
     """Return the cost of a case of the table."""
-    return Cost(1.0, 1e6, 0.0, 1e-3)
+    sizes = Sizes.of(f)
+    done, later = work_of_fit(case, f, sizes), work_of_prediction(case, f, sizes)
+    seconds = sum([SECONDS[name] * amount for name, amount in done.items()])
+    prediction = sum([SECONDS[name] * amount for name, amount in later.items()])
+    return Cost(seconds, _memory(case, f, sizes), done.get("calls", 0.0), prediction)
+
+
+def _memory(case: str, f: Facts, sizes: Sizes) -> float:
+    """Return the bytes of the largest arrays that are there at once, where landmarks are as many as may be tried.
+
+    It is far more than most fits in cells need, because these fall back to landmarks where cells are no better.
+    """
+    n, rows = sizes.n, sizes.rows
+    memory = BASE + 48 * rows * sizes.width + sizes.encoded_bytes
+    if f.candidates == "learned":
+        folds, fitted, judged = pilot_rows_of(rows)
+        memory += 32 * folds * fitted * (fitted + judged)
+    if case == "frugal":
+        return memory + 64 * min(n, MOST_COMPARED_ROWS) ** 2
+    if case == "exact":
+        return max(memory, BASE + 8 * n**2)
+    if case == "pilot" and f.few:
+        pilot = min(n, PENALTY_PILOT)
+        return memory + max(12 * n**2, 32 * pilot * (pilot + MOST_PREDICTED))
+    m = len(sizes.used) * landmarks_tried(f, sizes)[-1]
+    array = sizes.itemsize * min(rows, f.rows_chosen_on) * m
+    return memory + (1.5 if case == "pilot" else limits.FEATURE_ARRAYS) * array + 56 * m**2

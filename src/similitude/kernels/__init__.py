@@ -1,6 +1,7 @@
 """Kernels and similarities, one package per kind of object, and explicit feature maps."""
 
 from similitude.kernels.automatic import FAMILIES as FAMILIES
+from similitude.kernels.automatic import PAIR_BUDGET as PAIR_BUDGET
 from similitude.kernels.automatic import default_similarity as default_similarity
 from similitude.kernels.automatic import family_of as family_of
 from similitude.kernels.automatic import kind_in_words as kind_in_words

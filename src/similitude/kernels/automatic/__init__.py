@@ -9,6 +9,7 @@ from similitude.kernels.automatic.families import (
     pilot_rows,
     suggestion,
 )
+from similitude.kernels.automatic.families import PAIR_BUDGET as PAIR_BUDGET
 from similitude.kernels.automatic.kinds import kind_of_objects, neighbors_are_alike
 
 __all__ = [

@@ -1,0 +1,171 @@
+"""Plans: the table of cases, and the cost that a plan estimates before a fit."""
+
+import math
+import time
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+from tests.market import KINDS, SIMILARITIES, TWO
+
+from similitude import FromBlocks, FromPairs, SimilarityClassifier, SimilarityRegressor
+from similitude.engines import LocalEngine
+from similitude.fitting import plan as plans
+from similitude.fitting.costs import SECONDS, estimated
+from similitude.fitting.work import Sizes, work_of_fit, work_of_prediction
+from similitude.kernels import Gaussian, Linear
+
+SLOWEST = 0.02
+"""Seconds that an estimate may take."""
+
+
+def vectors(n, width=4):
+    X = np.random.default_rng(0).standard_normal((n, width))
+    return X, np.where(X[:, 0] > 0, "a", "b")
+
+
+def words(n, length=6):
+    letters = np.random.default_rng(0).choice(list("ACGT"), (n, length))
+    return list(map("".join, letters)), np.where(letters[:, 0] < "D", "a", "b")
+
+
+def shared_letters(s, t):
+    return float(len(set(s) & set(t)))
+
+
+SMALL = LocalEngine(memory="8MB")
+
+CASES = {
+    "frugal": (SimilarityClassifier(shared_letters), words, 300),
+    "exact": (SimilarityClassifier(), vectors, 400),
+    "cells": (SimilarityClassifier(), vectors, 6_000),
+    "pilot": (SimilarityClassifier(Gaussian("median")), vectors, 2_000),
+    "sample": (SimilarityClassifier(), words, 100),
+    "pass": (SimilarityClassifier(Linear(), n_landmarks=50, engine=SMALL), vectors, 12_000),
+}
+"""A model, objects and a number of rows for each row of the table, but for products, which need a device. Twice as many
+rows are evaluated by as many folds: fewer folds may cost less."""
+
+
+def estimate_of(model, X, y, monkeypatch):
+    """Return what the table looks at, the case, and the estimate."""
+    found = []
+
+    def noted(case, facts):
+        found.append((case, facts))
+        return estimated(case, facts)
+
+    monkeypatch.setattr(plans, "estimated", noted)
+    cost = model.plan(X, y).cost
+    return *found[-1], cost
+
+
+def check(cost):
+    numbers = np.array([cost.seconds, cost.memory, cost.prediction])
+    assert np.isfinite(numbers).all() and (numbers > 0).all()
+    assert math.isfinite(cost.calls) and cost.calls >= 0
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cost_of_each_case_is_positive_and_grows_with_rows(case):
+    model, make, n = CASES[case]
+    plan, larger = model.plan(*make(n)), model.plan(*make(2 * n))
+    assert plan.case == larger.case == case
+    check(plan.cost)
+    assert all(more > less for more, less in zip(astuple(larger.cost)[:2], astuple(plan.cost)[:2], strict=True))
+    assert plan.cost == model.plan(*make(n)).cost
+
+
+@pytest.mark.parametrize("case", [one.name for one in plans.CASES])
+def test_every_case_has_a_cost(case, monkeypatch):
+    model, make, n = CASES["sample" if case == "products" else case]
+    _, facts, _ = estimate_of(model, *make(n), monkeypatch)
+    check(estimated(case, facts))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cost_of_every_kind_of_objects(kind):
+    similarity, X = KINDS[kind]
+    given = SimilarityClassifier("precomputed" if kind == "indices" else similarity)
+    check(given.plan(np.eye(len(TWO)) if kind == "indices" else X, TWO).cost)
+    if kind in ("vectors", "float32", "lists", "strings", "graphs", "pandas", "polars", "sparse"):
+        check(SimilarityClassifier().plan(X, TWO).cost)
+
+
+@pytest.mark.parametrize("name", [one for one in SIMILARITIES if not one.startswith("precomputed")])
+def test_cost_of_every_similarity(name):
+    k, X = SIMILARITIES[name]
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    check(SimilarityRegressor(k).plan(X, np.arange(n)).cost)
+
+
+@pytest.mark.parametrize(
+    ("X", "kind"),
+    [
+        ([{"a", "b"}, {"b", "c"}] * 40, "sets"),
+        ([np.arange(9.0), np.arange(12.0)] * 40, "series"),
+        ([{"age": 3.0, "job": "cook"}, {"age": None, "job": "pilot"}] * 40, "table"),
+        ([{"age": 3.0, "tags": {"a"}}, {"age": 4.0, "tags": {"b"}}] * 40, "records"),
+        ([([(0, 1)], 2), ([(0, 1), (1, 2)], 3)] * 40, "graphs"),
+    ],
+)
+def test_cost_of_automatic_similarities(X, kind):
+    plan = SimilarityClassifier().plan(X, ["a", "b"] * 40)
+    assert kind in plan.rows or kind in ("table", "records")
+    check(plan.cost)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_estimates_are_quick(case, monkeypatch):
+    model, make, n = CASES[case]
+    found, facts, _ = estimate_of(model, *make(n), monkeypatch)
+    took = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        estimated(found, facts)
+        took.append(time.perf_counter() - begun)
+    assert min(took) < SLOWEST
+
+
+def test_memory_of_an_exact_fit_holds_its_gram_matrix():
+    for n in (100, 1_000, 5_000):
+        assert SimilarityClassifier().plan(*vectors(n)).cost.memory >= 8 * n**2
+
+
+@pytest.mark.parametrize("make", [FromPairs, FromBlocks, lambda f: FromPairs(f, cost=0)])
+def test_plans_call_no_function_of_the_user(make):
+    calls = []
+
+    def alike(a, b):
+        calls.append(1)
+        return shared_letters(a, b)
+
+    cost = SimilarityClassifier(make(alike)).plan(*words(200)).cost
+    assert not calls
+    assert cost.calls > 200
+
+
+def test_calls_are_those_of_functions_of_the_user():
+    assert SimilarityClassifier().plan(*words(50)).cost.calls == 0
+    plan = SimilarityClassifier(shared_letters, max_calls=3_000).plan(*words(300))
+    assert plan.case == "frugal"
+    assert plan.cost.calls <= 3_000
+
+
+def test_every_kind_of_work_has_a_constant(monkeypatch):
+    for model, make, n in CASES.values():
+        case, facts, _ = estimate_of(model, *make(n), monkeypatch)
+        sizes = Sizes.of(facts)
+        assert not {*work_of_fit(case, facts, sizes), *work_of_prediction(case, facts, sizes)} - set(SECONDS)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("case", ["exact", "cells", "pilot", "sample"])
+def test_fits_take_about_as_long_as_estimated(case):
+    model, make, n = CASES[case]
+    X, y = make(n)
+    model.fit(X, y)  # what is imported
+    begun = time.process_time()
+    model.fit(X, y)
+    took = time.process_time() - begun
+    assert 1 / 5 < took / model.plan(X, y).cost.seconds < 5
