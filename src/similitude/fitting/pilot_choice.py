@@ -304,7 +304,7 @@ class PenaltyTrials(Trials):
         """The number of fitted rows."""
         return self.K.shape[1]
 
-    most_landmarks = n_fitted  # type: ignore[assignment]
+    most_landmarks = n_fitted
 
     @property
     def start(self) -> int:
