@@ -125,7 +125,7 @@ class LandmarkTrials(Trials):
         return cls(k, F[n:], half, whole, judging, n)
 
     @property
-    def most_landmarks(self) -> int:
+    def most_landmarks(self) -> int:  # type: ignore[override]
         """The number of features."""
         return self.judged.shape[1]
 

@@ -217,6 +217,7 @@ class Trials:
     k: Similarity
     rows: PilotTargets
     n_fitted: int
+    most_landmarks: int
     tried: dict[int, tuple[np.ndarray, np.ndarray]]
 
     def loss(self, place: int) -> float:
@@ -262,11 +263,12 @@ class Trials:
     def numbers(self, place: int) -> tuple[list[int], list[float], list[float], int | None]:
         """Return numbers of landmarks with their losses and standard errors, and the first one that is enough."""
         residuals = [self.residuals(place)[0]]
-        sizes = [self.most_landmarks]
+        most = self.most_landmarks
+        sizes = [most]
         allowed = AS_GOOD * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(self.rows.n)
         allowed = max(allowed, self.little * self.rows.loss(residuals[0]))
         m, enough = FEWEST_LANDMARKS, None
-        while enough is None and 2 * m <= self.most_landmarks:
+        while enough is None and 2 * m <= most:
             residuals.insert(-1, self._with_landmarks(m, float(PENALTIES[place])))
             sizes.insert(-1, m)
             enough = m if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed else None
@@ -274,11 +276,6 @@ class Trials:
         losses = [self.rows.loss(one) for one in residuals]
         deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
         return sizes, losses, deviations, enough
-
-    @property
-    def most_landmarks(self) -> int:
-        """The largest number of landmarks."""
-        raise NotImplementedError
 
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
@@ -307,10 +304,7 @@ class PenaltyTrials(Trials):
         """The number of fitted rows."""
         return self.K.shape[1]
 
-    @property
-    def most_landmarks(self) -> int:
-        """All fitted rows."""
-        return self.n_fitted
+    most_landmarks = n_fitted
 
     @property
     def start(self) -> int:

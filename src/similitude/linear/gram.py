@@ -310,9 +310,11 @@ class GramFactor:
         Its last block is :math:`(L_{22} L_{22}^\top)^{-1}`: n, not the number of rows, is what this costs.
         """
         start = 0 if n is None else len(self.L) - n
-        last = np.array(np.tril(self.L[start:, start:]), order="F")
-        if not len(last):
+        if start == len(self.L):
             return np.empty(0)
+        last = np.array(self.L[start:, start:], order="F")
+        for j in range(1, len(last)):
+            last[:j, j] = 0.0
         (trtri,) = get_lapack_funcs(("trtri",), (last,))
         inverse, _ = trtri(last, lower=True, overwrite_c=True)
         return np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)
