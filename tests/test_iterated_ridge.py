@@ -13,7 +13,7 @@ from similitude.fitting.delayed_influence import DelayedInfluence
 from similitude.fitting.group_influence import GroupInfluence
 from similitude.fitting.iterated_fit import rounding_of_sums
 from similitude.fitting.pilot_choice import PilotTargets
-from similitude.kernels import Gaussian, Laplace, Matern
+from similitude.kernels import Gaussian, Laplace
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
 from similitude.linear import (
     PENALTIES,
@@ -303,16 +303,15 @@ def test_no_more_steps_are_taken_than_the_accuracy_needs(monkeypatch):
     assert np.abs(ridge.fit(np.ones((400, 1)), weights, LAM).weights).max() < 1e-12
 
 
-@pytest.mark.parametrize("kernel", [Laplace(), Matern()])
-def test_wide_kernels_of_many_rows_predict_as_well_as_their_held_out_error(kernel):
-    """Rounding in single precision, divided by a small penalty, once led to errors of a million times the variance."""
+def test_a_wide_kernel_of_many_rows_predicts_as_well_as_its_held_out_error():
+    """Rounding in single precision, divided by a small penalty, led to ten times the variance of the targets."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(5_200, 5))
-    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
-    model = SimilarityRegressor(kernel, random_state=0, engine=ONE).fit(X, y)
-    new = rng.normal(size=(500, 5))
-    error = np.mean((model.predict(new) - np.sin(new[:, 0]) - new[:, 1] * new[:, 2]) ** 2)
-    assert model.held_out_error_.value < 0.05 * y.var() and error < 3 * model.held_out_error_.high
+    X = rng.normal(size=(5_200, 4))
+    y = X[:, 0] * X[:, 1] + 0.05 * rng.normal(size=5_200)
+    model = SimilarityRegressor(Laplace(), random_state=0, engine=ONE).fit(X, y)
+    new = rng.normal(size=(500, 4))
+    error = np.mean((model.predict(new) - new[:, 0] * new[:, 1]) ** 2)
+    assert error < model.held_out_error_.high < 0.02 * y.var()
 
 
 def test_single_precision_needs_a_penalty_above_rounding():

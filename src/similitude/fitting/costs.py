@@ -64,7 +64,7 @@ class Cost(Result):
     prediction: float
 
     def __str__(self) -> str:
-        parts = [f"{in_seconds(self.seconds)} and {format_bytes(self.memory)}"]
+        parts = [f"about {in_seconds(self.seconds)}, at most {format_bytes(self.memory)}"]
         if self.calls:
             parts.append(f"{self.calls:,.0f} calls of your function")
         parts.append(f"{in_seconds(self.prediction)} a prediction")
@@ -103,7 +103,9 @@ def in_seconds(seconds: float) -> str:
 
 def estimated_gram(n: int, several: bool) -> Cost:
     """Return the cost of ridge regression on a Gram matrix, with one penalty or several."""
-    return Cost(1e-9 * n**3, 8.0 * 3 * n**2, 0.0, 1e-8 * n)
+    solved = SECONDS["eigen"] * n**3 if several else SECONDS["products"] * n**3 / 3
+    seconds = SECONDS["steps"] + SECONDS["pairs"] * n**2 + solved
+    return Cost(seconds, BASE + limits.MATRICES * 8 * n**2, 0.0, SECONDS["objects"] + SECONDS["pairs"] * n)
 
 
 def estimated(case: str, f: Facts) -> Cost:
