@@ -386,7 +386,7 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
     assert model.representation_ == plain.representation_ and model.n_similarity_calls_ == 30
     few = chosen_on == 5  # the penalty is then chosen by a third of the examples
     assert abs(model.score(X, Y) - plain.score(X, Y)) < (5e-3 if few else 1e-3)
-    assert model.held_out_error_.value < (1.5 if few else 1.05) * plain.held_out_error_.value
+    assert model.held_out_error_.value < (1.5 if few else 1.1) * plain.held_out_error_.value
     with pytest.raises(ValueError, match="fewer than 20 landmarks"):
         model.partial_fit(X, Y)
 

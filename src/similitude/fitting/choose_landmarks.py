@@ -12,7 +12,7 @@ from similitude.evaluation import n_fitted
 from similitude.fitting import limits
 from similitude.fitting.distributed import DistributedRows
 from similitude.fitting.members import Family
-from similitude.fitting.numbers import FeatureSize, numbers_to_try, rows_to_choose_on
+from similitude.fitting.numbers import FeatureSize, n_available, numbers_to_try, rows_to_choose_on
 from similitude.fitting.options import FitOptions
 from similitude.fitting.rows import TrainingRows
 from similitude.landmarks import (
@@ -20,6 +20,7 @@ from similitude.landmarks import (
     UNLABELED,
     Landmarks,
     Pool,
+    at_most,
     choose,
     choose_among_all,
     describe_choice,
@@ -71,6 +72,9 @@ def choose_landmarks(X: Any, data: TrainingRows, labels: np.ndarray | None, opti
         if options.n_landmarks not in ("auto", len(given)):
             raise ValueError(f"n_landmarks = {options.n_landmarks} but {len(given)} landmarks were given: leave it out")
         return LandmarkChoice(given, [len(given)], rows_to_choose_on(options, size, len(given)), X, data)
+    if options.n_landmarks != "auto":
+        available = n_available(options, size)
+        at_most("n_landmarks", int(options.n_landmarks), available, f"the {available:,} objects they are drawn from")
     sizes, limit = numbers_to_try(options, size, isinstance(options.similarities[0], Family))
     note, collection = None, data.sampling.all_rows if options.unlabeled is None else None
     if isinstance(collection, DistributedRows) and options.rule in AMONG_ALL:

@@ -8,7 +8,6 @@ from similitude.compute import check_objects
 from similitude.evaluation import n_fitted
 from similitude.fitting import limits
 from similitude.fitting.options import FitOptions
-from similitude.landmarks import at_most
 from similitude.linear import gram_matrices
 
 
@@ -46,13 +45,17 @@ class FeatureSize:
         return max(0, left) // (limits.FEATURE_ARRAYS * width * self.itemsize)
 
 
+def n_available(options: FitOptions, size: FeatureSize) -> int:
+    """Return how many objects landmarks may be drawn from."""
+    return size.n if options.unlabeled is None else check_objects(options.unlabeled, "unlabeled")
+
+
 def numbers_to_try(options: FitOptions, size: FeatureSize, from_family: bool) -> tuple[list[int], str]:
     """Return the numbers of landmarks to try, and what prevents more."""
     pooled = options.unlabeled is not None
-    available = check_objects(options.unlabeled, "unlabeled") if pooled else size.n
+    available = n_available(options, size)
     if options.n_landmarks != "auto":
-        of = f"the {available:,} objects they are drawn from"
-        return [at_most("n_landmarks", int(options.n_landmarks), available, of)], "their number was given"
+        return [min(int(options.n_landmarks), available)], "their number was given"
     available = available if pooled else n_fitted(available)
     cheap = options.rule in ("auto", "uniform", "stratified")
     largest = limits.MAX_AUTO_LANDMARKS if cheap else limits.LARGEST_BY_RULE
