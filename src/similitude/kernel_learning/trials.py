@@ -12,7 +12,7 @@ import numpy as np
 from similitude.kernel_learning.gradients import gradient_rows, is_city_block, model_gradients
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernels import Laplace
-from similitude.linear import PENALTIES, SINGLE_FROM, GramFactor
+from similitude.linear import LOWEST_POWER, PENALTIES, SINGLE_FROM, GramFactor
 
 WIDTH_POWERS = range(-3, 8)
 """Powers of 2 by which the median distance is multiplied."""
@@ -137,7 +137,7 @@ class Candidate:
     def _moved(self, setting: Setting, move: tuple[float, float]) -> Setting | None:
         there = Setting(setting.width + move[0], setting.penalty + move[1])
         inside = WIDTH_POWERS[0] <= there.width <= WIDTH_POWERS[-1]
-        return there if inside and PENALTIES[0] <= 10.0**there.penalty <= PENALTIES[-1] else None
+        return there if inside and LOWEST_POWER <= there.penalty <= np.log10(PENALTIES[-1]) else None
 
     def squared_gradients(self, trial: RidgeTrial, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the average outer product of gradients of each split, or its diagonal, and squares per row and column.

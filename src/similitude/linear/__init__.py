@@ -2,7 +2,7 @@
 
 from similitude.linear.calibration import probabilities, scale_and_shift, temperature, winner_first
 from similitude.linear.cholesky import factorize
-from similitude.linear.gram import SINGLE_FROM, Gram, GramFactor, unit_of
+from similitude.linear.gram import LOWEST_POWER, SINGLE_FROM, Gram, GramFactor, unit_of
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import Equations, fit_by_products
