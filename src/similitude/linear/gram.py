@@ -34,7 +34,9 @@ LARGEST_PENALTY = 1e300
 PER_DECADE, LOWEST_POWER = 4, -10
 """Penalties in a factor of 10 where one eigendecomposition serves all: the loss of a smooth function with little noise
 changes by a tenth in half a decade. And the power of 10 of the smallest one: the eigenvalues of a wide kernel fall
-fast, so that with 1,500 rows of a wave the best penalty is below 1e-9."""
+fast. With 1,500 rows of a wave the best penalty is below 1e-9, and learned kernels, which start here too, lost 7 % more
+on bike rentals with penalties that ended at 1e-9.
+"""
 
 GRAM_PENALTIES = len(path(PER_DECADE, LOWEST_POWER))
 """How many penalties are tried if none is given."""
