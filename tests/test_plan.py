@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import astuple
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from similitude.fitting import plan as plans
 from similitude.fitting.costs import SECONDS, estimated
 from similitude.fitting.work import Sizes, work_of_fit, work_of_prediction
 from similitude.kernels import Gaussian, Linear
+from similitude.learners import KernelRidge
+from similitude.sources import Source
 
 SLOWEST = 0.02
 """Seconds that an estimate may take."""
@@ -169,3 +172,50 @@ def test_fits_take_about_as_long_as_estimated(case):
     model.fit(X, y)
     took = time.process_time() - begun
     assert 1 / 5 < took / model.plan(X, y).cost.seconds < 5
+
+
+def test_the_page_on_plans_has_the_table_of_cases():
+    page = (Path(__file__).parents[1] / "docs" / "plan.md").read_text(encoding="utf-8")
+    rows = [f"| `{case.name}` | {case.purpose} |" for case in plans.CASES]
+    assert "\n".join(rows) in page
+
+
+def test_a_plan_is_made_once_and_says_afterwards_what_was_chosen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    model = SimilarityRegressor(Gaussian(), random_state=0).fit(X, X[:, 0])
+    before = SimilarityRegressor(Gaussian(), random_state=0).plan(X, X[:, 0])
+    after = model.plan_
+    for name in ("case", "rows", "evaluation", "cost"):
+        assert getattr(before, name) == getattr(after, name)
+    assert before.spent is None and after.spent.seconds > 0
+    assert repr(model.similarity_) in after.similarity.what and f"{model.lam_:.3g}" in after.model.what
+    losses = dict(after.scores)
+    assert losses[repr(model.similarity_)] == min(loss for name, loss in after.scores if name.startswith("Gaussian"))
+
+
+def test_a_plan_leaves_the_estimator_as_it_is():
+    model = SimilarityClassifier()
+    before = dict(vars(model))
+    model.plan([[0.0], [1.0], [2.0]], [0, 1, 1])
+    assert vars(model) == before
+
+
+def test_a_plan_of_a_source_reads_its_first_rows():
+    read = []
+
+    def batches():
+        for i in range(60):
+            read.append(i)
+            yield np.full((1_000, 2), float(i)) + np.arange(1_000)[:, None], np.arange(1_000) % 2
+
+    plan = SimilarityClassifier(Gaussian(1.0)).plan(Source(batches))
+    assert plan.case == "pass" and plan.rows.startswith("at least 20,001 rows") and max(read) < 30
+
+
+@pytest.mark.parametrize(("lam", "line"), [(1.0, "penalty given"), ("auto", "penalty chosen among")])
+def test_kernel_ridge_has_a_plan(lam, line):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = KernelRidge(lam=lam)
+    assert line in model.plan(X, X[:, 0]).model.what
+    assert f"{model.fit(X, X[:, 0]).lam_:.3g}" in model.plan_.model.what
