@@ -15,6 +15,7 @@ from similitude.fitting.options import FitOptions
 from similitude.fitting.products import trial_by_products
 from similitude.fitting.rows import TrainingRows
 from similitude.landmarks import PROJECTION
+from similitude.linear import downhill
 from similitude.similarity import Similarity, remembered_images
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -89,7 +90,7 @@ def best_scale(
 ) -> tuple[Similarity, list[tuple[Similarity, float]]]:
     """Return the similarity at the multiple with the smallest loss, and all that were tried with their losses.
 
-    The search descends from the median to either side.
+    The search descends from the median.
     """
     tried: dict[int, tuple[Similarity, float]] = {}
 
@@ -101,11 +102,8 @@ def best_scale(
             tried[place] = k, loss(k)
         return tried[place][1]
 
-    place = MULTIPLES.index(1.0)
-    for step in (-1, 1):
-        while at(place + step) < at(place):
-            place += step
-    return tried[place][0], sorted(tried.values(), key=lambda one: one[1])
+    best = downhill(at, MULTIPLES.index(1.0))
+    return tried[best][0], sorted(tried.values(), key=lambda one: one[1])
 
 
 def scaled(resolved: Similarity, names: list[str], multiple: float) -> Similarity:
