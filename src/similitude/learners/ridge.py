@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from similitude.compute import check_objects
+from similitude.compute import as_numpy, check_objects, is_tensor
 from similitude.compute.engines import Engine
 from similitude.fitting import Plan, PlanStep, Spent, objects_in_words, plan_gram
 from similitude.learners.gram_matrix import Objects
@@ -274,7 +274,7 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
         return self
 
     def _targets_in_words(self, y: Any) -> str:
-        return f"{len(np.unique(np.asarray(y)))} classes"
+        return f"{len(np.unique(as_numpy(y) if is_tensor(y) else np.asarray(y)))} classes"
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the predicted code of every object: one number for two classes, one per class for several."""
