@@ -40,8 +40,8 @@ SECONDS = {
 """Seconds of each kind of work."""
 
 STARTED_ON_GPU, PAIRS_ON_GPU = 0.1, 6e-11
-"""Seconds of a fit by products on a GPU: of its start, and of a row with a landmark. On an H200, 100,000 rows with 5,000
-landmarks took 0.15 s, and 400,000 with 10,000 took 0.36 s."""
+"""Seconds of a fit by products on a GPU: of its start, and of a row with a landmark. On an H200, 100,000 rows with
+5,000 landmarks took 0.15 s, and 400,000 with 10,000 took 0.36 s."""
 
 BASE = 32e6
 """Bytes of a fit to few rows: arrays of evaluations, and what the allocator keeps."""
