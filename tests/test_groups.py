@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import sklearn
+from cli_runs import run, write_csv
+from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -13,11 +15,14 @@ from similitude import (
     SimilarityOrdinalClassifier,
     SimilarityRegressor,
 )
-from similitude.evaluation import Trial, groups_with_copies, hold_out_groups, one_of_each, set_apart
+from similitude.cli.baselines import judged
+from similitude.evaluation import Trial, groups_for_fit, groups_with_copies, hold_out_groups, one_of_each, set_apart
 from similitude.fitting import landmark_count, members
 from similitude.kernel_learning import ExactRidge, pilot
 from similitude.kernels import Gaussian
 from similitude.linear import Gram, GramFactor, Moments, Ridge, penalty_choice
+from similitude.persistence import load
+from similitude.report import investigate
 from similitude.sources import Source
 
 
@@ -383,3 +388,55 @@ def test_weights_and_groups():
     weights = np.where(groups < 10, 0.0, 1.0)
     model = SimilarityClassifier(random_state=0).fit(X, y, weights, groups)
     assert is_chance(model.held_out_error_), model.held_out_error_
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The command line and reports
+
+
+@pytest.fixture
+def visits(tmp_path):
+    X, y, groups = clusters(300, 6)
+    columns = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "patient": [f"p{one}" for one in groups], "ill": y}
+    return write_csv(tmp_path / "visits.csv", columns)
+
+
+def test_fit_of_a_file_with_a_column_of_groups(visits, tmp_path):
+    found = {}
+    for name, options in {"grouped": ["--groups", "patient"], "alone": ["--ignore", "patient"]}.items():
+        model = tmp_path / f"{name}.sim"
+        assert run("fit", visits, "--label", "ill", "-o", model, *options).code == 0
+        found[name] = load(model).held_out_error_
+    assert is_chance(found["grouped"])
+    assert found["alone"].value < 0.05
+    assert run("predict", tmp_path / "grouped.sim", visits).code == 0
+
+
+def test_plan_of_a_file_with_a_column_of_groups(visits):
+    ran = run("fit", visits, "--label", "ill", "--groups", "patient", "--plan")
+    assert "no fold separates a group" in " ".join(ran.out.split())
+
+
+def test_models_of_reports_and_comparisons_know_the_groups(monkeypatch):
+    X, y, groups = clusters(300, 6)
+    known = []
+    fit = SimilarityClassifier.fit
+
+    def watched(self, X, y, sample_weight=None, groups=None):
+        known.append(0 if groups is None else len(np.unique(groups)))
+        return fit(self, X, y, sample_weight, groups)
+
+    monkeypatch.setattr(SimilarityClassifier, "fit", watched)
+    makers = {"model": lambda: SimilarityClassifier(random_state=0), "constant": DummyClassifier}
+    judged(makers, X, y, True, 0, lambda _: None, groups)
+    assert known == [40] * 5
+    known.clear()
+    investigate("gaussian", X, y, groups=groups)
+    assert known == [40] * 5 + [50]
+
+
+def test_too_few_groups_to_split_are_not_given_to_a_fit():
+    groups = np.array([0, 0, 1, 1, 2, 2])
+    assert groups_for_fit(groups, np.arange(6)).tolist() == groups.tolist()
+    assert groups_for_fit(groups, np.arange(4)) is None
+    assert groups_for_fit(None, np.arange(4)) is None

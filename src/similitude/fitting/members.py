@@ -84,10 +84,14 @@ class Member:
 
 
 class MemberComparison(NamedTuple):
-    """Leave-one-out losses of some members on the same rows, relative to the variance of the targets."""
+    """Leave-one-out losses of some members on the same rows, relative to the variance of the targets.
+
+    `grouped` tells whether whole groups were left out.
+    """
 
     n_rows: int
     losses: tuple[tuple[Similarity, float], ...]
+    grouped: bool = False
 
     def ranked(self, without: Similarity | None = None) -> str:
         """Return the losses of the members, the smallest first."""
@@ -120,8 +124,9 @@ class MemberChoice:
         loss = next(loss for k, loss in last.losses if k is self.similarity)
         parts = [last.ranked(self.similarity)]
         parts += [f"on {one.n_rows:,} rows {one.ranked()}" for one in self.comparisons[-2::-1]]
+        left_out = f"each of {last.n_rows:,} rows" if not last.grouped else f"each group of {last.n_rows:,} rows"
         return (
-            f"{self.similarity!r}: squared error {loss:.3g} with each of {last.n_rows:,} rows left out, "
+            f"{self.similarity!r}: squared error {loss:.3g} with {left_out} left out, "
             f"relative to the variance of the targets; " + "; ".join(part for part in parts if part)
         )
 
@@ -291,7 +296,8 @@ class _Comparisons:
             return tried if kept > 1 else tried[:1]
         losses = [left_out_loss(one.products[:n, :n], Y, weights, groups) for one in tried]
         pairs = zip(tried, losses, strict=True)
-        self.made.append(MemberComparison(n, tuple((one.similarity, loss) for one, loss in pairs)))
+        found = tuple((one.similarity, loss) for one, loss in pairs)
+        self.made.append(MemberComparison(n, found, groups is not None))
         return [tried[i] for i in np.argsort(losses, kind="stable")[:kept]]
 
 
@@ -421,7 +427,7 @@ def _chosen_beside_learned(
     if best >= len(tried):
         again = list(_learned_kernels(tried[0], plain, Y, weights, order, groups))
         similarities[best] = again[best - len(tried)][0]
-    compared = MemberComparison(len(judges), tuple(zip(similarities, losses, strict=True)))
+    compared = MemberComparison(len(judges), tuple(zip(similarities, losses, strict=True)), groups is not None)
     return MemberChoice(similarities[best], len(judges), (compared,))
 
 

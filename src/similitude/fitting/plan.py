@@ -202,8 +202,12 @@ def _on_device(f: Facts) -> PlanStep:
 def _on_features(f: Facts) -> PlanStep:
     if not f.options.is_ridge:
         return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", AS_ASKED)
-    by = "by leave-one-out" if f.few else "on held-out rows"
+    by = f"by {_leaving_out(f)}" if f.few else "on held-out rows"
     return PlanStep(f"ridge regression on features, penalty chosen {by}", "the features fit into memory")
+
+
+def _leaving_out(f: Facts) -> str:
+    return "leave-one-out" if f.data.groups is None else "leave-one-group-out"
 
 
 def _in_one_pass(f: Facts) -> PlanStep:
@@ -380,7 +384,7 @@ def _of_family(f: Facts) -> PlanStep:
     kind = kind_in_words(f.options.kind, members)
     if len(members) == 1 or f.n < FEWEST_TO_CHOOSE_BY:
         return PlanStep(repr(members[0]), f"{f.n:,} rows are too few to compare others")
-    return PlanStep(f"{len(members)} candidates for {kind}", f"compared by leave-one-out on up to {most:,} rows")
+    return PlanStep(f"{len(members)} candidates for {kind}", f"compared by {_leaving_out(f)} on up to {most:,} rows")
 
 
 def compared_on(n: int) -> str:
