@@ -15,6 +15,7 @@ from similitude.evaluation import (
     assign_folds,
     check_groups,
     fold_pairs,
+    groups_for_fit,
     groups_of_classes,
     rarest_in_group,
     shuffled_pairs,
@@ -86,6 +87,8 @@ def judged(
     training rows: they are larger by the root of one plus the number of rows over the number of training rows. (Nadeau
     and Bengio, "Inference for the Generalization Error", 2003.)
     """
+    from sklearn.utils.validation import has_fit_parameter  # loads slowly
+
     groups = None if given is None else check_groups(given, len(y))
     folds, described = _folds(y, classes, seed, groups)
     wider = np.sqrt(1 + len(y) / np.mean([len(train) for train, _ in folds]))
@@ -97,7 +100,9 @@ def judged(
             with warnings.catch_warnings():
                 if place:
                     warnings.simplefilter("ignore")  # of solvers that stop early
-                predicted = make().fit(take(X, train), y[train]).predict(take(X, test))
+                model, together = make(), groups_for_fit(groups, train)
+                told = {} if together is None or not has_fit_parameter(model, "groups") else {"groups": together}
+                predicted = model.fit(take(X, train), y[train], **told).predict(take(X, test))
             seconds[place] += time.perf_counter() - start
             losses[place, test] = predicted != y[test] if classes else (predicted - y[test]) ** 2
     apart = losses[0] - losses

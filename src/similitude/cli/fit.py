@@ -9,7 +9,7 @@ import typer
 
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, LearningOptions, TrainingData, check_not_read
-from similitude.cli.options import Learn, MaxCalls, Seed
+from similitude.cli.options import Groups, Learn, MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
 
@@ -47,6 +47,7 @@ SHORT_NAME = 120
 def fit(
     given: LearningOptions,
     output: ModelOut = None,
+    groups: Groups = None,
     landmarks: Landmarks = None,
     loss: Loss = "auto",
     penalty: Penalty = "l2",
@@ -65,7 +66,7 @@ def fit(
         from similitude.persistence import save
 
     place = "" if plan else _checked_output(output, given.file)
-    data = given.load(run, may_stream=True, may_learn=True)
+    data = given.load(run, may_stream=True, may_learn=True, groups=groups)
     if learn:
         data = _to_learn(data)
     pool = None if data.unlabeled is None else join(data.objects, data.unlabeled)
@@ -81,7 +82,9 @@ def fit(
     )
     if plan:
         planned = (
-            model.plan(data.objects) if isinstance(data.objects, Source) else model.plan(data.objects, data.labels)
+            model.plan(data.objects)
+            if isinstance(data.objects, Source)
+            else model.plan(data.objects, data.labels, groups=data.groups)
         )
         run.result({"command": "fit", "plan": plain(planned)}, lambda terminal: terminal.say(str(planned)))
         return
@@ -89,7 +92,7 @@ def fit(
         if isinstance(data.objects, Source):
             model.fit(data.objects)
         else:
-            model.fit(_with_names(data), data.labels)
+            model.fit(_with_names(data), data.labels, groups=data.groups)
             if hasattr(model, "feature_names_in_"):
                 del model.feature_names_in_  # new files are read as arrays, by the schema
     about = _about(model, data, seed)

@@ -115,6 +115,8 @@ class FileOptions(FormatOptions):
         except FileTooLargeError:
             if not may_stream:
                 raise
+            if groups is not None:
+                raise UsageError("--groups: the file does not fit into memory; give fewer rows") from None
             return self._streamed(out, columns)
         except FileError as error:
             if self.kind is not None or "does not fit" not in str(error):

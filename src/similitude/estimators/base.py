@@ -28,7 +28,15 @@ from similitude.data.sources import Source
 from similitude.estimators.certificate import NOT_CERTIFIED
 from similitude.estimators.parameters import check_landmark_params, similarities_of
 from similitude.estimators.prediction import LandmarkPredictor
-from similitude.evaluation import Trial, set_apart
+from similitude.evaluation import (
+    FEWEST_GROUPS_HELD_OUT,
+    LEAVE_ONE_OUT,
+    Trial,
+    check_groups,
+    groups_with_copies,
+    one_of_each,
+    set_apart,
+)
 from similitude.fitting import (
     FEWEST_NESTED_ROWS,
     MOST_OF_STREAM,
@@ -72,7 +80,7 @@ from similitude.similarity import (
     metered,
     progress_line,
 )
-from similitude.support import Estimate, error_prefix
+from similitude.support import Estimate, error_prefix, number_of
 
 
 class LandmarkEstimator(LandmarkPredictor):
@@ -83,7 +91,7 @@ class LandmarkEstimator(LandmarkPredictor):
     uncertainty_: Uncertainty
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
         """Learn from objects and their labels or targets.
 
         Parameters
@@ -97,14 +105,18 @@ class LandmarkEstimator(LandmarkPredictor):
             For a source also the name of a column; None if the source brings them along.
         sample_weight : sequence of float, optional
             Multiplies the loss of each row.
+        groups : sequence, optional
+            What each row belongs to, such as a patient or a document. Rows of a group stay together: where a choice is
+            made or the error is estimated, no row is predicted by a model of others of its group. Intervals of the
+            error count groups, and `certify` takes one row of each group that it sets apart. It needs rows in memory.
         """
         self._check_params()
         self.__dict__.pop("_stream", None)
         began = time.perf_counter()
         with self._counting() as meter, one_scipy_thread:
-            elsewhere = None if in_memory(X) else self._sampled_elsewhere(X, y, sample_weight, meter)
+            elsewhere = None if in_memory(X) else self._sampled_elsewhere(X, y, sample_weight, meter, groups)
             if elsewhere is None:
-                self._fit_in_memory(X, y, sample_weight, meter)
+                self._fit_in_memory(X, y, sample_weight, meter, groups)
             else:
                 with elsewhere as (data, options):
                     self._judge(self._fit_rows(data, options).evaluation.evaluate())
@@ -112,14 +124,14 @@ class LandmarkEstimator(LandmarkPredictor):
         self.plan_ = replace(self.plan_, spent=Spent(time.perf_counter() - began, meter.spent))
         return self
 
-    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Plan:
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Plan:
         """Return how a fit to these rows is made, what it compares and what it costs, without fitting.
 
         After a fit, ``plan_`` is the same with what was chosen and what it took.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, groups
             As for :meth:`fit`. Of a source, or of a collection on a cluster, only the first rows are read.
 
         Examples
@@ -135,10 +147,11 @@ class LandmarkEstimator(LandmarkPredictor):
             raise TypeError("plan reads rows in memory or in batches: give it one partition, X.partitions[0].compute()")
         source = None if in_memory(X) else model._source(X, y, sample_weight)
         if source is not None:
+            _refuse_groups(groups)
             return plan_fit(*model._first_rows(source))
-        data, options = model._dataset(X, y, sample_weight, Meter(0))
+        data, options = model._dataset(X, y, sample_weight, Meter(0), groups)
         if self.certify is not None:
-            apart = set_apart(as_objects(data.X), self.certify, self.random_state)
+            apart = set_apart(as_objects(data.X), self.certify, self.random_state, data.groups)
             data = data.only(np.flatnonzero(~apart), int(apart.sum()))
         return plan_fit(data, options)
 
@@ -244,18 +257,31 @@ class LandmarkEstimator(LandmarkPredictor):
         if meter.spent:
             self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
 
-    def _dataset(self, X: Any, y: Any, sample_weight: Any, meter: Meter) -> tuple[TrainingSet, FitOptions]:
+    def _dataset(
+        self, X: Any, y: Any, sample_weight: Any, meter: Meter, groups: Any = None
+    ) -> tuple[TrainingSet, FitOptions]:
         """Validate rows in memory; return them and the description of the fit."""
         X = self._checked(X, reset=True)
         Y, weights, labels = self._read(X, y, sample_weight)
+        together = None if groups is None else self._groups_of(X, groups, weights)
         matrix = X if self._precomputed else None
         objects = np.arange(len(X)) if self._precomputed else X
-        data = TrainingSet(objects, Y, weights, sample_weight, labels, Sampling(draw_seed(self.random_state)))
+        sampling = Sampling(draw_seed(self.random_state))
+        data = TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together)
         return data, self._options(objects, labels, meter, matrix)
 
-    def _fit_in_memory(self, X: Any, y: Any, sample_weight: Any, meter: Meter) -> None:
+    def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
+        """Validate groups; return them with equal rows together, or None if each row is a group."""
+        given = check_groups(groups, len(weights))
+        n, n_groups = np.count_nonzero(weights), len(np.unique(given[weights > 0]))
+        fewest = FEWEST_GROUPS_HELD_OUT if n > LEAVE_ONE_OUT else 2
+        if n_groups < fewest:
+            raise ValueError(f"{n:,} rows with a weight are in {number_of(n_groups, 'group')}: need at least {fewest}")
+        return groups_with_copies(given, None if self._precomputed else as_objects(X), fewest)
+
+    def _fit_in_memory(self, X: Any, y: Any, sample_weight: Any, meter: Meter, groups: Any = None) -> None:
         """Fit to rows in memory, and evaluate the fit."""
-        data, options = self._dataset(X, y, sample_weight, meter)
+        data, options = self._dataset(X, y, sample_weight, meter, groups)
         if self.certify is not None:
             self._fit_and_certify(data, options)
             return
@@ -304,7 +330,8 @@ class LandmarkEstimator(LandmarkPredictor):
         if self._precomputed:
             self.similarity_ = "precomputed"
             self._model = self._model.with_similarity(None)
-        self._calibrate(fit.trial, *fit.held_out, fit.at, None if sizes is None else sizes.sized(by_similarities))
+        sized = None if sizes is None else sizes.sized(by_similarities)
+        self._calibrate(fit.trial, *fit.held_out, fit.at, sized, fit.groups)
 
     def _keep_cascade(self, cascade: Cascade, fit: FittedModel) -> None:
         """Make a cascade the model."""
@@ -328,11 +355,12 @@ class LandmarkEstimator(LandmarkPredictor):
         weights: np.ndarray,
         at: np.ndarray | None = None,
         sized: SizedRows | None = None,
+        groups: np.ndarray | None = None,
     ) -> None:
         """Keep what probabilities, intervals and sets of classes need, given rows left out of the fit or held out.
 
-        `at` tells which landmarks the rows are, in an exact fit, and `sized` which errors are expected for them. A
-        subclass writes it.
+        `at` tells which landmarks the rows are, in an exact fit, `sized` which errors are expected for them, and
+        `groups` which rows belong together. A subclass writes it.
         """
         raise NotImplementedError
 
@@ -357,7 +385,7 @@ class LandmarkEstimator(LandmarkPredictor):
         else:
             known, new = matrix[train][:, train], matrix[test][:, train]
         with model._counting() as meter:
-            model._fit_rows(*model._dataset(known, y, data.weights[train], meter))
+            model._fit_rows(*model._dataset(known, y, data.weights[train], meter, data.groups_of(train)))
         if self._leaves_scale_open:
             scaled[fold] = model.similarity_
         return np.reshape(model.predict(new), (len(test), -1))
@@ -374,8 +402,12 @@ class LandmarkEstimator(LandmarkPredictor):
         """Fit to a part of the rows in memory, and bound the error by the others, which are used for nothing else."""
         assert self.certify is not None
         labels = data.labels
-        apart = set_apart(as_objects(data.X), self.certify, self.random_state) & (data.weights > 0)
-        inside, outside = np.flatnonzero(~apart), np.flatnonzero(apart)
+        groups = data.groups
+        apart = set_apart(as_objects(data.X), self.certify, self.random_state, groups)
+        inside, outside = np.flatnonzero(~(apart & (data.weights > 0))), np.flatnonzero(apart & (data.weights > 0))
+        if groups is not None:  # rows of a group are no independent draws: one of each certifies
+            inside = np.flatnonzero(~apart)
+            outside = outside[one_of_each(groups[outside], self.random_state)]
         if not (len(inside) and len(outside)):
             raise ValueError(
                 f"certify={self.certify} leaves {'nothing to learn from' if len(outside) else 'no row to judge by'}: "
@@ -422,8 +454,10 @@ class LandmarkEstimator(LandmarkPredictor):
         """Keep what the predictions for rows of other folds, or held-out rows, show; a subclass writes it."""
         raise NotImplementedError
 
-    def _sampled_elsewhere(self, X: Any, y: Any, sample_weight: Any, meter: Meter) -> Any:
+    def _sampled_elsewhere(self, X: Any, y: Any, sample_weight: Any, meter: Meter, groups: Any = None) -> Any:
         """Return a context with a sample of rows in batches or on workers; None if X is in memory after all."""
+        if is_distributed(X) or self._source(X) is not None:
+            _refuse_groups(groups)
         if self.certify is not None and (is_distributed(X) or self._source(X) is not None):
             raise ValueError("certify needs rows in memory: fit without it, and try the model on rows of your own")
         if is_distributed(X):
@@ -517,6 +551,12 @@ class LandmarkEstimator(LandmarkPredictor):
         judged = Judged(trial, targets, np.ones(len(targets)))
         self._calibrate(trial, targets, judged.weights)
         return judged
+
+
+def _refuse_groups(groups: Any) -> None:
+    """Refuse groups of rows that are not in memory."""
+    if groups is not None:
+        raise ValueError("groups need rows in memory: leave them out, or fit to a sample of the rows")
 
 
 def _sides(representations: Representation | tuple[Representation, ...]) -> int:

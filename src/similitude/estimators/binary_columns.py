@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.evaluation import Trial, error_of_numbers
+from similitude.evaluation import Trial, dealt_folds, error_of_numbers
 from similitude.fitting import Judged, SizedRows
 from similitude.linear import probabilities, scale_and_shift
 from similitude.support import number_of
@@ -43,6 +43,7 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
         weights: np.ndarray,
         at: np.ndarray | None = None,
         sized: SizedRows | None = None,
+        groups: np.ndarray | None = None,
     ) -> None:
         """Keep the scale and the shift of each column that rows left out ask for."""
         self.temperature_, self.shift_ = scales_and_shifts(trial.scores, Y > 0, weights)
@@ -53,6 +54,8 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
         weights, Y = judged.weights, judged.Y > 0
         scores = judged.trial.scores.copy()
         parts = np.arange(len(Y)) % JUDGED_PARTS if judged.folds is None else judged.folds
+        if judged.folds is None and judged.groups is not None:
+            parts = dealt_folds(judged.groups, JUDGED_PARTS)
         for part in np.unique(parts):  # each is shifted as the others ask for, so that no row shifts its own scores
             mine, others = parts == part, (parts != part) & (weights > 0)
             if others.any():

@@ -15,7 +15,7 @@ from similitude.compute.engines import Engine
 from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.evaluation import Trial, error_of_classes
+from similitude.evaluation import Trial, dealt_folds, error_of_classes
 from similitude.fitting import (
     Cascade,
     ClassCalibration,
@@ -341,6 +341,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         weights: np.ndarray,
         at: np.ndarray | None = None,
         sized: SizedRows | None = None,
+        groups: np.ndarray | None = None,
     ) -> None:
         """Keep what probabilities and sets of classes need."""
         scores, numbers = _decision(trial.scores), class_numbers(Y)
@@ -401,9 +402,13 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         for fold in np.unique(folds):
             rows = np.flatnonzero(folds == fold)
             rows = rows[np.argsort(numbers[rows], kind="stable")]
+            together = np.arange(len(rows)) if judged.groups is None else judged.groups[rows]
+            parts = dealt_folds(together, CALIBRATION_PARTS)
             for part in range(CALIBRATION_PARTS):
-                apart = np.arange(len(rows)) % CALIBRATION_PARTS == part
+                apart = parts == part
                 mine, others = rows[apart], rows[~apart]
+                if not len(others):  # one group
+                    continue
                 shifted[mine] += scale_and_shift(_decision(scores[others]), numbers[others], plain[others])[1]
         return shifted
 

@@ -16,7 +16,7 @@ from similitude.compute.engines import Engine
 from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.evaluation import Trial, error_of_numbers
+from similitude.evaluation import FEWEST_GROUPS_HELD_OUT, Trial, error_of_numbers
 from similitude.fitting import (
     FAR_TARGET,
     FEWEST_NESTED_ROWS,
@@ -222,7 +222,11 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         Y, weights = data.Y, data.weights
         given: Any = options.similarities[0]
         matrix = given.M if self._precomputed else None
-        limited = limit_targets(partial(self._predicted_by_others, data, matrix, {}), Y, weights, self.random_state)
+        groups = data.groups
+        if groups is not None and len(np.unique(groups[data.weighted])) < FEWEST_GROUPS_HELD_OUT:
+            raise ValueError(f"loss='huber' needs at least {FEWEST_GROUPS_HELD_OUT} groups")
+        predict = partial(self._predicted_by_others, data, matrix, {})
+        limited = limit_targets(predict, Y, weights, self.random_state, groups)
         fit = super()._fit_rows(replace(data, Y=limited.Y), options)
         self.loss_ = HUBER
         self.notes_.append(
@@ -230,9 +234,10 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             "deviations from predictions by other rows; the held-out error is that of targets at most "
             f"{FAR_TARGET:g} robust standard deviations from their median"
         )
-        self._calibrate(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights)
+        self._calibrate(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights, groups=groups)
         trial = Trial.of(self.lam_, limited.predicted, limited.near, weights)
-        return replace(fit, evaluation=Judged(trial, limited.near, weights, np.arange(len(Y))))
+        together = np.arange(len(Y)) if groups is None else groups
+        return replace(fit, evaluation=Judged(trial, limited.near, weights, together))
 
     def _targets(self) -> NumberTargets:
         if self.loss == HUBER:
@@ -309,8 +314,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         left_open = fit.open_variance if len(used) == min(width, MOST_NOISE_FEATURES) else None
         errors, some = Y - fit.trial.scores, F[:, used] if len(used) else None
         if left_open is None:
-            return fit_spread(errors, weights, some).padded(used, width)
-        found = fit_spread(errors, weights, some, left_open.left_out, fit.trial.lam, left_open.marginal)
+            return fit_spread(errors, weights, some, groups=fit.groups).padded(used, width)
+        found = fit_spread(errors, weights, some, left_open.left_out, fit.trial.lam, left_open.marginal, fit.groups)
         return replace(found, landmarks=left_open.variance).padded(used, width)
 
     def _calibrate(
@@ -320,6 +325,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         weights: np.ndarray,
         at: np.ndarray | None = None,
         sized: SizedRows | None = None,
+        groups: np.ndarray | None = None,
     ) -> None:
         """Keep the errors of rows left out, which calibrate intervals; quantiles are shifted by theirs first."""
         errors, self.shift_ = Y - trial.scores, np.zeros(Y.shape[1])
@@ -327,7 +333,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             self.shift_ = self._quantile_of(errors, weights)
             self.intercept_, errors = self.intercept_ + self.shift_, errors - self.shift_
         self.uncertainty_ = Uncertainty.left_out(len(Y))
-        self._errors = ErrorCalibration.of(errors, weights, at, sized)
+        self._errors = ErrorCalibration.of(errors, weights, at, sized, groups)
 
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
         self._errors = self._errors.completed(self._model, self._influence)

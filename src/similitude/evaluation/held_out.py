@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,19 @@ def n_held_out(n: int) -> int:
 def n_judged(held_out: int) -> int:
     """Return how many of some held-out rows, the last ones, judge the model; choices are made on the others."""
     return held_out // 2
+
+
+class LastRows(NamedTuple):
+    """How many rows, the last ones in random order, are held out, and how many of these, the very last, evaluate."""
+
+    held_out: int
+    judged: int
+
+    @classmethod
+    def of(cls, n: int) -> LastRows:
+        """Return the numbers for n rows without groups."""
+        held = n_held_out(n)
+        return cls(held, n_judged(held))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from similitude.compute import Encoding, as_numpy, fingerprints, keys, moved, rows
-from similitude.evaluation.held_out import n_held_out, n_judged
+from similitude.evaluation.held_out import LastRows, n_held_out, n_judged
 from similitude.scikit import is_missing
 from similitude.support import brief, generator
 
@@ -18,6 +18,10 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 FEW_NESTED_ROWS, FOLDS_OF_FEW, FOLDS_OF_MANY = 300, 3, 2
 """Up to this many rows there are three folds, with more there are two."""
+
+FEWEST_GROUPS_HELD_OUT, FEWEST_NESTED_GROUPS = 3, 4
+"""Groups that a fit with held-out rows needs: to fit to, to choose on, to evaluate. And groups from which on there are
+nested folds: with two folds, two groups are left to make choices on."""
 
 WIDE_ROWS = 1000
 """Number of columns above which rows are compared by digests, which are quicker to sort."""
@@ -40,16 +44,56 @@ def equals_judged_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
     >>> equals_judged_together(np.arange(20), np.r_[np.arange(19), 5])[-2:]
     array([ 5, 19])
     """
-    last, size = {}, np.bincount(groups)
-    room = n_judged(n_held_out(len(order)))
-    for group in groups[::-1].tolist():
-        if group not in last and size[group] <= room:
-            last[group] = True
-            room -= size[group]
-        if room == 0:
+    return _groups_last(order, groups, n_judged(n_held_out(len(order))))[0]
+
+
+def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0) -> tuple[np.ndarray, int]:
+    """Return the order with whole groups at its end, and how many rows these have, at most as many as given.
+
+    The last groups that fit go there; as many groups as are kept do not.
+    """
+    last: list[int] = []
+    size, room = np.bincount(groups), most
+    given = list(dict.fromkeys(groups[::-1].tolist()))
+    for group in given:
+        if room == 0 or len(last) == len(given) - kept:
             break
-    at_end = np.isin(groups, list(last))
-    return np.concatenate([order[~at_end], order[at_end]])
+        if size[group] <= room:
+            last.append(group)
+            room -= size[group]
+    at_end = np.isin(groups, last)
+    return np.concatenate([order[~at_end], order[at_end]]), int(at_end.sum())
+
+
+def hold_out_groups(order: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, LastRows]:
+    """Return the order of rows with whole groups held out at its end, and how many rows these have.
+
+    About as many rows are held out as without groups, but at least one group to choose on, and one to evaluate; none
+    of fewer than three groups.
+
+    >>> hold_out_groups(np.arange(20), np.arange(20) // 4)
+    (array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16,
+           17, 18, 19]), LastRows(held_out=8, judged=4))
+    """
+    if len(np.unique(groups[order])) < FEWEST_GROUPS_HELD_OUT:
+        return order, LastRows(0, 0)
+    usual = LastRows.of(len(order))
+    order, judged = last_groups(order, groups[order], usual.judged, kept=2)
+    first, last = np.split(order, [len(order) - judged])
+    first, chosen_on = last_groups(first, groups[first], usual.held_out - usual.judged)
+    return np.concatenate([first, last]), LastRows(judged + chosen_on, judged)
+
+
+def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 1) -> tuple[np.ndarray, int]:
+    """Return the order with whole groups at its end, and how many rows these have: about `most`, but at least a group.
+
+    At least `kept` groups stay where they are.
+
+    >>> last_groups(np.arange(4), np.array([0, 0, 1, 1]), 1)
+    (array([0, 1, 2, 3]), 2)
+    """
+    fewest = int(np.unique(groups, return_counts=True)[1].min())
+    return _groups_last(order, groups, max(most, fewest), kept)
 
 
 def folds_of(n: int) -> int:
@@ -92,6 +136,39 @@ def joined_groups(groups: np.ndarray, copies: np.ndarray) -> np.ndarray:
     shared = coo_array((np.ones(len(one), dtype=np.int8), (one, n_one + other)), shape=(size, size))
     component = connected_components(shared, directed=False)[1].astype(np.intp)
     return np.asarray(component[one])
+
+
+def groups_with_copies(groups: np.ndarray, encoding: Encoding | None, fewest: int) -> np.ndarray | None:
+    """Return the groups joined by equal rows; None if every row has a group of its own, which is as without groups.
+
+    They are left as they were given where copies would leave fewer groups than are needed.
+    """
+    if len(np.unique(groups)) == len(groups):
+        return None
+    if encoding is None:
+        return groups
+    joined = joined_groups(groups, np.unique(keys(encoding), return_inverse=True)[1])
+    return joined if len(np.unique(joined)) >= fewest else groups
+
+
+def groups_for_fit(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    """Return the groups of rows that a model is fitted to; None where they are too few for the splits of a fit.
+
+    >>> groups_for_fit(np.array([0, 0, 1, 2]), np.array([0, 1, 2])) is None
+    True
+    """
+    some = None if groups is None else groups[rows]
+    return None if some is None or len(np.unique(some)) < FEWEST_GROUPS_HELD_OUT else some
+
+
+def one_of_each(groups: np.ndarray, random_state: Any) -> np.ndarray:
+    """Return a random row of each group.
+
+    >>> one_of_each(np.array([0, 0, 1, 2, 2]), 0)
+    array([1, 2, 4])
+    """
+    mixed = generator(random_state).permutation(len(groups))
+    return np.sort(mixed[np.unique(groups[mixed], return_index=True)[1]])
 
 
 def rarest_in_group(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -198,14 +275,21 @@ def random_part(groups: np.ndarray, share: float, labels: np.ndarray, random_sta
     return found
 
 
-def set_apart(encoding: Encoding, share: float, random_state: Any) -> np.ndarray:
+def set_apart(encoding: Encoding, share: float, random_state: Any, groups: np.ndarray | None = None) -> np.ndarray:
     """Return whether each row is kept for the certificate: a random share of those that occur once.
 
-    A row that occurs several times is not new to a model that was fitted to a copy of it.
+    A row that occurs several times is not new to a model that was fitted to a copy of it. With groups, in which copies
+    are together, whole groups are kept, about a share of the rows but never all groups.
 
     >>> set_apart(["a", "b", "a", "c"], 0.5, 0)
     array([False,  True, False,  True])
     """
+    if groups is not None:
+        numbers, sizes = np.unique(groups, return_counts=True)
+        drawn = generator(random_state).permutation(len(numbers))
+        before = np.cumsum(sizes[drawn]) - sizes[drawn]
+        chosen = drawn[before < share * len(groups)][: len(numbers) - 1]
+        return np.isin(groups, numbers[chosen])
     _, groups, sizes = np.unique(keys(encoding), return_inverse=True, return_counts=True)
     single = np.flatnonzero(sizes[groups] == 1)
     kept = np.zeros(len(groups), dtype=bool)

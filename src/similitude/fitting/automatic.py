@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from similitude.compute import take
 from similitude.compute.engines import phase
-from similitude.evaluation import Trial, assign_folds, equals_judged_together, groups_of_equals
+from similitude.evaluation import (
+    FEWEST_NESTED_GROUPS,
+    Trial,
+    assign_folds,
+    equals_judged_together,
+    groups_of_equals,
+    rarest_in_group,
+)
 from similitude.fitting import limits
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import LEARNED_KINDS
@@ -49,7 +56,7 @@ def try_family(data: TrainingSet, options: FitOptions, copies_last: bool) -> Fam
     if copies_last:
         _, encoding = members[0].prepare(data.X, options.random_state)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
-    return Family.of(members, data.X, order, options.random_state, options.engine)
+    return Family.of(members, data.X, data.to_choose_on(order), options.random_state, options.engine)
 
 
 def learn_on_pilot(data: TrainingSet, options: FitOptions, copies_last: bool) -> tuple[AutoChoice, np.ndarray]:
@@ -63,10 +70,10 @@ def learn_on_pilot(data: TrainingSet, options: FitOptions, copies_last: bool) ->
     if copies_last:
         _, encoding = similarity_without_labels(options.kind).prepare(data.X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
-    pilot = order[: pilot_size(len(order))]
+    pilot = data.to_choose_on(order)[: pilot_size(len(order))]
     with phase("choosing the kernel on a sample of the rows"):
         X, Y, table = take(data.X, pilot), data.Y[pilot], options.kind == "table"
-        choice = choose_automatically(X, Y, np.arange(len(pilot)), table)
+        choice = choose_automatically(X, Y, np.arange(len(pilot)), table, data.groups_of(pilot))
     return choice.named(options.names), order
 
 
@@ -129,7 +136,8 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
     places = np.searchsorted(used, data.order)
     X, Y, weights = in_double_precision(take(data.X, used)), data.Y[used], data.weights[used]
     labels = None if data.labels is None else data.labels[used]
-    blend = _Blend.fit(X, Y, weights, places, options.kind, judges=True)
+    groups = data.groups_of(used)
+    blend = _Blend.fit(X, Y, weights, places, options.kind, judges=True, together=groups)
     features = tuple(
         LandmarkFeatures(k, Landmarks(X, at, A, labels, "all"))
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
@@ -142,7 +150,8 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
     chosen = f"{in_words(summary)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
     evaluation = BlendFolds(blend, X, Y, weights, labels, places, options.random_state, options.kind, at)
     left_out = *blend.left_out(Y, weights), blend.judged
-    return exact_fit(summary, features, blend.linear, influence, left_out, evaluation, chosen)
+    fit = exact_fit(summary, features, blend.linear, influence, left_out, evaluation, chosen)
+    return replace(fit, groups=groups)
 
 
 def in_double_precision(X: Any) -> Any:
@@ -154,8 +163,8 @@ def in_double_precision(X: Any) -> Any:
 class _Blend:
     """Kernels, and exact models of them, whose weighted sum is the prediction.
 
-    `judged` are the rows that are predicted by models without them, `groups` numbers equal rows, and `apart` tells
-    whether the judged rows had no influence on any choice.
+    `judged` are the rows that are predicted by models without them, `groups` numbers equal rows or the rows of a group,
+    `grouped` tells which, and `apart` whether the judged rows had no influence on any choice.
     """
 
     choice: AutoChoice
@@ -166,6 +175,7 @@ class _Blend:
     judged: np.ndarray
     groups: np.ndarray
     apart: bool
+    grouped: bool
 
     @classmethod
     def fit(
@@ -177,26 +187,30 @@ class _Blend:
         kind: str,
         judges: bool = False,
         left_out: bool = False,
+        together: np.ndarray | None = None,
     ) -> _Blend:
         """Choose kernels on the first rows and fit them to all; with `judges`, some are kept from the choice.
 
-        With `left_out` every row is judged, left out alone.
+        With `left_out` every row is judged, left out alone, or with the rows that are `together` in a group.
         """
         from similitude.kernel_learning import ExactRidge, choose_automatically
 
-        n_apart = rows_apart(len(order)) if judges else 0
+        n_apart = rows_apart(len(order)) if judges and together is None else 0
         with phase("choosing the kernel"):
-            choice = choose_automatically(X, Y, order[: len(order) - n_apart], table=kind == "table")
+            choice = choose_automatically(X, Y, order[: len(order) - n_apart], kind == "table", together)
         kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)
         encodings = tuple(k.encode(X) for k in kernels)
         groups = groups_of_equals(encodings[0], np.arange(len(Y))) if judges else np.arange(len(Y))
-        judged = _rows_apart(choice, order, groups) if judges else order[:0]
+        groups = groups if together is None else together
+        judged = _rows_apart(choice, order, groups) if judges and together is None else order[:0]
         apart = len(judged) >= limits.FEWEST_EVALUATED
         judged = judged if apart or not (judges or left_out) else np.arange(len(Y))
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
         with phase("computing similarities, and solving"):
-            models = tuple(ExactRidge.fit(k, A, Y - mean, weights, penalty, judged) for k, A, penalty in parts)
-        return cls(choice, kernels, encodings, models, mean, judged, groups, apart)
+            models = tuple(
+                ExactRidge.fit(k, A, Y - mean, weights, penalty, judged, groups=together) for k, A, penalty in parts
+            )
+        return cls(choice, kernels, encodings, models, mean, judged, groups, apart, together is not None)
 
     @property
     def linear(self) -> LinearModel:
@@ -258,13 +272,26 @@ class BlendFolds:
         """Return the scores of rows by models that they had no influence on."""
         X, Y, weights, blend = self.X, self.Y, self.weights, self.blend
         left_out, (truth, counted) = blend.left_out(Y, weights)
-        if blend.apart or blend.groups.max() + 1 < FEWEST_NESTED_ROWS:
-            return Judged(left_out, truth, counted, positions=self.at[blend.judged])
-        folds, scores, within = assign_folds(blend.groups, self.labels, self.seed), np.empty(Y.shape), []
+        groups = blend.groups if blend.grouped else None
+        if blend.apart or len(np.unique(blend.groups)) < (
+            FEWEST_NESTED_GROUPS if blend.grouped else FEWEST_NESTED_ROWS
+        ):
+            return Judged(left_out, truth, counted, groups, positions=self.at[blend.judged])
+        labels = self.labels
+        if labels is not None and blend.grouped:
+            labels = rarest_in_group(labels, blend.groups)
+        folds, scores, within = assign_folds(blend.groups, labels, self.seed), np.empty(Y.shape), []
         for fold in np.unique(folds):
             train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            if groups is not None and not (Y[train] != Y[train[:1]]).any():  # the other groups are alike
+                scores[test] = Y[train[0]]
+                within.append((Y[train], Y[train]))
+                continue
             inside = np.argsort(np.argsort(self.order)[train])
-            part = _Blend.fit(take(X, train), Y[train], weights[train], inside, self.kind, left_out=True)
+            together = None if groups is None else groups[train]
+            part = _Blend.fit(
+                take(X, train), Y[train], weights[train], inside, self.kind, left_out=True, together=together
+            )
             scores[test] = part.scores(take(X, test))
             alone, _ = part.left_out(Y[train], weights[train])
             within.append((alone.scores, Y[train]))

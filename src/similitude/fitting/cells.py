@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from similitude.compute import take
-from similitude.evaluation import Trial, n_held_out, n_judged
+from similitude.evaluation import LastRows, Trial
 from similitude.fitting.automatic import exact_fit, in_double_precision, in_words
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.options import FitOptions
@@ -45,11 +45,10 @@ class CellRows(NamedTuple):
     judged: np.ndarray
 
     @classmethod
-    def of(cls, order: np.ndarray) -> CellRows:
+    def of(cls, order: np.ndarray, last: LastRows) -> CellRows:
         """Hold out the last rows of a random order."""
-        held = n_held_out(len(order))
-        cut = len(order) - n_judged(held)
-        return cls(order[: len(order) - held], order[len(order) - held : cut], order[cut:])
+        cut = len(order) - last.judged
+        return cls(order[: len(order) - last.held_out], order[len(order) - last.held_out : cut], order[cut:])
 
 
 class CellTargets(NamedTuple):
@@ -213,7 +212,7 @@ def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, ord
         return "exact fits in cells would keep all rows, for which the memory budget is too small"
     used = np.sort(order)
     X, labels = in_double_precision(take(data.X, used)), None if data.labels is None else data.labels[used]
-    rows = CellRows.of(np.searchsorted(used, order))
+    rows = CellRows.of(np.searchsorted(used, order), data.last)
     targets = CellTargets.of(data.Y[used], data.weights[used], rows.fitted)
     blend = CellBlend.learn(choice, X, targets, rows)
     if blend is None:
@@ -226,7 +225,7 @@ def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, ord
     if not is_clearly_lower(trial.losses, other.losses, targets.weights[rows.chosen_on]):
         return f"exact fits in cells are not clearly better: {compared}"
     positions = used if data.sampling.places is None else data.sampling.places[used]
-    return _final(blend, (X, positions, labels), targets, rows, choice, compared)
+    return _final(blend, (X, positions, labels), targets, rows, choice, compared, data.groups_of(used))
 
 
 def _final(
@@ -236,6 +235,7 @@ def _final(
     rows: CellRows,
     choice: AutoChoice,
     compared: str,
+    groups: np.ndarray | None,
 ) -> FittedModel:
     """Return the fit to all rows, judged by the fit without those that judge it."""
     X, positions, labels = objects
@@ -245,15 +245,16 @@ def _final(
     blend = blend.refitted(targets)
     landmarks = [(part.kernel, Landmarks(X, positions, part.kernel.encode(X), labels, "all")) for part in blend.parts]
     penalties = tuple(part.fit.penalty for part in blend.parts)
-    return exact_fit(
+    fit = exact_fit(
         learned,
         tuple(LandmarkFeatures(k, one) for k, one in landmarks),
         LinearModel(np.concatenate([share * part.fit.coefficients for part, share in blend.pairs]), targets.mean),
         BlendInfluence(Y if labels is None else labels, weights, targets.mean, penalties, blend.shares),
         (trial, (Y[rows.chosen_on], weights[rows.chosen_on]), rows.chosen_on),
-        Judged(judged, Y[rows.judged], weights[rows.judged]),
+        Judged(judged, Y[rows.judged], weights[rows.judged], None if groups is None else groups[rows.judged]),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
     )
+    return fit if groups is None else replace(fit, groups=groups[rows.chosen_on])
 
 
 def _landmark_trial(k: Similarity, X: Any, targets: CellTargets, rows: CellRows) -> Trial:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import check_objects, join, rows, take
-from similitude.evaluation import n_fitted
 from similitude.fitting import limits
 from similitude.fitting.distributed import DistributedRows
 from similitude.fitting.members import Family
@@ -95,7 +94,9 @@ def _drawn(options: FitOptions, X: Any, data: TrainingRows, labels: np.ndarray |
         rule = "uniform" if data.proven or labels is None or options.unlabeled is not None else "stratified"
     if options.unlabeled is not None:
         return _from_pool(options, data, rule, most, rng)
-    candidates = data.order[: max(most, min(limits.SAMPLE_ROWS, n_fitted(data.n)))]
+    candidates = data.order[: max(most, min(limits.SAMPLE_ROWS, data.n_fitted))]
+    if data.groups is not None:
+        candidates = candidates[: data.n_fitted]
     if rule == "uniform":
         which = candidates[:most]
     elif rule == "stratified":

@@ -136,6 +136,7 @@ class Facts:
     def is_piloted(self) -> bool:
         """Whether a pilot can choose for one given kernel of vectors, and nothing else was asked for."""
         enough = self.in_memory and limits.FEWEST_PILOTED <= self.n <= limits.SAMPLE_ROWS
+        enough = enough and self.data.groups is None  # the pilot leaves out single rows
         if not enough or self.candidates != AS_GIVEN or not self.asks_for_nothing:
             return False
         return self.is_unit_kernel and self.pilot_fits and self.n_single >= limits.FEWEST_EVALUATED
@@ -171,6 +172,11 @@ class Facts:
         """The number of rows that equal no other row, if they are vectors."""
         groups = groups_of_equals(self.data.X, self.data.weighted)
         return int((np.bincount(groups) == 1).sum())
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups of rows; of rows without groups."""
+        return self.n if self.data.groups is None else len(np.unique(self.data.groups[self.data.weighted]))
 
     @cached_property
     def size(self) -> FeatureSize:
@@ -211,7 +217,7 @@ class Facts:
     def fits_by_products(self) -> bool:
         """Whether there are enough landmarks for a fit by products on a device."""
         least = self.options.engine.products_from
-        if least is None or not self.data.all_in_memory or not self.size.proven:
+        if least is None or not self.data.all_in_memory or not self.size.proven or self.data.groups is not None:
             return False
         return self.numbers[0][-1] >= least and self.n > self.rows_chosen_on
 

@@ -28,7 +28,16 @@ from similitude.fitting.products import solve_by_products, trial_by_products
 from similitude.fitting.rows import Design, TrainingRows
 from similitude.fitting.uncertainty import OpenVariance, open_variance_of
 from similitude.landmarks import PROJECTION, FeatureUnion, Groups, LandmarkFeatures, Landmarks, Representation
-from similitude.linear import LinearModel, Moments, Ridge, SmoothQuantile, fit_classes, fit_loss, fit_numbers
+from similitude.linear import (
+    LinearModel,
+    Moments,
+    Ridge,
+    RowsTogether,
+    SmoothQuantile,
+    fit_classes,
+    fit_loss,
+    fit_numbers,
+)
 from similitude.support import digest, pairs_at
 
 QUANTILE_WIDTH = 0.1
@@ -64,6 +73,8 @@ class Fitted:
         Which landmarks the rows of the trial are, in an exact fit.
     open_variance : OpenVariance or None
         What rows leave open of a Gaussian process, if a kernel is projected and numbers are predicted.
+    groups : array of int, or None
+        The groups of the rows of the trial.
     """
 
     features: tuple[LandmarkFeatures, ...]
@@ -79,22 +90,23 @@ class Fitted:
     tried: np.ndarray | None = None
     at: np.ndarray | None = None
     open_variance: OpenVariance | None = None
+    groups: np.ndarray | None = None
 
 
 def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> Fitted:
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
-    which, *cuts = data.pilot(choice.pilot)
+    which, n_train, n_judged = data.pilot(choice.pilot)
     everything, sizes, projection = len(which) == data.n, choice.sizes, None
     levels: list[Level] = []
     with data.located(choice.landmarks):
         samples = _samples(data, choice.landmarks, options, which)
         if not everything and len(samples) == 1 and samples[0].representation.name == PROJECTION:
-            fitted = _fit_by_products(data, samples[0], choice, options)
+            fitted = None if data.groups is not None else _fit_by_products(data, samples[0], choice, options)
             if fitted is not None:
                 return fitted
             projection = samples[0].projection(sizes[0]) if len(sizes) == 1 else None
         if projection is None:
-            validation = Validation(data.Y[which], data.weights[which], *cuts)
+            validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
             for level in doubled(samples, sizes, validation):
                 if len(levels) > 1:  # the features of earlier levels are not needed any more
                     levels[-2] = replace(levels[-2], F=np.empty((0, 0)), ridge=None)  # type: ignore[arg-type]
@@ -164,6 +176,7 @@ def _fit_sample(
         influence,
         tried,
         open_variance=left_open,
+        groups=data.groups_of(samples[0].places[judged] if validation.n_judged else samples[0].places),
     )
 
 
@@ -284,6 +297,7 @@ def _fit_in_one_pass(
         influence,
         tried,
         open_variance=left_open,
+        groups=data.groups_of(some[last]),
     )
 
 
@@ -314,16 +328,15 @@ def fit_with_held_out(
 
 
 def fit_penalized(
-    options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray
+    options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray, together: RowsTogether | None = None
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit another loss or penalty than ridge regression; return the model, how held-out rows fared, and which rows."""
     if options.classes:
-        return fit_classes(
-            options.loss, options.penalty, F, class_numbers(Y), max(2, Y.shape[1]), weights, options.random_state
-        )
+        n_classes, state = max(2, Y.shape[1]), options.random_state
+        return fit_classes(options.loss, options.penalty, F, class_numbers(Y), n_classes, weights, state, together)
     if options.own_loss is None:
-        return fit_numbers(F, Y, weights, options.random_state)
-    return fit_loss(options.own_loss, F, Y, weights, options.random_state)
+        return fit_numbers(F, Y, weights, options.random_state, together)
+    return fit_loss(options.own_loss, F, Y, weights, options.random_state, together)
 
 
 def refit(fitted: Fitted, data: TrainingRows, options: FitOptions) -> tuple[Fitted, str | None]:
@@ -331,7 +344,9 @@ def refit(fitted: Fitted, data: TrainingRows, options: FitOptions) -> tuple[Fitt
     F, Y, weights = all_features(fitted, data, options)
     named = "penalty='l1'" if options.penalty == "l1" else f"loss={options.loss!r}"
     with options.engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
-        linear, trial, judged = fit_penalized(options, F, Y, weights)
+        groups = data.groups_of(data.order)  # the features of all rows are in this order
+        together = None if groups is None else RowsTogether(groups, data.n_held_out)
+        linear, trial, judged = fit_penalized(options, F, Y, weights, together)
         places = None if fitted.design is None else data.located_at(fitted.samples[0].places)
         linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
     found = replace(
@@ -342,6 +357,7 @@ def refit(fitted: Fitted, data: TrainingRows, options: FitOptions) -> tuple[Fitt
         influence=influence,
         tried=as_numpy(F[judged]),
         open_variance=None,
+        groups=None if groups is None else groups[judged],
     )
     return found, f"the model with {named} was fitted" if isinstance(F, np.ndarray) else None
 

@@ -215,7 +215,7 @@ class _Built:
         learned = active[active < people.n]
         if people.numbers is None:
             return SPENT
-        if len(learned) < FEWEST_UNCERTAIN or len(np.unique(people.numbers[learned])) < 2:
+        if len(learned) < FEWEST_UNCERTAIN or not people.can_learn_from(learned):
             return ALL_CERTAIN
         people.active = active
         new = _affordable(people, max(2, len(people.landmarks) // 2))

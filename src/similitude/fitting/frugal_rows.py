@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.evaluation import Trial
+from similitude.evaluation import FEWEST_GROUPS_HELD_OUT, Trial, last_groups
 from similitude.fitting.cascade import Stage, decided, margins
 from similitude.fitting.frugal_task import JUDGING, FrugalTask
 from similitude.fitting.profile_ridge import fit_profiles
@@ -74,6 +74,12 @@ class FrugalRows:
         some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
         some = some[:MOST_COMPARED_ROWS]
         n_judges = rows_evaluating(len(some), task.judging)
+        self.groups = None
+        if task.groups is not None:
+            if len(np.unique(task.groups[some])) < FEWEST_GROUPS_HELD_OUT:
+                raise ValueError(f"need at least {FEWEST_GROUPS_HELD_OUT} groups where similarities are bought")
+            some, n_judges = last_groups(some, task.groups[some], n_judges, kept=2)
+            self.groups = task.groups[some]
         self.places, self.n = some, len(some) - n_judges
         self.Y, self.weights = task.Y[self.places].astype(np.float64), task.weights[self.places]
         self.numbers = None if numbers is None else numbers[self.places]
@@ -177,17 +183,25 @@ class FrugalRows:
     def fit_all(self, n_columns: int) -> tuple[Stage, Trial, np.ndarray]:
         """Fit the first columns to all rows; return the stage, the trial of rows left out, and the scores of all."""
         F, n = self.profiles[:, :n_columns], self.n
-        ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0)
+        groups = None if self.groups is None else self.groups[:n]
+        ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0, groups)
         scores = np.concatenate([trial.scores, ridge.scores(F[n:])])
         everyone = ridge.refitted(F, self.Y, self.weights)
         return Stage(n_columns, everyone, np.arange(len(F)), False, np.inf), trial, scores
+
+    def can_learn_from(self, rows: np.ndarray) -> bool:
+        """Whether rows are of several classes, and of several groups if there are groups."""
+        assert self.numbers is not None
+        several = self.groups is None or len(np.unique(self.groups[rows])) > 1
+        return several and len(np.unique(self.numbers[rows])) > 1
 
     def fit_active(self) -> tuple[Stage, np.ndarray]:
         """Fit all columns to what is unexplained of the active rows; return the stage, and the scores of all rows."""
         learned, judges, active = self.learned, self.active[self.active >= self.n], self.active
         targets = self.Y - self.scores
+        groups = None if self.groups is None else self.groups[learned]
         ridge, trial = fit_profiles(
-            self.profiles[learned], targets[learned], self.weights[learned], self.meter.noise or 0.0
+            self.profiles[learned], targets[learned], self.weights[learned], self.meter.noise or 0.0, groups
         )
         scores = self.scores.copy()
         scores[learned] += trial.scores

@@ -37,6 +37,8 @@ class FrugalTask:
         The share of rows that judge.
     later : int
         The number of other rows that are predicted within the same budget.
+    groups : array of int, or None
+        The group of each row; no split separates one.
     """
 
     X: Any
@@ -52,6 +54,7 @@ class FrugalTask:
     rng: np.random.Generator
     judging: float = JUDGING
     later: int = 0
+    groups: np.ndarray | None = None
 
     @property
     def n_classes(self) -> int:

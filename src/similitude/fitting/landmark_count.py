@@ -208,12 +208,15 @@ class Validation:
         Number of training rows; n under leave-one-out.
     n_judged : int
         Number of rows at the end that no choice is made on.
+    groups : array of int, or None
+        Under leave-one-out these are left out instead of rows.
     """
 
     Y: np.ndarray
     weights: np.ndarray
     n_train: int
     n_judged: int = 0
+    groups: np.ndarray | None = None
 
     @property
     def chosen_on(self) -> slice:
@@ -224,8 +227,10 @@ class Validation:
         """Return ridge regression on the training rows, and the trial of its best penalty."""
         train, some = slice(0, self.n_train), self.chosen_on
         ridge = Ridge(Moments.of(F[train], self.Y[train], self.weights[train]))
-        predict = ridge.left_out if self.n_train == len(self.Y) else ridge.held_out
-        return ridge, ridge.best(predict(F[some], self.Y[some], self.weights[some]), near)
+        rows = F[some], self.Y[some], self.weights[some]
+        if self.n_train < len(self.Y):
+            return ridge, ridge.best(ridge.held_out(*rows), near)
+        return ridge, ridge.best(ridge.left_out(*rows, self.groups), near)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,9 @@ def learn_similarities(data: TrainingSet, options: FitOptions, copies_last: bool
             if copies_last:
                 _, encoding = k.k.prepare(data.X, options.random_state)
                 rows = equals_judged_together(rows, groups_of_equals(encoding, rows))
-            learned = _learned(k, data.X, data.Y, rows[: pilot_size(len(rows))], options.random_state)
+            rows = data.to_choose_on(rows)
+            pilot = rows[: pilot_size(len(rows))]
+            learned = _learned(k, data.X, data.Y, pilot, options.random_state, data.groups_of(pilot))
             importance = learned.importance.named(options.names)
             notes.append(f"{k!r}: {learned.reason}; what counts: {importance.in_short()}")
             found.append(learned.similarity)
@@ -40,14 +42,16 @@ def learn_similarities(data: TrainingSet, options: FitOptions, copies_last: bool
     return tuple(found), "; ".join(notes)
 
 
-def _learned(k: Similarity, X: Any, Y: np.ndarray, rows: np.ndarray, random_state: Any) -> Learned:
+def _learned(
+    k: Similarity, X: Any, Y: np.ndarray, rows: np.ndarray, random_state: Any, groups: np.ndarray | None
+) -> Learned:
     from similitude.kernel_learning import learn_from_targets
 
-    return learn_from_targets(k, take(X, rows), Y[rows], random_state=random_state)
+    return learn_from_targets(k, take(X, rows), Y[rows], random_state=random_state, groups=groups)
 
 
 def prepared_by_labels(
-    k: Similarity, X: Any, Y: np.ndarray, known: np.ndarray, random_state: Any
+    k: Similarity, X: Any, Y: np.ndarray, known: np.ndarray, random_state: Any, groups: np.ndarray | None = None
 ) -> tuple[Similarity, Encoding]:
     """Return a similarity learned from or resolved on some training rows, and these rows encoded.
 
@@ -59,8 +63,10 @@ def prepared_by_labels(
     known : array of int
         The rows that may be used.
     random_state : int or None
+    groups : array of int, optional
+        The group of each of these rows.
     """
     some = take(X, known)
     if isinstance(k, Learnable):
-        k = _learned(k, some, Y[known], np.arange(len(known)), random_state).similarity
+        k = _learned(k, some, Y[known], np.arange(len(known)), random_state, groups).similarity
     return k.prepare(some, random_state)

@@ -50,7 +50,9 @@ class LimitedTargets(NamedTuple):
     n_limited: int
 
 
-def limit_targets(fit: FitAndPredict, Y: np.ndarray, weights: np.ndarray, random_state: Any) -> LimitedTargets:
+def limit_targets(
+    fit: FitAndPredict, Y: np.ndarray, weights: np.ndarray, random_state: Any, groups: np.ndarray | None = None
+) -> LimitedTargets:
     """Limit targets by their distance from predictions.
 
     Parameters
@@ -63,11 +65,14 @@ def limit_targets(fit: FitAndPredict, Y: np.ndarray, weights: np.ndarray, random
         Rows of weight zero do not count.
     random_state : int or None
         Seed of the folds.
+    groups : array of int, optional
+        The group of each row; no fold separates one.
     """
     counted = weights > 0
     center = np.median(Y[counted], axis=0)
     near = limited = _limited(Y, center, FAR_TARGET * robust_deviation(Y[counted] - center))
-    folds = fold_pairs(assign_folds(np.arange(len(Y)), counted, random_state, LIMITING_FOLDS))
+    together = np.arange(len(Y)) if groups is None else groups
+    folds = fold_pairs(assign_folds(together, counted, random_state, LIMITING_FOLDS))
     first = None
     for _ in range(LIMITING_ROUNDS):
         predicted = np.empty_like(Y)

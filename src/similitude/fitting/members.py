@@ -12,7 +12,7 @@ import numpy as np
 from similitude.compute import Encoding, is_table, take
 from similitude.compute import rows as encoded_rows
 from similitude.compute.engines import Engine
-from similitude.evaluation import groups_of_equals
+from similitude.evaluation import groups_of_equals, in_first_groups
 from similitude.linear import Gram
 from similitude.similarity import SYMMETRIC, Normalized, Scaled, Similarity, Sum
 from similitude.support import UnresolvedError
@@ -68,11 +68,11 @@ class Member:
         columns = None if self.columns is None else np.stack([one[grid] for one in self.columns])
         return Member(self.similarity, self.products[grid], columns, self.resolved)
 
-    def weighted(self, Y: np.ndarray, weights: np.ndarray) -> list[Member]:
+    def weighted(self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None) -> list[Member]:
         """Return the mean of columns with weights by centered alignment; nothing if no column is aligned with Y."""
         if self.columns is None:
             return []
-        found = alignment_weights(self.columns, Y, weights)
+        found = alignment_weights(self.columns, Y, weights, groups)
         kept = np.flatnonzero(found)
         if not len(kept):
             return []
@@ -84,10 +84,14 @@ class Member:
 
 
 class MemberComparison(NamedTuple):
-    """Leave-one-out losses of some members on the same rows, relative to the variance of the targets."""
+    """Leave-one-out losses of some members on the same rows, relative to the variance of the targets.
+
+    `grouped` tells whether whole groups were left out.
+    """
 
     n_rows: int
     losses: tuple[tuple[Similarity, float], ...]
+    grouped: bool = False
 
     def ranked(self, without: Similarity | None = None) -> str:
         """Return the losses of the members, the smallest first."""
@@ -120,8 +124,9 @@ class MemberChoice:
         loss = next(loss for k, loss in last.losses if k is self.similarity)
         parts = [last.ranked(self.similarity)]
         parts += [f"on {one.n_rows:,} rows {one.ranked()}" for one in self.comparisons[-2::-1]]
+        left_out = f"each of {last.n_rows:,} rows" if not last.grouped else f"each group of {last.n_rows:,} rows"
         return (
-            f"{self.similarity!r}: squared error {loss:.3g} with each of {last.n_rows:,} rows left out, "
+            f"{self.similarity!r}: squared error {loss:.3g} with {left_out} left out, "
             f"relative to the variance of the targets; " + "; ".join(part for part in parts if part)
         )
 
@@ -213,7 +218,13 @@ class Family(Similarity):
         """Refuse: no member is chosen yet."""
         raise UnresolvedError(f"{self!r} is a family of similarities: choose one of them")
 
-    def chosen(self, Y: np.ndarray, weights: np.ndarray, known: np.ndarray | None = None) -> MemberChoice:
+    def chosen(
+        self,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        known: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+    ) -> MemberChoice:
         """Return the member with the smallest loss on those of the tried rows that are known.
 
         Costly members, which were computed on the first rows alone, are compared there with the best of the others.
@@ -224,18 +235,21 @@ class Family(Similarity):
             Targets as columns of numbers, and weights, of all objects.
         known : array of int, optional
             Positions of the objects that may be learned from; all without it.
+        groups : array of int, optional
+            The group of each object: whole groups are left out instead of objects.
         """
         inside = np.arange(len(self.rows)) if known is None else np.flatnonzero(np.isin(self.rows, known))
         rows = self.rows[inside]
-        if not self.tried or not _can_choose(Y[rows]):
+        together = None if groups is None else groups[rows]
+        if not self.tried or not _can_choose(Y[rows], together):
             return MemberChoice(self.members[0], len(inside))
         tried = [one.among(inside) for one in self.tried]
-        tried += [better for one in tried for better in one.weighted(Y[rows], weights[rows])]
+        tried += [better for one in tried for better in one.weighted(Y[rows], weights[rows], together)]
         if self.plain is not None and len(inside) >= FEWEST_TO_LEARN_FROM:
-            return _chosen_beside_learned(tried, take(self.plain, inside), Y[rows], weights[rows])
+            return _chosen_beside_learned(tried, take(self.plain, inside), Y[rows], weights[rows], together)
         costly = [one for one in tried if len(one.products) < len(rows)]
         others = [one for one in tried if len(one.products) == len(rows)]
-        found = _Comparisons(Y[rows], weights[rows])
+        found = _Comparisons(Y[rows], weights[rows], together)
         if len(others) > FINALISTS and len(rows) // 2 >= FEWEST_IN_HALF:
             others = found.best(others, len(rows) // 2, FINALISTS)
         (best,) = found.best(others, len(rows), 1)
@@ -261,26 +275,29 @@ def different_rows(encode: Callable[[np.ndarray], Encoding], K: np.ndarray) -> n
     return np.delete(np.arange(len(K)), np.delete(some, first))
 
 
-def _can_choose(Y: np.ndarray) -> bool:
-    """Tell whether there are enough targets, and not all of them the same."""
-    return len(Y) >= FEWEST_TO_CHOOSE_BY and bool((Y[:1] != Y).any())
+def _can_choose(Y: np.ndarray, groups: np.ndarray | None = None) -> bool:
+    """Whether there are enough targets, not all of them the same, and none or several groups."""
+    several = groups is None or len(np.unique(groups)) > 1
+    return len(Y) >= FEWEST_TO_CHOOSE_BY and several and bool((Y[:1] != Y).any())
 
 
 class _Comparisons:
     """Comparisons of members on the first of some rows, which have targets and weights."""
 
-    def __init__(self, Y: np.ndarray, weights: np.ndarray) -> None:
-        self.Y, self.weights = Y, weights
+    def __init__(self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None) -> None:
+        self.Y, self.weights, self.groups = Y, weights, groups
         self.made: list[MemberComparison] = []
 
     def best(self, tried: list[Member], n: int, kept: int) -> list[Member]:
         """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
         Y, weights = self.Y[:n], self.weights[:n]
-        if not _can_choose(Y):
+        groups = None if self.groups is None else self.groups[:n]
+        if not _can_choose(Y, groups):
             return tried if kept > 1 else tried[:1]
-        losses = [left_out_loss(one.products[:n, :n], Y, weights) for one in tried]
+        losses = [left_out_loss(one.products[:n, :n], Y, weights, groups) for one in tried]
         pairs = zip(tried, losses, strict=True)
-        self.made.append(MemberComparison(n, tuple((one.similarity, loss) for one, loss in pairs)))
+        found = tuple((one.similarity, loss) for one, loss in pairs)
+        self.made.append(MemberComparison(n, found, groups is not None))
         return [tried[i] for i in np.argsort(losses, kind="stable")[:kept]]
 
 
@@ -382,7 +399,9 @@ def _plain_columns(k: Any, objects: Any) -> Any:
     return objects[names] if is_table(objects) else [{name: row.get(name) for name in names} for row in objects]
 
 
-def _chosen_beside_learned(tried: list[Member], plain: Any, Y: np.ndarray, weights: np.ndarray) -> MemberChoice:
+def _chosen_beside_learned(
+    tried: list[Member], plain: Any, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None
+) -> MemberChoice:
     """Compare the members with learned kernels, on rows that those were not learned from; the chosen one learns anew.
 
     Parameters
@@ -392,24 +411,28 @@ def _chosen_beside_learned(tried: list[Member], plain: Any, Y: np.ndarray, weigh
     plain : table
         The numbers and categories of the same rows.
     Y, weights : array
+    groups : array of int, or None
     """
     order = np.random.default_rng(len(Y)).permutation(len(Y))
-    cut = int(LEARNED_SHARE * len(Y))
-    judges = np.sort(order[cut:])
-    learned = [Member(k, K) for k, K in _learned_kernels(tried[0], plain, Y, weights, order[:cut])]
+    first = in_first_groups(order if groups is None else groups[order], int(LEARNED_SHARE * len(Y)))
+    judges = np.sort(order[~first])
+    together = None if groups is None else groups[judges]
+    if together is not None and len(np.unique(together)) < 2:
+        return MemberChoice(tried[0].similarity, len(judges))
+    learned = [Member(k, K) for k, K in _learned_kernels(tried[0], plain, Y, weights, order[first], groups)]
     members = [one.among(judges) for one in tried + learned]
-    losses = [left_out_loss(one.products, Y[judges], weights[judges]) for one in members]
+    losses = [left_out_loss(one.products, Y[judges], weights[judges], together) for one in members]
     best = int(np.argmin(losses))
     similarities = [one.similarity for one in members]
     if best >= len(tried):
-        again = list(_learned_kernels(tried[0], plain, Y, weights, order))
+        again = list(_learned_kernels(tried[0], plain, Y, weights, order, groups))
         similarities[best] = again[best - len(tried)][0]
-    compared = MemberComparison(len(judges), tuple(zip(similarities, losses, strict=True)))
+    compared = MemberComparison(len(judges), tuple(zip(similarities, losses, strict=True)), groups is not None)
     return MemberChoice(similarities[best], len(judges), (compared,))
 
 
 def _learned_kernels(
-    mean: Member, plain: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray
+    mean: Member, plain: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, groups: np.ndarray | None
 ) -> Iterator[tuple[Similarity, np.ndarray]]:
     """Yield a kernel of numbers and categories learned from some rows, and its sums with the other columns.
 
@@ -417,7 +440,7 @@ def _learned_kernels(
     """
     from similitude.kernel_learning import choose_automatically  # loads all kernels
 
-    choice = choose_automatically(plain, Y, order, table=True)
+    choice = choose_automatically(plain, Y, order, True, groups)
     k = choice.kernels()[int(np.argmin([part.loss for part in choice.parts]))]
     K = np.asarray(k.gram(plain), dtype=np.float64)
     yield k, K
@@ -425,21 +448,23 @@ def _learned_kernels(
     columns: Any = mean.columns
     others = {name: i for i, (name, part) in enumerate(given.columns.items()) if not _is_plain(part)}
     composed = given.with_params(columns={name: given.columns[name] for name in others})
-    for rest in Member(composed, mean.products, columns[list(others.values())]).weighted(Y, weights):
+    for rest in Member(composed, mean.products, columns[list(others.values())]).weighted(Y, weights, groups):
         for share in SHARES_OF_OTHERS:
             yield (1.0 - share) * k + share * rest.similarity, (1.0 - share) * K + share * rest.products
 
 
-def alignment_weights(kernels: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def alignment_weights(
+    kernels: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None
+) -> np.ndarray:
     r"""Return weights of kernels by their centered alignment with the targets, with three digits; the largest is 1.
 
     .. math:: v_k = \frac{a_k}{s_k}, \quad a_k = \sum_{i \ne j} w_i w_j C^k_{ij} (YY^\top)_{ij}, \quad
               s_k = \sum_{i \ne j} w_i w_j (C^k_{ij})^2
 
     with kernels :math:`C^k` and targets Y that are centered. The similarity of an object to itself is left out: it
-    tells nothing about others. The weight is 0 unless :math:`a_k` exceeds two standard deviations of what targets that
-    do not depend on the objects give. (Cortes, Mohri and Rostamizadeh, "Algorithms for Learning Kernels Based on
-    Centered Alignment", 2012, with the diagonal.)
+    tells nothing about others, and neither does that to others of its group. The weight is 0 unless :math:`a_k` exceeds
+    two standard deviations of what targets that do not depend on the objects give. (Cortes, Mohri and Rostamizadeh,
+    "Algorithms for Learning Kernels Based on Centered Alignment", 2012, with the diagonal.)
 
     >>> y = np.repeat([[1.0], [-1.0]], 10, axis=0)
     >>> z = np.tile([[1.0], [-1.0]], (10, 1))
@@ -449,6 +474,8 @@ def alignment_weights(kernels: np.ndarray, Y: np.ndarray, weights: np.ndarray) -
     w = weights / weights.sum()
     residuals, pairs = Y - w @ Y, np.outer(w, w)
     np.fill_diagonal(pairs, 0.0)
+    if groups is not None:
+        pairs[groups[:, None] == groups] = 0.0
     target, found = residuals @ residuals.T, np.zeros(len(kernels))
     least = CLEARLY * np.sqrt(2.0 * (pairs * target**2).sum()) * (w @ w)
     for k, K in enumerate(kernels):
@@ -474,14 +501,16 @@ def products_of_features(k: Similarity, K: np.ndarray) -> np.ndarray:
     return both @ both.T / len(K)
 
 
-def left_out_loss(K: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> float:
+def left_out_loss(K: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> float:
     r"""Return the smallest leave-one-out loss of kernel ridge regression, relative to that of the mean.
+
+    With groups, whole groups are left out.
 
     >>> x = np.linspace(0.0, 1.0, 30)[:, None]
     >>> bool(left_out_loss(x @ x.T, 3.0 * x + 1.0, np.ones(30)) < 1e-3)
     True
     """
     gram = Gram(K.copy(), Y, weights)
-    _, errors = gram.best(gram.path())
+    _, errors = gram.best(gram.path(), groups)
     variance = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
     return float(errors.sum(axis=1).min()) / max(float(variance.sum()), np.finfo(float).tiny)

@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.evaluation import LEAVE_ONE_OUT, Trial, assign_folds, groups_of_equals
+from similitude.evaluation import (
+    FEWEST_NESTED_GROUPS,
+    LEAVE_ONE_OUT,
+    Trial,
+    assign_folds,
+    groups_of_equals,
+    rarest_in_group,
+)
 from similitude.fitting.choose_landmarks import LandmarkChoice
 from similitude.fitting.fit import Fitted, best_of, fit_penalized
 from similitude.fitting.landmark_count import SampleFeatures, Validation, doubled
@@ -27,6 +34,7 @@ from similitude.fitting.result import Judged
 from similitude.fitting.rows import TrainingRows
 from similitude.fitting.scales import choose_scales, keeps_median
 from similitude.landmarks import Landmarks
+from similitude.linear import RowsTogether
 from similitude.similarity import remembered_images
 
 FEWEST_NESTED_ROWS = 10
@@ -82,13 +90,19 @@ class LandmarkFolds:
     def evaluate(self) -> Judged:
         """Return the scores of rows by models of other folds."""
         data, fitted = self.data, self.fitted
-        places, tried = fitted.samples[0].places, Judged(fitted.trial, *fitted.held_out)
+        places, tried = fitted.samples[0].places, Judged(fitted.trial, *fitted.held_out, fitted.groups)
         if data.sampling.all_rows is not None or len(places) < data.n or data.n > LEAVE_ONE_OUT:
             return tried
-        groups = groups_of_equals(data.encodings[0], places)
-        if groups.max() + 1 < FEWEST_NESTED_ROWS:
+        if data.groups is None:
+            groups, fewest = groups_of_equals(data.encodings[0], places), FEWEST_NESTED_ROWS
+        else:
+            groups, fewest = data.groups[places], FEWEST_NESTED_GROUPS
+        if len(np.unique(groups)) < fewest:
             return tried
-        folds = assign_folds(groups, None if self.labels is None else self.labels[places], self.options.random_state)
+        labels = None if self.labels is None else self.labels[places]
+        if data.groups is not None and labels is not None:
+            labels = rarest_in_group(labels, groups)
+        folds = assign_folds(groups, labels, self.options.random_state)
         scores, within = np.empty((len(places), data.Y.shape[1])), []
         sizes = [int(n) for n in fitted.curve.x]
         members: EncodedMembers = {}
@@ -128,7 +142,7 @@ def _samples_of_fold(
         return []
     given_similarities = list(options.similarities)
     if isinstance(family := options.similarities[0], Family):
-        chosen = family.chosen(data.Y, data.weights, places[train])
+        chosen = family.chosen(data.Y, data.weights, places[train], data.groups)
         if chosen.similarity is family.taken:
             return [sample.restricted(order, mine) for sample in samples]
         if (k := chosen.resolved) is not None:
@@ -142,9 +156,10 @@ def _samples_of_fold(
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
     rows_in, everything = take(X, places[train]), take(X, places[order])
     Y, weights = data.Y[places[train]], data.weights[places[train]]
-    prepared = [prepared_by_labels(k, X, data.Y, places[train], options.random_state) for k in given_similarities]
+    groups, state = data.groups_of(places[train]), options.random_state
+    prepared = [prepared_by_labels(k, X, data.Y, places[train], state, groups) for k in given_similarities]
     similarities, encodings = zip(*prepared, strict=True)
-    fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling)
+    fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling, groups)
     scaled, _, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
     encoded = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
     return [SampleFeatures(k, A, places[order], landmarks, options) for k, A, landmarks in encoded]
@@ -161,18 +176,20 @@ def _scores(
 
     Also return the scores of the training rows, each left out alone, and their targets.
     """
-    Y, weights = data.Y[train], data.weights[train]
+    Y, weights, groups = data.Y[train], data.weights[train], data.groups_of(train)
     mean = np.average(Y, axis=0, weights=weights)
     if not samples or not samples[0].n_known:  # all landmarks are in the test fold
         return mean, (np.broadcast_to(mean, Y.shape), Y)
     fewer = sorted({min(n, samples[0].n_known) for n in sizes})
     try:
-        best = best_of(list(doubled(samples, fewer, Validation(Y, weights, len(train)))), samples)
+        validation = Validation(Y, weights, len(train), groups=groups)
+        best = best_of(list(doubled(samples, fewer, validation)), samples)
     except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
         return mean, (np.broadcast_to(mean, Y.shape), Y)
     inside, outside = best.F[: len(train)], best.F[len(train) :]
     if options.is_ridge:
         return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    linear, trial, judged = fit_penalized(options, here, Y, weights)
+    together = None if groups is None else RowsTogether(groups, data.n_held_out)
+    linear, trial, judged = fit_penalized(options, here, Y, weights, together)
     return linear.scores(outside), (trial.scores, Y[judged])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from similitude.compute.engines import Engine, format_bytes
-from similitude.evaluation import folds_of, n_held_out, n_judged
+from similitude.evaluation import FEWEST_NESTED_GROUPS, folds_of
 from similitude.fitting import limits
 from similitude.fitting.automatic import rows_apart
 from similitude.fitting.costs import Cost, Spent, estimated, estimated_gram
@@ -202,8 +202,12 @@ def _on_device(f: Facts) -> PlanStep:
 def _on_features(f: Facts) -> PlanStep:
     if not f.options.is_ridge:
         return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", AS_ASKED)
-    by = "by leave-one-out" if f.few else "on held-out rows"
+    by = f"by {_leaving_out(f)}" if f.few else "on held-out rows"
     return PlanStep(f"ridge regression on features, penalty chosen {by}", "the features fit into memory")
+
+
+def _leaving_out(f: Facts) -> str:
+    return "leave-one-out" if f.data.groups is None else "leave-one-group-out"
 
 
 def _in_one_pass(f: Facts) -> PlanStep:
@@ -214,11 +218,15 @@ def _in_one_pass(f: Facts) -> PlanStep:
 
 
 def _by_new_folds(f: Facts) -> PlanStep:
-    return PlanStep(f"{folds_of(f.n)} folds, in each of which every choice is made again", "")
+    if f.data.groups is not None and f.n_groups < FEWEST_NESTED_GROUPS:
+        return PlanStep(f"{f.n_groups} groups, each left out alone", "they are too few for folds of their own")
+    why = "" if f.data.groups is None else "no fold separates a group"
+    return PlanStep(f"{folds_of(f.n)} folds, in each of which every choice is made again", why)
 
 
 def _by_held_out(f: Facts) -> PlanStep:
-    return PlanStep(f"{n_judged(n_held_out(f.n)):,} rows held out of every choice", "")
+    why = "" if f.data.groups is None else "they are whole groups"
+    return PlanStep(f"{f.data.last.judged:,} rows held out of every choice", why)
 
 
 def _by_folds_or_held_out(f: Facts) -> PlanStep:
@@ -227,7 +235,7 @@ def _by_folds_or_held_out(f: Facts) -> PlanStep:
 
 def _by_rows_apart(f: Facts) -> PlanStep:
     apart = rows_apart(f.n)
-    if not apart:
+    if not apart or f.data.groups is not None:
         return _by_new_folds(f)
     most = min(apart, limits.MOST_EVALUATED)
     return PlanStep(f"up to {most:,} rows that took no part in any choice, each left out alone", "")
@@ -242,7 +250,11 @@ def _by_rows_outside_pilot(f: Facts) -> PlanStep:
 
 def _by_frugal_rows(f: Facts) -> PlanStep:
     n = rows_evaluating(min(f.n, MOST_COMPARED_ROWS))
-    return PlanStep(f"{n:,} rows that take no part in any choice", "they are predicted as new objects are")
+    about = "" if f.data.groups is None else "about "
+    whole = "" if f.data.groups is None else ", and are whole groups"
+    return PlanStep(
+        f"{about}{n:,} rows that take no part in any choice", f"they are predicted as new objects are{whole}"
+    )
 
 
 STREAMED = PlanStep("a fifth of each batch, up to 5,000 rows, held out of every choice", "")
@@ -352,7 +364,9 @@ def _similarity(f: Facts, case: str) -> PlanStep:
     if f.learns_given:
         return PlanStep(f"{given}, learned from the labels of a pilot", AS_ASKED)
     if f.candidates == LEARNED:
-        n = f.n - rows_apart(f.n) if case == EXACT_FIT else len(f.data.weighted)
+        n = len(f.data.weighted)
+        if case == EXACT_FIT and f.data.groups is None:
+            n = f.n - rows_apart(f.n)
         return PlanStep("Gaussian, Laplace and Matern kernels, plain and learned, and blends", compared_on(n))
     if f.candidates == OF_FAMILY:
         return _of_family(f)
@@ -370,7 +384,7 @@ def _of_family(f: Facts) -> PlanStep:
     kind = kind_in_words(f.options.kind, members)
     if len(members) == 1 or f.n < FEWEST_TO_CHOOSE_BY:
         return PlanStep(repr(members[0]), f"{f.n:,} rows are too few to compare others")
-    return PlanStep(f"{len(members)} candidates for {kind}", f"compared by leave-one-out on up to {most:,} rows")
+    return PlanStep(f"{len(members)} candidates for {kind}", f"compared by {_leaving_out(f)} on up to {most:,} rows")
 
 
 def compared_on(n: int) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.evaluation import Trial
-from similitude.linear import Gram, Moments, Ridge, path
+from similitude.linear import Gram, Moments, Ridge, path, with_mean_of_others
 
 PROFILE_WIDTHS = (None, 0.1, 0.3, 1.0, 3.0)
 """Kernels of profiles: linear, and Gaussian ones by their squared width relative to the median squared distance."""
@@ -105,7 +105,9 @@ class ProfileRidge:
         return K
 
 
-def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float = 0.0) -> tuple[ProfileRidge, Trial]:
+def fit_profiles(
+    F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float = 0.0, groups: np.ndarray | None = None
+) -> tuple[ProfileRidge, Trial]:
     """Fit the kernel and the penalty with the smallest leave-one-out loss, and return it with the trial of all rows.
 
     Parameters
@@ -116,6 +118,8 @@ def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float
         Positive.
     noise : float
         The variance of a similarity. Noise blurs the kernel, and penalties below what it adds are not considered.
+    groups : array of int, optional
+        The group of each row: whole groups are left out instead of rows.
     """
     center = np.average(F, axis=0, weights=weights)
     mean = np.average(Y, axis=0, weights=weights)  # on a smooth function a free constant loses 11 % more
@@ -128,13 +132,19 @@ def fit_profiles(F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float
         width = None if relative is None else relative * median
         if width is None:
             ridge = Ridge(Moments.of(F, Y, weights))
-            judge = ridge.left_out(F, Y, weights)
+            judge = ridge.left_out(F, Y, weights, groups)
             trials = [judge(float(lam)) for lam in _penalties(ridge.unit / weights.sum(), noise * F.shape[1])]
         else:
             gram = Gram(np.exp(-apart / width), with_ones, weights, constant=False)
             lams = _penalties(1.0, noise * F.shape[1] * 2.0 / width)
-            left = gram.left_out(lams)
-            left = left[..., :-1] / (1.0 - share * left[..., -1:])  # without the row the mean is another one
+            left = gram.left_out(lams, groups)
+            if groups is None:
+                left = left[..., :-1] / (1.0 - share * left[..., -1:])  # without the row the mean is another one
+            else:
+                ones, centered = left[..., -1:], Y - mean
+                left = left[..., :-1]
+                for i in range(len(lams)):
+                    left[:, i] = with_mean_of_others(left[:, i], ones[:, i], centered, weights, groups)
             trials = [Trial.of(float(lam), Y - left[:, i], Y, weights) for i, lam in enumerate(lams)]
         for trial in trials[::-1]:  # the larger penalty on a tie
             if trial is not None and (best is None or trial.loss < best[1].loss):

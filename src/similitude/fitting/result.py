@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Judged:
     """Rows that were scored by models of other rows.
 
-    `groups` numbers equal rows, which were in the same fold; it is None if the rows were held out from one model.
+    `groups` numbers equal rows, or the rows of a group, which were in the same fold; without groups it is None if the
+    rows were held out from one model.
     `positions` are those of the rows in X, if all rows were scored.
     `left_out` are the same rows left out one by one, by models that see nearly all rows; but these had their choices
     made on the same rows. `folds` numbers the models that scored the rows; None if it was one.
@@ -93,6 +94,8 @@ class FittedModel:
         The model of a frugal fit, whose predictions stop early.
     mean_calls : float
         Mean comparisons of a prediction by the cascade.
+    groups : array of int, or None
+        The groups of the rows of the trial.
     scores : tuple of (str, float)
         Candidates that were compared, with their losses on rows that they were not fitted to.
     """
@@ -115,4 +118,5 @@ class FittedModel:
     open_variance: OpenVariance | None = None
     cascade: Cascade | None = None
     mean_calls: float = 0.0
+    groups: np.ndarray | None = None
     scores: tuple[tuple[str, float], ...] = ()

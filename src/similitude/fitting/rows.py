@@ -13,7 +13,7 @@ import numpy as np
 from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.evaluation import LEAVE_ONE_OUT, n_fitted, n_held_out, n_judged
+from similitude.evaluation import FEWEST_GROUPS_HELD_OUT, LEAVE_ONE_OUT, LastRows, n_fitted
 from similitude.fitting.passes import Marks, covering, features_where_computed, sums_over
 from similitude.landmarks import FeatureUnion, Landmarks
 from similitude.linear import Moments
@@ -102,6 +102,10 @@ class TrainingRows:
         The rows with a weight in random order. The last ones are held out, unless each is predicted by leave-one-out:
         choices are made on the first half of these, and the second half judges the model.
     sampling : Sampling
+    groups : array of int, or None
+        The group of each row; no split separates one.
+    last : LastRows or None
+        How many rows are held out, if these are whole groups.
     """
 
     similarities: tuple[Similarity, ...]
@@ -110,6 +114,22 @@ class TrainingRows:
     weights: np.ndarray
     order: np.ndarray
     sampling: Sampling
+    groups: np.ndarray | None = None
+    last: LastRows | None = None
+
+    @property
+    def n_held_out(self) -> LastRows:
+        """How many rows a pass over all rows holds out."""
+        return LastRows.of(self.n) if self.last is None else self.last
+
+    @property
+    def n_fitted(self) -> int:
+        """The number of rows to fit to while choices are made; all of few rows."""
+        return n_fitted(self.n) if self.last is None or self.n <= LEAVE_ONE_OUT else self.n - self.last.held_out
+
+    def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the groups of some rows."""
+        return None if self.groups is None else self.groups[rows]
 
     @property
     def n(self) -> int:
@@ -140,10 +160,12 @@ class TrainingRows:
         if self.n <= min(most, LEAVE_ONE_OUT):
             return self.order, self.n, 0
         if self.n <= most:
-            return self.order, n_fitted(self.n), n_judged(n_held_out(self.n))
+            return self.order, self.n_fitted, self.n_held_out.judged
         chosen_on, judged = self.held_out()
         n = min(most, self.n - len(judged))
         fitted = n - min(n - n_fitted(n), len(chosen_on))
+        if self.last is not None:
+            fitted = min(fitted, self.n - self.last.held_out)
         return np.concatenate([self.order[:fitted], chosen_on[: n - fitted]]), fitted, 0
 
     def located_at(self, which: np.ndarray) -> np.ndarray:
@@ -152,8 +174,11 @@ class TrainingRows:
 
     def held_out(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that a pass over all rows holds out: for choices, and to judge."""
-        held = self.order[len(self.order) - n_held_out(self.n) :]
-        cut = len(held) - n_judged(len(held))
+        last = self.n_held_out
+        if not last.judged:
+            raise ValueError(f"need at least {FEWEST_GROUPS_HELD_OUT} groups to hold some of them out of the fit")
+        held = self.order[len(self.order) - last.held_out :]
+        cut = len(held) - last.judged
         return np.sort(held[:cut]), np.sort(held[cut:])
 
     @contextmanager

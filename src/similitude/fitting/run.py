@@ -81,6 +81,7 @@ def _frugally(data: TrainingSet, options: FitOptions) -> FittedModel:
         options.meter,
         generator(options.random_state),
         later=data.sampling.later,
+        groups=data.groups,
     )
     with pairs_at(places, places):
         found = fit_frugally(task)
@@ -95,13 +96,14 @@ def _frugally(data: TrainingSet, options: FitOptions) -> FittedModel:
         influence=found.influence,
         trial=found.left_out,
         held_out=(data.Y[found.learned], data.weights[found.learned]),
-        evaluation=Judged(found.trial, data.Y[found.judges], data.weights[found.judges]),
+        evaluation=Judged(found.trial, data.Y[found.judges], data.weights[found.judges], data.groups_of(found.judges)),
         curve=found.curve,
         representations=(Representation("similarities", reason, features.side),),
         guarantee=Guarantee.none(blind),
         notes=_notes_of_engine(options, [k]),
         cascade=replace(found.model, features=features),
         mean_calls=found.calls,
+        groups=data.groups_of(found.learned),
     )
 
 
@@ -187,7 +189,7 @@ def _chosen(plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoCho
         from similitude.kernels import kind_in_words  # loads all kernels
 
         family = try_family(data, options, data.copies_last)
-        choice = family.chosen(data.Y, data.weights)
+        choice = family.chosen(data.Y, data.weights, groups=data.groups)
         reason = f"for {kind_in_words(options.kind, family.members)} {choice.reason}"
         again = (family.with_params(taken=choice.similarity),)
         return Chosen((choice.similarity,), again, reason, scores=choice.scores)
@@ -215,7 +217,8 @@ def _training_rows(data: TrainingSet, similarities: tuple[Similarity, ...], opti
     resolved, encodings = zip(*prepared, strict=True)
     if data.copies_last:
         order = equals_judged_together(order, groups_of_equals(encodings[0], order))
-    return TrainingRows(resolved, encodings, data.Y, data.weights, order, data.sampling)
+    last = None if data.groups is None else data.last
+    return TrainingRows(resolved, encodings, data.Y, data.weights, order, data.sampling, data.groups, last)
 
 
 def _prepared(k: Similarity, data: TrainingSet, options: FitOptions) -> tuple[Similarity, Encoding]:
@@ -257,4 +260,5 @@ def _fit_of(
         tried=fitted.tried,
         at=fitted.at,
         open_variance=fitted.open_variance,
+        groups=fitted.groups,
     )

@@ -58,10 +58,10 @@ def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOption
     if not any(names):
         return data, 1, ()
     which, n_train, n_judged = data.pilot(min(SCALE_ROWS, choice.pilot))
-    validation = Validation(data.Y[which], data.weights[which], n_train, n_judged)
+    validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
     first = choice.landmarks.only(np.arange(min(SCALE_LANDMARKS, len(choice.landmarks), n_train)))
     objects = take(choice.X, which)
-    by_products = len(names) == 1 and len(which) < data.n and data.sampling.all_rows is None
+    by_products = len(names) == 1 and len(which) < data.n and data.sampling.all_rows is None and data.groups is None
 
     def loss(k: Similarity) -> float:
         encoded = first.encoded(k)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
+from similitude.evaluation import LastRows, hold_out_groups
 from similitude.fitting import limits
 from similitude.fitting.rows import Sampling
 
@@ -30,6 +31,8 @@ class TrainingSet:
         The class number of each row.
     sampling : Sampling
         How the rows were drawn, and where all rows are if there are more.
+    groups : array of int, or None
+        The group of each row, in which equal rows are together; no split separates one.
     """
 
     X: Any
@@ -38,6 +41,7 @@ class TrainingSet:
     given_weights: Any
     labels: np.ndarray | None
     sampling: Sampling
+    groups: np.ndarray | None = None
 
     @functools.cached_property
     def weighted(self) -> np.ndarray:
@@ -46,8 +50,26 @@ class TrainingSet:
 
     @functools.cached_property
     def order(self) -> np.ndarray:
-        """The same in random order."""
-        return self.sampling.order(self.weighted)
+        """The same in random order; with groups, those that are held out of many rows are whole groups."""
+        order = self.sampling.order(self.weighted)
+        return order if self.groups is None else hold_out_groups(order, self.groups)[0]
+
+    @functools.cached_property
+    def last(self) -> LastRows:
+        """How many of many rows are held out."""
+        if self.groups is None:
+            return LastRows.of(self.n)
+        return hold_out_groups(self.sampling.order(self.weighted), self.groups)[1]
+
+    def to_choose_on(self, order: np.ndarray) -> np.ndarray:
+        """Return the rows of an order on which similarities may be chosen; of many groups, those not held out."""
+        if self.groups is None or len(order) <= limits.LEAVE_ONE_OUT:
+            return order
+        return order[: len(order) - self.last.held_out]
+
+    def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the groups of some rows."""
+        return None if self.groups is None else self.groups[rows]
 
     @property
     def all_in_memory(self) -> bool:
@@ -57,6 +79,8 @@ class TrainingSet:
     @property
     def copies_last(self) -> bool:
         """Whether rows that equal one of the last, which evaluate the model, evaluate it too."""
+        if self.groups is not None:  # they are in one group anyway
+            return False
         few = len(self.weighted) <= limits.SAMPLE_ROWS
         return self.all_in_memory and few and len(self.weighted) > limits.LEAVE_ONE_OUT
 
@@ -74,4 +98,5 @@ class TrainingSet:
             None if self.given_weights is None else np.asarray(self.given_weights)[which],
             None if self.labels is None else self.labels[which],
             Sampling(self.sampling.seed, which, later=later),
+            self.groups_of(which),
         )

@@ -84,7 +84,9 @@ class AutoChoice:
 
 
 @at_most_blas_threads(PILOT_THREADS)
-def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool = False) -> AutoChoice:
+def choose_automatically(
+    X: Any, Y: np.ndarray, order: np.ndarray, table: bool = False, groups: np.ndarray | None = None
+) -> AutoChoice:
     """Choose kernels, metrics and their blend for vectors, or for the rows of a table.
 
     Parameters
@@ -96,19 +98,21 @@ def choose_automatically(X: Any, Y: np.ndarray, order: np.ndarray, table: bool =
         Rows in random order; of many, only the first ones have influence.
     table : bool
         Whether columns may hold categories and missing values.
+    groups : array of int, optional
+        The group of each row; no split separates one.
     """
     if table or len(outlying_rows(np.asarray(X, dtype=np.float64))):
         plain = LearningFeatures.of_table(X, Tabular(MATERN))
     else:
         plain = LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
-    start = _Start.of(plain, Y, order)
+    start = _Start.of(plain, Y, order, groups)
     if plain.X.shape[1] <= MOST_RANKED:
         with_ranks = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
-        start = _Start.better_of(start, _Start.of(with_ranks, Y, order))
+        start = _Start.better_of(start, _Start.of(with_ranks, Y, order, groups))
     gaussian = isotropic(Gaussian(), start.splits)
     searches = start.searches() if min(gaussian.loss, start.best.loss) < UNPREDICTABLE else ()
     found = [one.chosen for one in searches] or [start.city_block, start.matern]
-    splits = pilot_splits(start.features.X, Y, order)
+    splits = pilot_splits(start.features.X, Y, order, groups=groups)
     if len(splits[0].fitted.X) > len(start.splits[0].fitted.X):
         gaussian, *found = [with_more_rows(one, splits) for one in (gaussian, *found)]
         searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
@@ -132,8 +136,8 @@ class _Start:
     matern: Fit
 
     @classmethod
-    def of(cls, features: LearningFeatures, Y: np.ndarray, order: np.ndarray) -> _Start:
-        splits = pilot_splits(features.X, Y, order, FIRST_FITTED_ROWS)
+    def of(cls, features: LearningFeatures, Y: np.ndarray, order: np.ndarray, groups: np.ndarray | None) -> _Start:
+        splits = pilot_splits(features.X, Y, order, FIRST_FITTED_ROWS, groups)
         return cls(features, splits, isotropic(CITY_BLOCK, splits), isotropic(MATERN, splits))
 
     @property

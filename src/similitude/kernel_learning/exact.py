@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.linear import SINGLE_FROM, GramFactor
+from similitude.linear import SINGLE_FROM, GramFactor, LinearModel
 
 ROWS_IN_DOUBLE = 1_000
 """Number of rows up to which all is computed in double precision."""
@@ -46,11 +46,12 @@ class ExactRidge:
         judged: np.ndarray,
         refined: bool = True,
         constant: bool = False,
+        groups: np.ndarray | None = None,
     ) -> ExactRidge:
         """Fit to encoded rows with positive weights, of which the mean counts as 1, and predict the judged ones.
 
         These are the last rows of the factor. A solution in single precision is refined unless the model only serves
-        comparisons.
+        comparisons. With groups all rows are judged, each by the model of all other groups.
         """
         order = np.concatenate([np.delete(np.arange(len(A)), judged), judged])
         ridge = penalty * weights.mean() / weights[order]
@@ -59,7 +60,11 @@ class ExactRidge:
         rows = A.astype(np.float32 if single else np.float64, copy=False)
         factor = GramFactor.of(k.block(rows, rows), ridge)
         rest = partial(_rest, k, A, ridge) if single and refined else None
-        model, residuals = factor.fit(Y[order], constant, len(judged), rest)
+        if groups is not None:
+            solution, residuals = factor.fit_groups(Y[order], weights[order], groups[order], rest)
+            model = LinearModel(solution, np.zeros(Y.shape[1]))
+        else:
+            model, residuals = factor.fit(Y[order], constant, len(judged), rest)
         coefficients = np.empty_like(model.weights)
         coefficients[order] = model.weights
         return cls(coefficients, model.intercept, Y[judged] - residuals)

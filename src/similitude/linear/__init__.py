@@ -7,6 +7,7 @@ from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import Equations, fit_by_products
 from similitude.linear.lapack import some_eigen, symmetric_eigen
+from similitude.linear.left_out_groups import with_mean_of_others
 from similitude.linear.losses import (
     LOSSES,
     EpsilonInsensitive,
@@ -35,5 +36,5 @@ from similitude.linear.penalties import (
     smallest,
     vertex,
 )
-from similitude.linear.penalty_choice import fit_classes, fit_loss, fit_numbers
+from similitude.linear.penalty_choice import RowsTogether, fit_classes, fit_loss, fit_numbers
 from similitude.linear.ridge import ByCholesky, Ridge, gram_matrices

@@ -8,7 +8,7 @@ K(\cdot, x_i)` and a constant b, which is not penalized, or zero. `Gram` takes a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from similitude.compute import as_numpy, beside, namespace
 from similitude.compute.engines import factorizing
 from similitude.linear.cholesky import EPS, solve, upper_factor
 from similitude.linear.lapack import symmetric_eigen
+from similitude.linear.left_out_groups import solved_by_group, with_mean_of_others
 from similitude.linear.model import LinearModel
 from similitude.linear.penalties import path, smallest
 from similitude.linear.strips import zeros
@@ -155,8 +156,10 @@ class Gram:
             weights = coefficients * self.target_unit / self.kernel_unit
             return LinearModel(weights, (constant + self.mean) * self.target_unit)
 
-    def left_out(self, lams: np.ndarray) -> np.ndarray:
+    def left_out(self, lams: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
         r"""Return the residual of each example in a fit without it, of shape (n, penalties, outputs).
+
+        With groups, which need a matrix of NumPy, it is the residual in a fit without the group of the example.
 
         With the eigenvectors :math:`w_j` and eigenvalues :math:`\mu_j` of the centered problem it is :math:`c_i /
         G_{ii}`, divided by r, with :math:`c = G t` and :math:`G = \sum_j w_j w_j^\top / (\mu_j + \lambda)`. If some
@@ -164,12 +167,13 @@ class Gram:
         by the minimum-norm solution for the others.
         """
         with np.errstate(over="ignore", under="ignore"):
-            return as_numpy(self._left_out(lams) / self.root[:, None, None]) * self.target_unit
+            left = self._left_out(lams) if groups is None else self._left_out_groups(lams, groups)
+            return as_numpy(left / self.root[:, None, None]) * self.target_unit
 
-    def best(self, lams: np.ndarray) -> tuple[float, np.ndarray]:
+    def best(self, lams: np.ndarray, groups: np.ndarray | None = None) -> tuple[float, np.ndarray]:
         """Return the penalty with the smallest squared left-out residuals, and their means by penalty and output."""
         with np.errstate(over="ignore", under="ignore"):
-            residuals = self._left_out(lams)
+            residuals = self._left_out(lams) if groups is None else self._left_out_groups(lams, groups)
             errors = namespace(residuals).einsum("nlt,nlt->lt", residuals, residuals) / (self.root @ self.root)
             means = as_numpy(errors)
             increasing = np.argsort(lams, kind="stable")
@@ -245,6 +249,22 @@ class Gram:
             residuals[off, column] = (W[off][:, missed] @ self._along[missed]) / outside[off, column, None]
         return residuals
 
+    def _left_out_groups(self, lams: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        r"""Return the residuals of left-out groups times r, :math:`[G_{GG}]^{-1} c_G`, in the units of the matrix.
+
+        Penalties below rounding count as rounding, so that no block is singular.
+        """
+        values, V = self._spectrum
+        rounding = max(len(values) * EPS, self.eps) * (max(float(values[-1]), 0.0) + self.corner)
+        inverses = 1.0 / np.maximum(values.clip(0.0)[:, None] + self._relative(lams), rounding)
+        W = self._reflected(V)
+        found = np.empty((len(W), len(lams), len(self.mean)))
+        for i, inverse in enumerate(inverses.T):
+            halves = W * np.sqrt(inverse)
+            c = W @ (inverse[:, None] * self._along)
+            found[:, i] = solved_by_group(partial(_blocks_of_rows, halves), c, groups)
+        return found
+
     def _reflected(self, V: Any) -> Any:
         """Return H V: columns in the coordinates of the examples, divided by r."""
         if self.mirror is None:
@@ -311,15 +331,39 @@ class GramFactor:
 
         Its last block is :math:`(L_{22} L_{22}^\top)^{-1}`: n, not the number of rows, is what this costs.
         """
-        start = 0 if n is None else len(self.L) - n
-        if start == len(self.L):
-            return np.empty(0)
+        inverse = self._inverse_half(0 if n is None else len(self.L) - n)
+        return np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)
+
+    def _inverse_half(self, start: int = 0) -> np.ndarray:
+        """Return the matrix M with M'M the last block of G^-1, from a row on."""
         last = np.array(self.L[start:, start:], order="F")
+        if not len(last):
+            return last
         for j in range(1, len(last)):
             last[:j, j] = 0.0
         (trtri,) = get_lapack_funcs(("trtri",), (last,))
         inverse, _ = trtri(last, lower=True, overwrite_c=True)
-        return np.einsum("ij,ij->j", inverse, inverse).astype(np.float64)
+        return np.asarray(inverse)
+
+    def fit_groups(
+        self,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        groups: np.ndarray,
+        rest: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        r"""Return the coefficients, and the residuals of all rows, each under the model of all other groups.
+
+        The residuals of a group are :math:`[(G^{-1})_{GG}]^{-1} a_G`. Targets have the weighted mean zero; a left-out
+        group is predicted with the mean of the others.
+        """
+        both = np.column_stack([Y, np.ones(len(Y))])
+        a = self.solve(both).astype(np.float64)
+        if rest is not None:
+            a += self.solve(rest(both, a))
+        columns = self._inverse_half().T.astype(np.float64)
+        left = solved_by_group(partial(_blocks_of_rows, columns), a, groups)
+        return a[:, :-1], with_mean_of_others(left[:, :-1], left[:, -1:], Y, weights, groups)
 
     def fit(
         self,
@@ -348,6 +392,11 @@ class GramFactor:
             a = a[:, :-1] - ones * b
             own = own - ones[last] ** 2 / ones.sum()
         return LinearModel(a, b), a[last] / own
+
+
+def _blocks_of_rows(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the blocks of R R' that groups of rows have among themselves."""
+    return np.asarray(R[rows] @ np.swapaxes(R[rows], 1, 2))
 
 
 def unit_of(values: np.ndarray) -> float:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.evaluation import Trial, assign_folds, fold_pairs, n_fitted, n_held_out, n_judged
+from similitude.evaluation import LastRows, Trial, assign_folds, fold_pairs, n_fitted, rarest_in_group
 from similitude.linear.features import Features
 from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
@@ -32,8 +32,22 @@ COMPARED_GAPS, FINAL_GAPS = {"l1": 1e-2, "l2": 1e-4}, {"l1": L1_TOLERANCE, "l2":
 differ by less than the folds make them differ."""
 
 
+class RowsTogether(NamedTuple):
+    """The groups of rows, and how many of many rows are held out: the last ones, which are whole groups."""
+
+    groups: np.ndarray
+    last: LastRows
+
+
 def fit_classes(
-    loss: str, penalty: str, F: Any, numbers: np.ndarray, n_classes: int, weights: np.ndarray, random_state: Any
+    loss: str,
+    penalty: str,
+    F: Any,
+    numbers: np.ndarray,
+    n_classes: int,
+    weights: np.ndarray,
+    random_state: Any,
+    together: RowsTogether | None = None,
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit a linear model to class numbers; return the model, how held-out rows fared, and which rows these are.
 
@@ -41,23 +55,25 @@ def fit_classes(
     """
     own = numbers[:, None] == np.arange(n_classes)
     if loss == "logistic" and n_classes > 2:
-        return _fit(MultinomialLogistic(), penalty, F, own.astype(np.float64), weights, random_state, numbers)
+        codes = own.astype(np.float64)
+        return _fit(MultinomialLogistic(), penalty, F, codes, weights, random_state, numbers, together)
     signs = np.where(own, 1.0, -1.0)
-    return _fit(LOSSES[loss](), penalty, F, signs[:, 1:] if n_classes == 2 else signs, weights, random_state, numbers)
+    targets = signs[:, 1:] if n_classes == 2 else signs
+    return _fit(LOSSES[loss](), penalty, F, targets, weights, random_state, numbers, together)
 
 
 def fit_numbers(
-    F: np.ndarray, Y: np.ndarray, weights: np.ndarray, random_state: Any
+    F: np.ndarray, Y: np.ndarray, weights: np.ndarray, random_state: Any, together: RowsTogether | None = None
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit a sparse linear model to numbers; return the model, how held-out rows fared, and which rows these are."""
-    return _fit(LOSSES["squared"](), "l1", F, Y, weights, random_state)
+    return _fit(LOSSES["squared"](), "l1", F, Y, weights, random_state, together=together)
 
 
 def fit_loss(
-    loss: Loss, F: Any, Y: np.ndarray, weights: np.ndarray, random_state: Any
+    loss: Loss, F: Any, Y: np.ndarray, weights: np.ndarray, random_state: Any, together: RowsTogether | None = None
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit numbers by a smooth loss, l2-penalized; return the model, how held-out rows fared, and which these are."""
-    return _fit(loss, "l2", F, Y, weights, random_state)
+    return _fit(loss, "l2", F, Y, weights, random_state, together=together)
 
 
 def _fit(
@@ -68,6 +84,7 @@ def _fit(
     weights: np.ndarray,
     random_state: Any,
     classes: np.ndarray | None = None,
+    together: RowsTogether | None = None,
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit a path of penalties without the held-out rows, choose the best, and fit to all rows with it.
 
@@ -77,21 +94,24 @@ def _fit(
     """
     n, fit_path = len(F), l1_path if penalty == "l1" else l2_path
     compare_path = partial(fit_path, tolerance=COMPARED_GAPS[penalty])
-    path, fitted = _path(loss, penalty, F, targets, weights), n_fitted(n)
-    splits = _splits(n, fitted, generator(random_state), classes)
+    path, fitted, last = _path(loss, penalty, F, targets, weights), n_fitted(n), LastRows.of(n)
+    if together is not None and fitted < n:
+        last = together.last
+        fitted = n - last.held_out
+    splits = _splits(n, fitted, generator(random_state), classes, None if together is None else together.groups)
     folds = []
     for train, test in splits:
         chosen_on = weights[test].copy()
         if classes is not None:
             chosen_on[~np.isin(classes[test], classes[train])] = 0.0
         if fitted < n:
-            chosen_on[len(test) - n_judged(n_held_out(n)) :] = 0.0
+            chosen_on[len(test) - last.judged :] = 0.0
         models = compare_path(F[train], targets[train], weights[train], path, loss)
         folds.append(_held_out(models, loss, F[test], targets[test], chosen_on))
     best, held = _best_of_path(folds, at_once=fitted < n or penalty == "l1")
     tolerance = np.append(np.full(best, COMPARED_GAPS[penalty]), FINAL_GAPS[penalty])
     *_, model = fit_path(F, targets, weights, path[: best + 1], loss, tolerance=tolerance)
-    judged = slice(-n_judged(n_held_out(n)) if fitted < n else 0, None)
+    judged = slice(-last.judged if fitted < n else 0, None)
     rows, held = np.concatenate([test for _, test in splits])[judged], held[judged]
     losses = loss.value(targets[rows], held).sum(axis=1)
     return model, Trial.of_losses(float(path[best]), held, losses, weights[rows]), rows
@@ -133,10 +153,13 @@ def _best_of_path(folds: list[Iterator[tuple[np.ndarray, float]]], *, at_once: b
 
 
 def _splits(
-    n: int, fitted: int, rng: np.random.Generator, classes: np.ndarray | None
+    n: int, fitted: int, rng: np.random.Generator, classes: np.ndarray | None, groups: np.ndarray | None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the rows to fit and the rows to evaluate."""
     if fitted < n:
         return [(np.arange(fitted), np.arange(fitted, n))]
     n_folds = FOLDS if n <= FEW_VALIDATED_ROWS else FEWER_FOLDS
-    return fold_pairs(assign_folds(np.arange(n), classes, rng, n_folds))
+    if groups is None:
+        return fold_pairs(assign_folds(np.arange(n), classes, rng, n_folds))
+    rarest = None if classes is None else rarest_in_group(classes, groups)
+    return fold_pairs(assign_folds(groups, rarest, rng, n_folds))

@@ -11,6 +11,7 @@ from scipy.linalg.blas import dtrsm, strsm
 
 from similitude.evaluation import Trial
 from similitude.linear.lapack import symmetric_eigen, upper_cholesky
+from similitude.linear.left_out_groups import residuals_from_halves
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Moments
 from similitude.linear.penalties import DECADE, PENALTIES, along_path, downhill, nearest_place, smallest
@@ -74,6 +75,11 @@ class ByEigenvectors:
 
         return scores, leverages
 
+    def halves(self, F: np.ndarray) -> OfPenalty:
+        """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
+        Z = F.astype(np.float64) @ self.vectors
+        return lambda lam: Z / np.sqrt(self.values + lam)
+
 
 class ByCholesky:
     """Solutions from a Cholesky factor of the Gram matrix for each penalty as it is needed; the last factor is kept."""
@@ -117,6 +123,11 @@ class ByCholesky:
             return found
 
         return scores, leverages
+
+    def halves(self, F: np.ndarray) -> OfPenalty:
+        """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
+        columns = F.T.astype(np.float64)
+        return lambda lam: np.asarray(dtrsm(1.0, self._factor(lam), columns, trans_a=1)).T
 
 
 class Ridge:
@@ -163,11 +174,14 @@ class Ridge:
         W = self.factorization.divide(lam, cross)
         return LinearModel(W, -(self.mean @ W))
 
-    def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Judge:
+    def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> Judge:
         r"""Evaluate every row by the model fitted to all others: its residual divided by :math:`1 - h_i`.
 
-        The features and targets are those of the moments. None if a row alone determines its prediction.
+        With groups the others are those of other groups. The features and targets are those of the moments. None if a
+        row or a group alone determines its prediction.
         """
+        if groups is not None:
+            return self._left_out_groups(F, Y, weights, groups)
         scores, leverages = self.factorization.of_rows(F - self.mean.astype(F.dtype))
 
         def judge(lam: float) -> Trial | None:
@@ -176,6 +190,20 @@ class Ridge:
                 return None
             residuals = (scores(lam) + self.target_mean - Y) / np.maximum(left, DETERMINED)[:, None]
             return Trial.of(lam, Y + residuals, Y, weights)
+
+        return judge
+
+    def _left_out_groups(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray) -> Judge:
+        """Evaluate every group of rows with positive weights by the model fitted to all other groups."""
+        centered = F - self.mean.astype(F.dtype)
+        scores, _ = self.factorization.of_rows(centered)
+        halves, root = self.factorization.halves(centered), np.sqrt(weights)[:, None]
+        constant = np.full((len(F), 1), 1.0 / np.sqrt(self.moments.weight))
+
+        def judge(lam: float) -> Trial | None:
+            Z = root * np.concatenate([halves(lam), constant], axis=1)
+            left = residuals_from_halves(Z, root * (scores(lam) + self.target_mean - Y), groups, DETERMINED)
+            return None if left is None else Trial.of(lam, Y + left / root, Y, weights)
 
         return judge
 

@@ -34,6 +34,8 @@ class ErrorCalibration:
     weights : array of shape (m,), or None
     at : array of int, or None
         Which landmarks the rows are.
+    groups : array of shape (m,), or None
+        The group of each row.
     """
 
     spread: Spread | None = None
@@ -41,14 +43,20 @@ class ErrorCalibration:
     errors: np.ndarray | None = None
     weights: np.ndarray | None = None
     at: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     @classmethod
     def of(
-        cls, errors: np.ndarray, weights: np.ndarray, at: np.ndarray | None = None, sized: SizedRows | None = None
+        cls,
+        errors: np.ndarray,
+        weights: np.ndarray,
+        at: np.ndarray | None = None,
+        sized: SizedRows | None = None,
+        groups: np.ndarray | None = None,
     ) -> ErrorCalibration:
         """Take errors of rows left out; in an exact fit, in which the rows are landmarks, the spread waits."""
         if at is not None and sized is None:
-            return cls(errors=errors, weights=weights, at=at)
+            return cls(errors=errors, weights=weights, at=at, groups=groups)
         spread, sizes = fit_spread(errors, weights).sized(None) if sized is None else sized
         return cls(spread).calibrated(errors, sizes)
 
@@ -76,7 +84,8 @@ class ErrorCalibration:
             A, n = part.features.landmarks.encoding, len(part.features.landmarks)
             some = np.unique(np.linspace(0, n - 1, min(n, MOST_NOISE_FEATURES)).astype(np.intp))
             F = np.asarray(part.features.similarity.block(rows(A, self.at), rows(A, some)), dtype=np.float64)
-        found = fit_spread(self.errors, self.weights, F, open_variance, influence.penalties[number])
+        penalty = influence.penalties[number]
+        found = fit_spread(self.errors, self.weights, F, open_variance, penalty, groups=self.groups)
         noise = None
         if found.noise is not None:
             outputs = self.errors.shape[1]

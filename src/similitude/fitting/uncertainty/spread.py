@@ -127,6 +127,7 @@ def fit_spread(
     open_variance: np.ndarray | None = None,
     penalty: float = 1.0,
     marginal: MarginalRatio | None = None,
+    groups: np.ndarray | None = None,
 ) -> SpreadFit:
     """Fit the size of errors of rows that were left out.
 
@@ -143,6 +144,8 @@ def fit_spread(
     marginal : MarginalRatio, optional
         The ratio that it asks for is taken if it is the larger one: rows among others say little about objects that
         are far from all of them.
+    groups : array of int, optional
+        The group of each row: whole groups are left out instead of rows.
     """
     outputs = errors.shape[1]
     ratio = np.zeros(outputs)
@@ -160,7 +163,7 @@ def fit_spread(
         sizes = shape * _deviation(errors / shape, weights)
     low = high = np.zeros(outputs)
     noise, scale = None, _deviation(errors if open_variance is None else errors / shape, weights)
-    found = None if F is None else _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F)
+    found = None if F is None else _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F, groups)
     if found is not None:
         noise, logs = found
         low, high = logs.min(axis=0), logs.max(axis=0)
@@ -202,7 +205,9 @@ def _best_ratio(
     return max(best, *[ratio for ratio, value in found.items() if ratio <= wanted and value >= fair], 0.0)
 
 
-def _fit_noise(errors: np.ndarray, weights: np.ndarray, F: np.ndarray) -> tuple[LinearModel, np.ndarray] | None:
+def _fit_noise(
+    errors: np.ndarray, weights: np.ndarray, F: np.ndarray, groups: np.ndarray | None
+) -> tuple[LinearModel, np.ndarray] | None:
     """Fit g to errors in units of their standard deviation; also return g of each row without itself.
 
     None if the likelihood of left-out rows is not clearly larger with it, or if the rows are too few.
@@ -214,7 +219,7 @@ def _fit_noise(errors: np.ndarray, weights: np.ndarray, F: np.ndarray) -> tuple[
     logs -= np.average(logs, axis=0, weights=weights)
     ridge = Ridge(Moments.of(F, logs, weights))
     try:
-        trial = ridge.best(ridge.left_out(F, logs, weights))
+        trial = ridge.best(ridge.left_out(F, logs, weights, groups))
     except ValueError:  # no penalty can be evaluated
         return None
     shape = np.exp(trial.scores)

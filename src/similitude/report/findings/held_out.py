@@ -12,7 +12,14 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.estimators import unjudged
-from similitude.evaluation import assign_folds, fold_pairs, groups_of_classes, random_part, rarest_in_group
+from similitude.evaluation import (
+    assign_folds,
+    fold_pairs,
+    groups_for_fit,
+    groups_of_classes,
+    random_part,
+    rarest_in_group,
+)
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.similarity import Similarity
@@ -238,7 +245,8 @@ def predict_held_out(
 
     def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         with pairs_at(train, train), unjudged():
-            model = make().fit(take(inputs.X, train), inputs.y[train])
+            groups = groups_for_fit(inputs.groups, train)
+            model = make().fit(take(inputs.X, train), inputs.y[train], groups=groups)
         fitted.append(FoldModel(model, train, test))
         X = take(inputs.X, test)
         return class_scores(inputs, model, X) if inputs.of_classes else (model.predict(X), None)

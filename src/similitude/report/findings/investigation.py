@@ -16,6 +16,7 @@ import numpy as np
 from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, one_scipy_thread, use_engine
 from similitude.estimators import EVERY_ROW, unjudged
+from similitude.evaluation import groups_for_fit
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
@@ -341,7 +342,8 @@ def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, 
     if not parts.held_out:
         everything = np.arange(inputs.n)
         with unjudged():
-            model = inputs.new_model().fit(inputs.X, inputs.y)
+            groups = groups_for_fit(inputs.groups, everything)
+            model = inputs.new_model().fit(inputs.X, inputs.y, groups=groups)
         folds = (*folds, FoldModel(model, everything, everything[:0]))
     return parts, predictions, folds
 
