@@ -86,6 +86,7 @@ from similitude.support import Estimate, error_prefix, number_of
 class LandmarkEstimator(LandmarkPredictor):
     """Landmark features and a linear model of them. A subclass reads targets, and names its losses."""
 
+    _targets_are = "output"
     calls_: Calls
     plan_: Plan
     uncertainty_: Uncertainty
@@ -223,6 +224,7 @@ class LandmarkEstimator(LandmarkPredictor):
             max_calls=self.max_calls,
             names=None if names is None else list(map(str, names)),
             stream=stream,
+            targets=self._targets_are,
         )
 
     def _checked_as(self, name: str, objects: Any) -> Any:

@@ -323,6 +323,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             self.class_weight_ = multipliers
         else:
             self.plan_ = plan
+        compared = tuple(zip(("all rows alike (log loss)", "all classes alike (log loss)"), losses, strict=True))
+        self.plan_ = replace(self.plan_, scores=self.plan_.scores + compared)
         fit = (fit, balanced)[better]
         self._keep(fit)
         rarest = self.classes_.tolist()[int(totals.argmin())]

@@ -57,6 +57,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     [[1, 0], [1, 1]]
     """
 
+    _targets_are = "label"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True

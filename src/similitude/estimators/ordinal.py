@@ -63,6 +63,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     ['small', 'medium', 'large']
     """
 
+    _targets_are = "threshold"
+
     def __init__(
         self,
         similarity: Any = "auto",

@@ -225,7 +225,9 @@ class Facts:
     def in_words(self) -> str:
         """The rows and the targets, for people."""
         objects = objects_in_words(self.data.X, self.options.kind)
-        targets = f"{self.n_classes:,} classes" if self.options.classes else number_of(self.data.Y.shape[1], "output")
+        targets = number_of(self.data.Y.shape[1], self.options.targets)
+        if self.options.classes:
+            targets = f"{self.n_classes:,} classes"
         known = getattr(self.data.sampling.all_rows, "known", True)
         return f"{f'{self.n:,}' if known else f'at least {self.n:,}'} {objects}, {targets}"
 

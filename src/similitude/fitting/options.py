@@ -36,6 +36,8 @@ class FitOptions:
     side, loss, penalty : str
     classes : bool
         Whether targets are codes of classes, rather than numbers.
+    targets : str
+        What the columns of the targets are, for people: ``"output"``, ``"label"`` or ``"threshold"`` between grades.
     random_state : int or None
     engine : Engine
     meter : Meter
@@ -70,6 +72,7 @@ class FitOptions:
     quantile: float | None = None
     own_loss: Loss | None = None
     stream: bool = False
+    targets: str = "output"
 
     @property
     def is_ridge(self) -> bool:
