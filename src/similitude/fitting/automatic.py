@@ -50,9 +50,7 @@ def try_family(data: TrainingSet, options: FitOptions, copies_last: bool) -> Fam
 
     For `copies_last` see `learn_on_pilot`.
     """
-    from similitude.kernels import family_of
-
-    order, members = data.order, family_of(options.kind, data.X)
+    order, members = data.order, data.family(options.kind)
     if copies_last:
         _, encoding = members[0].prepare(data.X, options.random_state)
         order = equals_judged_together(order, groups_of_equals(encoding, order))

@@ -183,9 +183,7 @@ class Facts:
         """How large the features of a fit on landmarks are, as far as the similarity is known."""
         X, similarities = self.data.X, self.options.similarities
         if self.tries_family:
-            from similitude.kernels import family_of  # loads all kernels
-
-            similarities = family_of(self.options.kind, X)[:1]
+            similarities = self.data.family(self.options.kind)[:1]
         learned = self.candidates == LEARNED
         return FeatureSize(
             n=self.n,

@@ -377,9 +377,9 @@ def _similarity(f: Facts, case: str) -> PlanStep:
 
 
 def _of_family(f: Facts) -> PlanStep:
-    from similitude.kernels import family_of, kind_in_words  # loads all kernels
+    from similitude.kernels import kind_in_words  # loads all kernels
 
-    members = family_of(f.options.kind, f.data.X)
+    members = f.data.family(f.options.kind)
     most = min(f.n, RECORDS_TRIED if f.options.kind == "records" else TRIED_ROWS)
     kind = kind_in_words(f.options.kind, members)
     if len(members) == 1 or f.n < FEWEST_TO_CHOOSE_BY:

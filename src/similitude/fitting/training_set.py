@@ -12,6 +12,7 @@ from similitude.compute import take
 from similitude.evaluation import LastRows, hold_out_groups
 from similitude.fitting import limits
 from similitude.fitting.rows import Sampling
+from similitude.similarity import Similarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,15 @@ class TrainingSet:
     def all_in_memory(self) -> bool:
         """Whether these are all rows."""
         return self.sampling.all_rows is None
+
+    def family(self, kind: str) -> tuple[Similarity, ...]:
+        """Return the similarities to try for objects of a kind, which takes a look at them once."""
+        if "_family" not in vars(self):
+            from similitude.kernels import family_of  # loads all kernels
+
+            vars(self)["_family"] = family_of(kind, self.X)
+        found: tuple[Similarity, ...] = vars(self)["_family"]
+        return found
 
     @property
     def copies_last(self) -> bool:

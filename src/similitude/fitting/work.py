@@ -133,10 +133,8 @@ class Sizes:
     @classmethod
     def of(cls, f: Facts) -> Sizes:
         """Look at the first objects."""
-        from similitude.kernels import family_of  # loads all kernels
-
         kind, first = f.options.kind, take(f.data.X, np.arange(min(SIZED_OBJECTS, len(f.data.weights))))
-        members = family_of(kind, first) if f.tries_family else ()
+        members = f.data.family(kind) if f.tries_family else ()
         used = members[:1] or f.options.similarities
         width, cells, size = _shape_of(first, kind)
         rows, outputs = len(f.data.weighted), f.data.Y.shape[1]
