@@ -235,7 +235,9 @@ def test_rows_with_equal_rows_are_in_one_group():
     assert groups_with_copies(groups, np.ones((8, 1)), 2) is groups  # copies would leave one group
 
 
-@pytest.mark.parametrize("sizes", [[50] * 200, [4000, 3000, 3000], [1, 1, 9998], [1] * 10_000, [300] * 20 + [4000]])
+@pytest.mark.parametrize(
+    "sizes", [[50] * 200, [4000, 3000, 2000, 1000], [1, 1, 1, 9997], [1] * 10_000, [300] * 20 + [4000]]
+)
 def test_held_out_rows_are_whole_groups(sizes):
     groups = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
     order, last = hold_out_groups(np.random.default_rng(1).permutation(len(groups)), groups)
@@ -243,6 +245,7 @@ def test_held_out_rows_are_whole_groups(sizes):
     assert 0 < last.judged < last.held_out < len(order)
     cuts = np.split(groups[order], [len(order) - last.held_out, len(order) - last.judged])
     parts = [set(part.tolist()) for part in cuts]
+    assert list(map(len, parts)) >= [2, 1, 1]
     assert all(parts)
     assert sum(map(len, parts)) == len(sizes)
 
@@ -356,7 +359,7 @@ def test_wrong_groups_are_refused(groups, message, method):
 
 def test_too_few_groups_are_refused():
     X, y, groups = clusters(5200, 2600)
-    with pytest.raises(ValueError, match="5,200 rows with a weight are in 2 groups: need at least 3"):
+    with pytest.raises(ValueError, match="5,200 rows with a weight are in 2 groups: need at least 4"):
         SimilarityClassifier().fit(X, y, groups=groups)
     X, y, groups = clusters(60, 20)
     with pytest.raises(ValueError, match="20 rows with a weight are in 1 group: need at least 2"):

@@ -29,10 +29,9 @@ from similitude.estimators.certificate import NOT_CERTIFIED
 from similitude.estimators.parameters import check_landmark_params, similarities_of
 from similitude.estimators.prediction import LandmarkPredictor
 from similitude.evaluation import (
-    FEWEST_GROUPS_HELD_OUT,
-    LEAVE_ONE_OUT,
     Trial,
     check_groups,
+    fewest_groups,
     groups_with_copies,
     one_of_each,
     set_apart,
@@ -275,8 +274,8 @@ class LandmarkEstimator(LandmarkPredictor):
     def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
         """Validate groups; return them with equal rows together, or None if each row is a group."""
         given = check_groups(groups, len(weights))
-        n, n_groups = np.count_nonzero(weights), len(np.unique(given[weights > 0]))
-        fewest = FEWEST_GROUPS_HELD_OUT if n > LEAVE_ONE_OUT else 2
+        n, n_groups = int(np.count_nonzero(weights)), len(np.unique(given[weights > 0]))
+        fewest = fewest_groups(n)
         if n_groups < fewest:
             raise ValueError(f"{n:,} rows with a weight are in {number_of(n_groups, 'group')}: need at least {fewest}")
         return groups_with_copies(given, None if self._precomputed else as_objects(X), fewest)

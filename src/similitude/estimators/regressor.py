@@ -16,7 +16,7 @@ from similitude.compute.engines import Engine
 from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.certificate import upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.evaluation import FEWEST_GROUPS_HELD_OUT, Trial, error_of_numbers
+from similitude.evaluation import FEWEST_GROUPS_APART, Trial, error_of_numbers
 from similitude.fitting import (
     FAR_TARGET,
     FEWEST_NESTED_ROWS,
@@ -223,8 +223,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         given: Any = options.similarities[0]
         matrix = given.M if self._precomputed else None
         groups = data.groups
-        if groups is not None and len(np.unique(groups[data.weighted])) < FEWEST_GROUPS_HELD_OUT:
-            raise ValueError(f"loss='huber' needs at least {FEWEST_GROUPS_HELD_OUT} groups")
+        if groups is not None and len(np.unique(groups[data.weighted])) < FEWEST_GROUPS_APART:
+            raise ValueError(f"loss='huber' needs at least {FEWEST_GROUPS_APART} groups")
         predict = partial(self._predicted_by_others, data, matrix, {})
         limited = limit_targets(predict, Y, weights, self.random_state, groups)
         fit = super()._fit_rows(replace(data, Y=limited.Y), options)

@@ -12,12 +12,13 @@ from similitude.evaluation.held_out import (
     n_judged,
 )
 from similitude.evaluation.splits import (
-    FEWEST_GROUPS_HELD_OUT,
+    FEWEST_GROUPS_APART,
     FEWEST_NESTED_GROUPS,
     assign_folds,
     check_groups,
     dealt_folds,
     equals_judged_together,
+    fewest_groups,
     fold_pairs,
     folds_of,
     groups_for_fit,

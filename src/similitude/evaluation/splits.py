@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from similitude.compute import Encoding, as_numpy, fingerprints, keys, moved, rows
-from similitude.evaluation.held_out import LastRows, n_held_out, n_judged
+from similitude.evaluation.held_out import LEAVE_ONE_OUT, LastRows, n_held_out, n_judged
 from similitude.scikit import is_missing
 from similitude.support import brief, generator
 
@@ -19,9 +19,9 @@ Pair = tuple[np.ndarray, np.ndarray]
 FEW_NESTED_ROWS, FOLDS_OF_FEW, FOLDS_OF_MANY = 300, 3, 2
 """Up to this many rows there are three folds, with more there are two."""
 
-FEWEST_GROUPS_HELD_OUT, FEWEST_NESTED_GROUPS = 3, 4
-"""Groups that a fit with held-out rows needs: to fit to, to choose on, to evaluate. And groups from which on there are
-nested folds: with two folds, two groups are left to make choices on."""
+FEWEST_GROUPS_APART, FEWEST_NESTED_GROUPS = 3, 4
+"""Groups from which on one can be set apart, and two are left to make choices on; and from which on there are nested
+folds, or two to fit to, one to choose on and one to evaluate."""
 
 WIDE_ROWS = 1000
 """Number of columns above which rows are compared by digests, which are quicker to sort."""
@@ -69,27 +69,27 @@ def hold_out_groups(order: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, 
     """Return the order of rows with whole groups held out at its end, and how many rows these have.
 
     About as many rows are held out as without groups, but at least one group to choose on, and one to evaluate; none
-    of fewer than three groups.
+    of fewer than four groups.
 
     >>> hold_out_groups(np.arange(20), np.arange(20) // 4)
     (array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16,
            17, 18, 19]), LastRows(held_out=8, judged=4))
     """
-    if len(np.unique(groups[order])) < FEWEST_GROUPS_HELD_OUT:
+    if len(np.unique(groups[order])) < FEWEST_NESTED_GROUPS:
         return order, LastRows(0, 0)
     usual = LastRows.of(len(order))
-    order, judged = last_groups(order, groups[order], usual.judged, kept=2)
+    order, judged = last_groups(order, groups[order], usual.judged, kept=3)
     first, last = np.split(order, [len(order) - judged])
-    first, chosen_on = last_groups(first, groups[first], usual.held_out - usual.judged)
+    first, chosen_on = last_groups(first, groups[first], usual.held_out - usual.judged, kept=2)
     return np.concatenate([first, last]), LastRows(judged + chosen_on, judged)
 
 
-def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 1) -> tuple[np.ndarray, int]:
+def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int) -> tuple[np.ndarray, int]:
     """Return the order with whole groups at its end, and how many rows these have: about `most`, but at least a group.
 
     At least `kept` groups stay where they are.
 
-    >>> last_groups(np.arange(4), np.array([0, 0, 1, 1]), 1)
+    >>> last_groups(np.arange(4), np.array([0, 0, 1, 1]), 1, kept=1)
     (array([0, 1, 2, 3]), 2)
     """
     fewest = int(np.unique(groups, return_counts=True)[1].min())
@@ -157,8 +157,19 @@ def groups_for_fit(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | 
     >>> groups_for_fit(np.array([0, 0, 1, 2]), np.array([0, 1, 2])) is None
     True
     """
-    some = None if groups is None else groups[rows]
-    return None if some is None or len(np.unique(some)) < FEWEST_GROUPS_HELD_OUT else some
+    if groups is None:
+        return None
+    enough = len(np.unique(groups[rows])) >= max(FEWEST_GROUPS_APART, fewest_groups(len(rows)))
+    return groups[rows] if enough else None
+
+
+def fewest_groups(n: int) -> int:
+    """Return the smallest number of groups of n rows that a fit takes.
+
+    >>> fewest_groups(200), fewest_groups(20_000)
+    (2, 4)
+    """
+    return 2 if n <= LEAVE_ONE_OUT else FEWEST_NESTED_GROUPS
 
 
 def one_of_each(groups: np.ndarray, random_state: Any) -> np.ndarray:

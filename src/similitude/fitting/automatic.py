@@ -54,7 +54,8 @@ def try_family(data: TrainingSet, options: FitOptions, copies_last: bool) -> Fam
     if copies_last:
         _, encoding = members[0].prepare(data.X, options.random_state)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
-    return Family.of(members, data.X, data.to_choose_on(order), options.random_state, options.engine)
+    order = data.first(order, len(order))
+    return Family.of(members, data.X, order, options.random_state, options.engine)
 
 
 def learn_on_pilot(data: TrainingSet, options: FitOptions, copies_last: bool) -> tuple[AutoChoice, np.ndarray]:
@@ -68,7 +69,7 @@ def learn_on_pilot(data: TrainingSet, options: FitOptions, copies_last: bool) ->
     if copies_last:
         _, encoding = similarity_without_labels(options.kind).prepare(data.X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
-    pilot = data.to_choose_on(order)[: pilot_size(len(order))]
+    pilot = data.first(order, pilot_size(len(order)))
     with phase("choosing the kernel on a sample of the rows"):
         X, Y, table = take(data.X, pilot), data.Y[pilot], options.kind == "table"
         choice = choose_automatically(X, Y, np.arange(len(pilot)), table, data.groups_of(pilot))

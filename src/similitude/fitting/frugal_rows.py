@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.evaluation import FEWEST_GROUPS_HELD_OUT, Trial, last_groups
+from similitude.evaluation import FEWEST_GROUPS_APART, Trial, last_groups
 from similitude.fitting.cascade import Stage, decided, margins
 from similitude.fitting.frugal_task import JUDGING, FrugalTask
 from similitude.fitting.profile_ridge import fit_profiles
@@ -76,8 +76,8 @@ class FrugalRows:
         n_judges = rows_evaluating(len(some), task.judging)
         self.groups = None
         if task.groups is not None:
-            if len(np.unique(task.groups[some])) < FEWEST_GROUPS_HELD_OUT:
-                raise ValueError(f"need at least {FEWEST_GROUPS_HELD_OUT} groups where similarities are bought")
+            if len(np.unique(task.groups[some])) < FEWEST_GROUPS_APART:
+                raise ValueError(f"need at least {FEWEST_GROUPS_APART} groups where similarities are bought")
             some, n_judges = last_groups(some, task.groups[some], n_judges, kept=2)
             self.groups = task.groups[some]
         self.places, self.n = some, len(some) - n_judges

@@ -230,7 +230,7 @@ class Validation:
         rows = F[some], self.Y[some], self.weights[some]
         if self.n_train < len(self.Y):
             return ridge, ridge.best(ridge.held_out(*rows), near)
-        return ridge, ridge.best(ridge.left_out(*rows, self.groups), near)
+        return ridge, ridge.best(ridge.left_out(*rows, self.groups), near, descend=self.groups is not None)
 
 
 @dataclass(frozen=True, eq=False)

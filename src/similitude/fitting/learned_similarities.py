@@ -31,8 +31,7 @@ def learn_similarities(data: TrainingSet, options: FitOptions, copies_last: bool
             if copies_last:
                 _, encoding = k.k.prepare(data.X, options.random_state)
                 rows = equals_judged_together(rows, groups_of_equals(encoding, rows))
-            rows = data.to_choose_on(rows)
-            pilot = rows[: pilot_size(len(rows))]
+            pilot = data.first(rows, pilot_size(len(rows)))
             learned = _learned(k, data.X, data.Y, pilot, options.random_state, data.groups_of(pilot))
             importance = learned.importance.named(options.names)
             notes.append(f"{k!r}: {learned.reason}; what counts: {importance.in_short()}")

@@ -13,7 +13,7 @@ import numpy as np
 from similitude.compute import Encoding, itemsize, rows
 from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.evaluation import FEWEST_GROUPS_HELD_OUT, LEAVE_ONE_OUT, LastRows, n_fitted
+from similitude.evaluation import FEWEST_NESTED_GROUPS, LEAVE_ONE_OUT, LastRows, n_fitted
 from similitude.fitting.passes import Marks, covering, features_where_computed, sums_over
 from similitude.landmarks import FeatureUnion, Landmarks
 from similitude.linear import Moments
@@ -176,7 +176,7 @@ class TrainingRows:
         """Return the positions of the rows that a pass over all rows holds out: for choices, and to judge."""
         last = self.n_held_out
         if not last.judged:
-            raise ValueError(f"need at least {FEWEST_GROUPS_HELD_OUT} groups to hold some of them out of the fit")
+            raise ValueError(f"need at least {FEWEST_NESTED_GROUPS} groups to hold some of them out of the fit")
         held = self.order[len(self.order) - last.held_out :]
         cut = len(held) - last.judged
         return np.sort(held[:cut]), np.sort(held[cut:])

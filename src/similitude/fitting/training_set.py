@@ -62,11 +62,16 @@ class TrainingSet:
             return LastRows.of(self.n)
         return hold_out_groups(self.sampling.order(self.weighted), self.groups)[1]
 
-    def to_choose_on(self, order: np.ndarray) -> np.ndarray:
-        """Return the rows of an order on which similarities may be chosen; of many groups, those not held out."""
-        if self.groups is None or len(order) <= limits.LEAVE_ONE_OUT:
-            return order
-        return order[: len(order) - self.last.held_out]
+    def first(self, order: np.ndarray, n: int) -> np.ndarray:
+        """Return the first n rows of an order, on which similarities are chosen; with groups, none that is held out."""
+        if self.groups is None:
+            return order[:n]
+        if len(order) > limits.LEAVE_ONE_OUT:
+            order = order[: len(order) - self.last.held_out]
+        pilot = order[:n]
+        if len(np.unique(self.groups[pilot])) < 2:
+            raise ValueError(f"{len(pilot):,} random rows are of one group: give fewer rows of the largest groups")
+        return pilot
 
     def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the groups of some rows."""

@@ -221,11 +221,12 @@ class Ridge:
         """Evaluate one penalty on rows that are not part of the moments."""
         return Trial.of(lam, self.fit(lam).scores(F), Y, weights)
 
-    def best(self, judge: Judge, near: float | None = None) -> Trial:
+    def best(self, judge: Judge, near: float | None = None, descend: bool = False) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.
 
         `near` is a penalty, relative to the trace, from which to descend. Without it all penalties are tried if an
-        eigendecomposition makes that cheap; else the descent starts in the middle.
+        eigendecomposition makes that cheap; else, and to `descend` where leaving out groups takes a factor for each
+        penalty, the descent starts in the middle.
         """
         trials: dict[int, Trial | None] = {}
 
@@ -233,7 +234,7 @@ class Ridge:
             trials[i] = trial = _evaluated(judge, self.unit * float(PENALTIES[i]))
             return np.inf if trial is None else trial.loss
 
-        if isinstance(self.factorization, ByEigenvectors):
+        if isinstance(self.factorization, ByEigenvectors) and not descend:
             place = smallest(np.array([loss(i) for i in range(len(PENALTIES))]))
         else:
             known = along_path(loss)
