@@ -176,7 +176,7 @@ def one_of_each(groups: np.ndarray, random_state: Any) -> np.ndarray:
     """Return a random row of each group.
 
     >>> one_of_each(np.array([0, 0, 1, 2, 2]), 0)
-    array([1, 2, 4])
+    array([0, 2, 4])
     """
     mixed = generator(random_state).permutation(len(groups))
     return np.sort(mixed[np.unique(groups[mixed], return_index=True)[1]])
