@@ -512,5 +512,6 @@ def left_out_loss(K: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.
     """
     gram = Gram(K.copy(), Y, weights)
     _, errors = gram.best(gram.path(), groups)
-    variance = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
-    return float(errors.sum(axis=1).min()) / max(float(variance.sum()), np.finfo(float).tiny)
+    share = weights / weights.sum()
+    variance = float(share @ ((Y - share @ Y) ** 2).sum(axis=1))
+    return float(errors.sum(axis=1).min()) / max(variance, np.finfo(float).tiny)

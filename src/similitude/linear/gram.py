@@ -94,7 +94,7 @@ class Gram:
         weights = weights / self.weight_unit
         self.mean = np.zeros(Y.shape[1])
         if constant:
-            self.mean = Y[0] + np.average(Y - Y[0], axis=0, weights=weights)
+            self.mean = Y[0] + weights @ (Y - Y[0]) / weights.sum()
         self.root = beside(np.sqrt(weights), K)
         if bool((self.root != 1.0).any()):
             K *= self.root[:, None]

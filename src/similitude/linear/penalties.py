@@ -11,6 +11,7 @@ HIGHEST_POWER = 1
 """The power of 10 of the largest penalty, which leaves little of any direction."""
 
 
+@cache
 def path(per_decade: float = 2, lowest: float = -9.0, highest: float = HIGHEST_POWER) -> np.ndarray:
     """Return the penalties to try, relative to a unit that each form of the equations knows.
 
@@ -19,7 +20,9 @@ def path(per_decade: float = 2, lowest: float = -9.0, highest: float = HIGHEST_P
     them. Ten times the trace leaves little of any direction, and below 1e-9 of it rounding of features in single
     precision decides which penalty looks best.
     """
-    return np.asarray(10.0 ** np.linspace(lowest, highest, round(per_decade * (highest - lowest)) + 1))
+    found = 10.0 ** np.linspace(lowest, highest, round(per_decade * (highest - lowest)) + 1)
+    found.setflags(write=False)
+    return np.asarray(found)
 
 
 PENALTIES = path()
