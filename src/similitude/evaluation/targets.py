@@ -33,7 +33,7 @@ def infer_task(y: Any) -> tuple[str, str]:
     (('classification', '3 distinct integers'), ('regression', '30 distinct numbers'))
     """
     labels = _as_numbers(np.asarray(y).ravel())
-    if labels.dtype.kind in "fO":
+    if labels.dtype.kind in "Of":
         labels = labels[[not is_missing(one) for one in labels.tolist()]]
     categorical = type(getattr(y, "dtype", None)).__name__ == "CategoricalDtype"
     distinct = encode_labels(labels)[0]
