@@ -219,3 +219,16 @@ def test_kernel_ridge_has_a_plan(lam, line):
     model = KernelRidge(lam=lam)
     assert line in model.plan(X, X[:, 0]).model.what
     assert f"{model.fit(X, X[:, 0]).lam_:.3g}" in model.plan_.model.what
+
+
+def test_several_fits_are_planned_as_such():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    plain = SimilarityRegressor(Gaussian()).plan(X, X[:, 0])
+    huber = SimilarityRegressor(Gaussian(), loss="huber").plan(X, X[:, 0])
+    assert huber.cost.seconds == 7 * plain.cost.seconds and "fitted 7 times" in huber.model.what
+    rare = X[:, 0] > 2.2
+    assert 0 < rare.sum() < 10
+    twice = SimilarityClassifier(Gaussian(), random_state=0).fit(X, rare).plan_
+    assert "fitted 2 times" in twice.model.what and "all classes alike (log loss)" in dict(twice.scores)
+    assert "fitted" not in SimilarityClassifier(Gaussian(), class_weight=None).plan(X, rare).model.what

@@ -153,7 +153,7 @@ class LandmarkEstimator(LandmarkPredictor):
         if self.certify is not None:
             apart = set_apart(as_objects(data.X), self.certify, self.random_state, data.groups)
             data = data.only(np.flatnonzero(~apart), int(apart.sum()))
-        return plan_fit(data, options)
+        return model._completed(plan_fit(data, options), data, options)
 
     def report(self, X: Any, y: Any, **options: Any) -> Any:
         """Investigate how well models with these parameters do, and why: a notebook shows the report as a page.
@@ -304,10 +304,14 @@ class LandmarkEstimator(LandmarkPredictor):
 
     def _run(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Plan the fit, and run the plan."""
-        plan = plan_fit(data, options)
+        plan = self._completed(plan_fit(data, options), data, options)
         fit = run(plan, data, options)
         self.plan_ = plan.after(fit)
         return fit
+
+    def _completed(self, plan: Plan, data: TrainingSet, options: FitOptions) -> Plan:
+        """Return the plan of all that the estimator does; a subclass may fit several times."""
+        return plan
 
     def _keep(self, fit: FittedModel) -> None:
         """Make a fit the model: keep the landmarks that have a weight, and what predictions and probabilities need."""

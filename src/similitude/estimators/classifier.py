@@ -23,6 +23,7 @@ from similitude.fitting import (
     FitOptions,
     FittedModel,
     Judged,
+    Plan,
     SizedRows,
     TrainingSet,
     TrueClassScores,
@@ -302,15 +303,24 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Whether scores are shifted so that probabilities agree with frequencies."""
         return isinstance(self.class_weight, str) and self.class_weight == "auto" and self._has_rare_class
 
+    def _fits_twice(self, data: TrainingSet, options: FitOptions) -> bool:
+        """Whether a class is rare, so that balanced classes are tried, too: for rows in memory, if calls are free."""
+        in_memory = data.sampling.places is None or self.certify is not None
+        costly = any(map(is_counted, options.similarities))
+        return self._weighs_rare_classes and in_memory and not costly
+
+    def _completed(self, plan: Plan, data: TrainingSet, options: FitOptions) -> Plan:
+        if not self._fits_twice(data, options):
+            return plan
+        return plan.repeated(2, "a class is rare: all rows alike, then all classes alike, and the better one is kept")
+
     def _fit_best(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit to rows in memory; if a class is rare, also with balanced classes, and keep the better fit."""
         fit = self._run(data, options)
-        if not self._weighs_rare_classes or fit.cascade is not None:
+        if not self._fits_twice(data, options):
             self._keep(fit)
-            return fit
-        if any(map(is_counted, options.similarities)):
-            self._keep(fit)
-            self.notes_.append("a class is rare: scores are shifted so that probabilities agree with the frequencies")
+            if self._shifts_scores:
+                self.notes_.append("a class is rare: scores are shifted so that probabilities agree with frequencies")
             return fit
         assert data.labels is not None
         totals = np.bincount(data.labels, data.weights, minlength=len(self.classes_))

@@ -21,12 +21,16 @@ from similitude.fitting import (
     FAR_TARGET,
     FEWEST_NESTED_ROWS,
     HUBER_THRESHOLD,
+    LIMITING_FOLDS,
+    LIMITING_ROUNDS,
     MOST_NOISE_FEATURES,
     ErrorCalibration,
     FitOptions,
     FittedModel,
     Judged,
     NumberTargets,
+    Plan,
+    PlanStep,
     Sampling,
     SizedRows,
     SpreadFit,
@@ -209,6 +213,12 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     ) -> FitOptions:
         options = super()._options(X, labels, meter, matrix, stream)
         return replace(options, quantile=self._pinball.tau) if self.loss in QUANTILES else options
+
+    def _completed(self, plan: Plan, data: TrainingSet, options: FitOptions) -> Plan:
+        if self.loss != HUBER or len(data.weighted) < FEWEST_NESTED_ROWS:
+            return plan
+        why = "targets are limited twice by predictions of 3 folds, which also evaluate the model"
+        return replace(plan.repeated(1 + LIMITING_ROUNDS * LIMITING_FOLDS, why), evaluation=PlanStep("3 folds", ""))
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit; with Huber's loss to targets that are limited first, and judged by the folds that limit them."""

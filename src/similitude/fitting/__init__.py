@@ -13,7 +13,13 @@ from similitude.fitting.frugal_task import FrugalTask
 from similitude.fitting.group_influence import GroupInfluence
 from similitude.fitting.influence import FitInfluence, Influence, class_numbers, weighted_landmarks
 from similitude.fitting.landmark_count import LandmarkCurve
-from similitude.fitting.limited_targets import FAR_TARGET, HUBER_THRESHOLD, limit_targets
+from similitude.fitting.limited_targets import (
+    FAR_TARGET,
+    HUBER_THRESHOLD,
+    LIMITING_FOLDS,
+    LIMITING_ROUNDS,
+    limit_targets,
+)
 from similitude.fitting.model import LandmarkModel, WeightedLandmarks
 from similitude.fitting.nested_folds import FEWEST_NESTED_ROWS, judges, unjudged
 from similitude.fitting.options import RIDGE, FitOptions

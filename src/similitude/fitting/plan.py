@@ -114,6 +114,12 @@ class Plan(Result):
 
         return self.rows, table_of_facts(self._lines())
 
+    def repeated(self, times: int, why: str) -> Plan:
+        """Return the plan of several such fits."""
+        model = PlanStep(f"{self.model.what}, fitted {times} times", why)
+        seconds = times * self.cost.seconds
+        return replace(self, model=model, cost=replace(self.cost, seconds=seconds, calls=times * self.cost.calls))
+
     def after(self, fit: FittedModel) -> Plan:
         """Return the plan with what the fit chose."""
         given = " and ".join(map(repr, fit.similarities))
