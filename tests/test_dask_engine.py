@@ -28,7 +28,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor, choose_kernel,
 from similitude.checks import check_engine  # noqa: E402
 from similitude.engines import DaskEngine, LocalEngine  # noqa: E402
 from similitude.errors import CheckpointError, ClusterError, NotAKernelError, PairError, SourceError  # noqa: E402
-from similitude.fitting.rows import Sampling, draw_seed  # noqa: E402
+from similitude.fitting.training_set import Sampling, draw_seed  # noqa: E402
 from similitude.kernels import Gaussian, Linear, Spectrum  # noqa: E402
 from similitude.learners import KernelRidge  # noqa: E402
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, ProjectionMap  # noqa: E402

@@ -15,7 +15,7 @@ from similitude.checks import check_learner
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
 from similitude.fitting import limits
-from similitude.fitting.rows import Sampling, draw_seed
+from similitude.fitting.training_set import Sampling, draw_seed
 from similitude.kernels import Gaussian, Linear
 
 rng = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from similitude import (
 )
 from similitude.cli.baselines import judged
 from similitude.evaluation import Trial, groups_for_fit, groups_with_copies, hold_out_groups, one_of_each, set_apart
-from similitude.fitting import landmark_count, members
+from similitude.fitting import fit, members
 from similitude.kernel_learning import ExactRidge, pilot
 from similitude.kernels import Gaussian
 from similitude.linear import Gram, GramFactor, Moments, Ridge, penalty_choice
@@ -186,7 +186,7 @@ def split_targets(monkeypatch):
     watch(Ridge, "left_out", left_out)
     watch(members, "left_out_loss", losses)
     watch(ExactRidge, "fit", exact)
-    watch(landmark_count.Validation, "ridge", validations)
+    watch(fit.Validation, "ridge", validations)
     monkeypatch.setattr(Gram, "_left_out", row_by_row)
     fold_pairs = penalty_choice.fold_pairs
 

@@ -119,7 +119,7 @@ class LandmarkEstimator(LandmarkPredictor):
                 self._fit_in_memory(X, y, sample_weight, meter, groups)
             else:
                 with elsewhere as (data, options):
-                    self._judge(self._fit_rows(data, options).evaluation.evaluate())
+                    self._judge(self._fit_rows(data, options).evaluate())
                 self.certificate_ = NOT_CERTIFIED
         self.plan_ = replace(self.plan_, spent=Spent(time.perf_counter() - began, meter.spent))
         return self
@@ -289,7 +289,7 @@ class LandmarkEstimator(LandmarkPredictor):
         fit = self._fit_best(data, options)
         with phase("judging the fit on rows left out"):
             if judges():
-                self._judge(fit.evaluation.evaluate())
+                self._judge(fit.evaluate())
         self.certificate_ = NOT_CERTIFIED
 
     def _fit_best(self, data: TrainingSet, options: FitOptions) -> FittedModel:
@@ -423,7 +423,7 @@ class LandmarkEstimator(LandmarkPredictor):
             raise ValueError(
                 f"no row of class {lost!r} is left to learn from: certify a smaller share, or give more rows"
             )
-        self._judge(self._fit_best(data.only(inside, len(outside)), options).evaluation.evaluate())
+        self._judge(self._fit_best(data.only(inside, len(outside)), options).evaluate())
         new = take(data.X, outside)
         model, encodings = self._encoded(new)
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_

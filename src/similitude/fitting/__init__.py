@@ -12,7 +12,6 @@ from similitude.fitting.frugal import fit_frugally
 from similitude.fitting.frugal_task import FrugalTask
 from similitude.fitting.group_influence import GroupInfluence
 from similitude.fitting.influence import FitInfluence, Influence, class_numbers, weighted_landmarks
-from similitude.fitting.landmark_count import LandmarkCurve
 from similitude.fitting.limited_targets import (
     FAR_TARGET,
     HUBER_THRESHOLD,
@@ -27,12 +26,11 @@ from similitude.fitting.partial_fit import MOST_OF_STREAM, Stream, held_out_of_b
 from similitude.fitting.partitions import Prediction, partition_prediction
 from similitude.fitting.plan import Plan, PlanStep, plan_fit, plan_gram
 from similitude.fitting.products import reads_memory_map
-from similitude.fitting.result import FittedModel, Judged
-from similitude.fitting.rows import Sampling, draw_seed
+from similitude.fitting.result import FittedModel, Judged, LandmarkCurve
 from similitude.fitting.run import run
 from similitude.fitting.scales import open_scales
 from similitude.fitting.targets import ClassTargets, NumberTargets, Targets
-from similitude.fitting.training_set import TrainingSet
+from similitude.fitting.training_set import Sampling, TrainingSet, draw_seed
 from similitude.fitting.uncertainty import (
     MOST_NOISE_FEATURES,
     ClassCalibration,

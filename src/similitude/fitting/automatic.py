@@ -21,11 +21,10 @@ from similitude.fitting import limits
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import LEARNED_KINDS
 from similitude.fitting.guarantee import guarantee_of_learned
-from similitude.fitting.landmark_count import LandmarkCurve
 from similitude.fitting.members import Family
 from similitude.fitting.nested_folds import FEWEST_NESTED_ROWS
 from similitude.fitting.options import FitOptions
-from similitude.fitting.result import Evaluation, FittedModel, Judged
+from similitude.fitting.result import Evaluation, FittedModel, Judged, LandmarkCurve
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel
@@ -99,7 +98,6 @@ def exact_fit(
     labels = features[0].landmarks.labels
     reason = Representation(PROJECTION, "it is a kernel, and every row is a landmark: the fit is exact")
     return FittedModel(
-        similarities=tuple(one.similarity for one in features),
         features=features,
         linear=linear,
         influence=influence,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from similitude.fitting.distributed import DistributedRows
 from similitude.fitting.members import Family
 from similitude.fitting.numbers import FeatureSize, n_available, numbers_to_try, rows_to_choose_on
 from similitude.fitting.options import FitOptions
-from similitude.fitting.rows import TrainingRows
+from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import (
     AMONG_ALL,
     UNLABELED,
@@ -25,7 +24,7 @@ from similitude.landmarks import (
     describe_choice,
     interleaved,
 )
-from similitude.support import error_prefix, generator, objects_at
+from similitude.support import error_prefix, generator, objects_at, pairs_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +38,8 @@ class LandmarkChoice:
     sizes : list of int
     pilot : int
         How many rows the number is chosen on.
-    X, rows
-        Objects and training rows; landmarks that are not among them were added with weight zero.
+    data : TrainingSet
+        Landmarks that are not among the rows were added with weight zero.
     limit : str
         What prevents more landmarks than the largest size.
     note : str or None
@@ -50,13 +49,12 @@ class LandmarkChoice:
     landmarks: Landmarks
     sizes: list[int]
     pilot: int
-    X: Any
-    rows: TrainingRows
+    data: TrainingSet
     limit: str = "their number was given"
     note: str | None = None
 
 
-def choose_landmarks(X: Any, data: TrainingRows, labels: np.ndarray | None, options: FitOptions) -> LandmarkChoice:
+def choose_landmarks(data: TrainingSet, options: FitOptions) -> LandmarkChoice:
     """Choose landmarks in the order in which they are used, and the numbers of them to try."""
     size = FeatureSize(
         data.n,
@@ -64,32 +62,32 @@ def choose_landmarks(X: Any, data: TrainingRows, labels: np.ndarray | None, opti
         data.proven,
         data.similarities[0].hints.heavy,
         data.itemsize,
-        1 if labels is None else max(2, data.Y.shape[1]),
+        1 if data.labels is None else max(2, data.Y.shape[1]),
     )
     if options.given is not None:
         given = options.given
         if options.n_landmarks not in ("auto", len(given)):
             raise ValueError(f"n_landmarks = {options.n_landmarks} but {len(given)} landmarks were given: leave it out")
-        return LandmarkChoice(given, [len(given)], rows_to_choose_on(options, size, len(given)), X, data)
+        return LandmarkChoice(given, [len(given)], rows_to_choose_on(options, size, len(given)), data)
     if options.n_landmarks != "auto":
         available = n_available(options, size)
         at_most("n_landmarks", int(options.n_landmarks), available, f"the {available:,} objects they are drawn from")
     sizes, limit = numbers_to_try(options, size, isinstance(options.similarities[0], Family))
     note, collection = None, data.sampling.all_rows if options.unlabeled is None else None
     if isinstance(collection, DistributedRows) and options.rule in AMONG_ALL:
-        X, data, landmarks = _among_all(options.rule, X, data, collection, sizes[-1])
+        data, landmarks = _among_all(options.rule, data, collection, sizes[-1])
     else:
-        with data.located():
-            landmarks = _drawn(options, X, data, labels, sizes[-1])
+        with pairs_at(data.sampling.places, data.sampling.places):
+            landmarks = _drawn(options, data, sizes[-1])
     if isinstance(collection, DistributedRows):
         note = describe_choice(landmarks.rule, limits.SAMPLE_ROWS, collection.n)
     sizes = sorted({*map(min, sizes, [len(landmarks)] * len(sizes))})
-    return LandmarkChoice(landmarks, sizes, rows_to_choose_on(options, size, sizes[-1]), X, data, limit, note)
+    return LandmarkChoice(landmarks, sizes, rows_to_choose_on(options, size, sizes[-1]), data, limit, note)
 
 
-def _drawn(options: FitOptions, X: Any, data: TrainingRows, labels: np.ndarray | None, most: int) -> Landmarks:
+def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
     """Return landmarks chosen by the rule, as many as may be needed."""
-    rng, rule = generator(options.random_state), options.rule
+    rng, rule, labels = generator(options.random_state), options.rule, data.labels
     if rule == "auto":
         rule = "uniform" if data.proven or labels is None or options.unlabeled is not None else "stratified"
     if options.unlabeled is not None:
@@ -105,31 +103,30 @@ def _drawn(options: FitOptions, X: Any, data: TrainingRows, labels: np.ndarray |
         which = candidates[interleaved(labels[candidates], rng)[:most]]
     else:
         few = np.sort(candidates)
-        pool = Pool(data.similarities[0], rows(data.encodings[0], few), options.engine, None, rng, take(X, few))
+        pool = Pool(data.similarities[0], rows(data.encodings[0], few), options.engine, None, rng, take(data.X, few))
         with objects_at(few):
             which = few[choose(rule, pool, min(most, len(few)))]
-    return Landmarks(take(X, which), which, None, None if labels is None else labels[which], rule)
+    return Landmarks(take(data.X, which), which, None, None if labels is None else labels[which], rule)
 
 
-def _among_all(
-    rule: str, X: Any, data: TrainingRows, collection: DistributedRows, most: int
-) -> tuple[Any, TrainingRows, Landmarks]:
+def _among_all(rule: str, data: TrainingSet, collection: DistributedRows, most: int) -> tuple[TrainingSet, Landmarks]:
     """Choose among all rows of a collection except those held out, and add them to objects and rows in memory."""
     assert data.sampling.places is not None
     candidates = collection.candidates(data.sampling.places[np.concatenate(data.held_out())])
     objects, places = choose_among_all(rule, data.similarities[0], candidates, most)
-    X, n = join(X, objects), len(data.Y)
+    X, n = join(data.X, objects), len(data.Y)
     data = replace(
         data,
+        X=X,
         encodings=tuple(k.encode_checked(X, "X") for k in data.similarities),
         Y=np.concatenate([data.Y, np.zeros_like(data.Y[:1]).repeat(len(places), axis=0)]),
         weights=np.concatenate([data.weights, np.zeros(len(places))]),
         sampling=replace(data.sampling, places=np.concatenate([data.sampling.places, places])),
     )
-    return X, data, Landmarks(objects, np.arange(n, n + len(places)), rule=rule)
+    return data, Landmarks(objects, np.arange(n, n + len(places)), rule=rule)
 
 
-def _from_pool(options: FitOptions, data: TrainingRows, rule: str, most: int, rng: np.random.Generator) -> Landmarks:
+def _from_pool(options: FitOptions, data: TrainingSet, rule: str, most: int, rng: np.random.Generator) -> Landmarks:
     """Return landmarks from the unlabeled pool."""
     k, pool = data.similarities[0], options.unlabeled
     with error_prefix("unlabeled"):

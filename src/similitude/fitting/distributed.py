@@ -24,8 +24,8 @@ from similitude.fitting.partitions import (
     partition_sums,
 )
 from similitude.fitting.passes import Marks, covering
-from similitude.fitting.rows import Design, Sampling
 from similitude.fitting.targets import Targets
+from similitude.fitting.training_set import Design, Sampling
 from similitude.landmarks import Candidates, Collection, FeatureUnion, check_alike, key_below
 from similitude.linear import Moments
 from similitude.scikit import InputCheck

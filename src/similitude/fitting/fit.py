@@ -19,15 +19,15 @@ from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import Trial
 from similitude.fitting.choose_landmarks import LandmarkChoice
 from similitude.fitting.group_influence import GroupInfluence, solved_groups
-from similitude.fitting.influence import FitInfluence, class_numbers, influence_in_refit, influence_in_ridge
-from similitude.fitting.landmark_count import LandmarkCurve, Level, SampleFeatures, Validation, doubled
+from similitude.fitting.influence import class_numbers, influence_in_refit, influence_in_ridge
 from similitude.fitting.limited_targets import robust_deviation
 from similitude.fitting.options import FitOptions
 from similitude.fitting.passes import check_features_fit, features_of
 from similitude.fitting.products import solve_by_products, trial_by_products
-from similitude.fitting.rows import Design, TrainingRows
-from similitude.fitting.uncertainty import OpenVariance, open_variance_of
-from similitude.landmarks import PROJECTION, FeatureUnion, Groups, LandmarkFeatures, Landmarks, Representation
+from similitude.fitting.result import FittedModel, LandmarkCurve
+from similitude.fitting.training_set import Design, TrainingSet
+from similitude.fitting.uncertainty import open_variance_of
+from similitude.landmarks import PROJECTION, FeatureUnion, Groups, LandmarkFeatures, Representation, SampleFeatures
 from similitude.linear import (
     LinearModel,
     Moments,
@@ -45,61 +45,132 @@ QUANTILE_WIDTH = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """A linear model of landmark features.
+class Validation:
+    """The targets on which choices are validated: by leave-one-out, or on held-out rows, which come last.
 
     Attributes
     ----------
-    features : tuple of LandmarkFeatures
-        One for each similarity.
-    representations : tuple of Representation
-    linear : LinearModel
-    trial : Trial
-        The predictions for rows that the model was not fitted to.
-    held_out : tuple of arrays
-        The targets and weights of these rows.
-    curve : LandmarkCurve
-    landmarks : Landmarks
-        Those that were drawn; the features may use fewer.
-    samples : sequence of SampleFeatures
-        What was computed to choose among models, one for each similarity.
-    design : tuple of arrays, or None
-        Features, targets and weights of all rows, if they are in memory.
-    influence : FitInfluence or None
-        What training rows add to the scores, by the features; None if it is not known.
-    tried : array or None
-        The features of the rows of the trial, if they are in memory.
-    at : array of int, or None
-        Which landmarks the rows of the trial are, in an exact fit.
-    open_variance : OpenVariance or None
-        What rows leave open of a Gaussian process, if a kernel is projected and numbers are predicted.
+    Y : array of shape (n, k)
+    weights : array of shape (n,)
+    n_train : int
+        Number of training rows; n under leave-one-out.
+    n_judged : int
+        Number of rows at the end that no choice is made on.
     groups : array of int, or None
-        The groups of the rows of the trial.
+        Under leave-one-out these are left out instead of rows.
     """
 
-    features: tuple[LandmarkFeatures, ...]
-    representations: tuple[Representation, ...]
-    linear: LinearModel
-    trial: Trial
-    held_out: tuple[np.ndarray, np.ndarray]
-    curve: LandmarkCurve
-    landmarks: Landmarks
-    samples: Sequence[SampleFeatures]
-    design: Design | None
-    influence: FitInfluence | None = None
-    tried: np.ndarray | None = None
-    at: np.ndarray | None = None
-    open_variance: OpenVariance | None = None
+    Y: np.ndarray
+    weights: np.ndarray
+    n_train: int
+    n_judged: int = 0
     groups: np.ndarray | None = None
 
+    @property
+    def chosen_on(self) -> slice:
+        """The rows on which choices are made, predicted by a model that was not fitted to them."""
+        return slice(0 if self.n_train == len(self.Y) else self.n_train, len(self.Y) - self.n_judged)
 
-def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> Fitted:
+    def ridge(self, F: np.ndarray, near: float | None) -> tuple[Ridge, Trial]:
+        """Return ridge regression on the training rows, and the trial of its best penalty."""
+        train, some = slice(0, self.n_train), self.chosen_on
+        ridge = Ridge(Moments.of(F[train], self.Y[train], self.weights[train]))
+        rows = F[some], self.Y[some], self.weights[some]
+        if self.n_train < len(self.Y):
+            return ridge, ridge.best(ridge.held_out(*rows), near)
+        return ridge, ridge.best(ridge.left_out(*rows, self.groups), near, descend=self.groups is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A number of landmarks, and ridge regression on the features they give.
+
+    Attributes
+    ----------
+    n : int
+    features : tuple of LandmarkFeatures
+        One for each similarity.
+    F : array
+        Their values for the sample.
+    ridge : Ridge
+    trial : Trial
+        The held-out rows under the best penalty.
+    """
+
+    n: int
+    features: tuple[LandmarkFeatures, ...]
+    F: np.ndarray
+    ridge: Ridge
+    trial: Trial
+
+
+def grow(
+    samples: Sequence[SampleFeatures], sizes: Sequence[int], validation: Validation
+) -> tuple[Level, list[tuple[int, Trial]]]:
+    """Try one number of landmarks after another, up to the first that gains less than one standard error.
+
+    Return the better one of the last two, and the numbers that were tried with their trials.
+    """
+    tried: list[tuple[int, Trial]] = []
+    last: Level | None = None
+    for n in sizes:
+        before = last
+        last = best_level(samples, n, validation, None if before is None else before.trial.lam / before.ridge.unit)
+        best = last
+        tried.append((n, last.trial))
+        if before is not None and _is_comparable(before, samples):
+            if before.trial.loss <= last.trial.loss:
+                best = before
+            if last.trial.loss > before.trial.loss - before.trial.deviation:
+                break
+    return best, tried
+
+
+def _is_comparable(level: Level, samples: Sequence[SampleFeatures]) -> bool:
+    """Whether its features have the present representations: more landmarks may have changed one."""
+    now = [one.representation.name == PROJECTION for one in samples]
+    return now == [one.factor is not None for one in level.features]
+
+
+def best_level(samples: Sequence[SampleFeatures], n: int, validation: Validation, near: float | None = None) -> Level:
+    """Try n landmarks; similarities that are not projected are also tried divided by their length.
+
+    Division must gain more than one standard error, and is not tried with a penalty that selects landmarks, because
+    the length needs all of them.
+    """
+    tried: list[Level] = []
+    for normalized in (False, True):
+        features, values = [], []
+        for sample in samples:
+            made, F = sample.features(n, normalized)
+            features.append(made)
+            values.append(F)
+        F = values[0] if len(values) == 1 else _side_by_side(features, values)
+        tried.append(Level(n, tuple(features), F, *validation.ridge(F, near)))
+        if all([one.representation.name == PROJECTION or one.sparse for one in samples]):
+            return tried[0]
+    plain, divided = tried
+    return divided if divided.trial.loss < plain.trial.loss - plain.trial.deviation else plain
+
+
+def _side_by_side(features: list[LandmarkFeatures], values: list[np.ndarray]) -> np.ndarray:
+    """Divide the features of each similarity by their root mean square length, and return all side by side."""
+    for i, F in enumerate(values):
+        squared = float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F)
+        scale = float(np.sqrt(squared)) if squared > 0 else 1.0
+        features[i], values[i] = replace(features[i], scale=scale), F / F.dtype.type(scale)
+    return np.concatenate(values, axis=1)
+
+
+def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) -> FittedModel:
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
     which, n_train, n_judged = data.pilot(choice.pilot)
     everything, sizes, projection = len(which) == data.n, choice.sizes, None
-    levels: list[Level] = []
     with data.located(choice.landmarks):
-        samples = _samples(data, choice.landmarks, options, which)
+        samples = [
+            options.sample(k, A, which, choice.landmarks.encoded(k, A), which)
+            for k, A in zip(data.similarities, data.encodings, strict=True)
+        ]
         if not everything and len(samples) == 1 and samples[0].representation.name == PROJECTION:
             fitted = None if data.groups is not None else _fit_by_products(data, samples[0], choice, options)
             if fitted is not None:
@@ -107,82 +178,60 @@ def fit_ridge(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -
             projection = samples[0].projection(sizes[0]) if len(sizes) == 1 else None
         if projection is None:
             validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
-            for level in doubled(samples, sizes, validation):
-                if len(levels) > 1:  # the features of earlier levels are not needed any more
-                    levels[-2] = replace(levels[-2], F=np.empty((0, 0)), ridge=None)  # type: ignore[arg-type]
-                levels.append(level)
+            best, tried = grow(samples, sizes, validation)
     if projection is not None:  # nothing is left to choose on a sample
         return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
-    best = best_of(levels, samples)
-    sizes_tried, trials = [one.n for one in levels], [one.trial for one in levels]
-    curve = LandmarkCurve.of(sizes_tried, trials, choice.limit, sizes[-1])
+    curve = LandmarkCurve.of([n for n, _ in tried], [trial for _, trial in tried], choice.limit, sizes[-1])
     if not everything:
         return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
     return _fit_sample(data, validation, best, samples, choice, options, curve)
 
 
-def best_of(levels: Sequence[Level], samples: Sequence[SampleFeatures]) -> Level:
-    """Return the better one of the last two levels, if both have the present representations."""
-    return min([one for one in levels[-2:] if one.agrees_with(samples)], key=lambda one: one.trial.loss)
-
-
-def _samples(data: TrainingRows, landmarks: Landmarks, options: FitOptions, which: np.ndarray) -> list[SampleFeatures]:
-    """Return the features of a sample of rows, for each similarity."""
-    made = []
-    for k, A in zip(data.similarities, data.encodings, strict=True):
-        known = landmarks.encoded(k, A)
-        made.append(SampleFeatures(k, A, which, known, options, which))
-    return made
-
-
 def _fit_sample(
-    data: TrainingRows,
+    data: TrainingSet,
     validation: Validation,
     best: Level,
     samples: Sequence[SampleFeatures],
     choice: LandmarkChoice,
     options: FitOptions,
     curve: LandmarkCurve,
-) -> Fitted:
+) -> FittedModel:
     """Fit to a sample that holds all rows: its features are known."""
-    F, Y, weights, n = best.F, validation.Y, validation.weights, validation.n_train
-    ridge, trial, judged = best.ridge, best.trial, slice(len(Y) - validation.n_judged, len(Y))
+    F, Y, weights = best.F, validation.Y, validation.weights
+    ridge, trial = best.ridge, best.trial
+    A, places, judged = samples[0].encoding, samples[0].places, slice(None)
     if validation.n_judged:
+        n, judged = validation.n_train, slice(len(Y) - validation.n_judged, None)
         trial = ridge.judged(best.trial.lam, F[judged], Y[judged], weights[judged])
         ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
-    linear, features = ridge.fit(trial.lam), _relocated(best.features, data)
-    held_out = (Y[judged], weights[judged]) if validation.n_judged else (Y, weights)
-    representations, drawn = _representations(samples, features), choice.landmarks.only(np.arange(best.n))
-    influence = None
-    if options.is_ridge:
-        at = samples[0].places
-        influence = influence_in_ridge(ridge, trial.lam, best.features, (F, Y, weights), at, options.classes)
-    design = F, Y, weights
-    tried, left_open = F[judged] if validation.n_judged else F, None
-    if not options.classes:
-        A = samples[0].encoding if not validation.n_judged else rows(samples[0].encoding, judged)
-        spread = variances(Y, weights)
-        left_open = open_variance_of(best.features, ridge.moments, trial.lam, A, tried, held_out[1], spread)
-    return Fitted(
-        features,
-        representations,
-        linear,
-        trial,
-        held_out,
-        curve,
-        drawn,
-        samples,
-        design,
-        influence,
-        tried,
-        open_variance=left_open,
-        groups=data.groups_of(samples[0].places[judged] if validation.n_judged else samples[0].places),
+        A = rows(A, judged)
+    fit = FittedModel(
+        features=_relocated(best.features, data),
+        representations=_representations(samples, best.features),
+        linear=ridge.fit(trial.lam),
+        trial=trial,
+        held_out=(Y[judged], weights[judged]),
+        curve=curve,
+        tried=F[judged],
+        groups=data.groups_of(places[judged]),
+        landmarks=choice.landmarks.only(np.arange(best.n)),
+        samples=samples,
+        design=(F, Y, weights),
     )
+    if options.is_ridge:
+        influence = influence_in_ridge(ridge, trial.lam, best.features, (F, Y, weights), places, options.classes)
+        fit = replace(fit, influence=influence)
+    if options.classes:
+        return fit
+    left_open = open_variance_of(
+        best.features, ridge.moments, trial.lam, A, F[judged], weights[judged], variances(Y, weights)
+    )
+    return replace(fit, open_variance=left_open)
 
 
 def _fit_by_products(
-    data: TrainingRows, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
-) -> Fitted | None:
+    data: TrainingSet, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
+) -> FittedModel | None:
     """Fit to all rows by products with the matrix of similarities; None if sums over features cost less.
 
     A number of landmarks that is not given is chosen by such fits to the sample.
@@ -216,12 +265,21 @@ def _fit_by_products(
     tried = tried or [(n, trial)]
     curve = LandmarkCurve.of([one for one, _ in tried], [one for _, one in tried], choice.limit, choice.sizes[-1])
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
-    judged, drawn = (data.Y[held], data.weights[held]), choice.landmarks.only(np.arange(n))
-    return Fitted(features, (sample.representation,), linear, trial, judged, curve, drawn, [sample], None, influence)
+    return FittedModel(
+        features=features,
+        representations=(sample.representation,),
+        linear=linear,
+        trial=trial,
+        held_out=(data.Y[held], data.weights[held]),
+        curve=curve,
+        influence=influence,
+        landmarks=choice.landmarks.only(np.arange(n)),
+        samples=[sample],
+    )
 
 
 def _numbers_tried(
-    data: TrainingRows, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
+    data: TrainingSet, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
 ) -> list[tuple[int, Trial]]:
     """Return the numbers of landmarks that were compared by products, with their trials; none without products.
 
@@ -241,14 +299,14 @@ def _numbers_tried(
 
 
 def _fit_in_one_pass(
-    data: TrainingRows,
+    data: TrainingSet,
     features: tuple[LandmarkFeatures, ...],
     samples: Sequence[SampleFeatures],
     choice: LandmarkChoice,
     options: FitOptions,
     n_landmarks: int,
     curve: LandmarkCurve | None = None,
-) -> Fitted:
+) -> FittedModel:
     """Fit to all rows in one pass; the penalty is chosen on rows held out from it, and others judge the model."""
     size, engine, places = data.itemsize, options.engine, data.sampling.places
     features, outputs = _relocated(features, data), data.Y.shape[1]
@@ -274,31 +332,26 @@ def _fit_in_one_pass(
         sums = union.completed(data.sums(union, some, engine, marks))
     _check_count(sums, data.n - len(some), engine)
     ridge, trial = fit_with_held_out(sums, moments, F, *held_out, len(judged))
-    held_out = data.Y[judged], data.weights[judged]
     remove_checkpoint(engine.checkpoint)
-    curve = curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit)
-    drawn, representations = choice.landmarks.only(np.arange(n_landmarks)), _representations(samples, features)
-    linear, influence = ridge.fit(trial.lam), GroupInfluence.of_ridge(ridge, trial.lam, groups)
     last = slice(len(chosen_on) if len(judged) else 0, None)
-    tried, left_open = F[last], None
-    if not options.classes:
-        A, weights, spread = rows(encoded[0], last), data.weights[some][last], variances(data.Y, data.weights)
-        left_open = open_variance_of(features, ridge.moments, trial.lam, A, tried, weights, spread)
-    return Fitted(
-        features,
-        representations,
-        linear,
-        trial,
-        held_out,
-        curve,
-        drawn,
-        samples,
-        None,
-        influence,
-        tried,
-        open_variance=left_open,
+    fit = FittedModel(
+        features=features,
+        representations=_representations(samples, features),
+        linear=ridge.fit(trial.lam),
+        trial=trial,
+        held_out=(data.Y[judged], data.weights[judged]),
+        curve=curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit),
+        influence=GroupInfluence.of_ridge(ridge, trial.lam, groups),
+        tried=F[last],
         groups=data.groups_of(some[last]),
+        landmarks=choice.landmarks.only(np.arange(n_landmarks)),
+        samples=samples,
     )
+    if options.classes:
+        return fit
+    A, weights, spread = rows(encoded[0], last), data.weights[some][last], variances(data.Y, data.weights)
+    left_open = open_variance_of(features, ridge.moments, trial.lam, A, F[last], weights, spread)
+    return replace(fit, open_variance=left_open)
 
 
 def _check_count(sums: Moments, n: int, engine: Any) -> None:
@@ -339,13 +392,13 @@ def fit_penalized(
     return fit_loss(options.own_loss, F, Y, weights, options.random_state, together)
 
 
-def refit(fitted: Fitted, data: TrainingRows, options: FitOptions) -> tuple[Fitted, str | None]:
+def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[FittedModel, str | None]:
     """Return the fit by another loss or penalty on the same features, and what was done on the CPU."""
     F, Y, weights = all_features(fitted, data, options)
     named = "penalty='l1'" if options.penalty == "l1" else f"loss={options.loss!r}"
     with options.engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
         groups = data.groups_of(data.order)  # the features of all rows are in this order
-        together = None if groups is None else RowsTogether(groups, data.n_held_out)
+        together = None if groups is None else RowsTogether(groups, data.last)
         linear, trial, judged = fit_penalized(options, F, Y, weights, together)
         places = None if fitted.design is None else data.located_at(fitted.samples[0].places)
         linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
@@ -362,13 +415,13 @@ def refit(fitted: Fitted, data: TrainingRows, options: FitOptions) -> tuple[Fitt
     return found, f"the model with {named} was fitted" if isinstance(F, np.ndarray) else None
 
 
-def rounded_pinball(fitted: Fitted, quantile: float) -> SmoothQuantile:
+def rounded_pinball(fitted: FittedModel, quantile: float) -> SmoothQuantile:
     """Return the loss of a quantile, rounded within a part of the errors of least squares."""
     errors = fitted.held_out[0] - fitted.trial.scores
     return SmoothQuantile(quantile, QUANTILE_WIDTH * (float(robust_deviation(errors)[0]) or 1.0))
 
 
-def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Design:
+def all_features(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> Design:
     """Return features, targets and weights of all rows, for losses and penalties that need them all at once."""
     design = fitted.design
     if design is None:
@@ -377,7 +430,7 @@ def all_features(fitted: Fitted, data: TrainingRows, options: FitOptions) -> Des
     return (as_numpy(F) if options.penalty == "l1" else options.engine.to_device(F)), Y, weights
 
 
-def _relocated(features: Sequence[LandmarkFeatures], data: TrainingRows) -> tuple[LandmarkFeatures, ...]:
+def _relocated(features: Sequence[LandmarkFeatures], data: TrainingSet) -> tuple[LandmarkFeatures, ...]:
     """Return the features with the positions of landmarks among all rows."""
     places = data.sampling.places
     if places is None:

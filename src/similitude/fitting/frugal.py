@@ -20,8 +20,8 @@ from similitude.evaluation import Trial
 from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, decided, margins
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, SCREENING, FrugalRows, FrugalStep
 from similitude.fitting.frugal_task import FrugalTask
-from similitude.fitting.landmark_count import LandmarkCurve
 from similitude.fitting.purchases import Purchases
+from similitude.fitting.result import LandmarkCurve
 from similitude.fitting.stopping import stopping_margins
 from similitude.fitting.value_range import ValueRange
 from similitude.landmarks import LandmarkFeatures, Landmarks

@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from similitude.fitting.fit import Fitted
-from similitude.fitting.landmark_count import SampleFeatures
 from similitude.fitting.options import FitOptions
+from similitude.fitting.result import FittedModel
 from similitude.landmarks import (
     EXAMINED,
     PROJECTION,
     WIDE,
     Ask,
     Landmarks,
+    SampleFeatures,
     fixed_beforehand,
     guarantee_of_gaps,
     guarantee_of_reasonable,
@@ -28,13 +28,13 @@ from similitude.support import NONE, Guarantee, Premise
 
 
 def guarantee_of_fit(
-    fitted: Fitted, options: FitOptions, labels: np.ndarray | None, n_classes: int, choices: int
+    fitted: FittedModel, options: FitOptions, labels: np.ndarray | None, n_classes: int, choices: int
 ) -> Guarantee:
     """Return what holds for some linear separator of the features; not that the one found is such a separator.
 
     Parameters
     ----------
-    fitted : Fitted
+    fitted : FittedModel
     options : FitOptions
     labels : array of int, or None
         The class number of each row; None for regression.
@@ -48,6 +48,7 @@ def guarantee_of_fit(
     if len({one.name for one in fitted.representations}) > 1:
         return Guarantee.none("no theorem is about similarities in different representations")
     landmarks, samples = fitted.landmarks, fitted.samples
+    assert landmarks is not None
     choices *= math.prod(_representations(one.proven, options) for one in samples)
     fixed, sides = fixed_beforehand(options.similarities), [one.side for one in fitted.representations]
     if fitted.representations[0].name == PROJECTION:

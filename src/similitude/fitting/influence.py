@@ -31,10 +31,9 @@ from similitude.compute import Encoding, as_numpy, beside, itemsize
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.delayed_influence import DelayedInfluence
 from similitude.fitting.group_influence import GroupInfluence, Terms, some_columns
-from similitude.fitting.landmark_count import rows_of
 from similitude.fitting.model import LandmarkModel, WeightedLandmarks
 from similitude.fitting.options import FitOptions
-from similitude.landmarks import Groups, LandmarkFeatures
+from similitude.landmarks import Groups, LandmarkFeatures, rows_of
 from similitude.linear import GroupMoments, LinearModel, Ridge, is_coupled, newton_step
 from similitude.scikit import class_codes
 from similitude.similarity import Precomputed

@@ -25,15 +25,14 @@ from similitude.evaluation import (
     rarest_in_group,
 )
 from similitude.fitting.choose_landmarks import LandmarkChoice
-from similitude.fitting.fit import Fitted, best_of, fit_penalized
-from similitude.fitting.landmark_count import SampleFeatures, Validation, doubled
+from similitude.fitting.fit import Validation, fit_penalized, grow
 from similitude.fitting.learned_similarities import prepared_by_labels
 from similitude.fitting.members import Family
 from similitude.fitting.options import FitOptions
-from similitude.fitting.result import Judged
-from similitude.fitting.rows import TrainingRows
+from similitude.fitting.result import FittedModel, Judged
 from similitude.fitting.scales import choose_scales, keeps_median
-from similitude.landmarks import Landmarks
+from similitude.fitting.training_set import TrainingSet
+from similitude.landmarks import Landmarks, SampleFeatures
 from similitude.linear import RowsTogether
 from similitude.similarity import remembered_images
 
@@ -72,20 +71,15 @@ class LandmarkFolds:
 
     Attributes
     ----------
-    X : sequence of objects
-    data : TrainingRows
-    labels : array of int, or None
-        The class number of each row.
+    data : TrainingSet
     options, choice, fitted
         The fit to all rows.
     """
 
-    X: Any
-    data: TrainingRows
-    labels: np.ndarray | None
+    data: TrainingSet
     options: FitOptions
     choice: LandmarkChoice
-    fitted: Fitted
+    fitted: FittedModel
 
     def evaluate(self) -> Judged:
         """Return the scores of rows by models of other folds."""
@@ -99,7 +93,7 @@ class LandmarkFolds:
             groups, fewest = data.groups[places], FEWEST_NESTED_GROUPS
         if len(np.unique(groups)) < fewest:
             return tried
-        labels = None if self.labels is None else self.labels[places]
+        labels = None if data.labels is None else data.labels[places]
         if data.groups is not None and labels is not None:
             labels = rarest_in_group(labels, groups)
         folds = assign_folds(groups, labels, self.options.random_state)
@@ -109,9 +103,7 @@ class LandmarkFolds:
         with remembered_images():
             for fold in np.unique(folds):
                 train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-                samples = _samples_of_fold(
-                    self.X, data, self.options, self.choice, fitted.samples, train, test, members
-                )
+                samples = _samples_of_fold(data, self.options, self.choice, fitted.samples, train, test, members)
                 scores[test], inside = _scores(samples, sizes, data, self.options, places[train])
                 within.append(inside)
         Y, weights = data.Y[places], data.weights[places]
@@ -120,8 +112,7 @@ class LandmarkFolds:
 
 
 def _samples_of_fold(
-    X: Any,
-    data: TrainingRows,
+    data: TrainingSet,
     options: FitOptions,
     choice: LandmarkChoice,
     samples: Sequence[SampleFeatures],
@@ -146,29 +137,37 @@ def _samples_of_fold(
         if chosen.similarity is family.taken:
             return [sample.restricted(order, mine) for sample in samples]
         if (k := chosen.resolved) is not None:
-            A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(X))
+            A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(data.X))
             near = choice.landmarks.only(mine).encoded(k, A)
-            return [SampleFeatures(k, A, places[order], near, options, places[order])]
+            return [options.sample(k, A, places[order], near, places[order])]
         given_similarities = [chosen.similarity]
     pairs = zip(given_similarities, data.similarities, strict=True)
     if all(k is resolved or keeps_median(k, resolved) for k, resolved in pairs):
         return [sample.restricted(order, mine) for sample in samples]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
-    rows_in, everything = take(X, places[train]), take(X, places[order])
-    Y, weights = data.Y[places[train]], data.weights[places[train]]
     groups, state = data.groups_of(places[train]), options.random_state
-    prepared = [prepared_by_labels(k, X, data.Y, places[train], state, groups) for k in given_similarities]
+    prepared = [prepared_by_labels(k, data.X, data.Y, places[train], state, groups) for k in given_similarities]
     similarities, encodings = zip(*prepared, strict=True)
-    fold = TrainingRows(similarities, encodings, Y, weights, np.arange(len(train)), data.sampling, groups)
-    scaled, _, _ = choose_scales(fold, replace(choice, landmarks=given, X=rows_in, rows=fold), options)
+    fold = replace(
+        data,
+        X=take(data.X, places[train]),
+        Y=data.Y[places[train]],
+        weights=data.weights[places[train]],
+        groups=groups,
+        similarities=similarities,
+        encodings=encodings,
+        reordered=np.arange(len(train)),
+    )
+    scaled, _, _ = choose_scales(fold, replace(choice, landmarks=given), options)
+    everything = take(data.X, places[order])
     encoded = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
-    return [SampleFeatures(k, A, places[order], landmarks, options) for k, A, landmarks in encoded]
+    return [options.sample(k, A, places[order], landmarks) for k, A, landmarks in encoded]
 
 
 def _scores(
     samples: Sequence[SampleFeatures],
     sizes: Sequence[int],
-    data: TrainingRows,
+    data: TrainingSet,
     options: FitOptions,
     train: np.ndarray,
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
@@ -183,13 +182,13 @@ def _scores(
     fewer = sorted({min(n, samples[0].n_known) for n in sizes})
     try:
         validation = Validation(Y, weights, len(train), groups=groups)
-        best = best_of(list(doubled(samples, fewer, validation)), samples)
+        best, _ = grow(samples, fewer, validation)
     except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
         return mean, (np.broadcast_to(mean, Y.shape), Y)
     inside, outside = best.F[: len(train)], best.F[len(train) :]
     if options.is_ridge:
         return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    together = None if groups is None else RowsTogether(groups, data.n_held_out)
+    together = None if groups is None else RowsTogether(groups, data.last)
     linear, trial, judged = fit_penalized(options, here, Y, weights, together)
     return linear.scores(outside), (trial.scores, Y[judged])

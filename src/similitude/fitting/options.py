@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from similitude.compute import Encoding
 from similitude.compute.engines import Engine
-from similitude.landmarks import Landmarks
+from similitude.landmarks import Landmarks, SampleFeatures
 from similitude.linear import Loss
 from similitude.similarity import Meter, Similarity
 
@@ -83,3 +86,9 @@ class FitOptions:
     def leaves_landmarks_open(self) -> bool:
         """Whether no rule, number, pool or set of landmarks was asked for."""
         return self.given is None and self.unlabeled is None and (self.rule, self.n_landmarks) == ("auto", "auto")
+
+    def sample(
+        self, k: Similarity, among: Encoding, places: np.ndarray, landmarks: Landmarks, which: np.ndarray | None = None
+    ) -> SampleFeatures:
+        """Return the features of a sample of rows, as the fit is to compute them."""
+        return SampleFeatures(k, among, places, landmarks, self.engine, self.side, self.penalty == "l1", which)

@@ -17,16 +17,14 @@ from similitude.evaluation import LEAVE_ONE_OUT, Trial, groups_of_equals, n_held
 from similitude.fitting import limits
 from similitude.fitting.automatic import EVERY_ROW
 from similitude.fitting.blend_influence import BlendInfluence
-from similitude.fitting.fit import Fitted, variances
+from similitude.fitting.fit import variances
 from similitude.fitting.influence import influence_in_ridge
 from similitude.fitting.iterated_fit import fit_by_steps
-from similitude.fitting.landmark_count import LandmarkCurve, SampleFeatures
 from similitude.fitting.landmark_pilot import choose_for_landmarks, factor_of_distinct
 from similitude.fitting.options import FitOptions
 from similitude.fitting.passes import features_of
 from similitude.fitting.pilot_choice import LANDMARKS_FACTOR, PilotChoice, choose_on_pilot
-from similitude.fitting.result import Judged
-from similitude.fitting.rows import TrainingRows
+from similitude.fitting.result import FittedModel, Judged, LandmarkCurve
 from similitude.fitting.scales import open_scales
 from similitude.fitting.training_set import TrainingSet
 from similitude.fitting.uncertainty import MOST_NOISE_FEATURES, OpenVariance, open_variance_of
@@ -37,31 +35,23 @@ MOST_ITERATED = 32
 """Number of outputs up to which conjugate gradients are faster than the Gram matrix of the features."""
 
 
-@dataclass(frozen=True, eq=False)
-class PilotedFit:
-    """A fit, how rows that took part in no choice fare under it, and how many choices there were."""
-
-    fitted: Fitted
-    judged: Judged
-    n_choices: int
-
-
-def fit_by_pilot(data: TrainingSet, rows: TrainingRows, options: FitOptions) -> PilotedFit:
-    """Choose on pilot rows, and fit to all rows.
+def fit_by_pilot(data: TrainingSet, options: FitOptions) -> tuple[FittedModel, int]:
+    """Choose on pilot rows, and fit to all rows; also return how many choices there were.
 
     It is for one kernel of vectors with a unit diagonal, ridge regression, and landmarks of which nothing is asked.
     """
-    n, k = len(rows.order), rows.similarities[0]
-    order, n_judging = judging_last(rows)
+    n, k = len(data.order), data.similarities[0]
+    order, n_judging = judging_last(data)
     pilot = order[: n - n_judging]
     scales = open_scales(options.similarities[0])
     choose = choose_on_pilot if n <= LEAVE_ONE_OUT else choose_for_landmarks
     choice = choose(k, scales, take(data.X, pilot), data.Y[pilot], data.weights[pilot], n)
-    problem = _Problem(data.X, rows, data.labels, options, order, np.arange(n - n_judging, n), choice)
-    return problem.exactly() if n <= LEAVE_ONE_OUT and choice.enough is None else problem.with_landmarks()
+    problem = _Problem(data, options, order, np.arange(n - n_judging, n), choice)
+    fit = problem.exactly() if n <= LEAVE_ONE_OUT and choice.enough is None else problem.with_landmarks()
+    return fit, choice.n_scales * len(fit.curve.x)
 
 
-def judging_last(data: TrainingRows) -> tuple[np.ndarray, int]:
+def judging_last(data: TrainingSet) -> tuple[np.ndarray, int]:
     """Return the rows with a weight, those that judge last, and the number of these: they equal no other row."""
     order, n = data.order, len(data.order)
     most = int(limits.LARGEST_SHARE_EVALUATED * n) if n <= LEAVE_ONE_OUT else n_judged(n_held_out(n))
@@ -75,15 +65,13 @@ def judging_last(data: TrainingRows) -> tuple[np.ndarray, int]:
 class _Problem:
     """All rows with a weight, those that judge last, and what was chosen."""
 
-    X: Any
-    data: TrainingRows
-    labels: np.ndarray | None
+    data: TrainingSet
     options: FitOptions
     rows: np.ndarray
     judging: np.ndarray
     choice: PilotChoice
 
-    def exactly(self) -> PilotedFit:
+    def exactly(self) -> FittedModel:
         """Fit to all rows, each of which is a landmark."""
         from similitude.kernel_learning import ExactRidge  # loads all kernels
 
@@ -97,15 +85,15 @@ class _Problem:
         linear = LinearModel(model.coefficients, constant)
         curve = self._curve([*self.choice.sizes, len(self.rows)], trial, EVERY_ROW)
         fit = self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence)
-        return replace(fit, fitted=replace(fit.fitted, at=self.judging))
+        return replace(fit, at=self.judging)
 
-    def with_landmarks(self) -> PilotedFit:
+    def with_landmarks(self) -> FittedModel:
         """Fit to all rows by the features of the first of them."""
         n_rows, enough, sizes = len(self.rows), self.choice.enough, self.choice.sizes
         n = limits.MAX_AUTO_LANDMARKS if enough is None else LANDMARKS_FACTOR * enough
         n, k = min(n, n_rows // 2), self.choice.similarity
         landmarks = self._landmarks(self.rows[:n])
-        sample = SampleFeatures(k, landmarks.encoding, self.rows[:n], landmarks, self.options)
+        sample = self.options.sample(k, landmarks.encoding, self.rows[:n], landmarks)
         factor = factor_of_distinct(sample.gram(n))
         features = LandmarkFeatures(k, landmarks.only(factor.pivots), factor=factor.U)
         if n_rows > LEAVE_ONE_OUT and self.data.Y.shape[1] <= MOST_ITERATED:
@@ -150,7 +138,7 @@ class _Problem:
 
     def _encoded(self) -> Any:
         """Return all rows, encoded."""
-        return self.choice.similarity.encode(_in_double_precision(take(self.X, self.rows)))
+        return self.choice.similarity.encode(_in_double_precision(take(self.data.X, self.rows)))
 
     @property
     def lam(self) -> float:
@@ -162,8 +150,8 @@ class _Problem:
 
     def _landmarks(self, rows: np.ndarray) -> Landmarks:
         """Return rows as landmarks, encoded."""
-        objects = _in_double_precision(take(self.X, rows))
-        known = None if self.labels is None else self.labels[rows]
+        objects = _in_double_precision(take(self.data.X, rows))
+        known = None if self.data.labels is None else self.data.labels[rows]
         encoded = self.choice.similarity.encode(objects)
         return Landmarks(objects, self.data.located_at(rows), encoded, known, "uniform")
 
@@ -181,34 +169,31 @@ class _Problem:
 
     def _fit(
         self, features: LandmarkFeatures, linear: LinearModel, trial: Trial, curve: LandmarkCurve, influence: Any
-    ) -> PilotedFit:
+    ) -> FittedModel:
         """Return the fit with what belongs to it."""
         landmarks, Y, weights = features.landmarks, *self._targets()
         held_out = Y[self.judging], weights[self.judging]
         places = self.rows[: len(landmarks)]
-        sample = SampleFeatures(
-            features.similarity, landmarks.encoding, places, replace(landmarks, positions=places), self.options
-        )
+        located = replace(landmarks, positions=places)
+        sample = self.options.sample(features.similarity, landmarks.encoding, places, located)
         reason = sample.representation.reason
         if len(landmarks) == len(self.rows):
             reason = f"{reason}, and {EVERY_ROW}: the fit is exact"
         tried, left_open = self._sizes(features, trial.lam)
-        fitted = Fitted(
-            (features,),
-            (Representation(PROJECTION, reason),),
-            linear,
-            trial,
-            held_out,
-            curve,
-            landmarks,
-            [sample],
-            None,
-            influence,
-            tried,
+        return FittedModel(
+            features=(features,),
+            representations=(Representation(PROJECTION, reason),),
+            linear=linear,
+            trial=trial,
+            held_out=held_out,
+            curve=curve,
+            influence=influence,
+            evaluation=Judged(trial, *held_out, positions=self.data.located_at(self.rows[self.judging])),
+            tried=tried,
             open_variance=left_open,
+            landmarks=landmarks,
+            samples=[sample],
         )
-        judged = Judged(trial, *held_out, positions=self.data.located_at(self.rows[self.judging]))
-        return PilotedFit(fitted, judged, self.choice.n_scales * len(curve.x))
 
 
 def _in_double_precision(X: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,12 +11,12 @@ import numpy as np
 from similitude.evaluation import Trial
 from similitude.fitting.cascade import Cascade, CascadeInfluence
 from similitude.fitting.influence import FitInfluence
-from similitude.fitting.landmark_count import LandmarkCurve
+from similitude.fitting.training_set import Design
 from similitude.fitting.uncertainty import OpenVariance
-from similitude.landmarks import LandmarkFeatures, Representation
+from similitude.landmarks import LandmarkFeatures, Landmarks, Representation, SampleFeatures
 from similitude.linear import LinearModel
 from similitude.similarity import Similarity
-from similitude.support import Guarantee
+from similitude.support import ESTIMATE, Curve, Guarantee
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import LearnedSummary
@@ -56,32 +56,74 @@ class Evaluation(Protocol):
         """Return rows that were scored by models of other rows."""
 
 
+@dataclass(frozen=True)
+class LandmarkCurve(Curve):
+    """The held-out loss by the number of landmarks, and why there are not more.
+
+    Attributes
+    ----------
+    x : array
+        Numbers of landmarks.
+    y, low, high : array
+        The mean squared error on rows that the model was not fitted to, with normal intervals.
+    level, grade
+    reason : str
+        Why the last number is the last.
+    """
+
+    reason: str
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], limit: str, largest: int | None = None) -> LandmarkCurve:
+        """Return the curve of some trials; `limit` says what prevents more landmarks than the largest possible number.
+
+        `largest` is that number; by default the last one that was tried.
+        """
+        x, y = np.array(sizes, dtype=float), np.array([one.loss for one in trials])
+        spread = 1.96 * np.array([one.deviation for one in trials])
+        slow = largest is not None and sizes[-1] < largest
+        reason = "the last doubling gained less than one standard error" if slow else limit
+        if len(trials) > 1 and trials[-1].loss > trials[-2].loss:
+            reason = f"with {sizes[-1]:,} the held-out loss was no better"
+        return cls.of_losses(x, y, spread, reason)
+
+    @classmethod
+    def of_losses(cls, x: np.ndarray, y: np.ndarray, spread: np.ndarray, reason: str) -> LandmarkCurve:
+        """Return the curve of losses, given half the length of their intervals."""
+        return cls(x, y, y - spread, y + spread, 0.95, ESTIMATE, reason)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n  not more, because {self.reason}"
+
+
+UNPROMISED = Guarantee.none("the theorems were not applied to this fit")
+"""The guarantee of a fit before it is looked for."""
+
+
 @dataclass(frozen=True, eq=False)
 class FittedModel:
     """A fitted model, and what is known about it.
 
     Attributes
     ----------
-    similarities : tuple of Similarity
-        Resolved or learned.
     features : tuple of LandmarkFeatures
         One for each similarity.
+    representations : tuple of Representation
     linear : LinearModel
         Of the features.
-    influence : FitInfluence, CascadeInfluence or None
-        What training rows add to the scores, by the features; None if it is not known.
     trial : Trial
         The scores of rows that were left out of the fit; choices may have been made on them.
     held_out : tuple of arrays
         The targets and weights of these rows.
-    evaluation : Evaluation
-        How the error on new rows is estimated.
     curve : LandmarkCurve
-    representations : tuple of Representation
+    influence : FitInfluence, CascadeInfluence or None
+        What training rows add to the scores, by the features; None if it is not known.
+    evaluation : Evaluation or None
+        How the error on new rows is estimated; None if it is by the rows of the trial.
     guarantee : Guarantee
     chosen : str
         Which similarity was chosen, and by what, in a sentence; empty if it was given.
-    notes : list of str
+    notes : sequence of str
         What the plan does not tell.
     learned : LearnedSummary or None
     tried : array or None
@@ -98,20 +140,25 @@ class FittedModel:
         The groups of the rows of the trial.
     scores : tuple of (str, float)
         Candidates that were compared, with their losses on rows that they were not fitted to.
+    landmarks : Landmarks or None
+        Those that were drawn; the features may use fewer.
+    samples : sequence of SampleFeatures
+        What was computed to choose among models on landmarks, one for each similarity.
+    design : tuple of arrays, or None
+        Features, targets and weights of all rows, if they are in memory.
     """
 
-    similarities: tuple[Similarity, ...]
     features: tuple[LandmarkFeatures, ...]
+    representations: tuple[Representation, ...]
     linear: LinearModel
-    influence: FitInfluence | CascadeInfluence | None
     trial: Trial
     held_out: tuple[np.ndarray, np.ndarray]
-    evaluation: Evaluation
     curve: LandmarkCurve
-    representations: tuple[Representation, ...]
-    guarantee: Guarantee
+    influence: FitInfluence | CascadeInfluence | None = None
+    evaluation: Evaluation | None = None
+    guarantee: Guarantee = UNPROMISED
     chosen: str = ""
-    notes: Sequence[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
     learned: LearnedSummary | None = None
     tried: np.ndarray | None = None
     at: np.ndarray | None = None
@@ -120,3 +167,17 @@ class FittedModel:
     mean_calls: float = 0.0
     groups: np.ndarray | None = None
     scores: tuple[tuple[str, float], ...] = ()
+    landmarks: Landmarks | None = None
+    samples: Sequence[SampleFeatures] = ()
+    design: Design | None = None
+
+    @property
+    def similarities(self) -> tuple[Similarity, ...]:
+        """Resolved or learned."""
+        return tuple([one.similarity for one in self.features])
+
+    def evaluate(self) -> Judged:
+        """Return the scores of rows by models that did not see them in training."""
+        if self.evaluation is None:
+            return Judged(self.trial, *self.held_out, self.groups)
+        return self.evaluation.evaluate()

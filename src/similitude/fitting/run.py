@@ -15,7 +15,7 @@ from similitude.fitting import limits
 from similitude.fitting.automatic import best_alone, fit_exactly, in_words, learn_on_pilot, scores_of, try_family
 from similitude.fitting.choose_landmarks import choose_landmarks
 from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts
-from similitude.fitting.fit import Fitted, fit_ridge, refit, rounded_pinball
+from similitude.fitting.fit import fit_ridge, refit, rounded_pinball
 from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_task import FrugalTask
 from similitude.fitting.guarantee import guarantee_of_fit, guarantee_of_learned
@@ -24,8 +24,7 @@ from similitude.fitting.nested_folds import LandmarkFolds
 from similitude.fitting.options import FitOptions
 from similitude.fitting.piloted_fit import fit_by_pilot
 from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, Plan
-from similitude.fitting.result import Evaluation, FittedModel, Judged
-from similitude.fitting.rows import TrainingRows
+from similitude.fitting.result import FittedModel, Judged
 from similitude.fitting.scales import MEDIAN_KEPT, Scores, choose_scales, keeps_median, open_scales
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Representation
@@ -90,7 +89,6 @@ def _frugally(data: TrainingSet, options: FitOptions) -> FittedModel:
     reason = f"a function that may be costly is compared with few landmarks; {found.symmetry}"
     blind = "landmarks were chosen by labels, the theorems are about landmarks drawn blindly"
     return FittedModel(
-        similarities=(k,),
         features=(features,),
         linear=LinearModel(np.empty((0, data.Y.shape[1])), np.zeros(data.Y.shape[1])),
         influence=found.influence,
@@ -131,42 +129,49 @@ def _on_landmarks(
     """
     with phase("choosing the similarity"):
         chosen = _chosen(plan, data, options, learned, why)
-    rows = _training_rows(data, chosen.similarities, options)
-    notes = _notes_of_engine(options, list(rows.similarities))
-    again = (
-        plan.candidates != AS_GIVEN and len(rows.order) <= limits.LEAVE_ONE_OUT
-    )  # in the folds that evaluate the fit
+    data = _prepared(data, chosen.similarities, options)
+    notes = _notes_of_engine(options, list(data.similarities))
+    again = plan.candidates != AS_GIVEN and len(data.order) <= limits.LEAVE_ONE_OUT  # in the folds of the evaluation
     options = replace(options, similarities=chosen.again if again else chosen.similarities)
+    n_classes = max(2, data.Y.shape[1])
     if plan.case == PILOT_FIT:
         with phase("choosing scale and penalty on a sample"):
-            piloted = fit_by_pilot(data, rows, options)
-        return _fit_of(piloted.fitted, data, options, piloted.n_choices, piloted.judged, notes, None)
+            fit, n_choices = fit_by_pilot(data, options)
+        guarantee = guarantee_of_fit(fit, options, data.labels, n_classes, n_choices)
+        return replace(fit, guarantee=guarantee, notes=notes)
     with phase("choosing landmarks"):
-        choice = choose_landmarks(data.X, rows, data.labels, options)
+        choice = choose_landmarks(data, options)
     notes += [] if choice.note is None else [choice.note]
-    rows, n_scales, scores = choice.rows, 1, chosen.scores
-    if not all(map(operator.is_, chosen.similarities, rows.similarities)):  # one of them was resolved on the data
+    data, n_scales, scores = choice.data, 1, chosen.scores
+    if not all(map(operator.is_, chosen.similarities, data.similarities)):  # one of them was resolved on the data
         with phase("choosing the scale"):
-            rows, n_scales, tried = choose_scales(rows, choice, options)
+            data, n_scales, tried = choose_scales(data, choice, options)
         scores += tried
-        pairs = zip(options.similarities, rows.similarities, strict=True)
+        pairs = zip(options.similarities, data.similarities, strict=True)
         kept = [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
         chosen = chosen._replace(reason="; ".join([*filter(None, [chosen.reason]), *kept]))
     with phase("computing similarities to landmarks, and solving"):
-        fitted = fit_ridge(rows, choice, options)
+        fit = fit_ridge(data, choice, options)
         if not options.is_ridge:
             if options.quantile is not None:
-                options = replace(options, own_loss=rounded_pinball(fitted, options.quantile))
-            fitted, on_cpu = refit(fitted, rows, options)
+                options = replace(options, own_loss=rounded_pinball(fit, options.quantile))
+            fit, on_cpu = refit(fit, data, options)
             if on_cpu is not None and isinstance(options.engine, TorchEngine):
                 notes.append(f"{on_cpu} on the CPU, not on {options.engine.device}")
-    evaluation = LandmarkFolds(data.X, rows, data.labels, options, choice, fitted)
-    n_choices = n_scales * len(choice.sizes)
-    curve = zip(fitted.curve.x, fitted.curve.y, strict=True)
-    scores += tuple((number_of(int(n), "landmark"), float(loss)) for n, loss in curve)
-    fit = _fit_of(fitted, data, options, n_choices, evaluation, notes, chosen.summary)
-    fit = replace(fit, chosen=chosen.reason, scores=scores)
-    return fit if plan.candidates == AS_GIVEN else replace(fit, guarantee=guarantee_of_learned(data.labels))
+    if plan.candidates == AS_GIVEN:
+        guarantee = guarantee_of_fit(fit, options, data.labels, n_classes, n_scales * len(choice.sizes))
+    else:
+        guarantee = guarantee_of_learned(data.labels)
+    curve = zip(fit.curve.x, fit.curve.y, strict=True)
+    return replace(
+        fit,
+        evaluation=LandmarkFolds(data, options, choice, fit),
+        guarantee=guarantee,
+        chosen=chosen.reason,
+        learned=chosen.summary,
+        notes=notes,
+        scores=(*scores, *[(number_of(int(n), "landmark"), float(loss)) for n, loss in curve]),
+    )
 
 
 class Chosen(NamedTuple):
@@ -205,23 +210,22 @@ def _chosen(plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoCho
     return Chosen(given)
 
 
-def _training_rows(data: TrainingSet, similarities: tuple[Similarity, ...], options: FitOptions) -> TrainingRows:
-    """Return the training rows, with similarities resolved and objects encoded."""
+def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: FitOptions) -> TrainingSet:
+    """Return the rows with similarities resolved and objects encoded."""
     order = data.order
     if len(order) < 2:
         raise ValueError("need at least 2 samples with positive weight, got 1")
     if len(order) <= limits.SAMPLE_ROWS:
         prepared = [k.prepare(data.X, options.random_state, data.given_weights) for k in similarities]
     else:
-        prepared = [_prepared(k, data, options) for k in similarities]
+        prepared = [_prepared_on_sample(k, data, options) for k in similarities]
     resolved, encodings = zip(*prepared, strict=True)
     if data.copies_last:
         order = equals_judged_together(order, groups_of_equals(encodings[0], order))
-    last = None if data.groups is None else data.last
-    return TrainingRows(resolved, encodings, data.Y, data.weights, order, data.sampling, data.groups, last)
+    return replace(data, similarities=resolved, encodings=encodings, reordered=order)
 
 
-def _prepared(k: Similarity, data: TrainingSet, options: FitOptions) -> tuple[Similarity, Encoding]:
+def _prepared_on_sample(k: Similarity, data: TrainingSet, options: FitOptions) -> tuple[Similarity, Encoding]:
     """Return a similarity resolved on many rows, and X encoded; medians are those of a sample."""
     if not k.unresolved() or len(open_scales(k)) < len(k.unresolved()):
         return k.prepare(data.X, options.random_state, data.given_weights)
@@ -231,34 +235,3 @@ def _prepared(k: Similarity, data: TrainingSet, options: FitOptions) -> tuple[Si
     with remembered_images():
         resolved = k.resolve(take(data.X, some), options.random_state, weighted)
         return resolved, resolved.encode_checked(data.X, "X")
-
-
-def _fit_of(
-    fitted: Fitted,
-    data: TrainingSet,
-    options: FitOptions,
-    n_choices: int,
-    evaluation: Evaluation,
-    notes: list[str],
-    summary: LearnedSummary | None,
-) -> FittedModel:
-    """Return a fit on landmarks, with what is promised of it."""
-    n_classes = max(2, fitted.held_out[0].shape[1])
-    return FittedModel(
-        similarities=tuple(one.similarity for one in fitted.features),
-        features=fitted.features,
-        linear=fitted.linear,
-        influence=fitted.influence,
-        trial=fitted.trial,
-        held_out=fitted.held_out,
-        evaluation=evaluation,
-        curve=fitted.curve,
-        representations=fitted.representations,
-        guarantee=guarantee_of_fit(fitted, options, data.labels, n_classes, n_choices),
-        notes=notes,
-        learned=summary,
-        tried=fitted.tried,
-        at=fitted.at,
-        open_variance=fitted.open_variance,
-        groups=fitted.groups,
-    )

@@ -10,10 +10,10 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.fitting.choose_landmarks import LandmarkChoice
-from similitude.fitting.landmark_count import SampleFeatures, Validation, best_level
+from similitude.fitting.fit import Validation, best_level
 from similitude.fitting.options import FitOptions
 from similitude.fitting.products import trial_by_products
-from similitude.fitting.rows import TrainingRows
+from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import PROJECTION
 from similitude.linear import downhill
 from similitude.similarity import Similarity, remembered_images
@@ -51,7 +51,7 @@ def keeps_median(k: Similarity, resolved: Similarity) -> bool:
     return resolved.hints.heavy and bool(open_scales(k)) and len(open_scales(k)) == len(k.unresolved())
 
 
-def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOptions) -> tuple[TrainingRows, int, Scores]:
+def choose_scales(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) -> tuple[TrainingSet, int, Scores]:
     """Return the rows with each similarity at its best scale, how many combinations of scales there are, and losses."""
     pairs = zip(options.similarities, data.similarities, strict=True)
     names = [[] if keeps_median(k, resolved) else open_scales(k) for k, resolved in pairs]
@@ -60,12 +60,12 @@ def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOption
     which, n_train, n_judged = data.pilot(min(SCALE_ROWS, choice.pilot))
     validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
     first = choice.landmarks.only(np.arange(min(SCALE_LANDMARKS, len(choice.landmarks), n_train)))
-    objects = take(choice.X, which)
+    objects = take(data.X, which)
     by_products = len(names) == 1 and len(which) < data.n and data.sampling.all_rows is None and data.groups is None
 
     def loss(k: Similarity) -> float:
         encoded = first.encoded(k)
-        sample = SampleFeatures(k, k.encode(objects), which, encoded, options)
+        sample = options.sample(k, k.encode(objects), which, encoded)
         if by_products and sample.representation.name == PROJECTION:
             A, B = sample.encoding, encoded.encoding
             trial = trial_by_products(k, A, B, validation.Y, validation.weights, options.engine)
@@ -80,7 +80,7 @@ def choose_scales(data: TrainingRows, choice: LandmarkChoice, options: FitOption
             if open_ones:
                 similarities[i], tried = best_scale(similarities[i], open_ones, loss)
                 scores += [(repr(one), found) for one, found in tried]
-                encodings[i] = similarities[i].encode(choice.X)
+                encodings[i] = similarities[i].encode(data.X)
     compared = math.prod([len(MULTIPLES) for open_ones in names if open_ones])
     return replace(data, similarities=tuple(similarities), encodings=tuple(encodings)), compared, tuple(scores)
 

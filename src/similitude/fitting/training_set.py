@@ -1,23 +1,94 @@
-"""The rows that a fit is given: objects, targets and weights, in memory or a sample of rows elsewhere."""
+"""Training rows: a sample in memory on which choices are made, and all rows, wherever they are."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from similitude.compute import take
-from similitude.evaluation import LastRows, hold_out_groups
+from similitude.compute import Encoding, itemsize, rows, take
+from similitude.compute.engines import EncodedBatch, Engine
+from similitude.data.sources import MAX_BATCH_ROWS
+from similitude.evaluation import FEWEST_NESTED_GROUPS, LastRows, hold_out_groups, n_fitted
 from similitude.fitting import limits
-from similitude.fitting.rows import Sampling
+from similitude.fitting.passes import Marks, covering, features_where_computed, sums_over
+from similitude.landmarks import FeatureUnion, Landmarks
+from similitude.linear import Moments
 from similitude.similarity import Similarity
+from similitude.support import NotAKernelError, generator, key_order, pairs_at, random_keys
+
+Design = tuple[Any, np.ndarray, np.ndarray]
+"""Features, targets and weights of rows."""
+
+
+class AllRows(Protocol):
+    """All rows, if those in memory are a sample of them: in batches of a source, or on the workers of a cluster."""
+
+    @property
+    def n(self) -> int:
+        """The number of rows with a weight."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, with or without a weight."""
+
+    def sums(
+        self,
+        similarities: Sequence[Similarity],
+        union: FeatureUnion,
+        held_out: np.ndarray,
+        engine: Engine,
+        size: int,
+        marks: Marks,
+    ) -> Moments:
+        """Return the sums over the features of all rows except those held out, by position, in one pass."""
+
+    def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
+        """Return features, targets and weights of all rows with a weight, in random order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """How the rows in memory were drawn.
+
+    Attributes
+    ----------
+    seed : int
+        Of the random order of all rows.
+    places : array of int, or None
+        Their positions among all rows; None if they are all rows.
+    ranks : array of int, or None
+        How many rows with a weight precede each one among all rows; None if they are all rows.
+    all_rows : AllRows, Announced or None
+        All rows, if there are more than these.
+    later : int
+        The number of rows that the model predicts within the same budget of calls.
+    """
+
+    seed: int
+    places: np.ndarray | None = None
+    ranks: np.ndarray | None = None
+    all_rows: Any = None
+    later: int = 0
+
+    def order(self, weighted: np.ndarray) -> np.ndarray:
+        """Return the positions of rows with a weight in random order, which depends on seed and ranks alone."""
+        ranks = np.arange(len(weighted)) if self.ranks is None else self.ranks[weighted]
+        return weighted[key_order(random_keys(ranks, self.seed))]
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return the seed of the random order of rows."""
+    return int(generator(random_state).integers(2**63))
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Rows in memory with their targets.
+    """Rows in memory with their targets; once similarities are chosen, also as these encode them.
 
     Attributes
     ----------
@@ -34,6 +105,12 @@ class TrainingSet:
         How the rows were drawn, and where all rows are if there are more.
     groups : array of int, or None
         The group of each row, in which equal rows are together; no split separates one.
+    similarities : tuple of Similarity
+        Resolved.
+    encodings : tuple of encodings
+        One for each similarity.
+    reordered : array of int, or None
+        The rows with a weight, if their order is not that of the sampling.
     """
 
     X: Any
@@ -43,6 +120,9 @@ class TrainingSet:
     labels: np.ndarray | None
     sampling: Sampling
     groups: np.ndarray | None = None
+    similarities: tuple[Similarity, ...] = ()
+    encodings: tuple[Encoding, ...] = ()
+    reordered: np.ndarray | None = None
 
     @functools.cached_property
     def weighted(self) -> np.ndarray:
@@ -50,8 +130,19 @@ class TrainingSet:
         return np.flatnonzero(self.weights > 0)
 
     @functools.cached_property
+    def n(self) -> int:
+        """The number of rows with a weight, here or among all rows."""
+        return len(self.weighted) if self.sampling.all_rows is None else self.sampling.all_rows.n
+
+    @functools.cached_property
     def order(self) -> np.ndarray:
-        """The same in random order; with groups, those that are held out of many rows are whole groups."""
+        """The rows with a weight in random order.
+
+        The last ones are held out, unless each is predicted by leave-one-out: choices are made on the first half of
+        these, and the second half evaluates the model. With groups, whole groups are held out.
+        """
+        if self.reordered is not None:
+            return self.reordered
         order = self.sampling.order(self.weighted)
         return order if self.groups is None else hold_out_groups(order, self.groups)[0]
 
@@ -61,6 +152,54 @@ class TrainingSet:
         if self.groups is None:
             return LastRows.of(self.n)
         return hold_out_groups(self.sampling.order(self.weighted), self.groups)[1]
+
+    @property
+    def all_in_memory(self) -> bool:
+        """Whether these are all rows."""
+        return self.sampling.all_rows is None
+
+    @property
+    def n_fitted(self) -> int:
+        """The number of rows to fit to while choices are made; all of few rows."""
+        if self.groups is None or self.n <= limits.LEAVE_ONE_OUT:
+            return n_fitted(self.n)
+        return self.n - self.last.held_out
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, with or without a weight."""
+        return len(self.Y) if self.sampling.all_rows is None else self.sampling.all_rows.n_rows
+
+    @functools.cached_property
+    def itemsize(self) -> int:
+        """Bytes of a similarity value."""
+        return max(map(itemsize, self.encodings))
+
+    @functools.cached_property
+    def proven(self) -> bool:
+        """Whether every similarity is a kernel by proof."""
+        return all([k.proven for k in self.similarities])
+
+    @property
+    def copies_last(self) -> bool:
+        """Whether rows that equal one of the last, which evaluate the model, evaluate it too."""
+        if self.groups is not None:  # they are in one group anyway
+            return False
+        few = len(self.weighted) <= limits.SAMPLE_ROWS
+        return self.all_in_memory and few and len(self.weighted) > limits.LEAVE_ONE_OUT
+
+    @functools.cached_property
+    def families(self) -> dict[str, tuple[Similarity, ...]]:
+        """The similarities to try, by kind of objects, as far as they were asked for."""
+        return {}
+
+    def family(self, kind: str) -> tuple[Similarity, ...]:
+        """Return the similarities to try for objects of a kind, which takes a look at them once."""
+        if kind not in self.families:
+            from similitude.kernels import family_of  # loads all kernels
+
+            self.families[kind] = family_of(kind, self.X)
+        return self.families[kind]
 
     def first(self, order: np.ndarray, n: int) -> np.ndarray:
         """Return the first n rows of an order, on which similarities are chosen; with groups, none that is held out."""
@@ -77,32 +216,9 @@ class TrainingSet:
         """Return the groups of some rows."""
         return None if self.groups is None else self.groups[rows]
 
-    @property
-    def all_in_memory(self) -> bool:
-        """Whether these are all rows."""
-        return self.sampling.all_rows is None
-
-    def family(self, kind: str) -> tuple[Similarity, ...]:
-        """Return the similarities to try for objects of a kind, which takes a look at them once."""
-        if "_family" not in vars(self):
-            from similitude.kernels import family_of  # loads all kernels
-
-            vars(self)["_family"] = family_of(kind, self.X)
-        found: tuple[Similarity, ...] = vars(self)["_family"]
-        return found
-
-    @property
-    def copies_last(self) -> bool:
-        """Whether rows that equal one of the last, which evaluate the model, evaluate it too."""
-        if self.groups is not None:  # they are in one group anyway
-            return False
-        few = len(self.weighted) <= limits.SAMPLE_ROWS
-        return self.all_in_memory and few and len(self.weighted) > limits.LEAVE_ONE_OUT
-
-    @property
-    def n(self) -> int:
-        """The number of rows with a weight, here or among all rows."""
-        return len(self.weighted) if self.sampling.all_rows is None else self.sampling.all_rows.n
+    def located_at(self, which: np.ndarray) -> np.ndarray:
+        """Return the positions among all rows of some rows in memory."""
+        return which if self.sampling.places is None else self.sampling.places[which]
 
     def only(self, which: np.ndarray, later: int) -> TrainingSet:
         """Return some of the rows; `later` others are predicted within the same budget of calls."""
@@ -115,3 +231,70 @@ class TrainingSet:
             Sampling(self.sampling.seed, which, later=later),
             self.groups_of(which),
         )
+
+    def pilot(self, most: int) -> tuple[np.ndarray, int, int]:
+        """Return the positions of a sample, how many of it are fitted to, and how many evaluate the model.
+
+        The rows on which choices are made come after those that are fitted to, and those that evaluate the model come
+        last: none if each row is predicted by leave-one-out, or if they are not in the sample.
+        """
+        if self.n <= min(most, limits.LEAVE_ONE_OUT):
+            return self.order, self.n, 0
+        if self.n <= most:
+            return self.order, self.n_fitted, self.last.judged
+        chosen_on, judged = self.held_out()
+        n = min(most, self.n - len(judged))
+        fitted = n - min(n - n_fitted(n), len(chosen_on))
+        if self.groups is not None:
+            fitted = min(fitted, self.n - self.last.held_out)
+        return np.concatenate([self.order[:fitted], chosen_on[: n - fitted]]), fitted, 0
+
+    def held_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions of the rows that a pass holds out: for choices, and to evaluate the model."""
+        last = self.last
+        if not last.judged:
+            raise ValueError(f"need at least {FEWEST_NESTED_GROUPS} groups to hold some of them out of the fit")
+        held = self.order[len(self.order) - last.held_out :]
+        cut = len(held) - last.judged
+        return np.sort(held[:cut]), np.sort(held[cut:])
+
+    @contextmanager
+    def located(self, landmarks: Landmarks) -> Iterator[None]:
+        """Let an error name objects, and landmarks that are rows of X, by their positions among all rows."""
+        places = self.sampling.places
+        foreign = landmarks.positions is None
+        try:
+            with pairs_at(places, None if foreign else places):
+                yield
+        except NotAKernelError as error:
+            if error.witness is None or places is None or foreign:
+                raise
+            at = tuple(int(places[i]) for i in error.witness.indices)
+            raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error
+
+    def sums(self, union: FeatureUnion, held_out: np.ndarray, engine: Engine, marks: Marks) -> Moments:
+        """Return the sums over the features of all rows except those held out, in one pass."""
+        everything = self.sampling.all_rows
+        if everything is not None:
+            places = self.located_at(held_out)
+            return everything.sums(self.similarities, union, places, engine, self.itemsize, marks)
+        batches = functools.partial(self._batches, held_out)
+        marks = covering(marks, self.encodings, self.Y, self.weights)
+        return sums_over(batches, union, self.n_rows, engine, self.itemsize, marks)
+
+    def _batches(self, held_out: np.ndarray, start: int) -> Iterator[EncodedBatch]:
+        """Yield all rows from one on as ``(encodings, targets, weights)``; held-out rows have weight zero."""
+        weights = self.weights.copy()
+        weights[held_out] = 0.0
+        for a in range(start, len(self.Y), MAX_BATCH_ROWS):
+            cut = slice(a, a + MAX_BATCH_ROWS)
+            encoded = rows(self.encodings, cut), self.Y[cut], weights[cut]
+            yield EncodedBatch(encoded, a, min(a + MAX_BATCH_ROWS, len(self.Y)))
+
+    def features(self, union: FeatureUnion, engine: Engine) -> Design:
+        """Return features, targets and weights of all rows with a weight, in random order."""
+        everything = self.sampling.all_rows
+        if everything is not None:
+            return everything.features(self.similarities, union, engine, self.itemsize)
+        F = features_where_computed(union, rows(self.encodings, self.order), engine, self.itemsize)
+        return F, self.Y[self.order], self.weights[self.order]

@@ -61,3 +61,4 @@ from similitude.landmarks.projection import (
 )
 from similitude.landmarks.reservoir import Reservoir
 from similitude.landmarks.rules import RULES, Pool, check_positions, choose, interleaved, refuse_function
+from similitude.landmarks.sample import SampleFeatures, rows_of

@@ -1,0 +1,197 @@
+"""Features of a sample of rows, from similarities that are computed as far as they are asked for."""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property
+
+import numpy as np
+
+from similitude.compute import Blocks, Encoding, as_numpy, itemsize, rows
+from similitude.compute.engines import Engine
+from similitude.landmarks.features import LandmarkFeatures, Landmarks, in_double, in_floats, sided
+from similitude.landmarks.projection import (
+    EXAMINED,
+    PROJECTION,
+    choose_representation,
+    factor_of_landmarks,
+    not_projected,
+)
+from similitude.similarity import Similarity
+from similitude.support import pairs_at
+
+
+class SampleFeatures:
+    """Similarities of a sample of rows to landmarks, and the features they give.
+
+    Parameters
+    ----------
+    k : Similarity
+        Resolved.
+    among : encoding
+        The sample, or rows that it is drawn from.
+    places : array of int
+        Positions of the sample in X.
+    landmarks : Landmarks
+        Encoded, in the order in which they are used.
+    engine : Engine
+    side : str
+        As the user gave it.
+    sparse : bool
+        Whether the penalty selects landmarks.
+    which : array of int, optional
+        The rows that are the sample, copied when they are first needed; by default all of them.
+    """
+
+    def __init__(
+        self,
+        k: Similarity,
+        among: Encoding,
+        places: np.ndarray,
+        landmarks: Landmarks,
+        engine: Engine,
+        side: str = "auto",
+        sparse: bool = False,
+        which: np.ndarray | None = None,
+    ) -> None:
+        self.k = k
+        self.places = places
+        self.landmarks = landmarks
+        self.engine = engine
+        self.sparse = sparse
+        self.proven = k.proven
+        self.single = itemsize(among) == 4
+        self._among = among
+        self._which = which
+        self._known: dict[str, np.ndarray] = {}  # similarities by side: the columns are the first landmarks
+        self._gram = np.empty((0, 0))
+        self._own = None if isinstance(among, np.ndarray) else rows_of(landmarks.positions, places)
+        examined = not (self.proven or sparse or side in ("right", "both"))
+        M = self.gram(min(EXAMINED, len(landmarks))) if examined else None
+        self.representation = choose_representation(k, M, side, sparse, self.single)
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The sample."""
+        return self._among if self._which is None else rows(self._among, self._which)
+
+    def features(self, n: int, normalized: bool) -> tuple[LandmarkFeatures, np.ndarray]:
+        """Return the features that the first n landmarks give, and their values for the sample."""
+        if self.representation.name == PROJECTION:
+            made = self.projection(n)
+            if made is not None:
+                features, pivots = made
+                K = np.take(self.similarities(n, "left"), pivots, axis=1)
+                return features, features.ready(K.dtype).transform(K)
+            self.representation = not_projected(self.gram(n))
+        side = self.representation.side
+        K = np.concatenate([self.similarities(n, one) for one in ("left", "right") if side in (one, "both")], axis=1)
+        features = LandmarkFeatures(self.k, self.landmarks.only(np.arange(n)), side, normalized=normalized)
+        return features, features.transform(K)
+
+    def projection(self, n: int) -> tuple[LandmarkFeatures, np.ndarray] | None:
+        """Return the projection onto the first n landmarks and its pivots; None if their Gram matrix is not PSD."""
+        factor = factor_of_landmarks(self.gram(n), self.single, self.proven)
+        if factor is None:
+            return None
+        return LandmarkFeatures(self.k, self.landmarks.only(factor.pivots), factor=factor.U), factor.pivots
+
+    def similarities(self, n: int, side: str) -> np.ndarray:
+        """Return the similarities to the first n landmarks; known ones are not computed again."""
+        K = self._known.get(side)
+        known = 0 if K is None else K.shape[1]
+        if K is None or known < n:
+            symmetric = side == "left" and self._own is not None and self.proven and self.k.hints.heavy
+            if symmetric:
+                new = self._by_symmetry(known, n)
+            else:
+                new = self._compared(np.arange(len(self.places)), known, n, side)
+            K = in_floats(new) if K is None else np.concatenate([K, in_floats(new)], axis=1)
+            self._known[side] = K
+        return K[:, :n]
+
+    def _compared(self, which: np.ndarray, known: int, n: int, side: str) -> np.ndarray:
+        """Return the similarities of some rows to the landmarks from `known` to n - 1."""
+        new = np.arange(known, n)
+        positions = self.landmarks.positions
+        like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
+        A = self.encoding if len(which) == len(self.places) else rows(self.encoding, which)
+        with pairs_at(self.places[which], None if positions is None else positions[new]):
+            return Blocks(like, A, columns, engine=self.engine, itemsize=itemsize(A)).whole()
+
+    def _by_symmetry(self, known: int, n: int) -> np.ndarray:
+        """Return the similarities of all rows to the landmarks from `known` to n - 1, each pair of landmarks once."""
+        old = self._own[:known]  # type: ignore[index]
+        new = self._own[known:n]  # type: ignore[index]
+        others = np.setdiff1d(np.arange(len(self.places)), [*old, *new])
+        with pairs_at(self.places[new], self.places[new]):
+            A = rows(self.encoding, new)
+            gram = Blocks(self.k, A, symmetric=True, engine=self.engine, itemsize=itemsize(A)).whole()
+        values = np.empty((len(self.places), n - known), gram.dtype)
+        values[new] = gram
+        if known:
+            values[old] = self.similarities(known, "left")[new].T
+        if len(others):
+            values[others] = self._compared(others, known, n, "left")
+        return values
+
+    @property
+    def n_known(self) -> int:
+        """The number of landmarks to which all similarities are known, or all landmarks if none is known."""
+        return min([K.shape[1] for K in self._known.values()], default=len(self.landmarks))
+
+    def restricted(self, order: np.ndarray, which: np.ndarray) -> SampleFeatures:
+        """Return the same for rows in another order, and for some of the landmarks that they were compared with."""
+        which = which[which < self.n_known]
+        made = copy.copy(self)
+        made.encoding = rows(self.encoding, order)
+        made.places = self.places[order]
+        made.landmarks = self.landmarks.only(which)
+        made._known = {side: K[np.ix_(order, which)] for side, K in self._known.items()}
+        examined = which[which < len(self._gram)]
+        made._gram = self._gram[np.ix_(examined, examined)]
+        made._own = None if self._own is None else rows_of(made.landmarks.positions, made.places)
+        return made
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of a similarity that was computed."""
+        return max([float(np.abs(K).max(initial=0.0)) for K in (*self._known.values(), self._gram)])
+
+    def gram(self, n: int) -> np.ndarray:
+        """Return the Gram matrix of the first n landmarks in float64.
+
+        Without a proof every pair is computed, once. With one, and for objects other than vectors, values are taken
+        from the similarities of the sample if all landmarks are rows of it.
+        """
+        if self._own is not None and self.proven and self.similarities(n, "left").dtype == np.float64:
+            return self.similarities(n, "left")[self._own[:n]]
+        A = in_double(self.k, self.landmarks.only(np.arange(n)))
+        if self.proven:
+            return as_numpy(Blocks(self.k, A, A, True, self.engine, itemsize(A)).whole()).astype(np.float64, copy=False)
+        known = len(self._gram)
+        if known < n:
+            whole = np.empty((n, n))
+            whole[:known, :known] = self._gram
+            whole[known:] = self._pairs(A, slice(known, n), slice(0, n))
+            whole[:known, known:] = self._pairs(A, slice(0, known), slice(known, n)) if known else 0.0
+            self._gram = whole
+        return self._gram[:n, :n]
+
+    def _pairs(self, A: Encoding, down: slice, right: slice) -> np.ndarray:
+        """Return some of the landmarks' Gram matrix."""
+        at = self.landmarks.positions if self.landmarks.positions is not None else np.arange(len(self.landmarks))
+        with pairs_at(at[down], at[right]):
+            blocks = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine, itemsize=itemsize(A))
+            values = as_numpy(blocks.whole())
+        self.single = self.single or values.dtype == np.float32
+        return values
+
+
+def rows_of(positions: np.ndarray | None, places: np.ndarray) -> np.ndarray | None:
+    """Return which rows of the sample the landmarks are; None if one of them is not in the sample."""
+    if positions is None:
+        return None
+    row = dict(zip(places.tolist(), range(len(places)), strict=True))
+    own = np.array(list(map(row.get, positions.tolist())), dtype=float)
+    return None if np.isnan(own).any() else own.astype(np.intp)
