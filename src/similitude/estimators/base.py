@@ -111,16 +111,22 @@ class LandmarkEstimator(LandmarkPredictor):
             error count groups, and `certify` takes one row of each group that it sets apart. It needs rows in memory.
         """
         self._check_params()
-        self.__dict__.pop("_stream", None)
+        if hasattr(self, "_stream"):
+            del self._stream
         began = time.perf_counter()
-        with self._counting() as meter, one_scipy_thread:
-            elsewhere = None if in_memory(X) else self._sampled_elsewhere(X, y, sample_weight, meter, groups)
-            if elsewhere is None:
-                self._fit_in_memory(X, y, sample_weight, meter, groups)
-            else:
-                with elsewhere as (data, options):
-                    self._judge(self._fit_rows(data, options).evaluate())
+        with (
+            self._counting() as meter,
+            one_scipy_thread,
+            self._training_rows(X, y, sample_weight, groups, meter) as (data, options),
+        ):
+            if self.certify is None:
+                fit = self._fit_rows(data, options)
                 self.certificate_ = NOT_CERTIFIED
+                if judges():
+                    with phase("judging the fit on rows left out"):
+                        self._judge(fit.evaluate())
+            else:
+                self._fit_and_certify(data, options)
         self.plan_ = replace(self.plan_, spent=Spent(time.perf_counter() - began, meter.spent))
         return self
 
@@ -153,7 +159,7 @@ class LandmarkEstimator(LandmarkPredictor):
         if self.certify is not None:
             apart = set_apart(as_objects(data.X), self.certify, self.random_state, data.groups)
             data = data.only(np.flatnonzero(~apart), int(apart.sum()))
-        return model._completed(plan_fit(data, options), data, options)
+        return model._planned(data, options)
 
     def report(self, X: Any, y: Any, **options: Any) -> Any:
         """Investigate how well models with these parameters do, and why: a notebook shows the report as a page.
@@ -280,38 +286,17 @@ class LandmarkEstimator(LandmarkPredictor):
             raise ValueError(f"{n:,} rows with a weight are in {number_of(n_groups, 'group')}: need at least {fewest}")
         return groups_with_copies(given, None if self._precomputed else as_objects(X), fewest)
 
-    def _fit_in_memory(self, X: Any, y: Any, sample_weight: Any, meter: Meter, groups: Any = None) -> None:
-        """Fit to rows in memory, and evaluate the fit."""
-        data, options = self._dataset(X, y, sample_weight, meter, groups)
-        if self.certify is not None:
-            self._fit_and_certify(data, options)
-            return
-        fit = self._fit_best(data, options)
-        with phase("judging the fit on rows left out"):
-            if judges():
-                self._judge(fit.evaluate())
-        self.certificate_ = NOT_CERTIFIED
-
-    def _fit_best(self, data: TrainingSet, options: FitOptions) -> FittedModel:
-        """Fit to rows in memory; a classifier may try other weights."""
-        return self._fit_rows(data, options)
+    def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
+        """Return the plan of all that the estimator does; a subclass may fit several times."""
+        return plan_fit(data, options)
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
-        """Fit to rows, and make the fit the model."""
-        fit = self._run(data, options)
-        self._keep(fit)
-        return fit
-
-    def _run(self, data: TrainingSet, options: FitOptions) -> FittedModel:
-        """Plan the fit, and run the plan."""
-        plan = self._completed(plan_fit(data, options), data, options)
+        """Fit as planned, and make the fit the model; a subclass may compare several fits."""
+        plan = self._planned(data, options)
         fit = run(plan, data, options)
         self.plan_ = plan.after(fit)
+        self._keep(fit)
         return fit
-
-    def _completed(self, plan: Plan, data: TrainingSet, options: FitOptions) -> Plan:
-        """Return the plan of all that the estimator does; a subclass may fit several times."""
-        return plan
 
     def _keep(self, fit: FittedModel) -> None:
         """Make a fit the model: keep the landmarks that have a weight, and what predictions and probabilities need."""
@@ -423,7 +408,7 @@ class LandmarkEstimator(LandmarkPredictor):
             raise ValueError(
                 f"no row of class {lost!r} is left to learn from: certify a smaller share, or give more rows"
             )
-        self._judge(self._fit_best(data.only(inside, len(outside)), options).evaluate())
+        self._judge(self._fit_rows(data.only(inside, len(outside)), options).evaluate())
         new = take(data.X, outside)
         model, encodings = self._encoded(new)
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
@@ -459,23 +444,30 @@ class LandmarkEstimator(LandmarkPredictor):
         """Keep what the predictions for rows of other folds, or held-out rows, show; a subclass writes it."""
         raise NotImplementedError
 
-    def _sampled_elsewhere(self, X: Any, y: Any, sample_weight: Any, meter: Meter, groups: Any = None) -> Any:
-        """Return a context with a sample of rows in batches or on workers; None if X is in memory after all."""
-        if is_distributed(X) or self._source(X) is not None:
-            _refuse_groups(groups)
-        if self.certify is not None and (is_distributed(X) or self._source(X) is not None):
+    @contextmanager
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, meter: Meter
+    ) -> Iterator[tuple[TrainingSet, FitOptions]]:
+        """Return a context with the rows in memory, or with a sample of rows in batches or on workers."""
+        source = None
+        if not in_memory(X) and not is_distributed(X):
+            source = self._source(X, y, sample_weight)
+        if source is None and not is_distributed(X):
+            yield self._dataset(X, y, sample_weight, meter, groups)
+            return
+        _refuse_groups(groups)
+        if self.certify is not None:
             raise ValueError("certify needs rows in memory: fit without it, and try the model on rows of your own")
-        if is_distributed(X):
-            return self._sampled_collection(X, y, sample_weight, meter)
-        if reads_memory_map(X, y, self._objective() == RIDGE, self.n_landmarks, self._engine):
-            return None
-        source = self._source(X, y, sample_weight)
         if source is None:
-            return None
-        self._refuse_indices("source")
-        targets, seed = self._targets(), draw_seed(self.random_state)
-        sampled = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
-        return nullcontext(self._of_sample(sampled, targets, meter))
+            with self._sampled_collection(X, y, sample_weight, meter) as sampled:
+                yield sampled
+        elif reads_memory_map(X, y, self._objective() == RIDGE, self.n_landmarks, self._engine):
+            yield self._dataset(X, y, sample_weight, meter, groups)
+        else:
+            self._refuse_indices("source")
+            targets, seed = self._targets(), draw_seed(self.random_state)
+            sampled = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
+            yield self._of_sample(sampled, targets, meter)
 
     @contextmanager
     def _sampled_collection(
@@ -489,7 +481,8 @@ class LandmarkEstimator(LandmarkPredictor):
             columns, check = engine.partitions(X, y, sample_weight), InputCheck(self, engine.memory)
             targets, seed = self._targets(), draw_seed(self.random_state)
             sampled, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
-            self.__dict__.update(inputs)
+            for name, value in inputs.items():  # the attributes that validation in memory sets
+                setattr(self, name, value)
             yield self._of_sample(sampled, targets, meter)
 
     def _first_rows(self, source: Source) -> tuple[TrainingSet, FitOptions]:

@@ -29,6 +29,7 @@ from similitude.fitting import (
     TrueClassScores,
     Uncertainty,
     class_numbers,
+    run,
 )
 from similitude.linear import probabilities, scale_and_shift, temperature
 from similitude.scikit import (
@@ -305,18 +306,21 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
     def _fits_twice(self, data: TrainingSet, options: FitOptions) -> bool:
         """Whether a class is rare, so that balanced classes are tried, too: for rows in memory, if calls are free."""
-        in_memory = data.sampling.places is None or self.certify is not None
+        in_memory = (data.sampling.places is None or self.certify is not None) and not options.stream
         costly = any(map(is_counted, options.similarities))
         return self._weighs_rare_classes and in_memory and not costly
 
-    def _completed(self, plan: Plan, data: TrainingSet, options: FitOptions) -> Plan:
+    def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
+        plan = super()._planned(data, options)
         if not self._fits_twice(data, options):
             return plan
         return plan.repeated(2, "a class is rare: all rows alike, then all classes alike, and the better one is kept")
 
-    def _fit_best(self, data: TrainingSet, options: FitOptions) -> FittedModel:
+    def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit to rows in memory; if a class is rare, also with balanced classes, and keep the better fit."""
-        fit = self._run(data, options)
+        plan = self._planned(data, options)
+        fit = run(plan, data, options)
+        self.plan_ = plan.after(fit)
         if not self._fits_twice(data, options):
             self._keep(fit)
             if self._shifts_scores:
@@ -325,17 +329,17 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         assert data.labels is not None
         totals = np.bincount(data.labels, data.weights, minlength=len(self.classes_))
         multipliers = class_weights("balanced", self.classes_, totals)
-        plan = self.plan_
-        balanced = self._run(replace(data, weights=data.weights * multipliers[data.labels]), options)
+        alike = replace(data, weights=data.weights * multipliers[data.labels])
+        plan = self._planned(alike, options)
+        balanced = run(plan, alike, options)
         losses = log_loss_of(fit, np.ones(len(totals))), log_loss_of(balanced, multipliers)
         better = int(losses[1] < losses[0])
         if better:
+            fit = balanced
             self.class_weight_ = multipliers
-        else:
-            self.plan_ = plan
+            self.plan_ = plan.after(fit)
         compared = tuple(zip(("all rows alike (log loss)", "all classes alike (log loss)"), losses, strict=True))
         self.plan_ = replace(self.plan_, scores=self.plan_.scores + compared)
-        fit = (fit, balanced)[better]
         self._keep(fit)
         rarest = self.classes_.tolist()[int(totals.argmin())]
         self.notes_.append(

@@ -214,7 +214,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         options = super()._options(X, labels, meter, matrix, stream)
         return replace(options, quantile=self._pinball.tau) if self.loss in QUANTILES else options
 
-    def _completed(self, plan: Plan, data: TrainingSet, options: FitOptions) -> Plan:
+    def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
+        plan = super()._planned(data, options)
         if self.loss != HUBER or len(data.weighted) < FEWEST_NESTED_ROWS:
             return plan
         why = "targets are limited twice by predictions of 3 folds, which also evaluate the model"
