@@ -56,7 +56,7 @@ class Parametric:
 
     def _params(self) -> dict[str, Any]:
         cls: Any = type(self)
-        return {name: getattr(self, name) for name in _constructor_names(cls)}
+        return {name: getattr(self, name) for name in constructor_parameters(cls)}
 
     def _set_param(self, name: str, value: Any) -> None:
         setattr(self, name, value)
@@ -119,9 +119,10 @@ def _needs_cloudpickle(value: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def _constructor_names(cls: Any) -> list[str]:
-    parameters = inspect.signature(cls).parameters.values()
-    return [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+def constructor_parameters(cls: Any) -> dict[str, inspect.Parameter]:
+    """Return the parameters of the constructor of a class by name."""
+    parameters = inspect.signature(cls).parameters.items()
+    return {name: p for name, p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
 def _same(a: Any, b: Any) -> bool:
