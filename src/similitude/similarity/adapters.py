@@ -14,7 +14,7 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, count, stacked
 from similitude.similarity.calling import MOST_REPEATS, Calling, Deliver, as_number, hint_of_matrices
-from similitude.similarity.claims import SYMMETRIC, check_claims
+from similitude.similarity.claims import SYMMETRIC, check_claims, listed_claims
 from similitude.similarity.contract import Similarity
 from similitude.similarity.meter import current_meters
 from similitude.similarity.parameters import constructor_parameters
@@ -64,7 +64,7 @@ def as_similarity(similarity: Any) -> Similarity:
 
 
 def _declare(self: Any, claims: Iterable[str]) -> None:
-    self._claims = check_claims(claims)
+    self._claims = listed_claims(claims)
 
 
 declared: Any = property(attrgetter("_claims"), _declare, doc="The claims that the user declares, and no others.")
@@ -153,7 +153,8 @@ class FromPairs(Similarity):
         self.repeats = repeats
 
     def check_params(self) -> None:
-        """Validate the options, and that `f` takes two objects, or with `batch` a list of pairs."""
+        """Validate the claims and the options, and that `f` takes two objects, or with `batch` a list of pairs."""
+        check_claims(self.claims)
         if self.batch is not None:
             check_integer("batch", self.batch, otherwise="None")
         check_integer("workers", self.workers)
@@ -176,7 +177,18 @@ class FromPairs(Similarity):
     def calling(self) -> Calling:
         """How the function is called."""
         options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate)
-        return Calling(self.f, *options, self.cost, self.repeats)
+        return Calling(self.f, *options, self.cost, self.repeats, self._is_async)
+
+    @property
+    def _is_async(self) -> bool:
+        called = getattr(self.f, "__call__", None)  # noqa: B004
+        return inspect.iscoroutinefunction(self.f) or inspect.iscoroutinefunction(called)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether pairs are simply called one after the other."""
+        options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate, self.repeats)
+        return options == (None, 1, 0, None, None, None, 1) and not self._is_async
 
     def written_params(self) -> dict[str, str]:
         """Return the parameters by name as `repr` shows them; options of calls only where they are given."""
@@ -194,8 +206,7 @@ class FromPairs(Similarity):
         """Call the function for each pair, or for each unordered pair once if it is claimed to be symmetric."""
         half = A is B and SYMMETRIC in self.claims
         values = np.empty((len(A), len(B)))
-        how = self.calling
-        if how.plain:
+        if self._is_plain:
             if A and isinstance(A[0], np.ndarray) and A[0].flags.writeable:  # in a worker, to which arrays are copied
                 A, B = all_read_only(A), all_read_only(B)
             meters = current_meters()
@@ -289,7 +300,8 @@ class FromBlocks(Similarity):
         self.objects = objects
 
     def check_params(self) -> None:
-        """Validate that `f` takes two collections."""
+        """Validate the claims, and that `f` takes two collections."""
+        check_claims(self.claims)
         check_arguments(self.f, "f(X, Z)", 2)
 
     def encode(self, objects: Any) -> Encoding:
@@ -343,7 +355,8 @@ class Precomputed(Similarity):
         self.claims = claims
 
     def check_params(self) -> None:
-        """Validate that M is a matrix of real numbers; its values are checked when they are used."""
+        """Validate the claims, and that M is a matrix of real numbers; its values are checked when they are used."""
+        check_claims(self.claims)
         if getattr(self.M, "ndim", 0) != 2 or not hasattr(self.M, "dtype"):
             raise TypeError(f"Precomputed takes a matrix, got {brief(self.M)}")
         if not hasattr(self.M, "__getitem__"):

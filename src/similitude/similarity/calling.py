@@ -66,17 +66,7 @@ class Calling:
     rate: float | None = None
     cost: float | None = None
     repeats: int = 1
-
-    @property
-    def plain(self) -> bool:
-        """Whether pairs are simply called one after the other."""
-        return self == Calling(self.f, cost=self.cost) and not self.is_async
-
-    @property
-    def is_async(self) -> bool:
-        """Whether the function is defined by ``async def``."""
-        called = getattr(self.f, "__call__", None)  # noqa: B004
-        return inspect.iscoroutinefunction(self.f) or inspect.iscoroutinefunction(called)
+    is_async: bool = False
 
     @property
     def errors_to_retry(self) -> tuple[type[BaseException], ...]:
