@@ -32,6 +32,7 @@ from similitude.learners import KernelRidge, KernelSVC
 from similitude.maps import ProjectionMap
 from similitude.validity import stored_witness
 from similitude.validity.elimination import (
+    Tolerance,
     _cosines,
     _eliminated_from_all,
     _Elimination,
@@ -42,7 +43,6 @@ from similitude.validity.elimination import (
     _triple,
     smallest_negative_set,
 )
-from similitude.validity.witness import Tolerance
 
 
 def form(weights, objects, K):

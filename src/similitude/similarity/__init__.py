@@ -1,7 +1,17 @@
 """Contract 1: similarities, what is claimed of them, their algebra, and adapters for whatever a user brings."""
 
 from similitude.compute import Hints
-from similitude.similarity.adapters import FromBlocks, FromPairs, Precomputed, as_similarity
+from similitude.similarity.adapters import (
+    FromBlocks,
+    FromPairs,
+    Precomputed,
+    as_similarity,
+    calls_per_pair,
+    cost_per_call,
+    functions_of_pairs,
+    is_counted,
+    may_be_costly,
+)
 from similitude.similarity.algebra import (
     Absolute,
     Exponential,
@@ -41,7 +51,6 @@ from similitude.similarity.feature_space import kernel_distance as kernel_distan
 from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, current_meters, metered, progress_line
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
-from similitude.similarity.paying import calls_per_pair, cost_per_call, functions_of_pairs, is_counted, may_be_costly
 from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
 
 __all__ = [

@@ -1,20 +1,25 @@
-"""Adapters: a function of pairs, a function of blocks, a matrix or a text becomes a similarity."""
+"""Adapters: a function of pairs, a function of blocks, a matrix or a text becomes a similarity.
+
+Also what a similarity costs, which depends on the users' functions inside it.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, count, stacked
-from similitude.similarity.calling import Calling, Deliver, as_number, hint_of_matrices
+from similitude.similarity.calling import MOST_REPEATS, Calling, Deliver, as_number, hint_of_matrices
 from similitude.similarity.claims import SYMMETRIC, check_claims, listed_claims
 from similitude.similarity.contract import Similarity
-from similitude.similarity.meter import current_meters, spend
+from similitude.similarity.meter import current_meters
+from similitude.similarity.parameters import constructor_parameters
 from similitude.similarity.read_only import all_read_only, read_only, unchanged, with_hint
-from similitude.support import PairError, brief
+from similitude.support import PairError, brief, check_integer, check_nonnegative, check_positive
 
 
 def as_similarity(similarity: Any) -> Similarity:
@@ -58,15 +63,11 @@ def as_similarity(similarity: Any) -> Similarity:
     )
 
 
-def _declared_claims(self: Any) -> frozenset[str]:
-    return check_claims(vars(self)["claims"])
+def _declare(self: Any, claims: Iterable[str]) -> None:
+    self._claims = listed_claims(claims)
 
 
-def _declare_claims(self: Any, claims: Iterable[str]) -> None:
-    vars(self)["claims"] = claims if isinstance(claims, str) else listed_claims(claims)
-
-
-declared: Any = property(_declared_claims, _declare_claims, doc="The claims that the user declares, and no others.")
+declared: Any = property(attrgetter("_claims"), _declare, doc="The claims that the user declares, and no others.")
 
 
 class FromPairs(Similarity):
@@ -154,7 +155,19 @@ class FromPairs(Similarity):
     def check_params(self) -> None:
         """Validate the claims and the options, and that `f` takes two objects, or with `batch` a list of pairs."""
         check_claims(self.claims)
-        self.calling.check()
+        if self.batch is not None:
+            check_integer("batch", self.batch, otherwise="None")
+        check_integer("workers", self.workers)
+        check_integer("retries", self.retries, low=0)
+        check_integer("repeats", self.repeats, 1, MOST_REPEATS)
+        if self.timeout is not None:
+            check_positive("timeout", self.timeout, otherwise="None")
+        if self.rate is not None:
+            check_positive("rate", self.rate, otherwise="None")
+        if self.cost is not None:
+            check_nonnegative("cost", self.cost, otherwise="None")
+        if self.retry_on is not None:
+            self.calling.check_errors()
         if self.batch is None:
             check_arguments(self.f, "f(x, z)", 2)
         else:
@@ -164,15 +177,26 @@ class FromPairs(Similarity):
     def calling(self) -> Calling:
         """How the function is called."""
         options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate)
-        return Calling(self.f, *options, self.cost, self.repeats)
+        return Calling(self.f, *options, self.cost, self.repeats, self._is_async)
+
+    @property
+    def _is_async(self) -> bool:
+        called = getattr(self.f, "__call__", None)  # noqa: B004
+        return inspect.iscoroutinefunction(self.f) or inspect.iscoroutinefunction(called)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether pairs are simply called one after the other."""
+        options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate, self.repeats)
+        return options == (None, 1, 0, None, None, None, 1) and not self._is_async
 
     def written_params(self) -> dict[str, str]:
         """Return the parameters by name as `repr` shows them; options of calls only where they are given."""
         written = super().written_params()
-        usual = FromPairs(self.f).__dict__
-        return {
-            name: text for name, text in written.items() if name in ("f", "claims") or vars(self)[name] != usual[name]
-        }
+        for name, parameter in constructor_parameters(FromPairs).items():
+            if name not in ("f", "claims") and getattr(self, name) == parameter.default:
+                written.pop(name, None)
+        return written
 
     def encode(self, objects: Any) -> Encoding:
         """Return the list of objects, of which arrays cannot be written to."""
@@ -182,14 +206,16 @@ class FromPairs(Similarity):
         """Call the function for each pair, or for each unordered pair once if it is claimed to be symmetric."""
         half = A is B and SYMMETRIC in self.claims
         values = np.empty((len(A), len(B)))
-        how = self.calling
-        if how.plain:
+        if self._is_plain:
             if A and isinstance(A[0], np.ndarray) and A[0].flags.writeable:  # in a worker, to which arrays are copied
                 A, B = all_read_only(A), all_read_only(B)
+            meters = current_meters()
             with unchanged(self.f, A, B):
-                for i, x in enumerate(A):
+                for i in range(len(A)):
                     start = i if half else 0
-                    values[i, start:] = _row(how, i, x, B, start)
+                    for meter in meters:
+                        meter.spend(len(B) - start, (len(B) - start) * (self.cost or 0.0))
+                    values[i, start:] = _row(self.f, i, A[i], B, start)
         else:
             down, right = np.triu_indices(len(A)) if half else np.indices(values.shape).reshape(2, -1)
             values[down, right] = self.values_at(A, B, down, right)
@@ -219,16 +245,12 @@ class FromPairs(Similarity):
         return values
 
 
-def _row(how: Calling, i: int, x: Any, others: list[Any], start: int) -> np.ndarray:
+def _row(f: Callable[..., Any], i: int, x: Any, others: list[Any], start: int) -> np.ndarray:
     """Return f(x, z) for the others from `start` on as finite floats."""
-    f = how.f
     values: list[Any] = []
     append = values.append
-    meters, others_left = current_meters(), others[start:] if start else others
-    if meters:
-        spend(meters, len(others_left), len(others_left) * (how.cost or 0.0))
     try:
-        for z in others_left:
+        for z in others[start:] if start else others:
             append(f(x, z))
     except Exception as error:
         j = start + len(values)
@@ -293,7 +315,8 @@ class FromBlocks(Similarity):
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Call the function on two parts of the collections; each pair counts as a call."""
-        spend(current_meters(), count(A) * count(B))
+        for meter in current_meters():
+            meter.spend(count(A) * count(B))
         with unchanged(self.f, A, B):
             values = self.f(all_read_only(A), all_read_only(B))
         values = values if hasattr(values, "shape") else np.asarray(values)
@@ -397,3 +420,38 @@ def check_arguments(f: Any, form: str, n: int) -> None:
     except TypeError as error:
         arguments = "two arguments" if n == 2 else "one argument, a list of pairs"
         raise TypeError(f"expected a function {form} of {arguments}, {brief(f)} takes {signature}") from error
+
+
+# What a similarity costs.
+
+
+def functions_of_pairs(k: Similarity) -> list[FromPairs]:
+    """Return the users' functions of pairs that a similarity is made of."""
+    if isinstance(k, FromPairs):
+        return [k]
+    found: list[FromPairs] = []
+    for part in k.parts():
+        found += functions_of_pairs(part)
+    return found
+
+
+def may_be_costly(k: Similarity) -> bool:
+    """Whether a similarity calls a function of pairs that is not stated to be cheap by ``cost=0``."""
+    return any(one.cost != 0 for one in functions_of_pairs(k))
+
+
+def calls_per_pair(k: Similarity) -> int:
+    """Return the fewest calls of users' functions that one pair takes, counting at least one."""
+    return max(1, sum(one.repeats for one in functions_of_pairs(k)))
+
+
+def cost_per_call(k: Similarity) -> float | None:
+    """Return the mean cost of a call; None if no function states one."""
+    functions = functions_of_pairs(k)
+    stated = [one.cost for one in functions if one.cost]
+    return sum(stated) / len(functions) if stated else None
+
+
+def is_counted(k: Similarity) -> bool:
+    """Whether a similarity calls a user's function, of pairs or of blocks, so that its calls are counted."""
+    return isinstance(k, (FromPairs, FromBlocks)) or any(map(is_counted, k.parts()))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from numbers import Integral
 from typing import Any
@@ -184,7 +184,7 @@ class NaryNode(Node):
     def _params(self) -> dict[str, Any]:
         return {f"k{number}": part for number, part in enumerate(self._parts, start=1)}
 
-    def _named_parts(self) -> dict[str, Any]:
+    def _names_of_parts(self) -> Iterable[str]:
         return self._params()
 
     def _set_param(self, name: str, value: Any) -> None:
@@ -337,7 +337,7 @@ class Shifted(Node):
     @property
     def claims(self) -> Claims:
         """Symmetry; PSD for a constant >= 0."""
-        return kept_claims(self.k.claims, {SYMMETRIC: True, PSD: self.constant >= 0})
+        return self.k.claims & ({SYMMETRIC, PSD} if self.constant >= 0 else {SYMMETRIC})
 
     @property
     def reason(self) -> str:

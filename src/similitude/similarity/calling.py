@@ -21,15 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.similarity.meter import Meter, current_meters, spend
+from similitude.similarity.meter import Meter, current_meters
 from similitude.similarity.read_only import with_hint
 from similitude.support import (
     BudgetError,
     PairError,
     brief,
-    check_integer,
-    check_nonnegative,
-    check_positive,
     in_daemon_thread,
 )
 
@@ -69,17 +66,7 @@ class Calling:
     rate: float | None = None
     cost: float | None = None
     repeats: int = 1
-
-    @property
-    def plain(self) -> bool:
-        """Whether pairs are simply called one after the other."""
-        return self == Calling(self.f, cost=self.cost) and not self.is_async
-
-    @property
-    def is_async(self) -> bool:
-        """Whether the function is defined by ``async def``."""
-        called = getattr(self.f, "__call__", None)  # noqa: B004
-        return inspect.iscoroutinefunction(self.f) or inspect.iscoroutinefunction(called)
+    is_async: bool = False
 
     @property
     def errors_to_retry(self) -> tuple[type[BaseException], ...]:
@@ -88,18 +75,8 @@ class Calling:
             return RETRIED
         return self.retry_on if isinstance(self.retry_on, tuple) else tuple(_listed(self.retry_on))
 
-    def check(self) -> None:
-        """Validate the options."""
-        if self.batch is not None:
-            check_integer("batch", self.batch, otherwise="None")
-        check_integer("workers", self.workers)
-        check_integer("retries", self.retries, low=0)
-        check_integer("repeats", self.repeats, 1, MOST_REPEATS)
-        for name in ("timeout", "rate"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name), otherwise="None")
-        if self.cost is not None:
-            check_nonnegative("cost", self.cost, otherwise="None")
+    def check_errors(self) -> None:
+        """Validate the errors after which a pair is asked again."""
         for kind in self.errors_to_retry:
             if not (isinstance(kind, type) and issubclass(kind, Exception)):
                 raise TypeError(f"retry_on must be exception classes such as ConnectionError, got {brief(kind)}")
@@ -213,7 +190,8 @@ class _Calls:
 
     def before(self, request: Request) -> float:
         """Count an attempt, and return the seconds to wait for the rate limit."""
-        spend(self.meters, len(request), len(request) * (self.how.cost or 0.0))
+        for meter in self.meters:
+            meter.spend(len(request), len(request) * (self.how.cost or 0.0))
         return 0.0 if self.limiter is None else self.limiter.delay()
 
     def delay(self, error: BaseException, attempt: int) -> float | None:

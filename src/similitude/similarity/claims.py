@@ -34,17 +34,20 @@ UNIT_KERNEL = CLAIMS
 def check_claims(claims: Iterable[str]) -> frozenset[str]:
     """Validate claims and return them as a frozenset."""
     given = listed_claims(claims)
-    unknown = sorted(str(one) for one in given if not isinstance(one, str) or one not in CLAIMS)
+    unknown = sorted(map(str, given - CLAIMS))
     if unknown:
         raise ValueError(f"unknown claim {unknown[0]!r}: a claim is one of {', '.join(sorted(CLAIMS))}")
-    return frozenset(given)
+    return given
 
 
-def listed_claims(claims: Iterable[str]) -> tuple[str, ...]:
-    """Return claims as a tuple; a single one may be given as a text."""
-    if not isinstance(claims, Iterable):
-        raise TypeError(f"claims must be a sequence such as ['SYMMETRIC', 'PSD'], got {brief(claims)}")
-    return (claims,) if isinstance(claims, str) else tuple(claims)
+def listed_claims(claims: Iterable[str]) -> frozenset[str]:
+    """Return claims as a frozenset; a single one may be given as a text."""
+    if isinstance(claims, str):
+        return frozenset({claims})
+    try:
+        return frozenset(claims)
+    except TypeError:
+        raise TypeError(f"claims must be a sequence such as ['SYMMETRIC', 'PSD'], got {brief(claims)}") from None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import functools
 import inspect
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
@@ -39,10 +39,10 @@ from similitude.support import UnresolvedError, brief, error_prefix
 
 
 @functools.lru_cache(1024)
-def _similarity_parameters(cls: Any) -> frozenset[str]:
+def _similarity_parameters(cls: Any) -> list[str]:
     """Return the parameters of a constructor that are annotated as similarities."""
     parameters = inspect.signature(cls).parameters.values()
-    return frozenset(one.name for one in parameters if one.annotation in ("Similarity", Similarity))
+    return [one.name for one in parameters if one.annotation in ("Similarity", Similarity)]
 
 
 class Similarity(Parametric, ABC):
@@ -169,16 +169,16 @@ class Similarity(Parametric, ABC):
 
     def check_params(self) -> None:
         """Validate the parameters: raise ValueError or TypeError if one is out of range. Called before any work."""
-        for name, part in self._named_parts().items():
-            if not isinstance(part, Similarity):
-                raise TypeError(f"{name} of {type(self).__name__} must be a similarity, got {brief(part)}")
+        given = self._params()
+        for name in self._names_of_parts():
+            if not isinstance(given[name], Similarity):
+                raise TypeError(f"{name} of {type(self).__name__} must be a similarity, got {brief(given[name])}")
         for part in self.parts():
             part.check_params()
 
-    def _named_parts(self) -> dict[str, Any]:
+    def _names_of_parts(self) -> Iterable[str]:
         """Return the parameters that must be similarities: those that the constructor annotates so."""
-        names = _similarity_parameters(type(self))
-        return {name: value for name, value in self._params().items() if name in names}
+        return _similarity_parameters(type(self))
 
     # What every similarity has.
 
@@ -198,6 +198,8 @@ class Similarity(Parametric, ABC):
         give them. By default they are those of the parts, if the parts take the same kind of objects as the whole.
         """
         parts = self.parts()
+        if not parts:
+            return []
         kinds = {part.objects for part in parts}
         if kinds != {self.objects} or kinds & {"any", "indices"}:
             return []
@@ -205,7 +207,10 @@ class Similarity(Parametric, ABC):
 
     def unresolved(self) -> list[str]:
         """Return the names of the parameters that are still to be fixed from data."""
-        names = [name for name in self.resolves if isinstance(getattr(self, name), (str, type(None)))]
+        names = []
+        for name in self.resolves:
+            if isinstance(getattr(self, name), (str, type(None))):
+                names.append(name)
         for name, part in self._params().items():
             if isinstance(part, Similarity):
                 names += [f"{name}__{inner}" for inner in part.unresolved()]
@@ -328,16 +333,23 @@ class Similarity(Parametric, ABC):
           a constant c >= 0 added to a kernel adds the feature sqrt(c)
           └─ Linear(): K(x, z) = <x, z> is the dot product of the vectors themselves
         """
-        premises = tuple(part.proof() for part in self.premises())
+        reason = self.reason
         claimed = {SYMMETRIC, PSD} <= self.claims
-        holds = claimed and self.reason is not None and all(premise.holds for premise in premises)
+        holds = claimed and reason is not None
+        premises = []
+        for part in self.premises():
+            premise = part.proof()
+            premises.append(premise)
+            holds = holds and premise.holds
         unproven = "declared PSD, not proven" if claimed else "nothing is known of it"
-        return Proof(repr(self), holds, self.reason or unproven, premises)
+        return Proof(repr(self), holds, reason or unproven, tuple(premises))
 
     @property
     def proven(self) -> bool:
         """Whether it is a kernel by proof."""
-        return self.reason is not None and {SYMMETRIC, PSD} <= self.claims and self.proof().holds
+        if self.reason is None or not {SYMMETRIC, PSD} <= self.claims:
+            return False
+        return all([part.proven for part in self.premises()])
 
     def _repr_html_(self) -> str:
         from similitude.similarity.display import similarity_card

@@ -62,7 +62,7 @@ class Meter:
     def spend(self, calls: int, price: float = 0.0) -> None:
         """Count calls that are about to be made; raise BudgetError if they exceed the limit."""
         with self._lock:
-            if calls > self.left:
+            if self.limit is not None and calls > self.limit - self.spent:
                 raise BudgetError(
                     f"the budget of {self.limit:,} calls is spent: {self.spent:,} were made, and {calls:,} more are "
                     f"needed for {self.purpose}; raise max_calls, or use fewer rows or landmarks"
@@ -124,12 +124,6 @@ def metered(meter: Meter) -> Iterator[Meter]:
         yield meter
     finally:
         _meters.reset(token)
-
-
-def spend(meters: tuple[Meter, ...], calls: int, price: float = 0.0) -> None:
-    """Count calls on several meters; none is made if one of them refuses."""
-    for meter in meters:
-        meter.spend(calls, price)
 
 
 @dataclass(frozen=True)

@@ -286,8 +286,8 @@ def _create(connection: sqlite3.Connection) -> None:
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Write all or nothing; the lock is taken at the start, so that two writers wait instead of failing."""
-    connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("COMMIT")
     except BaseException:

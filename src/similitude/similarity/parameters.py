@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_table
-from similitude.support import digest, naming_parameters, unknown_parameter, written
+from similitude.support import digest, misfit, unknown_parameter, written
+
+PLAIN_TYPES = (str, int, float, bool, type(None))
 
 
 class Parametric:
@@ -23,7 +25,7 @@ class Parametric:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls) and cls.__module__.startswith("similitude."):
-            naming_parameters(cls)
+            cls.__init__ = _naming_parameters(cls.__init__)  # type: ignore[method-assign]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep`, also those of the parts (``k1__sigma``)."""
@@ -56,7 +58,7 @@ class Parametric:
 
     def _params(self) -> dict[str, Any]:
         cls: Any = type(self)
-        return {name: getattr(self, name) for name in _constructor_names(cls)}
+        return {name: getattr(self, name) for name in constructor_parameters(cls)}
 
     def _set_param(self, name: str, value: Any) -> None:
         setattr(self, name, value)
@@ -78,7 +80,7 @@ class Parametric:
         return mine.keys() == theirs.keys() and all(_same(mine[name], theirs[name]) for name in mine)
 
     def __repr__(self) -> str:
-        params = ", ".join(f"{name}={text}" for name, text in self.written_params().items())
+        params = ", ".join(map("=".join, self.written_params().items()))
         return f"{type(self).__name__}({params})"
 
     def written_params(self) -> dict[str, str]:
@@ -100,6 +102,22 @@ class Parametric:
         vars(self).update({k: v.function() if isinstance(v, _Pickled) else v for k, v in state.items()})
 
 
+def _naming_parameters(init: Any) -> Any:
+    """Return a constructor whose error, if it is called with an unknown parameter, names those that it has."""
+
+    @functools.wraps(init)
+    def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except TypeError as error:
+            text = misfit(type(self), init, args, kwargs)
+            if text is None:
+                raise
+            raise TypeError(text) from error
+
+    return constructed
+
+
 class _Pickled:
     """A function that pickle cannot serialize (a lambda, a closure), serialized by cloudpickle."""
 
@@ -119,9 +137,10 @@ def _needs_cloudpickle(value: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def _constructor_names(cls: Any) -> list[str]:
-    parameters = inspect.signature(cls).parameters.values()
-    return [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+def constructor_parameters(cls: Any) -> dict[str, inspect.Parameter]:
+    """Return the parameters of the constructor of a class by name."""
+    parameters = inspect.signature(cls).parameters.items()
+    return {name: p for name, p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -146,6 +165,8 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _written(value: Any) -> str:
+    if type(value) in PLAIN_TYPES:
+        return repr(value)
     if hasattr(value, "shape") and np.ndim(value):
         return f"<{' x '.join(map(str, value.shape))} {value.dtype}>"
     if isinstance(value, np.ndarray):  # of one number

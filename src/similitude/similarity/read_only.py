@@ -61,14 +61,19 @@ def all_read_only(objects: Any) -> Any:
     """Return a list with each object read-only, anything else read-only itself."""
     if not isinstance(objects, list):
         return read_only(objects)
-    holds_arrays = any(hasattr(kind, "shape") for kind in set(map(type, objects)))
-    return [read_only(one) for one in objects] if holds_arrays else objects
+    for kind in set(map(type, objects)):
+        if hasattr(kind, "shape"):
+            return [read_only(one) for one in objects]
+    return objects
 
 
 @contextmanager
 def unchanged(f: Any, *arguments: Sequence[Any]) -> Iterator[None]:
     """Raise if some objects of the lists of arguments are not what they were at the beginning."""
-    before = [(one, _contents(one)) for listed in arguments for one in _watched(listed)]
+    before = []
+    for listed in arguments:
+        for one in _watched(listed):
+            before.append((one, _contents(one)))
     try:
         yield
     except ValueError as error:

@@ -4,7 +4,7 @@ Nothing here imports NumPy before it is used, so that the command line starts qu
 """
 
 from similitude.support.atomic_write import check_path, check_place, complete_file, remove_abandoned
-from similitude.support.constructors import naming_parameters, parameter_hint, unknown_parameter
+from similitude.support.constructors import misfit, naming_parameters, parameter_hint, unknown_parameter
 from similitude.support.errors import (
     BudgetError,
     CacheError,

@@ -52,7 +52,7 @@ def naming_parameters(cls: Class) -> Class:
         try:
             init(self, *args, **kwargs)
         except TypeError as error:
-            text = _misfit(type(self), init, args, kwargs)
+            text = misfit(type(self), init, args, kwargs)
             if text is None:
                 raise
             raise TypeError(text) from error
@@ -78,7 +78,7 @@ def parameter_hint(cls: Any, name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else ""
 
 
-def _misfit(cls: type, init: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+def misfit(cls: type, init: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """Return why arguments do not fit a constructor: an unknown name, or too many without one; None if they fit."""
     parameters = list(inspect.signature(init).parameters.values())[1:]
     names = [one.name for one in parameters]

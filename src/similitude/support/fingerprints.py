@@ -14,6 +14,9 @@ from numbers import Integral, Rational, Real
 from types import CodeType
 from typing import Any
 
+LENGTH = 8
+"""Bytes of the length that precedes each piece, so that no other sequence of pieces gives the same bytes."""
+
 
 def digest(value: Any, size: int = 8) -> bytes:
     """Return a short digest, equal for equal values.
@@ -25,23 +28,18 @@ def digest(value: Any, size: int = 8) -> bytes:
     """
     spelled = hashlib.blake2b(digest_size=size)
     for piece in _spell(value):
-        spelled.update(_length(piece))
+        spelled.update(len(piece).to_bytes(LENGTH, "little"))
         spelled.update(piece)
     return spelled.digest()
 
 
 def digests(values: Iterable[Any]) -> list[bytes]:
     """Return the digest of each value."""
-    return [digest(one) for one in values]
-
-
-def _length(piece: bytes) -> bytes:
-    """Return what precedes a piece, so that no other sequence of pieces gives the same bytes."""
-    return len(piece).to_bytes(8, "little")
+    return list(map(digest, values))
 
 
 def _framed(piece: bytes) -> bytes:
-    return _length(piece) + piece
+    return len(piece).to_bytes(LENGTH, "little") + piece
 
 
 def _spell(value: Any, seen: tuple[int, ...] = ()) -> Iterator[bytes]:

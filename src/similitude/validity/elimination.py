@@ -1,4 +1,4 @@
-"""The fewest objects of a sample whose Gram matrix is not positive semi-definite, by backward elimination."""
+"""Counterexamples in a Gram matrix: an asymmetric pair, or the fewest objects whose matrix is not PSD."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from similitude.compute.loops import worst_triple
-from similitude.validity.witness import Tolerance, negative_direction, negative_square
 
 ONE_BY_ONE = 200
 """Objects from which one after another is removed, so that no set is larger than by plain backward elimination; of
@@ -23,6 +22,57 @@ LARGEST_POLISHED = 60
 
 EXHAUSTIVE = 12
 """The number of objects up to which all sets are tried."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The rounding error that is granted to the values of a matrix, given the precision eps of their computation.
+
+    Every value may have the relative error `relative`, sqrt(eps), and the absolute error `floor`, a few eps of the
+    largest value; K(x, z) and K(z, x), which come from the same formula, may differ by `between_twins`, eps^(2/3).
+    """
+
+    relative: float
+    floor: float
+    between_twins: float
+
+    @classmethod
+    def of(cls, K: np.ndarray, eps: float) -> Tolerance:
+        """Return the tolerance for a matrix whose values were computed with precision `eps`."""
+        return cls(eps ** (1 / 2), 16 * eps * float(np.abs(K).max(initial=0.0)), eps ** (2 / 3))
+
+
+def asymmetric_pair(K: np.ndarray, tolerance: Tolerance) -> tuple[float, tuple[int, int] | None]:
+    """Return the largest |K_ij - K_ji|, and the pair that exceeds the tolerance most, if any."""
+    gap = np.abs(K - K.T)
+    lengths = np.sqrt(np.abs(K.diagonal()))
+    size = np.maximum(np.maximum(np.abs(K), np.abs(K.T)), lengths[:, None] * lengths[None, :])
+    excess = gap - tolerance.between_twins * size - tolerance.floor
+    i, j = divmod(int(excess.argmax()), len(K))
+    return float(gap.max()), ((i, j) if excess[i, j] > 0 else None)
+
+
+def negative_direction(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, float] | None:
+    """Return weights a (largest of magnitude 1) with a'Ka < 0 beyond the tolerance, and a'Ka; None if there are none.
+
+    The lowest eigenvector of K is tried, then that of K scaled to a unit diagonal.
+    """
+    scale = 1 / np.sqrt(np.where(K.diagonal() > 0, K.diagonal(), 1))
+    for weights in (np.ones(len(K)), scale):
+        lowest = np.linalg.eigh(K * weights[:, None] * weights[None, :])[1][:, 0] * weights
+        a = lowest / lowest[np.abs(lowest).argmax()]
+        a = a if a[np.flatnonzero(a)[0]] > 0 else -a
+        value = negative_square(K, a, tolerance)
+        if value is not None:
+            return a, value
+    return None
+
+
+def negative_square(K: np.ndarray, a: np.ndarray, tolerance: Tolerance) -> float | None:
+    """Return a'Ka if it is negative beyond the tolerance, else None."""
+    terms, sizes = a[:, None] * K * a[None, :], np.abs(np.outer(a, a))
+    granted = max(16 * len(K) * np.finfo(float).eps, tolerance.relative) * np.abs(terms).sum()
+    return float(terms.sum()) if terms.sum() < -granted - tolerance.floor * sizes.sum() else None
 
 
 def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: bool) -> np.ndarray | None:

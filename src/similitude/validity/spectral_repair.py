@@ -16,7 +16,7 @@ from similitude.compute import Blocks, Encoding, check_fits, check_objects, keys
 from similitude.compute.engines import current_engine
 from similitude.similarity import KERNEL, SYMMETRIC, Hints, Similarity, Wrapped, as_similarity, hints_of_parts
 from similitude.support import check_choice, check_number, interruptibly
-from similitude.validity.witness import Tolerance, asymmetric_pair
+from similitude.validity.elimination import Tolerance, asymmetric_pair
 
 NEGLIGIBLE = 1e-10
 """Eigenvalues below this share of the largest count as zero."""

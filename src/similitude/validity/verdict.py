@@ -34,9 +34,9 @@ from similitude.support import (
     shortened,
     tag,
 )
-from similitude.validity.elimination import smallest_negative_set
+from similitude.validity.elimination import Tolerance, asymmetric_pair, negative_direction, smallest_negative_set
 from similitude.validity.search import search
-from similitude.validity.witness import Tolerance, Witness, asymmetric_pair, negative_direction
+from similitude.validity.witness import Witness
 
 VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
 
@@ -307,9 +307,10 @@ def stored_witness(k: Similarity) -> Witness | None:
     The similarity is computed on these objects, and nothing else is concluded from them. Of a similarity with parts and
     parameters that are still to be fixed from data nothing is known.
     """
-    if k.parts() and k.unresolved():
+    examples = k.counterexamples()
+    if not examples or (k.parts() and k.unresolved()):
         return None
-    for objects in k.counterexamples():
+    for objects in examples:
         try:
             with np.errstate(all="ignore"):
                 resolved, values = _gram(k, objects)
