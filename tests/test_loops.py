@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from similitude.compute import loops
 from similitude.compute.loops import reference
-from similitude.compute.loops.named_functions import SHAPES, SUMS
+from similitude.compute.loops.arguments import SHAPES, SUMS
 from similitude.kernels.vectors import IDENTITY, inner, pairwise
 from similitude.kernels.vectors.sparse import MANY_COLUMNS
 

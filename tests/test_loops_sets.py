@@ -5,7 +5,7 @@ import pytest
 from test_loops import SETS, chosen, strided
 
 from similitude.compute import loops
-from similitude.compute.loops.named_functions import BOUNDS, VALUES
+from similitude.compute.loops.arguments import BOUNDS, VALUES
 from similitude.compute.loops.reference import sets as reference_sets
 
 SIZES = [(0, 3), (3, 0), (1, 1), (2, 7), (5, 17), (9, 33), (35, 150)]

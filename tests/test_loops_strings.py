@@ -12,6 +12,7 @@ from test_loops import chosen
 
 from similitude.compute import loops
 from similitude.compute.loops import Patterns
+from similitude.compute.loops.reference import bags as reference_bags
 from similitude.compute.loops.reference import strings as reference_strings
 
 SETS = (
@@ -55,13 +56,13 @@ PATTERNS = [
 )
 def test_terms(texts, words, sizes):
     text, starts = joined([list(map(ord, one)) for one in texts])
-    found, twin = (one(text, starts, words, *sizes) for one in (loops.term_bags, reference_strings.term_bags))
+    found, twin = (one(text, starts, words, *sizes) for one in (loops.term_bags, reference_bags.term_bags))
     for one, other in zip(found, twin, strict=True):
         np.testing.assert_array_equal(one, other)
     names = "".join(map(chr, found.names.tolist())).split("\n")[:-1]
     spelled = joined([list(map(ord, one)) for one in names])
     np.testing.assert_array_equal(loops.term_keys(*spelled), found.keys)
-    np.testing.assert_array_equal(reference_strings.term_keys(*spelled), found.keys)
+    np.testing.assert_array_equal(reference_bags.term_keys(*spelled), found.keys)
 
 
 @compiled_only
@@ -70,12 +71,12 @@ def test_windows_and_what_is_shared(A, B, patterns):
     bags = []
     for text in (A, B):
         found = loops.window_bags(*joined(text), patterns)
-        twin = reference_strings.window_bags(*joined(text), patterns)
+        twin = reference_bags.window_bags(*joined(text), patterns)
         for one, other in zip(found, twin, strict=True):
             np.testing.assert_array_equal(one, other)
         bags.append(found)
     for one, other in zip(
-        loops.shared_features(*bags, patterns), reference_strings.shared_features(*bags, patterns), strict=True
+        loops.shared_features(*bags, patterns), reference_bags.shared_features(*bags, patterns), strict=True
     ):
         np.testing.assert_array_equal(one, other)
 
@@ -85,7 +86,7 @@ def test_equal_digests_of_different_windows():
     """Codes are made equal by hand: only windows with the same letters under the same pattern are one feature."""
     long = patterns((tuple(range(8)), 8), (tuple(range(8)), 8))
     text, starts = joined([range(9), range(1, 9), range(8)])
-    bags = reference_strings.window_bags(text, starts, long)
+    bags = reference_bags.window_bags(text, starts, long)
     same = bags._replace(codes=np.full_like(bags.codes, 2**63 + 1))
     a, b, count = loops.shared_features(same, same, long)
     np.testing.assert_array_equal(a, [0, 1, 2, 3, 1, 3, 0, 2])
@@ -97,7 +98,7 @@ def test_equal_digests_of_different_windows():
 @given(texts, st.integers(1, 3), st.integers(1, 4), st.integers(0, 4))
 def test_neighbors(texts, size, length, most):
     found = loops.neighbor_bags(*joined(texts), size, length, most)
-    twin = reference_strings.neighbor_bags(*joined(texts), size, length, most)
+    twin = reference_bags.neighbor_bags(*joined(texts), size, length, most)
     for one, other in zip(found, twin, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -109,7 +110,7 @@ def test_many_features_in_a_row():
     texts = [rng.integers(0, 50, n) for n in (5000, 3, 0, 9000, 5000)]
     pair = patterns(((0, 1), 2))
     for one, other in zip(
-        loops.window_bags(*joined(texts), pair), reference_strings.window_bags(*joined(texts), pair), strict=True
+        loops.window_bags(*joined(texts), pair), reference_bags.window_bags(*joined(texts), pair), strict=True
     ):
         np.testing.assert_array_equal(one, other)
 
@@ -119,7 +120,7 @@ def test_bits():
     numbers, starts = joined([[0, 5, -1, 63], [], [64, 127, -1]], np.int32)
     out, twin = np.zeros((3, 2), np.uint64), np.zeros((3, 2), np.uint64)
     loops.set_bits(out, numbers, starts)
-    reference_strings.set_bits(twin, numbers, starts)
+    reference_bags.set_bits(twin, numbers, starts)
     np.testing.assert_array_equal(out, twin)
     with pytest.raises(ValueError, match="no bit"):
         loops.set_bits(out, np.array([128], np.int32), np.array([0, 1, 1, 1]))

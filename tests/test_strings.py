@@ -155,12 +155,12 @@ def test_what_is_no_string_is_named(bad):
 def test_digests_that_collide_are_told_apart(monkeypatch):
     """Two windows with one digest: the bags hold both, and only equal ones meet."""
     from similitude.compute import loops
-    from similitude.compute.loops.reference import strings as reference_strings
+    from similitude.compute.loops.reference import bags as reference_bags
 
     if loops.COMPILED:  # the compiled loops compare in the same way, see test_loops_strings
         for name in ("window_bags", "shared_features"):
-            monkeypatch.setattr(loops, name, getattr(reference_strings, name))
-    monkeypatch.setattr(reference_strings, "_mixed", lambda x: 5)
+            monkeypatch.setattr(loops, name, getattr(reference_bags, name))
+    monkeypatch.setattr(reference_bags, "_mixed", lambda x: 5)
     X = ["abcdefghij", "bcdefghijk", "cdefghijkl日本"]
     np.testing.assert_array_equal(Spectrum(9).gram(X), brute_force(X, [9], False))
 

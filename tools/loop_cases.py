@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.loops import Patterns, reference
+from similitude.compute.loops.arguments import BOUNDS, SHAPES, SUMS, VALUES
 from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
-from similitude.compute.loops.named_functions import BOUNDS, SHAPES, SUMS, VALUES
 from similitude.kernels.graphs.graphlet_types import graphlet_types
 
 TYPES = {"float32": "f", "float64": "d", "int32": "i", "int64": "l", "uint32": "u", "uint64": "w", "bool": "l"}

@@ -36,8 +36,8 @@ WIDE_TILE = (2048, 4096)
 """Most rows and columns of a tile that is written in place and not mirrored: the loops then fill long pieces of rows,
 and matrix products of many rows rearrange the columns less often."""
 
-HEAVY_TILE_EDGE = 16
-"""The smallest edge of a tile of a similarity with expensive values, which several workers share."""
+SMALL_TILE_EDGE = 16
+"""Smallest edge of a tile of expensive values, which several workers share, or of a user's Python function."""
 
 PYTHON_TILE_EDGE = 128
 """The largest edge of a tile of a user's Python function: progress is shown and Ctrl-C is handled between tiles."""
@@ -70,7 +70,7 @@ class BlockTask:
         values = self.similarity.block(a, b) if out is None else self.similarity.block(a, b, out=out)
         if self.finite:
             return values
-        return finite_block(values, (count(a), count(b)), lambda: repr(self.similarity))
+        return finite_block(values, (count(a), count(b)), self.similarity)
 
     def joined(self, parts: list[Any]) -> Any:
         """Return the block of all rows, given the blocks of consecutive rows."""
@@ -102,16 +102,16 @@ def _takes_out(block: Callable[..., Any]) -> bool:
     return "out" in inspect.signature(block).parameters
 
 
-def finite_block(values: Any, shape: tuple[int, int], name: Callable[[], str]) -> Any:
+def finite_block(values: Any, shape: tuple[int, int], similarity: Any) -> Any:
     """Validate a block of finite real numbers of this shape, and return it; an error names the pair."""
     if tuple(getattr(values, "shape", ())) != shape:
-        raise ValueError(f"{name()} gave a block of shape {getattr(values, 'shape', None)}, expected {shape}")
+        raise ValueError(f"{similarity!r} gave a block of shape {getattr(values, 'shape', None)}, expected {shape}")
     if getattr(values.dtype, "kind", "f") not in "fiub" or "complex" in str(values.dtype):
-        raise TypeError(f"{name()} gave values of type {values.dtype}, expected real numbers")
+        raise TypeError(f"{similarity!r} gave values of type {values.dtype}, expected real numbers")
     bad = first_nonfinite(values)
     if bad is not None:
         i, j = bad
-        raise PairError(i, j, f"{name()} is {float(values[i, j])}, not a finite number")
+        raise PairError(i, j, f"{similarity!r} is {float(values[i, j])}, not a finite number")
     return values
 
 
@@ -265,19 +265,27 @@ class Blocks:
 
     def _tiling(self, strips: bool) -> list[Tile]:
         """Return the tiles that the matrix is cut into, or strips of whole rows, as large as the budget allows."""
-        (n, m), workers = self.shape, self.engine.workers(self.task)
-        cells = self.engine.budget // (TILES_PER_WORKER * workers * self.itemsize)
-        down, right = self._edge(n, cells, workers), self._edge(m, cells, workers)
-        if strips and cells < m:
-            raise MemoryError(
-                f"one row of {m:,} values does not fit into the memory budget of "
-                f"{format_bytes(self.engine.budget)}: give the engine more memory"
-            )
+        n, m = self.shape
+        budget = self.engine.budget
+        workers = self.engine.workers(self.task)
+        cells = budget // (TILES_PER_WORKER * workers * self.itemsize)
+        usual = self.engine.tile_edge if self.task.threadsafe else PYTHON_TILE_EDGE
+        largest = min(usual, max(1, math.isqrt(cells)))
+        down = right = largest
+        if not self.task.threadsafe or (workers > 1 and self.task.heavy):
+            parts = 2 * (workers if self.task.threadsafe else math.sqrt(workers))
+            down = min(largest, max(SMALL_TILE_EDGE, math.ceil(n / parts)))
+            right = min(largest, max(SMALL_TILE_EDGE, math.ceil(m / parts)))
         if strips:
-            return [(piece, slice(0, m)) for piece in pieces(n, min(cells // m, down))]
+            if cells < m:
+                raise MemoryError(
+                    f"one row of {m:,} values does not fit into the memory budget of {format_bytes(budget)}: "
+                    f"give the engine more memory"
+                )
+            return list(itertools.product(pieces(n, min(cells // m, down)), [slice(0, m)]))
         if self.half:
             return list(itertools.combinations_with_replacement(pieces(n, down), 2))
-        fits = math.prod(WIDE_TILE) <= cells and self.engine.tile_edge == TILE_EDGE < m
+        fits = math.prod(WIDE_TILE) <= cells and usual == TILE_EDGE < m
         if fits and self.task.fills and not self.task.heavy:
             down = min(WIDE_TILE[0], max(down, math.ceil(n / (2 * workers))))
             right = WIDE_TILE[1]
@@ -286,15 +294,6 @@ class Blocks:
             else:
                 down = _shared(n, down, workers)
         return list(itertools.product(pieces(n, down), pieces(m, right)))
-
-    def _edge(self, size: int, cells: int, workers: int) -> int:
-        """Return the largest number of rows or columns of a tile, out of `size`."""
-        affordable = max(1, math.isqrt(cells))
-        if not self.task.threadsafe:
-            return min(PYTHON_TILE_EDGE, affordable, max(16, math.ceil(size / (2 * math.sqrt(workers)))))
-        edge = min(self.engine.tile_edge, affordable)
-        shared = workers > 1 and self.task.heavy
-        return min(edge, max(HEAVY_TILE_EDGE, math.ceil(size / (2 * workers)))) if shared else edge
 
 
 def _shared(size: int, edge: int, workers: int) -> int:
@@ -372,7 +371,8 @@ def pieces(size: int, edge: int) -> list[slice]:
     unit = ALIGNED if edge >= ALIGNED else 1
     number = max(1, math.ceil(size / (edge // unit * unit)))
     step = max(1, math.ceil(size / (number * unit))) * unit
-    return [slice(start, min(start + step, size)) for start in range(0, size, step)]
+    starts = range(0, size, step)
+    return list(map(slice, starts, [*starts[1:], size]))
 
 
 # Tasks that need whole rows.
@@ -380,13 +380,14 @@ def pieces(size: int, edge: int) -> list[slice]:
 
 def strips(n: int, width: int, itemsize: int, engine: Engine, task: Any) -> list[Tile]:
     """Cut n rows into strips, so that those under way stay within the memory budget."""
-    larger = engine.tile_edge // TILE_EDGE
-    few, many = (larger * rows for rows in STRIP_ROWS) if task.threadsafe else (128, 128)
+    edge = PYTHON_TILE_EDGE
+    if task.threadsafe:
+        larger = engine.tile_edge // TILE_EDGE
+        edge = max(larger * STRIP_ROWS[0], min(width, larger * STRIP_ROWS[1]))
     affordable = engine.budget // (8 * engine.workers(task) * max(1, width) * itemsize)
     if affordable == 0:
         raise MemoryError(f"one row of {width:,} similarities does not fit into the memory budget: use fewer landmarks")
-    edge = min(max(few, min(width, many)), affordable)
-    return [(piece, slice(0, width)) for piece in pieces(n, edge)]
+    return list(itertools.product(pieces(n, min(edge, affordable)), [slice(0, width)]))
 
 
 def run_on_strips(task: Any, A: tuple[Encoding, ...], against: Any, engine: Engine, itemsize: int) -> Any:

@@ -137,6 +137,8 @@ def nbytes(encoding: Encoding) -> int:
 
 def tensor_in(encoding: Encoding) -> Any:
     """Return the first tensor in an encoding, or None."""
+    if isinstance(encoding, (np.ndarray, list)):
+        return None
     arrays: list[Any] = []
 
     def noted(array: Any) -> Any:
@@ -187,7 +189,9 @@ def in_precision(array: Any, dtype: Any) -> Any:
 
 
 def concatenated(parts: Sequence[Any]) -> Any:
-    """Return the rows of several arrays, or tensors, one after the other."""
+    """Return the rows of several arrays, or tensors, one after the other; one array is returned as it is."""
+    if len(parts) == 1:
+        return parts[0]
     xp = namespace(parts[0])
     return np.concatenate(parts) if xp is np else xp.concat(list(parts))
 
@@ -334,6 +338,8 @@ def as_objects(X: Any) -> list[Any]:
     [array([1, 2]), array([3, 4])]
     """
     check_objects(X)
+    if isinstance(X, (list, tuple)):
+        return list(X)
     if is_table(X):
         columns = check_columns(X)
         if len(columns) == 1:
@@ -362,8 +368,8 @@ def as_matrix(X: Any) -> Any:
     check_objects(X)
     if not isinstance(X, np.ndarray):
         X = _stored(X)
-    if is_sparse(X):
-        return _sparse_matrix(X)
+        if is_sparse(X):
+            return _sparse_matrix(X)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("a masked array with masked values: vector kernels need every value")
     X = np.asarray(X) if isinstance(X, np.ndarray) or namespace(X) is np else X

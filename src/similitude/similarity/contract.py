@@ -234,7 +234,7 @@ class Similarity(Parametric, ABC):
         self.check_params()
         self.check_resolved(f"{type(self).__name__}(...)(x, z)")
         values = self.block(self.encode([x]), self.encode([z]))
-        return float(finite_block(values, (1, 1), lambda: repr(self))[0, 0])
+        return float(finite_block(values, (1, 1), self)[0, 0])
 
     def encode_checked(self, objects: Any, name: str = "X") -> Encoding:
         """Encode objects and check their number; an error begins with the name of the argument."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ContextDecorator, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from similitude.compute.encodings import Encoding
 from similitude.compute.engines.engine import (
@@ -96,7 +96,7 @@ class LocalEngine(Engine):
             results = _in_threads(task, A, B, tiles, target, n)
         else:
             results = _in_processes(task, A, B, tiles, target, n)
-        return with_progress(results, self.progress, len(tiles))
+        return with_progress(results, self.progress, len(tiles)) if self.progress else results
 
     def _serial(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None
@@ -174,70 +174,62 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _BlasThreads:
-    """Limits on the threads of BLAS while anybody in this process holds them; the last holder restores what was before.
+class _BlasLimit(ContextDecorator):
+    """A limit on the threads of BLAS, held by contexts and decorated functions in any thread.
 
     NumPy and SciPy often come with a BLAS each, whose threads wait busily for the next call. If both use all cores in
     turn, each is slowed down by the threads of the other: small factorizations by SciPy take ten times as long. So one
-    limit is for SciPy's alone, if it has one of its own, and a large factorization lifts it.
+    limit is for SciPy's alone, if it has one of its own, and a large factorization lifts it. The last holder of any
+    limit restores what was before.
     """
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._holders = {"all": 0, "scipy": 0, "lifted": 0}
-        self._before: list[tuple[Any, int]] = []
+    _lock = threading.Lock()
+    _holders: ClassVar = {"all": 0, "scipy": 0, "lifted": 0}
+    _before: ClassVar[list[tuple[Any, int]]] = []  # each library with its threads
+    _of_scipy: ClassVar[list[Any]] = []  # libraries that SciPy has to itself
 
-    def change(self, what: str, by: int) -> None:
-        """Count a holder of a limit more or less, and set the threads of each library."""
-        with self._lock:
-            if not any(self._holders.values()):
-                libraries = _blas_libraries(len(sys.modules)).select(user_api="blas").lib_controllers
-                self._before = [(one, one.num_threads) for one in libraries]
-            self._holders[what] += by
-            apart = any(not _is_scipys(one) for one, _ in self._before)
-            for one, threads in self._before:
-                few = self._holders["all"] or (apart and _is_scipys(one) and self._few_for_scipy())
-                if one.num_threads != (wanted := 1 if few else threads):
-                    one.set_num_threads(wanted)
-
-    def _few_for_scipy(self) -> bool:
-        return self._holders["scipy"] > 0 and not self._holders["lifted"]
-
-
-def _is_scipys(library: Any) -> bool:
-    """Tell whether a library was installed with SciPy."""
-    return f"{os.sep}scipy" in os.path.dirname(library.filepath)
-
-
-_blas_threads = _BlasThreads()
-
-
-@dataclass(frozen=True)
-class _Held(ContextDecorator):
-    """A context, or a decorator of functions, in which a limit is held; several threads at once may enter it."""
-
-    what: str
+    def __init__(self, what: str) -> None:
+        self._what = what
 
     def __enter__(self) -> None:
-        _blas_threads.change(self.what, 1)
+        self._count(1)
 
     def __exit__(self, *_: object) -> None:
-        _blas_threads.change(self.what, -1)
+        self._count(-1)
+
+    def _count(self, by: int) -> None:
+        """Count a holder more or less, and set the threads of each library."""
+        holders = self._holders
+        with self._lock:
+            if not any(holders.values()):
+                libraries = _blas_libraries(len(sys.modules)).select(user_api="blas").lib_controllers
+                scipys = [one for one in libraries if f"{os.sep}scipy" in os.path.dirname(one.filepath)]
+                _BlasLimit._before = [(one, one.num_threads) for one in libraries]
+                _BlasLimit._of_scipy = scipys if len(scipys) < len(libraries) else []
+            holders[self._what] += by
+            few_for_scipy = holders["scipy"] > 0 and not holders["lifted"]
+            for library, threads in self._before:
+                few = holders["all"] or (few_for_scipy and library in self._of_scipy)
+                wanted = 1 if few else threads
+                if library.num_threads != wanted:
+                    library.set_num_threads(wanted)
 
 
-one_blas_thread = _Held("all")
+one_blas_thread = _BlasLimit("all")
 """The context in which BLAS uses one thread."""
 
-one_scipy_thread = _Held("scipy")
+one_scipy_thread = _BlasLimit("scipy")
 """The context in which SciPy's own BLAS uses one thread, but for large factorizations."""
 
 LARGE_FACTORIZATION = 1500
 """Number of rows from which several threads pay."""
 
+_all_threads = _BlasLimit("lifted")
 
-def factorizing(n: int) -> AbstractContextManager[None]:
+
+def factorizing(n: int) -> AbstractContextManager[Any]:
     """Return a context for factorizations of n rows by SciPy: of many, with all threads."""
-    return _Held("lifted") if n >= LARGE_FACTORIZATION else nullcontext()
+    return _all_threads if n >= LARGE_FACTORIZATION else nullcontext()
 
 
 @contextmanager

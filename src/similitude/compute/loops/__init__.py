@@ -9,12 +9,12 @@ import os
 import numpy as np
 
 from similitude.compute.loops import reference
-from similitude.compute.loops.argument_types import CSR, BagArrays, Patterns, TermArrays
-from similitude.compute.loops.domains import LONGEST_SUBSEQUENCE, MOST_NEIGHBORS, SIZES_OF_FACTORS, words_near
-from similitude.compute.loops.named_functions import formula
+from similitude.compute.loops.arguments import CSR, BagArrays, Patterns, TermArrays, formula
 from similitude.compute.loops.reference import *  # noqa: F403
+from similitude.compute.loops.reference.bags import MOST_NEIGHBORS, words_near
 from similitude.compute.loops.reference.graphs import refined_labels
 from similitude.compute.loops.reference.series import convolved
+from similitude.compute.loops.reference.strings import LONGEST_SUBSEQUENCE, SIZES_OF_FACTORS
 
 if np.int_(0).itemsize < 8:
     raise ImportError(

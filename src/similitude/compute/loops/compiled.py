@@ -5,37 +5,48 @@ from typing import Any
 import numpy as np
 
 import similitude.compute.loops._compiled as _compiled
-from similitude.compute.loops.argument_types import (
+from similitude.compute.loops import reference
+from similitude.compute.loops.arguments import (
+    BOUNDS,
     CSR,
+    SHAPES,
+    SUMS,
+    VALUES,
     Array,
     BagArrays,
     Keyed,
     LabeledGraphs,
+    Loop,
     Patterns,
     Structure,
     TermArrays,
+    checked,
 )
-from similitude.compute.loops.domains import checked
 from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
-from similitude.compute.loops.named_functions import BOUNDS, SHAPES, SUMS, VALUES
 from similitude.compute.loops.reference import __all__ as __all__
+
+
+def twin(loop: Loop) -> Loop:
+    """Put the domain of its reference in front of a compiled loop."""
+    return checked(getattr(reference, loop.__name__).domain)(loop)
+
 
 # Vectors.
 
 
-@checked
+@twin
 def apply(values: Any, shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int = 1) -> None:
     """See `reference.vectors.apply`."""
     _compiled.apply(values, *_form(shape, p, q, degree))
 
 
-@checked
+@twin
 def of_products(products: Any, A: Any, B: Any, a: Any, b: Any, *form: Any) -> None:
     """See `reference.vectors.of_products`."""
     _compiled.of_products(products, A, B, a, b, *_form(*form))
 
 
-@checked
+@twin
 def of_sums(out: Any, A: Any, B: Any, terms: str, *form: Any) -> None:
     """See `reference.vectors.of_sums`."""
     _compiled.of_sums(out, A, B, SUMS.index(terms), *_form(*form))
@@ -45,19 +56,19 @@ def _form(shape: str = "identity", p: float = 0.0, q: float = 0.0, degree: int =
     return SHAPES.index(shape), p, q, degree
 
 
-@checked
+@twin
 def sparse_products(out: Any, A: CSR, Bt: CSR) -> None:
     """See `reference.vectors.sparse_products`."""
     _compiled.sparse_products(out, *_csr(A), *_csr(Bt))
 
 
-@checked
+@twin
 def sparse_dense_products(out: Any, A: CSR, Bt: Any) -> None:
     """See `reference.vectors.sparse_dense_products`."""
     _compiled.sparse_dense_products(out, *_csr(A), Bt)
 
 
-@checked
+@twin
 def of_sparse_sums(out: Any, A: CSR, B: CSR, Bt: CSR, terms: str, *form: Any) -> None:
     """See `reference.vectors.of_sparse_sums`."""
     _compiled.of_sparse_sums(out, *_csr(A), *_csr(B), *_csr(Bt), SUMS.index(terms), *_form(*form))
@@ -71,22 +82,22 @@ def _csr(M: CSR) -> CSR:
 
 # Matrices and solvers.
 
-mirror = checked(_compiled.mirror)
-worst_triple = checked(_compiled.worst_triple)
-hadamard = checked(_compiled.hadamard)
-smo = checked(_compiled.smo)
-add_rows = checked(_compiled.add_rows)
-pick = checked(_compiled.pick)
-swap_medoids = checked(_compiled.swap_medoids)
+mirror = twin(_compiled.mirror)
+worst_triple = twin(_compiled.worst_triple)
+hadamard = twin(_compiled.hadamard)
+smo = twin(_compiled.smo)
+add_rows = twin(_compiled.add_rows)
+pick = twin(_compiled.pick)
+swap_medoids = twin(_compiled.swap_medoids)
 
 
-@checked
+@twin
 def cos_sin(turns: Any, sines: Any, scale: float = 1.0) -> None:
     """See `reference.matrices.cos_sin`."""
     _compiled.cos_sin(turns, sines, scale)
 
 
-@checked
+@twin
 def perceptron_pass(K: Any, y: Any, scores: Any, threshold: float = 0.0, strict: bool = False) -> Array:
     """See `reference.solvers.perceptron_pass`."""
     updated = np.empty(len(K), np.uint8)
@@ -96,46 +107,46 @@ def perceptron_pass(K: Any, y: Any, scores: Any, threshold: float = 0.0, strict:
 
 # Strings.
 
-set_bits = checked(_compiled.set_bits)
+set_bits = twin(_compiled.set_bits)
 
 
-@checked
+@twin
 def window_bags(text: Any, starts: Any, patterns: Patterns) -> BagArrays:
-    """See `reference.strings.window_bags`."""
+    """See `reference.bags.window_bags`."""
     codes, counts, places, ends = _compiled.windows(text, starts, *patterns)
     return BagArrays(codes, counts, places, ends, text, starts)
 
 
-@checked
+@twin
 def neighbor_bags(text: Any, starts: Any, letters: int, length: int, most: int) -> BagArrays:
-    """See `reference.strings.neighbor_bags`."""
+    """See `reference.bags.neighbor_bags`."""
     codes, counts, places, ends = _compiled.neighbors(text, starts, letters, length, most)
     return BagArrays(codes, counts, places, ends, text, starts)
 
 
-@checked
+@twin
 def term_bags(text: Any, starts: Any, words: int, shortest: int = 1, longest: int = 0) -> TermArrays:
-    """See `reference.strings.term_bags`."""
+    """See `reference.bags.term_bags`."""
     return TermArrays(*_compiled.terms(text, starts, words, shortest, longest))
 
 
-@checked
+@twin
 def term_keys(text: Any, starts: Any) -> Array:
-    """See `reference.strings.term_keys`."""
+    """See `reference.bags.term_keys`."""
     keys = np.empty(len(starts) - 1, np.uint64)
     _compiled.term_keys(text, starts, keys)
     return keys
 
 
-@checked
+@twin
 def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
-    """See `reference.strings.shared_features`."""
+    """See `reference.bags.shared_features`."""
     a, b = np.empty(len(A.codes), np.int32), np.empty(len(B.codes), np.int32)
     bags = ((one.codes, one.places, one.starts, one.text, one.text_starts) for one in (A, B))
     return a, b, int(_compiled.shared(*next(bags), *next(bags), *patterns, a, b))
 
 
-@checked
+@twin
 def levenshtein(
     out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool = False
 ) -> None:
@@ -145,7 +156,7 @@ def levenshtein(
     _compiled.levenshtein(out, queries, query_starts, targets, target_starts, order, alphabet, same)
 
 
-@checked
+@twin
 def levenshtein_pairs(
     out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, i: Any, j: Any
 ) -> None:
@@ -154,7 +165,7 @@ def levenshtein_pairs(
     _compiled.levenshtein_pairs(out, queries, query_starts, targets, target_starts, i, j, alphabet)
 
 
-@checked
+@twin
 def subsequences(
     out: Any,
     queries: Any,
@@ -170,7 +181,7 @@ def subsequences(
     _compiled.subsequences(out, queries, query_starts, targets, target_starts, order, p, decay, same)
 
 
-@checked
+@twin
 def self_subsequences(text: Any, starts: Any, p: int, decay: float) -> Array:
     """See `reference.strings.self_subsequences`."""
     out = np.empty(len(starts) - 1)
@@ -178,7 +189,7 @@ def self_subsequences(text: Any, starts: Any, p: int, decay: float) -> Array:
     return out
 
 
-@checked
+@twin
 def best_alignment(
     out: Any,
     queries: Any,
@@ -197,7 +208,7 @@ def best_alignment(
     _compiled.best_alignment(out, queries, query_starts, targets, target_starts, order, scores, *gaps, local, same)
 
 
-@checked
+@twin
 def sum_alignments(
     out: Any,
     queries: Any,
@@ -215,7 +226,7 @@ def sum_alignments(
     _compiled.sum_alignments(out, queries, query_starts, targets, target_starts, order, factors, *gaps, same)
 
 
-@checked
+@twin
 def self_sum_alignments(text: Any, starts: Any, factors: Any, gap_open: float, gap_extend: float) -> Array:
     """See `reference.strings.self_sum_alignments`."""
     out = np.empty(len(starts) - 1)
@@ -231,19 +242,19 @@ def _by_length(starts: Any) -> Array:
 # Graphs and histograms.
 
 
-@checked
+@twin
 def weisfeiler_lehman(graphs: Structure, labels: Any, edge_labels: Any, iterations: int) -> Keyed:
     """See `reference.graphs.weisfeiler_lehman`."""
     return _compiled.weisfeiler_lehman(*graphs, labels, edge_labels, iterations)
 
 
-@checked
+@twin
 def shortest_paths(graphs: Structure, labels: Any) -> Keyed:
     """See `reference.graphs.shortest_paths`."""
     return _compiled.shortest_paths(*graphs, labels)
 
 
-@checked
+@twin
 def graphlets(graphs: Structure, p: int, of_code: Any, contains: Any) -> Array:
     """See `reference.graphs.graphlets`."""
     out = np.empty((len(graphs[0]) - 1, len(contains)))
@@ -251,13 +262,13 @@ def graphlets(graphs: Structure, p: int, of_code: Any, contains: Any) -> Array:
     return out
 
 
-@checked
+@twin
 def keyed_products(out: Any, A: Keyed, B: Keyed) -> None:
     """See `reference.graphs.keyed_products`."""
     _compiled.keyed_products(out, *A, *B)
 
 
-@checked
+@twin
 def labeled_walks(out: Any, A: LabeledGraphs, B: LabeledGraphs, decay: float) -> None:
     """See `reference.graphs.labeled_walks`."""
     _compiled.labeled_walks(out, *A, *B, decay)
@@ -266,13 +277,13 @@ def labeled_walks(out: Any, A: LabeledGraphs, B: LabeledGraphs, decay: float) ->
 # Series.
 
 
-@checked
+@twin
 def dtw(out: Any, A: Any, a: Any, B: Any, b: Any, window: float | None = None, half: bool = False) -> None:
     """See `reference.series.dtw`."""
     _compiled.dtw(out, A, a, B, b, _by_length(b), *_band(A, B, window), half)
 
 
-@checked
+@twin
 def dtw_pairs(
     out: Any, A: Any, a: Any, B: Any, b: Any, i: Any, j: Any, limits: Any, window: float | None = None
 ) -> None:
@@ -283,7 +294,7 @@ def dtw_pairs(
     out[order] = found
 
 
-outside_ranges = checked(_compiled.outside_ranges)
+outside_ranges = twin(_compiled.outside_ranges)
 
 
 def _band(A: Array, B: Array, window: float | None) -> tuple[int, float]:
@@ -293,7 +304,7 @@ def _band(A: Array, B: Array, window: float | None) -> tuple[int, float]:
     return -1, -1.0 if window is None else float(window)
 
 
-@checked
+@twin
 def msm(out: Any, A: Any, a: Any, B: Any, b: Any, cost: float, window: float | None = None, half: bool = False) -> None:
     """See `reference.elastic.msm`."""
     order, band = _by_length(b), _band(A, B, window)
@@ -305,14 +316,14 @@ def msm(out: Any, A: Any, a: Any, B: Any, b: Any, cost: float, window: float | N
     out[...] = total
 
 
-@checked
+@twin
 def erp(out: Any, A: Any, a: Any, B: Any, b: Any, gap: float, window: float | None = None, half: bool = False) -> None:
     """See `reference.elastic.erp`."""
     one, other, band = erp_channels(A, a, gap), erp_channels(B, b, gap), _band(A, B, window)
     _compiled.elastic(out, one, a, other, b, _by_length(b), ERP, A.shape[1], 0.0, *band, half)
 
 
-@checked
+@twin
 def twe(
     out: Any,
     A: Any,
@@ -330,7 +341,7 @@ def twe(
     _compiled.elastic(out, one, a, other, b, _by_length(b), TWE, A.shape[1], 2.0 * stiffness, *band, half)
 
 
-@checked
+@twin
 def soft_dtw(
     out: Any, A: Any, a: Any, B: Any, b: Any, gamma: float, window: float | None = None, half: bool = False
 ) -> None:
@@ -339,13 +350,13 @@ def soft_dtw(
     out[out > np.finfo(out.dtype).max / 8] = np.inf  # of an empty series
 
 
-@checked
+@twin
 def global_alignment(out: Any, A: Any, a: Any, B: Any, b: Any, scale: float, half: bool = False) -> None:
     """See `reference.series.global_alignment`."""
     _compiled.global_alignment(out, A, a, B, b, _by_length(b), scale, half)
 
 
-@checked
+@twin
 def self_alignment(A: Any, a: Any, scale: float) -> Array:
     """See `reference.series.self_alignment`."""
     out = np.empty(len(a) - 1)
@@ -353,10 +364,10 @@ def self_alignment(A: Any, a: Any, scale: float) -> Array:
     return out
 
 
-convolutions = checked(_compiled.convolutions)
+convolutions = twin(_compiled.convolutions)
 
 
-@checked
+@twin
 def signatures(out: Any, A: Any, a: Any, level: int) -> None:
     """See `reference.series.signatures`."""
     _compiled.signatures(out, A, a, _by_length(a), level)
@@ -364,10 +375,10 @@ def signatures(out: Any, A: Any, a: Any, level: int) -> None:
 
 # Sets and tables.
 
-common_bits = checked(_compiled.common_bits)
+common_bits = twin(_compiled.common_bits)
 
 
-@checked
+@twin
 def count_bits(A: Any) -> Array:
     """See `reference.sets.count_bits`."""
     counts = np.empty(len(A), np.int64)
@@ -375,19 +386,19 @@ def count_bits(A: Any) -> Array:
     return counts
 
 
-@checked
+@twin
 def shared_bits(out: Any, A: Any, B: Any, a: Any, b: Any, value: str) -> None:
     """See `reference.sets.shared_bits`."""
     _compiled.shared_bits(out, A, B, a, b, VALUES.index(value))
 
 
-@checked
+@twin
 def of_shared(out: Any, a: Any, b: Any, value: str) -> None:
     """See `reference.sets.of_shared`."""
     _compiled.of_shared(out, a, b, VALUES.index(value))
 
 
-@checked
+@twin
 def candidates(
     A: Any, a: Any, spare_a: Any, B: Any, b: Any, spare_b: Any, floors: Any, bound: str
 ) -> tuple[Array, Array, Array]:
@@ -397,7 +408,7 @@ def candidates(
     return i[order], j[order], values[order]
 
 
-@checked
+@twin
 def gower(out: Any, A: Any, B: Any) -> None:
     """See `reference.tables.gower`."""
     _compiled.gower(out, *A, *B)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from similitude.compute.loops.argument_types import Array
+from similitude.compute.loops.arguments import Array
 
 MSM, ERP, TWE, SOFT_DTW = range(4)
 """The numbers of the compiled distances."""

@@ -17,15 +17,13 @@ PULLBACK = "a kernel of T'x and T'z, for any linear map T, is one of x and z: it
 
 
 def check_metric(metric: Any, vector_only: bool = False) -> None:
-    """Validate a metric: None, weights of the columns, or a matrix with one row per column.
+    """Validate a metric: weights of the columns, or a matrix with one row per column.
 
     >>> check_metric([1.0, float("nan")])
     Traceback (most recent call last):
         ...
     ValueError: metric must consist of finite numbers, but entry 1 is nan
     """
-    if metric is None:
-        return
     T = as_array(metric)
     if T.ndim not in (1, 2) or T.size == 0:
         raise ValueError(
@@ -61,8 +59,6 @@ def transformed(A: Any, metric: Any) -> Any:
 
     Sparse rows stay sparse under weights; a matrix makes them dense.
     """
-    if metric is None:
-        return A
     T = as_array(metric)
     if T.shape[0] != A.shape[1]:
         what = "weights" if T.ndim == 1 else "rows"

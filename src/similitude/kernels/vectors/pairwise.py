@@ -102,17 +102,17 @@ def pairwise(A: Any, B: Any, sums: str, form: Form, out: Any = None) -> Any:
         raise ValueError(f"X has {A.shape[1]} columns and Z has {B.shape[1]}: both need the same dimension")
     if not isinstance(form, tuple):
         return into(out, form(pairwise(A, B, sums, IDENTITY)))
-    if is_sparse(A) or is_sparse(B):
+    if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
+        if not (is_sparse(A) or is_sparse(B)):
+            return into(out, apply_form(form, _of_tensors(A, B, sums)))
         if sums != "product":
             return sparse_sums(A, B, sums, form, out)
         products = sparse_inner(A, B, out)
         return products if form is IDENTITY else apply_form(form, products)
-    if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
-        return into(out, apply_form(form, _of_tensors(A, B, sums)))
     if sums == "product" or (sums == "squared_difference" and A.shape[1] > DIRECT):
         return _by_matrix_product(A, B, sums, form, out)
     if sums == "squared_difference":
-        _finite_norms(A), _finite_norms(B)
+        _finite_norms(A, B)
     A, B, out = _ready(A, B, out)
     loops.of_sums(out, A, B, sums, *form)
     return out
@@ -133,9 +133,11 @@ def euclidean(A: Any, B: Any) -> Any:
 
 def squared_norms(A: Any) -> Any:
     """Return |a_i|^2."""
+    if isinstance(A, np.ndarray):
+        return np.einsum("ij,ij->i", A, A)
     if is_sparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel().astype(A.dtype, copy=False)
-    return np.einsum("ij,ij->i", A, A) if isinstance(A, np.ndarray) else (A * A).sum(1)
+    return (A * A).sum(1)
 
 
 def unit_rows(A: Any) -> Any:
@@ -168,14 +170,17 @@ def into(out: Any, values: Any) -> Any:
 def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any, ...], out: Any) -> np.ndarray:
     """Return a function of dot products or of squared distances, from a matrix product."""
     distances = sums != "product"
-    A, B, out = _ready(*_centered(A, B), out) if distances else _ready(A, B, out)
-    a, b = (_finite_norms(A), _finite_norms(B)) if distances else (None, None)
+    if distances:
+        A, B, out = _ready(*_centered(A, B), out)
+        a, b = _finite_norms(A, B)
+    else:
+        A, B, out = _ready(A, B, out)
     for down, right in _tiles(A, B):
         tile = out[down, right]
         with np.errstate(invalid="ignore"):  # OpenBLAS sometimes reports an invalid value for a single float32 row
             np.matmul(A[down], B[right].T, out=tile)
         if distances:
-            loops.of_products(tile, A[down], B[right], a[down], b[right], *form)  # type: ignore[index]
+            loops.of_products(tile, A[down], B[right], a[down], b[right], *form)
         elif form is not IDENTITY:
             loops.apply(tile, *form)
     return out
@@ -207,13 +212,14 @@ def _centered(A: Any, B: Any) -> tuple[Any, Any]:
     return left, (left if A is B else B - center)
 
 
-def _finite_norms(A: Any) -> Any:
-    """Return |a_i|^2; refuse vectors whose squares overflow, because their distances would not be numbers."""
+def _finite_norms(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return |a_i|^2 and |b_j|^2; refuse vectors whose squares overflow, which leaves their distances undefined."""
     with np.errstate(over="ignore"):
-        norms = squared_norms(A)
-    if first_nonfinite(norms) is not None:
+        a = squared_norms(A)
+        b = a if B is A else squared_norms(B)
+    if first_nonfinite(a) is not None or (b is not a and first_nonfinite(b) is not None):
         raise ValueError("the vectors are too long: their squares overflow, so scale them first")
-    return norms
+    return a, b
 
 
 def _of_tensors(A: Any, B: Any, sums: str) -> Any:
@@ -232,8 +238,7 @@ def _of_tensors(A: Any, B: Any, sums: str) -> Any:
 
 def _squared_distances_of_tensors(A: Any, B: Any) -> Any:
     A, B = _centered(*_in_common_precision(A, B))
-    a = _finite_norms(A)
-    b = a if A is B else _finite_norms(B)
+    a, b = _finite_norms(A, B)
     both = a[:, None] + b[None, :]
     D = both - 2.0 * inner(A, B)
     xp = namespace(D)

@@ -42,7 +42,8 @@ class DistanceSimilarity(VectorSimilarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the vectors under the metric's linear map, as the rows of one float matrix."""
-        return transformed(as_matrix(objects), self.metric)
+        vectors = as_matrix(objects)
+        return vectors if self.metric is None else transformed(vectors, self.metric)
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
@@ -52,7 +53,8 @@ class DistanceSimilarity(VectorSimilarity):
         """Validate the scale and the metric."""
         (name,) = self.resolves
         check_scale(name, getattr(self, name))
-        check_metric(self.metric, vector_only=self.sums == "absolute_difference")
+        if self.metric is not None:
+            check_metric(self.metric, vector_only=self.sums == "absolute_difference")
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
         """Replace the scale "median" by the median distance of X."""

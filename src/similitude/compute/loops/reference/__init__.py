@@ -1,5 +1,13 @@
 """The readable loops: the specification and test oracle of the compiled ones, used if those were not built."""
 
+from similitude.compute.loops.reference.bags import (
+    neighbor_bags,
+    set_bits,
+    shared_features,
+    term_bags,
+    term_keys,
+    window_bags,
+)
 from similitude.compute.loops.reference.elastic import erp, msm, soft_dtw, twe
 from similitude.compute.loops.reference.graphs import (
     graphlets,
@@ -24,16 +32,10 @@ from similitude.compute.loops.reference.strings import (
     best_alignment,
     levenshtein,
     levenshtein_pairs,
-    neighbor_bags,
     self_subsequences,
     self_sum_alignments,
-    set_bits,
-    shared_features,
     subsequences,
     sum_alignments,
-    term_bags,
-    term_keys,
-    window_bags,
 )
 from similitude.compute.loops.reference.tables import gower
 from similitude.compute.loops.reference.vectors import (

@@ -1,17 +1,34 @@
 """Loops over time series: elastic distances other than dynamic time warping. Series are given as in `series`."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from similitude.compute.loops.argument_types import Array
-from similitude.compute.loops.domains import checked
-from similitude.compute.loops.reference.series import band, pairs_of_series
+from similitude.compute.loops.arguments import Array, checked, number, require
+from similitude.compute.loops.reference.series import band, dtw_domain, pairs_of_series
 
 Cell = Callable[[Array, int, int], float]
 
 
-@checked
+def _elastic_domain(*parameters: str, positive: bool = False) -> Callable[..., None]:
+    """Return the domain of an elastic distance with these parameters, which are numbers >= 0, or > 0 if `positive`."""
+
+    def domain(out: Any, A: Any, a: Any, B: Any, b: Any, *given: Any, window: Any = None, half: bool = False) -> None:
+        require(len(given) >= len(parameters), f"expected {' and '.join(parameters)}")
+        limits = {"window": window, "half": half} | dict(
+            zip(("window", "half"), given[len(parameters) :], strict=False)
+        )
+        for name, value in zip(parameters, given, strict=False):
+            number(name, value)
+            require(np.isfinite(value), f"{name} must be finite, got {value}")
+            require(name == "gap" or (value > 0 if positive else value >= 0), f"{name} is too small: {value}")
+        dtw_domain(out, A, a, B, b, **limits)
+
+    return domain
+
+
+@checked(_elastic_domain("gamma", positive=True))
 def soft_dtw(
     out: Array, A: Array, a: Array, B: Array, b: Array, gamma: float, window: float | None = None, half: bool = False
 ) -> None:
@@ -32,7 +49,7 @@ def soft_dtw(
         out[i, j] = _filled(len(x), len(z), window, cell)
 
 
-@checked
+@checked(_elastic_domain("cost"))
 def msm(
     out: Array, A: Array, a: Array, B: Array, b: Array, cost: float, window: float | None = None, half: bool = False
 ) -> None:
@@ -64,7 +81,7 @@ def _msm_of_channel(x: Array, z: Array, cost: float, window: float | None) -> fl
     return _filled(len(x), len(z), window, cell)
 
 
-@checked
+@checked(_elastic_domain("gap"))
 def erp(
     out: Array, A: Array, a: Array, B: Array, b: Array, gap: float, window: float | None = None, half: bool = False
 ) -> None:
@@ -87,7 +104,7 @@ def erp(
         out[i, j] = _filled(len(x), len(z), window, cell, *map(np.cumsum, left_out))
 
 
-@checked
+@checked(_elastic_domain("stiffness", "penalty"))
 def twe(
     out: Array,
     A: Array,

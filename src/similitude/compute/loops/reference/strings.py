@@ -1,208 +1,55 @@
-"""Loops over strings: bags of windows, features that bags share, edit distances, subsequences, alignments."""
+"""Loops over pairs of strings: edit distances, subsequences, alignments."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator
-from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from similitude.compute.loops.argument_types import Array, BagArrays, Patterns, TermArrays
-from similitude.compute.loops.domains import checked
+from similitude.compute.loops.arguments import (
+    FLOAT64,
+    INT32,
+    INT64,
+    Array,
+    array,
+    checked,
+    inside,
+    is_square,
+    number,
+    out_matrix,
+    out_row,
+    require,
+    same_values,
+    starts_to,
+    whole,
+)
+from similitude.compute.loops.reference.bags import pieces
 
-DIGESTED = 1 << 63
-"""The bit of codes that are digests: whether two of them are equal is decided by comparing the windows."""
+LONGEST_SUBSEQUENCE = 1_000
+"""The largest number of letters of subsequences: the sums for all shorter ones are held at once."""
 
-
-@checked
-def window_bags(text: Array, starts: Array, patterns: Patterns) -> BagArrays:
-    """Return the different windows of each string with their counts.
-
-    The code of a window of letters c_1, …, c_k under pattern q is the number with the digits q + 1, c_1, …, c_k to base
-    256 if k <= 7, all letters are below 256 and the number is below 2^63; otherwise it is a digest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairs = Patterns(np.array([0, 1]), np.array([0, 2]), np.array([2]))
-    >>> bags = window_bags(np.frombuffer(b"banana", np.uint8).astype(np.uint32), np.array([0, 6]), pairs)
-    >>> [hex(code) for code in bags.codes.tolist()], bags.counts
-    (['0x16261', '0x1616e', '0x16e61'], array([1, 2, 2]))
-    """
-    number = len(patterns.spans)
-
-    def features(letters: list[int]) -> Iterator[tuple[Any, int, int]]:
-        for q, positions in enumerate(_split(patterns.positions, patterns.starts)):
-            for at in range(len(letters) - int(patterns.spans[q]) + 1):
-                window = tuple(letters[at + t] for t in positions.tolist())
-                yield (q, window), _code(q, window), at * number + q
-
-    return _bagged(text, starts, features)
+SIZES_OF_FACTORS = 1e-100, 1e100
+"""The range of the factors of alignments that are summed."""
 
 
-@checked
-def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: int) -> BagArrays:
-    """Return the words that differ from a window at no more than `most` positions, with the number of such windows.
-
-    The text holds numbers below `letters`; any other number differs from all letters. The code of a word is the number
-    with its letters as digits to base `letters`.
-    """
-
-    def features(string: list[int]) -> Iterator[tuple[Any, int, int]]:
-        for at in range(len(string) - length + 1):
-            window = string[at : at + length]
-            for word in _neighbors(window, letters, most):
-                code = 0
-                for letter in word:
-                    code = code * letters + letter
-                yield code, code, 0
-
-    return _bagged(text, starts, features)
+def _require_few_letters(queries: Any, query_starts: Any, targets: Any, target_starts: Any) -> None:
+    for text, starts in ((queries, query_starts), (targets, target_starts)):
+        array("letters", text, 1, INT32)
+        starts_to(starts, len(text))
+    for text in (queries, targets):
+        inside(text, len(queries) + len(targets) + 1, "letters must be numbered from 0 on, without large gaps")
 
 
-@checked
-def term_bags(text: Array, starts: Array, words: int, shortest: int = 1, longest: int = 0) -> TermArrays:
-    r"""Return the terms of each text with their counts: runs of 1 to `words` words, and pieces of words.
-
-    Words are separated by spaces. Pieces are the substrings of `shortest` to `longest` letters of a word with a space
-    before and after it, or that itself if it is shorter; the name of a piece begins with "~". There are none if
-    `longest` is 0.
-
-    Examples
-    --------
-    >>> text = np.frombuffer(b"a b a", np.uint8).astype(np.uint32)
-    >>> bags = term_bags(text, np.array([0, 5]), words=2)
-    >>> sorted(zip(bytes(bags.names.astype(np.uint8)).decode().split("\n"), bags.counts.tolist()))
-    [('a', 2), ('a b', 1), ('b', 1), ('b a', 1)]
-    """
-    counts, columns, ends = [], [], [0]
-    numbers: dict[str, int] = {}
-    for string in _split(text, starts):
-        terms = Counter(_terms("".join(map(chr, string.tolist())), words, shortest, longest))
-        for term in sorted(terms, key=_key):
-            columns.append(numbers.setdefault(term, len(numbers)))
-            counts.append(terms[term])
-        ends.append(len(counts))
-    keys = np.array([_key(term) for term in numbers], np.uint64)
-    names = np.array([ord(letter) for term in numbers for letter in f"{term}\n"], np.uint32)
-    return TermArrays(np.array(ends, np.int64), np.array(columns, np.int32), np.array(counts, np.int64), keys, names)
+def _levenshtein_domain(
+    out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool = False
+) -> None:
+    out_matrix("out", out, FLOAT64)
+    _require_few_letters(queries, query_starts, targets, target_starts)
+    require(out.shape == (len(query_starts) - 1, len(target_starts) - 1), "one row and column of out for each string")
+    alike = not same or (same_values(query_starts, target_starts) and same_values(queries, targets))
+    require(alike, "same needs queries and targets to be the same")
 
 
-def _terms(text: str, words: int, shortest: int, longest: int) -> Iterator[str]:
-    """Yield the terms of a text, each as often as it occurs."""
-    found = [word for word in text.split(" ") if word]
-    for n in range(1, min(words, len(found)) + 1):
-        yield from (" ".join(found[i : i + n]) for i in range(len(found) - n + 1))
-    for word in (f" {word} " for word in found if longest):
-        if len(word) < shortest:
-            yield f"~{word}"
-        for n in range(shortest, min(longest, len(word)) + 1):
-            yield from (f"~{word[i : i + n]}" for i in range(len(word) - n + 1))
-
-
-@checked
-def term_keys(text: Array, starts: Array) -> Array:
-    """Return the key of each string as a term: a digest of 64 bits.
-
-    >>> a, b, c = term_keys(np.array([97, 98, 97], np.uint32), np.array([0, 1, 2, 3])).tolist()
-    >>> a == c, a == b
-    (True, False)
-    """
-    return np.array([_key("".join(map(chr, string.tolist()))) for string in _split(text, starts)], np.uint64)
-
-
-def _key(term: str) -> int:
-    key = 1
-    for letter in term:
-        key = _mixed((key + ord(letter)) % 2**64)
-    return key
-
-
-def _neighbors(window: list[int], letters: int, most: int) -> list[tuple[int, ...]]:
-    """Return the words that differ at no more than `most` positions, in alphabetical order."""
-    found: set[tuple[int, ...]] = set()
-    for free in combinations(range(len(window)), min(most, len(window))):
-        choices = [range(letters) if t in free else [x] if x < letters else [] for t, x in enumerate(window)]
-        found.update(product(*choices))
-    return sorted(found)
-
-
-def _bagged(text: Array, starts: Array, features: Callable[[list[int]], Iterator[tuple[Any, int, int]]]) -> BagArrays:
-    codes, counts, places, ends = [], [], [], [0]
-    for string in _split(text, starts):
-        bag: dict[Any, list[int]] = {}
-        for key, code, place in features(string.tolist()):
-            bag.setdefault(key, [code, place, 0])[2] += 1
-        codes += [code for code, _, _ in bag.values()]
-        places += [place for _, place, _ in bag.values()]
-        counts += [count for _, _, count in bag.values()]
-        ends.append(len(codes))
-    numbers = [np.array(values, np.int64) for values in (counts, places, ends)]
-    return BagArrays(np.array(codes, np.uint64), numbers[0], numbers[1], numbers[2], text, starts)
-
-
-def _split(values: Array, starts: Array) -> list[Array]:
-    return [values[begin:end] for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
-
-
-def _code(q: int, window: tuple[int, ...]) -> int:
-    packed = q + 1
-    for letter in window:
-        packed = packed << 8 | letter
-    if len(window) <= 7 and packed < DIGESTED and max(window, default=0) < 256:
-        return packed
-    digest = q + 1
-    for letter in window:
-        digest = _mixed((digest + letter) % 2**64)
-    return digest | DIGESTED
-
-
-def _mixed(x: int) -> int:
-    x = (x ^ (x >> 32)) * 0x9E3779B97F4A7C15 % 2**64
-    x = (x ^ (x >> 29)) * 0xBF58476D1CE4E5B9 % 2**64
-    return x ^ (x >> 32)
-
-
-@checked
-def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
-    """Number the features that occur in both A and B from 0 on, in the order of B.
-
-    Returns
-    -------
-    a, b : arrays of int32
-        The number of each feature of A and of B, or -1 if it occurs in only one of the two.
-    count : int
-        The number of shared features.
-    """
-    keys_a, keys_b = _keys(A, patterns), _keys(B, patterns)
-    occur = set(keys_a)
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys_b if key in occur))}
-    a, b = (np.array([numbers.get(key, -1) for key in keys], np.int32) for keys in (keys_a, keys_b))
-    return a, b, len(numbers)
-
-
-def _keys(bags: BagArrays, patterns: Patterns) -> list[Any]:
-    """Return the features: their code, or the pattern and the letters if it is a digest."""
-    positions, number = _split(patterns.positions, patterns.starts), max(1, len(patterns.spans))
-    keys: list[Any] = bags.codes.tolist()
-    owners = np.repeat(np.arange(len(bags.starts) - 1), np.diff(bags.starts))
-    for f in np.flatnonzero(bags.codes >> np.uint64(63)).tolist():
-        at, q = divmod(int(bags.places[f]), number)
-        keys[f] = q, tuple(bags.text[bags.text_starts[owners[f]] + at + positions[q]].tolist())
-    return keys
-
-
-@checked
-def set_bits(out: NDArray[np.uint64], numbers: Array, starts: Array) -> None:
-    """Set bit number k of row i of 64-bit words for each k >= 0 in ``numbers[starts[i]:starts[i + 1]]``."""
-    for i, bag in enumerate(_split(numbers, starts)):
-        for number in bag[bag >= 0].tolist():
-            out[i, number // 64] |= np.uint64(1 << number % 64)
-
-
-@checked
+@checked(_levenshtein_domain)
 def levenshtein(
     out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, same: bool = False
 ) -> None:
@@ -220,12 +67,23 @@ def levenshtein(
     >>> out
     array([[3., 3.]])
     """
-    for i, query in enumerate(_split(queries, query_starts)):
-        for j, target in enumerate(_split(targets, target_starts)):
+    for i, query in enumerate(pieces(queries, query_starts)):
+        for j, target in enumerate(pieces(targets, target_starts)):
             out[i, j] = out[j, i] if same and j < i else _edits(query, target)
 
 
-@checked
+def _levenshtein_pairs_domain(
+    out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, i: Any, j: Any
+) -> None:
+    out_row("out", out, FLOAT64)
+    _require_few_letters(queries, query_starts, targets, target_starts)
+    for name, given, starts in (("i", i, query_starts), ("j", j, target_starts)):
+        array(name, given, 1, INT64)
+        inside(given, len(starts) - 1, f"{name} must number strings")
+    require(len(out) == len(i) == len(j), "one entry of out, i and j for each pair")
+
+
+@checked(_levenshtein_pairs_domain)
 def levenshtein_pairs(
     out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, i: Array, j: Array
 ) -> None:
@@ -237,7 +95,7 @@ def levenshtein_pairs(
     >>> out
     array([2., 0.])
     """
-    A, B = list(_split(queries, query_starts)), list(_split(targets, target_starts))
+    A, B = list(pieces(queries, query_starts)), list(pieces(targets, target_starts))
     out[:] = [_edits(A[s], B[t]) for s, t in zip(i, j, strict=True)]
 
 
@@ -251,7 +109,42 @@ def _edits(query: Array, target: Array) -> int:
     return int(row[-1])
 
 
-@checked
+def _require_pairs(out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool) -> None:
+    out_matrix("out", out, FLOAT64)
+    _require_letters(queries, query_starts)
+    _require_letters(targets, target_starts)
+    require(out.shape == (len(query_starts) - 1, len(target_starts) - 1), "one row and column of out for each string")
+    alike = not same or (same_values(query_starts, target_starts) and same_values(queries, targets))
+    require(alike, "same needs queries and targets to be the same")
+
+
+def _require_letters(text: Any, starts: Any) -> None:
+    array("letters", text, 1, INT32)
+    starts_to(starts, len(text))
+    require(text.min(initial=0) >= 0, "letters must be numbered from 0 on")
+
+
+def _require_decay(p: Any, decay: Any) -> None:
+    whole("p", p, 1, LONGEST_SUBSEQUENCE)
+    number("decay", decay)
+    require(0 < decay <= 1, f"decay must be above 0 and at most 1, got {decay}")
+
+
+def _subsequences_domain(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    p: Any,
+    decay: Any,
+    same: bool = False,
+) -> None:
+    _require_pairs(out, queries, query_starts, targets, target_starts, same)
+    _require_decay(p, decay)
+
+
+@checked(_subsequences_domain)
 def subsequences(
     out: Array,
     queries: Array,
@@ -273,19 +166,24 @@ def subsequences(
     >>> out
     array([[0.140625]])
     """
-    for i, query in enumerate(_split(queries, query_starts)):
-        for j, target in enumerate(_split(targets, target_starts)):
+    for i, query in enumerate(pieces(queries, query_starts)):
+        for j, target in enumerate(pieces(targets, target_starts)):
             out[i, j] = out[j, i] if same and j < i else _common_subsequences(query, target, p, decay)
 
 
-@checked
+def _self_subsequences_domain(text: Any, starts: Any, p: Any, decay: Any) -> None:
+    _require_letters(text, starts)
+    _require_decay(p, decay)
+
+
+@checked(_self_subsequences_domain)
 def self_subsequences(text: Array, starts: Array, p: int, decay: float) -> Array:
     """Return the sums of `subsequences` for each string with itself.
 
     >>> self_subsequences(np.array([0, 1, 2], np.int32), np.array([0, 3]), 2, 0.5)
     array([0.140625])
     """
-    return np.array([_common_subsequences(one, one, p, decay) for one in _split(text, starts)])
+    return np.array([_common_subsequences(one, one, p, decay) for one in pieces(text, starts)])
 
 
 def _common_subsequences(x: Array, z: Array, p: int, decay: float) -> float:
@@ -314,7 +212,32 @@ def _sum_of_diagonals(values: Array) -> float:
     return total
 
 
-@checked
+def _require_table(table: Any, *texts: Any) -> None:
+    array("scores", table, 2, FLOAT64)
+    require(is_square(table), "scores need a row and a column for each letter")
+    for text in texts:
+        inside(text, len(table), "a letter has no row in the table of scores")
+
+
+def _best_alignment_domain(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    scores: Any,
+    gap_open: Any,
+    gap_extend: Any,
+    local: bool = False,
+    same: bool = False,
+) -> None:
+    _require_pairs(out, queries, query_starts, targets, target_starts, same)
+    _require_table(scores, queries, targets)
+    number("gap_open", gap_open)
+    number("gap_extend", gap_extend)
+
+
+@checked(_best_alignment_domain)
 def best_alignment(
     out: Array,
     queries: Array,
@@ -338,8 +261,8 @@ def best_alignment(
     >>> out
     array([[2.5]])
     """
-    for i, query in enumerate(_split(queries, query_starts)):
-        for j, target in enumerate(_split(targets, target_starts)):
+    for i, query in enumerate(pieces(queries, query_starts)):
+        for j, target in enumerate(pieces(targets, target_starts)):
             of_pairs = scores[np.ix_(query, target)]
             out[i, j] = out[j, i] if same and j < i else _best(of_pairs, gap_open, gap_extend, local)
 
@@ -360,7 +283,32 @@ def _best(scores: Array, gap_open: float, gap_extend: float, local: bool) -> flo
     return float(best.max() if local else best[-1, -1])
 
 
-@checked
+def _require_factors(factors: Any, gap_open: Any, gap_extend: Any, *texts: Any) -> None:
+    _require_table(factors, *texts)
+    number("gap_open", gap_open)
+    number("gap_extend", gap_extend)
+    low, high = SIZES_OF_FACTORS
+    held = (factors >= low) & (factors <= high)
+    require(held.all(), f"factors must be from {low:.0e} to {high:.0e}")
+    require(all(low <= gap <= 1 for gap in (gap_open, gap_extend)), f"gaps must be from {low:.0e} to 1")
+
+
+def _sum_alignments_domain(
+    out: Any,
+    queries: Any,
+    query_starts: Any,
+    targets: Any,
+    target_starts: Any,
+    factors: Any,
+    gap_open: Any,
+    gap_extend: Any,
+    same: bool = False,
+) -> None:
+    _require_pairs(out, queries, query_starts, targets, target_starts, same)
+    _require_factors(factors, gap_open, gap_extend, queries, targets)
+
+
+@checked(_sum_alignments_domain)
 def sum_alignments(
     out: Array,
     queries: Array,
@@ -383,13 +331,18 @@ def sum_alignments(
     >>> np.exp(out).round(6)
     array([[22.]])
     """
-    for i, query in enumerate(_split(queries, query_starts)):
-        for j, target in enumerate(_split(targets, target_starts)):
+    for i, query in enumerate(pieces(queries, query_starts)):
+        for j, target in enumerate(pieces(targets, target_starts)):
             of_pairs = factors[np.ix_(query, target)]
             out[i, j] = out[j, i] if same and j < i else _log_sum(of_pairs, gap_open, gap_extend)
 
 
-@checked
+def _self_sum_alignments_domain(text: Any, starts: Any, factors: Any, gap_open: Any, gap_extend: Any) -> None:
+    _require_letters(text, starts)
+    _require_factors(factors, gap_open, gap_extend, text)
+
+
+@checked(_self_sum_alignments_domain)
 def self_sum_alignments(text: Array, starts: Array, factors: Array, gap_open: float, gap_extend: float) -> Array:
     """Return the logarithms of `sum_alignments` for each string with itself.
 
@@ -397,7 +350,7 @@ def self_sum_alignments(text: Array, starts: Array, factors: Array, gap_open: fl
     >>> np.exp(self_sum_alignments(text, starts, np.array([[3.0]]), 0.5, 0.5)).round(6)
     array([4., 4.])
     """
-    sums = [_log_sum(factors[np.ix_(one, one)], gap_open, gap_extend) for one in _split(text, starts)]
+    sums = [_log_sum(factors[np.ix_(one, one)], gap_open, gap_extend) for one in pieces(text, starts)]
     return np.array(sums)
 
 
