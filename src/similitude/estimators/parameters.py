@@ -78,8 +78,8 @@ def check_landmark_params(
 def _check_landmarks(model: LandmarkEstimator, precomputed: bool) -> None:
     """Refuse contradictions between the parameters that name landmarks."""
     own = not isinstance(model.landmarks, str)
-    refuse_function(model.landmarks)
     if own:
+        refuse_function(model.landmarks)
         check_objects(model.landmarks, "landmarks")
     if model.unlabeled is not None:
         check_objects(model.unlabeled, "unlabeled")

@@ -117,9 +117,9 @@ class LandmarkPredictor(SimilarityEstimator):
         self.random_state = random_state
         self.engine = engine
 
-    def _kind(self) -> str:
+    def _kind(self, X: Any = None) -> str:
         given = self.similarity
-        return kind_of_several(given) if isinstance(given, (list, tuple)) else super()._kind()
+        return kind_of_several(given) if isinstance(given, (list, tuple)) else super()._kind(X)
 
     def _set_model(
         self,

@@ -61,8 +61,8 @@ def ridge_leverage(pool: Pool, s: int) -> tuple[np.ndarray, float]:
     ridge : float
     """
     exact = Exactness(pool)
-    order = pool.rng.permutation(len(pool))
-    sizes = [len(pool)]
+    order = pool.rng.permutation(pool.n)
+    sizes = [pool.n]
     while sizes[-1] > s:
         sizes.append(math.ceil(sizes[-1] / 2))
     sample = _Sample(order[: sizes[-1]], np.ones(sizes[-1]))
@@ -70,7 +70,7 @@ def ridge_leverage(pool: Pool, s: int) -> tuple[np.ndarray, float]:
         candidates = order[:size]
         scores, _ = sample.scores(exact, candidates, rows(pool.encoding, candidates), s)
         sample = _Sample.drawn(candidates, scores, s, pool.rng)
-    return sample.scores(exact, np.arange(len(pool)), pool.encoding, s)
+    return sample.scores(exact, np.arange(pool.n), pool.encoding, s)
 
 
 @dataclass(frozen=True)

@@ -97,9 +97,9 @@ class Apart:
         """Return squared distances, their scale, and the share of the scale below which they are rounding."""
         pool, own = exact.pool, exact.diagonal
         if self.landmarks is None:
-            return np.ones(len(pool)), np.zeros(len(pool)), 0.0
+            return np.ones(pool.n), np.zeros(pool.n), 0.0
         theirs = as_numpy(pool.similarity.diagonal(self.landmarks)).astype(np.float64)
-        left, scale = np.empty(len(pool)), np.empty(len(pool))
+        left, scale = np.empty(pool.n), np.empty(pool.n)
         for strip, values in pool.similarity.blocks(pool.encoding, self.landmarks, pool.engine).rows():
             squares = own[strip, None] + theirs - 2.0 * as_numpy(values).astype(np.float64)
             nearest = squares.argmin(axis=1)

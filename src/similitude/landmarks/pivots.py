@@ -105,7 +105,7 @@ class Exactness:
         known = None if self.proven else stored_witness(pool.similarity)
         if known is not None:
             raise _not_a_kernel(pool, known)
-        negative = self.impossible(self.diagonal, np.zeros(len(pool)))
+        negative = self.impossible(self.diagonal, np.zeros(pool.n))
         if negative is not None:
             refuse(pool, np.array(negative))
 
@@ -144,7 +144,7 @@ def refuse(pool: Pool, objects: np.ndarray) -> NoReturn:
     else:
         shown = few if isinstance(few, (list, np.ndarray)) or is_sparse(few) else positions
     values = as_numpy(whole_gram(pool.similarity, few, pool.engine))
-    raise _not_a_kernel(pool, check_gram(pool.similarity, values, shown, positions, len(pool)).witness)
+    raise _not_a_kernel(pool, check_gram(pool.similarity, values, shown, positions, pool.n).witness)
 
 
 def _not_a_kernel(pool: Pool, witness: Witness | None) -> NotAKernelError:
@@ -188,10 +188,10 @@ def rpcholesky(pool: Pool, k: int, block: int | None = None) -> tuple[np.ndarray
 
 def _check_factor(pool: Pool, k: int, bytes_each: int) -> None:
     """Raise MemoryError if the factor exceeds the memory budget, before anything is computed."""
-    size = len(pool) * k * bytes_each
+    size = pool.n * k * bytes_each
     if size > pool.engine.budget:
         raise MemoryError(
-            f"landmarks='rpcholesky' keeps a factor of {len(pool):,} x {k:,} values, {format_bytes(size)}, and the "
+            f"landmarks='rpcholesky' keeps a factor of {pool.n:,} x {k:,} values, {format_bytes(size)}, and the "
             f"memory budget is {format_bytes(pool.engine.budget)}: choose fewer landmarks, use landmarks='uniform', "
             f"or raise the budget with use_engine(LocalEngine(memory='{math.ceil(size / 2**30)}GiB'))"
         )
@@ -203,7 +203,7 @@ class Residual:
     def __init__(self, pool: Pool, k: int) -> None:
         self.pool, self.exact = pool, Exactness(pool)
         _check_factor(pool, k, self.exact.dtype.itemsize)
-        self.factor = np.empty((len(pool), k), self.exact.dtype)
+        self.factor = np.empty((pool.n, k), self.exact.dtype)
         self.pivots = np.empty(0, dtype=np.intp)
         self.triangle = np.empty((0, 0))
         self.diagonal = self.exact.diagonal.copy()

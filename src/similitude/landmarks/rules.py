@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,9 @@ class Pool:
     rng: np.random.Generator
     objects: Any = None
 
-    def __len__(self) -> int:
+    @cached_property
+    def n(self) -> int:
+        """The number of objects."""
         return count(self.encoding)
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
@@ -80,7 +83,7 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def refuse_function(landmarks: Any) -> None:
-    """Raise TypeError if landmarks are given as a function, which chooses none."""
+    """Raise TypeError if landmarks are given as a function."""
     if callable(landmarks):
         raise TypeError(
             f"landmarks cannot be a function: give a rule ({', '.join(RULES)}), the objects themselves, or their "
@@ -97,7 +100,7 @@ def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
         A name in `RULES`.
     pool : Pool
     n : int
-        How many, from 1 to ``len(pool)``.
+        How many, from 1 to ``pool.n``.
 
     Returns
     -------
@@ -120,8 +123,8 @@ def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
         near = difflib.get_close_matches(str(rule), RULES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(RULES)}"
         raise ValueError(f"there is no rule for landmarks called {rule!r}; {hint}")
-    if not 1 <= n <= len(pool):
-        raise ValueError(f"the number of landmarks must be from 1 to the {len(pool):,} objects, got {n}")
+    if not 1 <= n <= pool.n:
+        raise ValueError(f"the number of landmarks must be from 1 to the {pool.n:,} objects, got {n}")
     return RULES[rule](pool, n)
 
 
@@ -130,7 +133,7 @@ def uniform(pool: Pool, n: int) -> np.ndarray:
 
     (Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004, Lemma 1.)
     """
-    return pool.rng.choice(len(pool), n, replace=False)
+    return pool.rng.choice(pool.n, n, replace=False)
 
 
 def stratified(pool: Pool, n: int) -> np.ndarray:
@@ -143,14 +146,14 @@ def stratified(pool: Pool, n: int) -> np.ndarray:
     if pool.labels is None:
         raise ValueError("landmarks='stratified' needs labels: pass y to fit, or use landmarks='uniform'")
     codes = _codes(np.asarray(pool.labels))
-    if len(codes) != len(pool):
-        raise ValueError(f"there are {len(pool):,} objects but {len(codes):,} labels")
+    if len(codes) != pool.n:
+        raise ValueError(f"there are {pool.n:,} objects but {len(codes):,} labels")
     sizes = np.bincount(codes)
     shares = _shares(sizes, n, pool.rng)
-    shuffled = pool.rng.permutation(len(pool))
+    shuffled = pool.rng.permutation(pool.n)
     order = np.argsort(codes[shuffled], kind="stable")  # class after class, shuffled within each
     place = np.empty_like(order)
-    place[order] = np.arange(len(pool)) - (np.cumsum(sizes) - sizes)[codes[shuffled[order]]]
+    place[order] = np.arange(pool.n) - (np.cumsum(sizes) - sizes)[codes[shuffled[order]]]
     return shuffled[place < shares[codes[shuffled]]]
 
 
@@ -187,8 +190,8 @@ def diverse(pool: Pool, n: int) -> np.ndarray:
     embeddings, 2011.)
     """
     chosen = np.empty(n, dtype=np.intp)
-    chosen[0] = pool.rng.integers(len(pool))
-    total = np.zeros(len(pool))
+    chosen[0] = pool.rng.integers(pool.n)
+    total = np.zeros(pool.n)
     for i in range(1, n):
         latest = chosen[i - 1 : i]
         row = pool.similarity.blocks(rows(pool.encoding, latest), pool.encoding, pool.engine)
@@ -214,7 +217,7 @@ def kmeans_plus_plus(pool: Pool, n: int, block: int | None = None) -> np.ndarray
     block : int, optional
         Proposals in a block. Default: by cost.
     """
-    first = pool.rng.integers(len(pool), size=1)
+    first = pool.rng.integers(pool.n, size=1)
     weights = Nearest(pool)
     weights.add(first)
     return np.concatenate([first, sample(weights, n - 1, pool.rng, block)])
@@ -225,7 +228,7 @@ class Nearest:
 
     def __init__(self, pool: Pool) -> None:
         self.pool, self.exact = pool, Exactness(pool)
-        self.current = np.full(len(pool), np.inf)
+        self.current = np.full(pool.n, np.inf)
 
     def resume(self, n: int) -> None:
         """Make the first n objects landmarks."""
@@ -246,7 +249,7 @@ class Nearest:
 
     def add(self, accepted: np.ndarray) -> None:
         """Compare every object with the accepted ones, strip by strip."""
-        everyone = np.arange(len(self.pool))
+        everyone = np.arange(self.pool.n)
         with pairs_at(None, accepted):
             for strip, values in self.pool.against(accepted).rows():
                 nearest = self._squares(as_numpy(values), everyone[strip], accepted).min(axis=1)

@@ -44,7 +44,7 @@ class OnlineLearner(StreamLearner):
 
     def _begin_stream(self, X: Any, outputs: int) -> tuple[Similarity, Any, Encoding]:
         """Resolve the kernel on a first batch, and start with the zero model."""
-        k, X, A = self._begin(X)
+        k, X, A = self._start(X, kernel=True)
         none = np.empty(0, np.intp)
         self.support_, self.support_objects_, self._support = none, take(X, none), rows(A, none)
         self.dual_coef_ = np.zeros((0, outputs))

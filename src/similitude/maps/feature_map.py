@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,25 +132,31 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
 
     # What a map is fitted to.
 
-    def _session(self, X: Any) -> AbstractContextManager[Any]:
-        """Hold a connection to the workers of a collection while the map is fitted to it."""
-        return distributed_engine(self._engine).session() if is_distributed(X) else nullcontext()
+    @contextmanager
+    def _sampled(self, X: Any, y: Any = None) -> Iterator[FitSample]:
+        """Yield what the map is fitted to: X in memory, or a uniform sample of a source or a collection.
 
-    def _fit_sample(self, X: Any, y: Any = None) -> FitSample:
-        """Return what the map is fitted to: X in memory, or a uniform sample of a source or collection."""
-        if in_memory(X):
-            return FitSample(X, y)
-        distributed = is_distributed(X)
-        given = self.landmark_indices is not None
-        if self._precomputed or not (distributed or looks_like_source(X)) or (given and isinstance(X, np.memmap)):
-            return FitSample(X, y)
-        if given:
+        The workers of a collection stay connected until the fit ends.
+        """
+        if in_memory(X) or self._precomputed:
+            yield FitSample(X, y)
+            return
+        in_partitions = is_distributed(X)
+        by_position = self.landmark_indices is not None
+        if not (in_partitions or looks_like_source(X)) or (by_position and isinstance(X, np.memmap)):
+            yield FitSample(X, y)
+            return
+        if by_position:
             raise ValueError(
-                f"landmark_indices are positions in memory: for a {'collection' if distributed else 'source'} give "
+                f"landmark_indices are positions in memory: for a {'collection' if in_partitions else 'source'} give "
                 f"the landmarks themselves"
             )
         seed = int(generator(self.random_state).integers(2**63))
-        return self._sample_of_collection(X, y, seed) if distributed else self._sample_of_source(X, y, seed)
+        if in_partitions:
+            with distributed_engine(self._engine).session():
+                yield self._sample_of_collection(X, y, seed)
+        else:
+            yield self._sample_of_source(X, y, seed)
 
     def _sample_of_source(self, X: Any, y: Any, seed: int) -> FitSample:
         source = X if isinstance(X, Source) else Source(X, y)

@@ -103,8 +103,8 @@ class FourierMap(FeatureMap):
         if self.kind not in FREQUENCY_KINDS:
             raise ValueError(f"kind must be one of {', '.join(FREQUENCY_KINDS)}, got {brief(self.kind)}")
         self._law(self.kernel if self._precomputed else as_similarity(self.kernel))
-        with self._session(X):
-            X = self._fit_sample(X).objects
+        with self._sampled(X) as given:
+            X = given.objects
         X, rng = self._checked(X, reset=True), generator(self.random_state)
         kernel = self._start(X, rng)[0]
         law, d = self._law(kernel), base_kernel(kernel).encode(X[:1]).shape[1]

@@ -55,6 +55,7 @@ class LandmarkedMap(FeatureMap):
 
     _promise: Promise
     _counts_landmarks = "n_components"
+    side = "left"
     landmarks: Any
     epsilon: float | None
     margin: float | None
@@ -77,14 +78,12 @@ class LandmarkedMap(FeatureMap):
             Only used by ``landmarks="stratified"``.
         """
         ask = self._check_params()
-        with budgeted(self.max_calls, self._engine) as meter, self._session(X):
-            given = self._fit_sample(X, y)
-            X, y = self._checked(given.objects, reset=True), given.labels
-            if y is not None:
-                check_consistent_length(X, y)
-            labels = column_or_1d(y) if y is not None and self._rule == "stratified" else None
+        with budgeted(self.max_calls, self._engine) as meter, self._sampled(X, y) as given:
+            X = self._checked(given.objects, reset=True)
+            if given.labels is not None:
+                check_consistent_length(X, given.labels)
             k, X, A = self._start(X, self.random_state)
-            chosen = self._choose(k, X, A, labels, ask, given)
+            chosen = self._choose(k, X, A, ask, given)
             self.__dict__.pop("_reservoir", None)
             self._finish(k, chosen, ask)
         counted = is_counted(k)
@@ -92,25 +91,27 @@ class LandmarkedMap(FeatureMap):
         self.calls_ = Calls.of(meter, cost_per_call(k) if counted else None, float(per_object), per_object)
         return self
 
-    def _choose(
-        self, k: Similarity, X: Any, A: Encoding, labels: np.ndarray | None, ask: Ask, given: FitSample
-    ) -> Landmarks:
+    def _choose(self, k: Similarity, X: Any, A: Encoding, ask: Ask, given: FitSample) -> Landmarks:
         """Return the landmarks, with their positions in what the user gave."""
-        if self._rule is None:
+        rule = self._rule
+        if rule is None:
             return self._given(k, X, A, ask).relocated(given.places)
         if given.collection is not None:
             n = int(given.collection.sizes.sum())
-            self.notes_.append(describe_choice(self._rule, MAX_FITTED_ROWS, n))
-            if n > MAX_FITTED_ROWS and self._rule in AMONG_ALL:
-                objects, places = choose_among_all(self._rule, k, given.collection, self._number(ask, n))
-                return Landmarks(objects, places, k.encode_checked(objects, "X"), rule=self._rule)
+            self.notes_.append(describe_choice(rule, MAX_FITTED_ROWS, n))
+            if n > MAX_FITTED_ROWS and rule in AMONG_ALL:
+                objects, places = choose_among_all(rule, k, given.collection, self._number(ask, n))
+                return Landmarks(objects, places, k.encode_checked(objects, "X"), rule=rule)
+        labels = None
+        if rule == "stratified" and given.labels is not None:
+            labels = column_or_1d(given.labels)
         pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
-        if given.n_rows is not None and given.n_rows > len(pool):
-            sample = f"a uniform sample of {len(pool):,} of {given.n_rows:,} rows"
-            self.notes_.append(f"landmarks={self._rule!r} chose among {sample}; in memory it chooses among all")
-        positions = choose(self._rule, pool, self._number(ask, len(pool)))
-        chosen = Landmarks(take(X, positions), positions, rows(A, positions), rule=self._rule)
-        return chosen.relocated(given.places)
+        if given.n_rows is not None and given.n_rows > pool.n:
+            sample = f"a uniform sample of {pool.n:,} of {given.n_rows:,} rows"
+            self.notes_.append(f"landmarks={rule!r} chose among {sample}; in memory it chooses among all")
+        positions = choose(rule, pool, self._number(ask, pool.n))
+        places = positions if given.places is None else given.places[positions]
+        return Landmarks(take(X, positions), places, rows(A, positions), rule=rule)
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None) -> Any:
@@ -159,18 +160,20 @@ class LandmarkedMap(FeatureMap):
 
     def _check_params(self) -> Ask:
         """Refuse contradictions before the first kernel call."""
-        refuse_function(self.landmarks)
-        if self.landmark_indices is not None and not isinstance(self.landmarks, str):
-            raise ValueError("give the landmarks themselves or their landmark_indices, not both")
-        if self._precomputed and not isinstance(self.landmarks, str):
-            raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
+        if not isinstance(self.landmarks, str):
+            refuse_function(self.landmarks)
+            if self.landmark_indices is not None:
+                raise ValueError("give the landmarks themselves or their landmark_indices, not both")
+            if self._precomputed:
+                raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
         return Ask.of(self.epsilon, self.margin, self.delta)
 
     def _n_wanted(self, ask: Ask) -> int | None:
         """Return how many landmarks were asked for, by number or by theorem; None if neither was."""
         given = getattr(self, self._counts_landmarks)
         if given is not None:
-            return check_integer(self._counts_landmarks, given, otherwise="None")
+            wanted = check_integer(self._counts_landmarks, given, otherwise="None")
+            return wanted // 2 if self.side == "both" else wanted
         return None if ask.margin is None else self._promise.landmarks(ask, ask.margin)
 
     def _number(self, ask: Ask, n: int) -> int:
@@ -289,20 +292,17 @@ class LandmarkMap(LandmarkedMap):
     def _check_params(self) -> Ask:
         if self.side not in ("left", "right", "both"):
             raise ValueError(f"side must be 'left', 'right' or 'both', got {brief(self.side)}")
-        if self._precomputed and self.side != "left":
+        if self.side != "left" and self._precomputed:
             raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
         d = self.n_components
         if self.side == "both" and d is not None and check_integer("n_components", d, otherwise="None") % 2:
             raise ValueError(f"side='both' gives two features for each landmark: n_components must be even, got {d}")
         return super()._check_params()
 
-    def _n_wanted(self, ask: Ask) -> int | None:
-        wanted = super()._n_wanted(ask)
-        return wanted // 2 if wanted and self.side == "both" and self.n_components is not None else wanted
-
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = LandmarkFeatures(k, chosen, self.side)
-        self.rank_, self.n_features_out_ = len(chosen), len(features)
+        self.rank_ = len(chosen)
+        self.n_features_out_ = features.n_similarities
         premises: list[Premise] = []
         self.guarantee_ = self._promise.made(ask, self.rank_, premises)
         if self.guarantee_.grade != NONE:

@@ -90,8 +90,8 @@ class PolynomialSketchMap(FeatureMap):
         """
         width = whole_number("n_components", self.n_components)
         form = form_of(self.kernel if self._precomputed else as_similarity(self.kernel))
-        with self._session(X):
-            X = self._fit_sample(X).objects
+        with self._sampled(X) as given:
+            X = given.objects
         X, rng = self._checked(X, reset=True), generator(self.random_state)
         self._start(X, rng)
         shape = (form.degree, X.shape[1] + 1)

@@ -13,11 +13,11 @@ from similitude.scikit.kernel_checks import (
     CHECKED_OBJECTS,
     demand_kernel_on,
     demand_valid,
+    in_single_precision,
     proven,
     refuse_known,
     whole_gram,
 )
-from similitude.scikit.single_precision import in_single_precision
 from similitude.scikit.validation import (
     check_class_weights,
     check_label_column,

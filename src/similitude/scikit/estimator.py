@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -87,20 +86,16 @@ def scored_on_host(score: Callable[..., float]) -> Callable[..., float]:
     return wrapped
 
 
-@contextmanager
-def _suggesting(X: Any, taken: str) -> Iterator[None]:
-    """Add to an error what suits the objects, if they are of another kind than the one that is taken."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if taken == "vectors" and str(error).startswith("Input X contains NaN"):
-            raise ValueError(MISSING_NUMBERS) from error
-        from similitude.kernels import suggestion  # loads all kernels
+def _reraise(error: Exception, X: Any, taken: str) -> NoReturn:
+    """Raise an error again, with a suggestion if the objects are of another kind than the one that is taken."""
+    if taken == "vectors" and str(error).startswith("Input X contains NaN"):
+        raise ValueError(MISSING_NUMBERS) from error
+    from similitude.kernels import suggestion  # loads all kernels
 
-        better = suggestion(X, taken) if type(error) in (TypeError, ValueError) else ""
-        if better:
-            error.args = (f"{error}. {better}",)
-        raise
+    better = suggestion(X, taken) if type(error) in (TypeError, ValueError) else ""
+    if better:
+        error.args = (f"{error}. {better}",)
+    raise error
 
 
 def _warn_if_rounded(given: Any, X: Any) -> None:
@@ -234,13 +229,20 @@ class SimilarityEstimator(BaseEstimator):
         tags.input_tags.one_d_array = kind not in ("vectors", "matrix", "table")
         return tags
 
-    def _kind(self) -> str:
-        """Return the kind of objects that the similarity takes; ``"matrix"`` for a precomputed one."""
+    def _kind(self, X: Any = None) -> str:
+        """Return the kind of objects that the similarity takes; ``"matrix"`` for a precomputed one.
+
+        An automatic similarity takes the kind of the training objects: it is recognized when they are given.
+        """
         given = getattr(self, self._role)
-        if self._is_automatic:
-            return str(self.__dict__.get("_objects", "vectors"))
-        if isinstance(given, Similarity):
+        if isinstance(given, Similarity) and not isinstance(given, Auto):
             return given.objects
+        if isinstance(given, Auto) or (isinstance(given, str) and given == AUTO):
+            if X is not None:
+                from similitude.kernels import kind_of_objects  # loads all kernels
+
+                self._objects: str = getattr(given, "kind", None) or kind_of_objects(X)
+            return str(self.__dict__.get("_objects", "vectors"))
         if isinstance(given, str) and given == "precomputed":
             return "matrix"
         if callable(given):
@@ -263,9 +265,7 @@ class SimilarityEstimator(BaseEstimator):
             )
         if reset:
             self.__dict__.pop("_engine_of_tensors", None)
-            if self._is_automatic:
-                self._objects = self._recognized(X)
-        kind = self._kind()
+        kind = self._kind(X if reset else None)
         if is_tensor(X):
             if self.engine is None:
                 self._engine_of_tensors = engine_for(X)
@@ -278,11 +278,14 @@ class SimilarityEstimator(BaseEstimator):
         if kind == "matrix" and not reset:
             X = self._all_columns(X)
         given, sparse = X, "csr" if kind == "vectors" else False
-        with _suggesting(X, kind):
+        try:
             if is_table(X):
                 as_matrix(X)  # its errors name the column
             X = validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=FLOAT_DTYPES)
-        _warn_if_rounded(given, X)
+        except (TypeError, ValueError) as error:
+            _reraise(error, given, kind)
+        if X is not given:
+            _warn_if_rounded(given, X)
         if kind == "matrix" and reset and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"{self._role}='precomputed' needs a square matrix of the training objects in fit, got shape {X.shape}"
@@ -312,13 +315,6 @@ class SimilarityEstimator(BaseEstimator):
                 )
         return X
 
-    def _recognized(self, X: Any) -> str:
-        """Return the kind of objects that an automatic similarity is to compare."""
-        from similitude.kernels import kind_of_objects  # loads all kernels
-
-        given = getattr(self, self._role)
-        return given.kind if isinstance(given, Auto) and given.kind is not None else kind_of_objects(X)
-
     def _checked_tensor(self, X: Any, reset: bool) -> Any:
         """Validate a tensor as scikit-learn validates arrays, without moving it."""
         check_device(self._engine, X)
@@ -331,29 +327,42 @@ class SimilarityEstimator(BaseEstimator):
             self.__dict__.pop("feature_names_in_", None)
         return X
 
-    def _start(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
-        """Return the similarity resolved on validated training objects, the objects, and their encoding."""
+    def _start(
+        self, X: Any, random_state: Any = None, sample_weight: Any = None, *, kernel: bool = False
+    ) -> tuple[Similarity, Any, Encoding]:
+        """Return the similarity resolved on validated training objects, the objects, and their encoding.
+
+        Where a `kernel` is needed, also set ``validity_``; raise NotAKernelError if a witness refutes the similarity.
+        """
         precomputed = self._precomputed
         k: Similarity = Precomputed(X) if precomputed else as_similarity(getattr(self, self._role))
         X = np.arange(len(X)) if precomputed else X
-        with _suggesting(X, k.objects):
+        if kernel:
+            proof = k.proof()
+            if not proof.holds:
+                refuse_known(k)
+        try:
             resolved, A = k.prepare(X, random_state, sample_weight)
-        self._note_engine([resolved])
+        except (TypeError, ValueError) as error:
+            _reraise(error, X, k.objects)
+        note = self._engine.fallback_note(resolved)
+        self.notes_ = [] if note is None else [note]
         setattr(self, f"{self._role}_", "precomputed" if precomputed else resolved)
+        if kernel:
+            if resolved is not k:
+                proof = resolved.proof()
+            if proof.holds:
+                self.validity_ = Validity("VALID", proof)
+            else:
+                self.validity_ = self._demand_kernel(resolved, X, A, random_state)
         return resolved, X, A
 
-    def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
-        """Return the same for a kernel, and set ``validity_``; raise NotAKernelError if it has a witness."""
-        random_state = getattr(self, "random_state", None)
-        if not self._precomputed:
-            refuse_known(as_similarity(getattr(self, self._role)))
-        k, X, A = self._start(X, random_state, sample_weight)
-        self.validity_ = self._demand_kernel(k, X, A, random_state)
-        return k, X, A
-
-    def _note_engine(self, similarities: Sequence[Similarity]) -> None:
-        """Set ``notes_`` to the engine's remarks on similarities that it cannot compute on its device."""
-        self.notes_ = list(filter(None, map(self._engine.fallback_note, similarities)))
+    def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any) -> Validity:
+        """Return the verdict on an unproven kernel from at most 500 objects; raise NotAKernelError at a witness."""
+        n = check_objects(X)
+        chosen = np.sort(generator(random_state).permutation(n)[:CHECKED_OBJECTS])
+        objects = take(X, chosen)
+        return demand_kernel_on(k, k.encode(objects), objects, chosen, n, self._engine)
 
     def _note_cpu(self, what: str) -> None:
         """Add a note that a step was computed on the CPU although the engine has a device."""
@@ -364,18 +373,11 @@ class SimilarityEstimator(BaseEstimator):
         """Return the fitted similarity and the encoding of new objects."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        k = Precomputed(X) if self._precomputed else getattr(self, f"{self._role}_")
-        return k, k.encode(np.arange(len(X)) if self._precomputed else X)
-
-    def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any = None) -> Validity:
-        """Return the verdict by proof or from at most 500 objects; raise NotAKernelError if there is a witness."""
-        proof = k.proof()
-        if proof.holds:
-            return Validity("VALID", proof)
-        n = check_objects(X)
-        chosen = np.sort(generator(random_state).permutation(n)[:CHECKED_OBJECTS])
-        objects = take(X, chosen)
-        return demand_kernel_on(k, k.encode(objects), objects, chosen, n, self._engine)
+        if self._precomputed:
+            k = Precomputed(X)
+            return k, k.encode(np.arange(len(X)))
+        fitted = getattr(self, f"{self._role}_")
+        return fitted, fitted.encode(X)
 
 
 class InputCheck:

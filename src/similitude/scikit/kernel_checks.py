@@ -1,4 +1,4 @@
-"""Refusing a similarity that is not a kernel: by proof, by a known counterexample, by the Gram matrix of a sample."""
+"""Checks of a kernel before a fit: whether it is one, by proof or on a sample, and the precision that it needs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from similitude.validity import Validity, check_gram, stored_witness
 
 CHECKED_OBJECTS = 500
 """Largest number of objects whose Gram matrix is checked when a kernel has no proof."""
+
+LARGEST_SINGLE_ENTRY = 1e15
+"""Vectors with larger entries stay in double precision: their squared lengths could overflow in single precision."""
+
+COMPARED_OBJECTS = 200
+"""Number of objects on which single precision is compared with double precision."""
 
 
 def proven(k: Similarity) -> Validity | None:
@@ -57,3 +63,19 @@ def demand_kernel_on(
 def whole_gram(k: Similarity, A: Encoding, engine: Engine) -> Any:
     """Return the Gram matrix with both K(x, z) and K(z, x) computed, even if symmetry is claimed."""
     return Blocks(k, A, A, symmetric=False, engine=engine).whole()
+
+
+def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float) -> Encoding:
+    """Return the encoding in float32 if it holds vectors whose kernel values then change by at most the tolerance.
+
+    The values are compared on a sample of the vectors.
+    """
+    if kernel.objects != "vectors" or getattr(encoding, "dtype", None) != np.float64:
+        return encoding
+    if np.abs(encoding).max() > LARGEST_SINGLE_ENTRY:
+        return encoding
+    single = encoding.astype(np.float32)
+    some = np.unique(np.linspace(0, encoding.shape[0] - 1, COMPARED_OBJECTS).astype(int))
+    exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
+    rounded = np.asarray(kernel.block(single[some], single[some]), float)
+    return single if np.abs(exact - rounded).max() <= tolerance else encoding

@@ -131,7 +131,7 @@ class BaseNeighbors(KernelLearner):
     def _remember(self, X: Any) -> None:
         """Keep the training objects."""
         try:
-            k, X, A = self._begin(X)
+            k, X, A = self._start(X, kernel=True)
             self._lengths = SquaredLengths(k, A)
         except NotAKernelError as error:
             if self.weights != "uniform":

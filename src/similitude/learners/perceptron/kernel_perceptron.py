@@ -143,7 +143,7 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         self._check_params()
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
-        k, X, A = self._begin(X)
+        k, X, A = self._start(X, kernel=True)
         self._forget_all(X, A)
         training = self._train(k, X, A, codes, int(self.epochs))
         self.mistakes_per_epoch_ = training.mistakes
@@ -172,7 +172,7 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         X = self._checked(X, reset=first)
         codes = self._codes(X, y, classes)
         if first:
-            k, X, A = self._begin(X)
+            k, X, A = self._start(X, kernel=True)
             self._forget_all(X, A)
         else:
             k, A = self.kernel_, self.kernel_.encode(X)

@@ -100,7 +100,7 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
             check_integer("epochs", self.epochs, 1, MOST_EPOCHS)
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
-        k, X, A = self._begin(X)
+        k, X, A = self._start(X, kernel=True)
         lengths = _lengths(k, A)
         examples = EncodedExamples(k, A, self._engine, lengths)
         rule = BinaryRule(threshold=1.0 - PRODUCT_ROUNDING[itemsize(A)], strict=True)

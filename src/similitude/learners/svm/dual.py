@@ -35,18 +35,17 @@ class GramRows:
     """The rows of a Gram matrix that has been computed already, with the methods of KernelRows."""
 
     def __init__(self, K: np.ndarray) -> None:
-        self.K, self.most_free = K, len(K) + WORKING_SET
+        self.K = K
+        self.n = len(K)
+        self.most_free = len(K) + WORKING_SET
 
-    def __len__(self) -> int:
-        return len(self.K)
+    def of(self, which: np.ndarray) -> GramRows:
+        """Return the rows of the Gram matrix of some of the objects."""
+        return self if len(which) == self.n else GramRows(self.square(which))
 
     def between(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) for i in `which` and j in `columns`."""
         return self.K[np.ix_(which, columns)]
-
-    def cached_first(self, which: np.ndarray) -> np.ndarray:
-        """Return the positions in `which`: all rows are there."""
-        return np.arange(len(which))
 
     def square(self, which: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) for i and j in `which`."""
@@ -102,45 +101,48 @@ class BoxSolution:
 Look = Callable[[np.ndarray, np.ndarray], None]
 
 
-def solve(problem: BoxProblem, K: Rows, tolerance: float, look: Look | None = None) -> BoxSolution:
+def solve(
+    problem: BoxProblem, K: Rows, tolerance: float, look: Look | None = None, start: np.ndarray | None = None
+) -> BoxSolution:
     """Return the minimizer, to a violation of the optimality conditions of at most `tolerance`.
 
-    Where rows of K must be computed, the problem of every fourth example is solved first: its minimizer is the start,
-    so that few rows are computed of examples that turn out not to matter. The solver stops early if only rounding is
-    left to gain, if `look`, called with beta and the residual after each round, raises, or with a warning after ten
-    million steps.
+    Each round minimizes over the free variables and those that violate optimality most, and updates every residual
+    with the rows of the variables that moved. The solver stops early if only rounding is left to gain, if `look`,
+    called with beta and the residual after each round, raises, or with a warning after ten million steps.
+
+    The default start is 0, or, where rows of K must be computed, the minimizer for every fourth example: few rows are
+    then computed of examples that turn out not to matter.
     """
-    start = np.zeros(len(problem.target))
-    if isinstance(K, KernelRows) and len(K) >= SAMPLED_FROM:
-        chosen = np.arange(0, len(K), SAMPLED_EVERY)
-        place = np.full(len(K), -1)
+    beta = np.zeros(len(problem.target)) if start is None else start
+    if start is None and isinstance(K, KernelRows) and K.n >= SAMPLED_FROM:
+        chosen = np.arange(0, K.n, SAMPLED_EVERY)
+        place = np.full(K.n, -1)
         place[chosen] = np.arange(len(chosen))
         inside = place[problem.example] >= 0
-        start[inside] = solve(problem.restricted(inside, place), K.of(chosen), tolerance).beta
-    return _descend(problem, K, tolerance, start, look)
-
-
-def _descend(problem: BoxProblem, K: Rows, tolerance: float, beta: np.ndarray, look: Look | None) -> BoxSolution:
-    """Return the minimizer, found from a start by rounds over working sets.
-
-    Each round minimizes over the free variables and those that violate optimality most, and updates every residual
-    with the rows of the variables that moved.
-    """
-    residual, size = problem.target.copy(), min(max(WORKING_SET, len(K) // 12), K.most_free)
+        beta[inside] = solve(problem.restricted(inside, place), K.of(chosen), tolerance).beta
+    residual = problem.target.copy()
     _update(residual, problem, K, beta, np.arange(len(beta)))
     violation, intercept = _optimality(problem, beta, residual)
-    steps, rounds, value, keep_free = 0, 0, -np.inf, True
+    size = min(max(WORKING_SET, K.n // 12), K.most_free)
+    steps = 0
+    rounds = 0
+    value = -np.inf
+    keep_free = True
     while violation > tolerance:
         inner_tolerance = max(tolerance * 0.5, violation * 0.1)
         working = _working_set(problem, beta, residual - intercept, size, tolerance * 0.25, keep_free)
-        working = working[K.cached_first(problem.example[working])]
-        moving, low, high = beta[working], problem.low[working], problem.high[working]
-        block, most = _among(K, problem.example[working]), STEPS_PER_VARIABLE * len(working)
+        if isinstance(K, KernelRows):
+            working = working[K.cached_first(problem.example[working])]
+        moving = beta[working]
+        low, high = problem.low[working], problem.high[working]
+        block = _among(K, problem.example[working])
+        most = STEPS_PER_VARIABLE * len(working)
         steps += smo(block, residual[working], moving, low, high, inner_tolerance, most, problem.keep_sum)
         _update(residual, problem, K, moving - beta[working], working)
         beta[working] = moving
         violation, intercept = _optimality(problem, beta, residual)
-        old, value = value, 0.5 * float(beta @ (problem.target + residual))  # t' beta - beta' K beta / 2
+        before = value
+        value = 0.5 * float(beta @ (problem.target + residual))  # t' beta - beta' K beta / 2
         rounds += 1
         if look is not None:
             look(beta, residual)
@@ -152,12 +154,10 @@ def _descend(problem: BoxProblem, K: Rows, tolerance: float, beta: np.ndarray, l
                 stacklevel=2,
             )
             break
-        if value - old > NEGLIGIBLE_GAIN * abs(value):
-            keep_free = True
-        elif not keep_free:
+        gains = value - before > NEGLIGIBLE_GAIN * abs(value)
+        if not gains and not keep_free:
             break  # even the worst violators bring no gain
-        else:
-            keep_free = False
+        keep_free = gains
     return BoxSolution(beta, residual, intercept, rounds)
 
 
@@ -173,8 +173,9 @@ def _among(K: Rows, examples: np.ndarray) -> np.ndarray:
 
 def _update(residual: np.ndarray, problem: BoxProblem, K: Rows, moved: np.ndarray, variables: np.ndarray) -> None:
     """Update all residuals after these variables moved."""
-    per_example = np.bincount(problem.example[variables], moved, minlength=len(K))
-    which, change = np.flatnonzero(per_example), np.zeros(len(K))
+    per_example = np.bincount(problem.example[variables], moved, minlength=K.n)
+    which = np.flatnonzero(per_example)
+    change = np.zeros(K.n)
     K.add_to(change, which, per_example[which])
     residual -= change[problem.example]
 
@@ -234,7 +235,7 @@ def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> B
     start = np.zeros(n)
     start[order] = np.clip(nu * most.sum() - before, 0.0, most[order])
     problem = BoxProblem(np.zeros(n), np.zeros(n), most, np.arange(n), keep_sum=True)
-    return _descend(problem, K, tolerance, start, None)
+    return solve(problem, K, tolerance, start=start)
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,7 @@ def _summary(
 ) -> SVMSolution:
     """Return the solution with its objective, duality gap and leave-one-out scores."""
     beta, intercept = solution.beta, solution.intercept
-    coefficients = np.bincount(problem.example, beta, minlength=len(K))
+    coefficients = np.bincount(problem.example, beta, minlength=K.n)
     squared = float(coefficients @ scores)
     objective = 0.5 * squared + float(losses.sum())
     dual = float(problem.target @ beta) - 0.5 * squared

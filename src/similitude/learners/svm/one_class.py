@@ -90,10 +90,10 @@ class KernelOneClassSVM(OutlierMixin, BaseSVM):
         X = self._checked(X, reset=True)
         n = check_objects(X)
         weights = check_weights(sample_weight, n)
-        k, X, A = self._begin(X, sample_weight)
+        k, X, A = self._start(X, sample_weight=sample_weight, kernel=True)
         # Rounding errors of the values add up like the square root of their number.
-        rows_of, _ = self._rows(k, A, np.full(n, np.sqrt(weights.sum())), shared=False)
-        found = solve_one_class(rows_of(np.arange(n)), weights, nu, self.tol)
+        K = self._rows(k, A, np.full(n, np.sqrt(weights.sum())))
+        found = solve_one_class(K, weights, nu, self.tol)
         self._keep(X, A, found.beta)
         self.offset_, self.n_iter_ = -found.intercept, found.rounds
         self.objective_ = -0.5 * float(found.beta @ found.residual)

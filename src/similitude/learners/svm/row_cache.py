@@ -36,8 +36,11 @@ class KernelRows:
         dtype: np.dtype,
         positions: np.ndarray | None = None,
     ) -> None:
-        self.kernel, self.encoding, self.engine, self.positions = kernel, encoding, engine, positions
-        n = count(encoding)
+        self.kernel = kernel
+        self.encoding = encoding
+        self.engine = engine
+        self.positions = positions
+        self.n = n = count(encoding)
         row, budget = n * dtype.itemsize, engine.budget
         self.room = min(n, budget // (2 * row), max(CACHED_ROWS, CACHE_BYTES // row))
         if self.room < min(n, 2):
@@ -51,9 +54,6 @@ class KernelRows:
         self.owner = np.full(self.room, -1, np.int64)
         self.used = np.full(self.room, -1, np.int64)
         self.clock = 0
-
-    def __len__(self) -> int:
-        return len(self.slot)
 
     def between(self, which: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) for i in `which` and j in `columns`."""
@@ -83,12 +83,14 @@ class KernelRows:
 
     def of(self, which: np.ndarray) -> KernelRows:
         """Return the rows of the Gram matrix of some of the objects."""
+        if len(which) == self.n:
+            return self
         positions = which if self.positions is None else self.positions[which]
         return KernelRows(self.kernel, rows(self.encoding, which), self.engine, self.store.dtype, positions)
 
     def whole(self) -> np.ndarray:
         """Return the whole matrix in float64; its size is checked first."""
-        check_fits(len(self), len(self), 8, self.engine)
+        check_fits(self.n, self.n, 8, self.engine)
         return np.asarray(self.kernel.blocks(self.encoding, engine=self.engine).whole(), dtype=np.float64)
 
     def diagonal(self) -> np.ndarray:

@@ -136,7 +136,7 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         drawn = self._drawn(order, len(codes))
-        k, X, A = self._begin(X)
+        k, X, A = self._start(X, self.random_state, kernel=True)
         positive = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
         signs = np.where(codes[:, None] == positive, 1.0, -1.0)
         radius = float(np.asarray(k.diagonal(A), dtype=np.float64).max())

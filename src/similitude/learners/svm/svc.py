@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -50,12 +49,6 @@ MOST_AT_ONCE = 6000
 MANY_ROWS, TIMED_ROWS, LONG_SECONDS = 50_000, 4_000, 30.0
 """From `MANY_ROWS` on, a fit is timed on `TIMED_ROWS` first; if it would exceed `LONG_SECONDS`, a warning says so."""
 
-RowsOf = Callable[[np.ndarray], Rows]
-"""A function from positions of training objects to the rows of their Gram matrix."""
-
-ToPrediction = Callable[[np.ndarray], np.ndarray]
-"""A function from coefficients of the solver to coefficients for prediction."""
-
 
 class BaseSVM(KernelLearner):
     """What support vector classification and regression share: costs, kernel rows, and figures of the solution."""
@@ -75,39 +68,37 @@ class BaseSVM(KernelLearner):
             cost = 1 / (2 * check_positive("lam", self.lam) * weights.sum())
         return weights * cost
 
-    def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any = None) -> Validity:
+    def _demand_kernel(self, k: Similarity, X: Any, A: Encoding, random_state: Any) -> Validity:
         """Check the kernel; the Gram matrix of few objects is kept for the solver: no pair is computed twice."""
         n = check_objects(X)
-        if k.proven or n > CHECKED_OBJECTS:
+        if n > CHECKED_OBJECTS:
             return super()._demand_kernel(k, X, A, random_state)
         self._gram = as_numpy(whole_gram(k, A, self._engine))
         return demand_valid(check_gram(k, self._gram, X, np.arange(n), n))
 
-    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool) -> tuple[RowsOf, ToPrediction]:
-        """Return the rows for the solver as a function, and how its coefficients become those for prediction.
+    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> Rows:
+        """Return the rows of the Gram matrix for the solver.
 
-        Rows are computed all at once if they are few or shared by several problems, else as they are needed; in single
-        precision if that is accurate enough, which ``precision_`` tells.
+        They are computed all at once if they are few or shared by several problems, else as they are needed; in single
+        precision if that is accurate enough. ``precision_`` says which.
         """
         if self.tol >= SINGLE_PRECISION_TOLERANCE and not self.hard:
             A = in_single_precision(k, A, 0.1 * self.tol / costs.max())
-        self.precision_ = f"float{8 * itemsize(A)}"
+        size = itemsize(A)
+        self.precision_ = f"float{8 * size}"
         n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
         if "_gram" in vars(self):
-            gram = GramRows(self.__dict__.pop("_gram").astype(dtype, copy=False))
-        elif not (shared or n <= MOST_AT_ONCE) or n * n * dtype.itemsize > engine.budget // 2:
-            return lambda members: KernelRows(k, rows(A, members), engine, dtype, members), np.asarray
-        else:
-            gram = GramRows(np.asarray(k.blocks(A, engine=engine).whole(), dtype=dtype))
-        return lambda members: gram if len(members) == n else GramRows(gram.square(members)), np.asarray
+            return GramRows(self.__dict__.pop("_gram").astype(dtype, copy=False))
+        if (n > MOST_AT_ONCE and not shared) or n * n * size > engine.budget // 2:
+            return KernelRows(k, A, engine, dtype)
+        return GramRows(np.asarray(k.blocks(A, engine=engine).whole(), dtype=dtype))
 
     def _set_figures(self, svms: list[SVMSolution]) -> None:
         """Set the figures of the solutions: scalars for one, arrays for several."""
-        figures = [(svm.objective, svm.gap, svm.intercept, svm.squared_norm, svm.rounds) for svm in svms]
-        objective, gap, intercept, squared, rounds = zip(*figures, strict=True)
-        self.objective_, self.dual_gap_, self.intercept_ = map(scalar_or_array, (objective, gap, intercept))
-        self.margin_ = 1 / np.sqrt(np.maximum(scalar_or_array(squared), 1e-300))
-        self.n_iter_ = sum(rounds)
+        figures = zip(*((svm.objective, svm.gap, svm.intercept, svm.squared_norm) for svm in svms), strict=True)
+        self.objective_, self.dual_gap_, self.intercept_, squared = map(scalar_or_array, figures)
+        self.margin_ = 1 / np.sqrt(np.maximum(squared, 1e-300))
+        self.n_iter_ = sum(svm.rounds for svm in svms)
 
 
 def _duration(seconds: float) -> str:
@@ -145,33 +136,37 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         weights = check_weights(sample_weight, len(codes)) * each[codes]
         check_class_weights(self.classes_, codes, weights)
         costs = self._costs(weights)
-        self._warn_of_time(X, codes)
-        k, X, A = self._begin(X, sample_weight)
-        rows_of, to_prediction = self._rows(k, A, costs, shared=len(self.classes_) > 2)
+        if len(codes) >= MANY_ROWS and not self.hard:
+            self._warn_of_time(X, codes)
+        k, X, A = self._start(X, sample_weight=sample_weight, kernel=self._role == "kernel")
+        K = self._rows(k, A, costs, shared=len(self.classes_) > 2)
         pairs = list(combinations(range(len(self.classes_)), 2))
-        coefficients, left_out = np.zeros((len(codes), len(pairs))), np.full((len(codes), len(pairs)), np.nan)
+        coefficients = np.zeros((len(codes), len(pairs)))
+        left_out = np.full((len(codes), len(pairs)), np.nan)
         svms = []
         for column, (first, second) in enumerate(pairs):
             members = np.flatnonzero((codes == first) | (codes == second))
             sign = np.where(codes[members] == second, 1.0, -1.0)
             if self.hard:
                 labels = self.classes_[codes]
-                svm = solve_hard(rows_of(members).whole(), sign, self.fit_intercept, members, labels)
+                svm = solve_hard(K.of(members).whole(), sign, self.fit_intercept, members, labels)
             else:
-                svm = solve_svc(rows_of(members), sign, costs[members], self.fit_intercept, self.tol)
+                svm = solve_svc(K.of(members), sign, costs[members], self.fit_intercept, self.tol)
             svms.append(svm)
             coefficients[members, column], left_out[members, column] = svm.coefficients, svm.leave_one_out
         self._set_figures(svms)
-        self._keep(X, A, to_prediction(coefficients if len(pairs) > 1 else coefficients[:, 0]))
+        if isinstance(K, AbsoluteRows):
+            coefficients = K.of_the_similarity(coefficients)
+        self._keep(X, A, coefficients if len(pairs) > 1 else coefficients[:, 0])
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         self.scale_ = self._scale(k, A, codes, weights, left_out)
         return self
 
     def _warn_of_time(self, X: Any, codes: np.ndarray) -> None:
         """Warn before a long fit: of about how long it takes, by a fit to a few rows, and of what takes less."""
-        n = len(codes)
-        if n < MANY_ROWS or self.hard or self._precomputed or is_counted(as_similarity(getattr(self, self._role))):
+        if self._precomputed or is_counted(as_similarity(getattr(self, self._role))):
             return
+        n = len(codes)
         some, times = np.sort(generator(0).permutation(n)[:TIMED_ROWS]), []
         for _ in range(2):  # the first one warms up
             start = time.perf_counter()
@@ -381,11 +376,8 @@ class KreinSVC(BaseSVC):
         self.class_weight = class_weight
         self.engine = engine
 
-    def _begin(self, X: Any, sample_weight: Any = None) -> tuple[Similarity, Any, Encoding]:
-        return self._start(X, None, sample_weight)
-
-    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool) -> tuple[RowsOf, ToPrediction]:
-        """Take rows of |K|, and map coefficients for |K| to those with the same scores under K."""
+    def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> Rows:
+        """Return the rows of |K|."""
         self.precision_ = "float64"
         K = np.asarray(whole_gram(k, A, self._engine), dtype=np.float64)
         apart = np.abs(K - K.T)
@@ -395,10 +387,17 @@ class KreinSVC(BaseSVC):
                 f"{k!r} is not symmetric: K(X[{i}], X[{j}]) = {K[i, j]:.6g} but K(X[{j}], X[{i}]) = {K[j, i]:.6g}; "
                 f"use k.symmetrized(), or LandmarkMap, which takes it as it is"
             )
-        values, U = interruptibly(np.linalg.eigh, (K + K.T) / 2)
-        absolute, signs = (U * np.abs(values)) @ U.T, np.sign(values)
+        return AbsoluteRows(*interruptibly(np.linalg.eigh, (K + K.T) / 2))
 
-        def to_prediction(a: np.ndarray) -> np.ndarray:
-            return U @ (signs.reshape(-1, *[1] * (a.ndim - 1)) * (U.T @ a))
 
-        return lambda members: GramRows(absolute[np.ix_(members, members)]), to_prediction
+class AbsoluteRows(GramRows):
+    """The rows of |K|, given the eigenvalues and eigenvectors of a Gram matrix K."""
+
+    def __init__(self, values: np.ndarray, U: np.ndarray) -> None:
+        super().__init__((U * np.abs(values)) @ U.T)
+        self.values = values
+        self.U = U
+
+    def of_the_similarity(self, a: np.ndarray) -> np.ndarray:
+        """Return the coefficients that give the same scores with K as these with |K|, in columns."""
+        return self.U @ (np.sign(self.values)[:, None] * (self.U.T @ a))

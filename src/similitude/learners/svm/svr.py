@@ -87,9 +87,8 @@ class KernelSVR(RegressorMixin, BaseSVM):
             )
         y = column_or_1d(y, warn=True)
         costs = self._costs(check_weights(sample_weight, len(y)))
-        k, X, A = self._begin(X, sample_weight)
-        rows_of, _ = self._rows(k, A, costs, shared=False)
-        svm = solve_svr(rows_of(np.arange(len(y))), y, costs, epsilon, self.fit_intercept, self.tol)
+        k, X, A = self._start(X, sample_weight=sample_weight, kernel=True)
+        svm = solve_svr(self._rows(k, A, costs), y, costs, epsilon, self.fit_intercept, self.tol)
         self._set_figures([svm])
         self._keep(X, A, svm.coefficients)
         return self
