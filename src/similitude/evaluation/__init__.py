@@ -1,12 +1,13 @@
 """Evaluation on rows that a model was not fitted to: splits, targets, losses and intervals; no kernels."""
 
-from similitude.evaluation.errors import error_of_classes, error_of_numbers
 from similitude.evaluation.held_out import (
     HELD_OUT_SHARE,
     LEAVE_ONE_OUT,
     MOST_HELD_OUT,
     LastRows,
     Trial,
+    error_of_classes,
+    error_of_numbers,
     n_fitted,
     n_held_out,
     n_judged,
