@@ -15,7 +15,9 @@ from similitude.evaluation.held_out import (
 from similitude.evaluation.splits import (
     FEWEST_GROUPS_APART,
     FEWEST_NESTED_GROUPS,
+    Folds,
     assign_folds,
+    check_cv,
     check_groups,
     dealt_folds,
     equals_judged_together,
@@ -30,6 +32,7 @@ from similitude.evaluation.splits import (
     in_first_groups,
     joined_groups,
     last_groups,
+    nested_folds,
     one_of_each,
     random_part,
     rarest_in_group,
