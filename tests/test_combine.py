@@ -17,8 +17,8 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError, UnresolvedError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Matern, Polynomial, Sigmoid
 from similitude.learners import KernelSVC
-from similitude.selection import SideBySide, combine, combining
-from similitude.selection.kernel_weights import SMOOTHING, alignment_weights, easymkl_weights
+from similitude.selection import SideBySide, combine, limits
+from similitude.selection.combining import SMOOTHING, alignment_weights, easymkl_weights
 from similitude.similarity.algebra import Scaled, Sum
 
 WORDS = ["".join(np.random.default_rng(i).choice(list("abc"), 3 + i % 4)) for i in range(24)]
@@ -94,7 +94,7 @@ def test_fewer_landmarks_give_nearly_the_same_weights(monkeypatch):
     X, y = problem(300)
     kernels = [Linear(), Polynomial(2, coef0=0.0), Gaussian(sigma=2.0)]
     exact = weights_of(combine(kernels, X, y), kernels)
-    monkeypatch.setattr(combining, "COMBINED_LANDMARKS", 60)
+    monkeypatch.setattr(limits, "COMBINED_LANDMARKS", 60)
     rough = weights_of(combine(kernels, X, y, random_state=3), kernels)
     np.testing.assert_allclose(rough, exact, rtol=0.1, atol=0.02 * exact.max())
 
@@ -237,7 +237,7 @@ def crooked(x, z):
 
 
 def test_concatenated_values_are_dot_products_of_landmark_features(monkeypatch):
-    monkeypatch.setattr(combining, "COMBINED_LANDMARKS", 15)
+    monkeypatch.setattr(limits, "COMBINED_LANDMARKS", 15)
     X, y = problem(40)
     members = [Gaussian(), Sigmoid(scale=1.0, coef0=-1.0), crooked]
     k = combine(members, X, y, how="concatenate")
@@ -292,7 +292,7 @@ def test_concatenations_keep_the_contract_of_similarities(name, monkeypatch):
 
 
 def test_landmarks_of_a_concatenation_hold_every_class(monkeypatch):
-    monkeypatch.setattr(combining, "COMBINED_LANDMARKS", 10)
+    monkeypatch.setattr(limits, "COMBINED_LANDMARKS", 10)
     X = np.arange(200.0)
     k = combine([Gaussian(sigma=9.0)], X, ["rare"] * 4 + ["often"] * 196, how="concatenate")
     assert k.landmarks.shape == (10, 1) and k.landmarks.min() < 4
@@ -313,7 +313,7 @@ def test_a_concatenation_of_what_waits_for_data_is_refused():
 
 
 def test_nothing_of_the_size_of_all_pairs_is_computed(monkeypatch):
-    monkeypatch.setattr(combining, "COMBINED_LANDMARKS", 20)
+    monkeypatch.setattr(limits, "COMBINED_LANDMARKS", 20)
     calls = []
 
     def alike(x, z):
@@ -326,7 +326,7 @@ def test_nothing_of_the_size_of_all_pairs_is_computed(monkeypatch):
 
 
 def test_fewer_examples_are_announced(monkeypatch):
-    monkeypatch.setattr(combining, "COMBINED_ROWS", 60)
+    monkeypatch.setattr(limits, "COMBINED_ROWS", 60)
     X, y = problem(200)
     for how in ("alignment", "easymkl", "uniform", "concatenate"):
         with pytest.warns(UserWarning, match="combine: 60 of 200 examples") as caught:

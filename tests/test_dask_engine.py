@@ -520,7 +520,7 @@ def alike_by(power, x, z):
 
 
 def test_choose_kernel_sends_the_objects_it_looks_at_once_however_many_candidates(client, monkeypatch):
-    monkeypatch.setattr("similitude.selection.choosing.COMPARED_ROWS", 50)
+    monkeypatch.setattr("similitude.selection.limits.COMPARED_ROWS", 50)
     values = np.random.default_rng(0).normal(size=80)
     X, times = [Thing(value) for value in values.tolist()], []
     for n in (1, 4):

@@ -30,7 +30,7 @@ from similitude.report import investigate
 from similitude.report.findings.held_out import split
 from similitude.report.findings.inputs import validated
 from similitude.scikit import is_missing
-from similitude.selection.kernel_weights import alignment_weights
+from similitude.selection.combining import alignment_weights
 
 # Classes and numbers
 

@@ -35,7 +35,7 @@ from similitude.fitting.stopping import LOST, stopping_margins
 from similitude.kernels import Gaussian
 from similitude.learners import KernelSVC, KernelSVR
 from similitude.maps import LandmarkMap, ProjectionMap
-from similitude.selection.asymmetry import TRIED_PAIRS
+from similitude.selection.limits import TRIED_PAIRS
 from similitude.similarity import Calls, Meter, metered, progress_line
 
 rng = np.random.default_rng(0)

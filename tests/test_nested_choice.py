@@ -8,10 +8,9 @@ from sklearn.model_selection import GroupKFold, LeaveOneOut, RepeatedKFold, Shuf
 
 from similitude import choose_kernel
 from similitude.engines import LocalEngine
-from similitude.evaluation import TaskTargets
+from similitude.evaluation import TaskTargets, nested_folds
 from similitude.kernels import Edit, Gaussian, Linear
 from similitude.selection.cross_validation import cross_validate
-from similitude.selection.folds import make_folds, outer_folds
 from similitude.theory import clopper_pearson
 
 ONE = LocalEngine(threads=1)
@@ -114,8 +113,7 @@ def test_labels_of_the_rows_outside_change_nothing_inside(cv):
     rng = np.random.default_rng(0)
     F, labels = rng.normal(size=(60, 6)), rng.integers(2, size=60)
     targets, rows = TaskTargets.of(labels, 60), np.arange(60)
-    folds = make_folds(cv, targets, rows, rows, 0)
-    outer = outer_folds(cv, folds, targets, rows, 0)
+    folds, outer, _ = nested_folds(cv, targets, rows, rows, 0)
     assert np.array_equal(np.sort(np.concatenate([test for _, test in outer.pairs])), rows)
     _, judged = cross_validate(F, targets, folds, outer)
     for fold, (_, test) in enumerate(outer.pairs):

@@ -24,12 +24,13 @@ from sklearn.model_selection import (
 from similitude import FromPairs, Precomputed
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
+from similitude.evaluation import Folds
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
 from similitude.kernels.vectors import DistanceSimilarity
 from similitude.kernels.vectors.pairwise import VectorSimilarity
 from similitude.linear import Moments
-from similitude.selection import choose_kernel, choosing
-from similitude.selection.folds import Folds
+from similitude.selection import choose_kernel, limits
+from similitude.selection.cross_validation import moments_of_folds
 from similitude.selection.landmark_similarities import families
 from similitude.selection.paired_intervals import differences, error_of
 
@@ -100,7 +101,7 @@ def test_two_classes_equal_explicit_loops():
 
 
 def test_several_classes_and_fewer_landmarks_equal_explicit_loops(monkeypatch):
-    monkeypatch.setattr(choosing, "COMPARED_LANDMARKS", 25)
+    monkeypatch.setattr(limits, "COMPARED_LANDMARKS", 25)
     X = np.random.default_rng(2).standard_normal((120, 2))
     y = np.digitize((X**2).sum(axis=1), [0.7, 2.0]) * 10
     splitter = StratifiedKFold(3, shuffle=True, random_state=4)
@@ -213,7 +214,7 @@ def test_moments_of_folds_are_those_of_their_examples():
     F, Y = rng.standard_normal((50, 4)), rng.standard_normal((50, 2))
     for cv in (KFold(5), ShuffleSplit(6, random_state=0), TimeSeriesSplit(3), LeaveOneOut()):
         pairs = list(cv.split(F))
-        total, of = Folds(pairs, "").moments(F, Y)
+        total, of = moments_of_folds(F, Y, Folds(pairs))
         for fold, (train, _) in enumerate(pairs):
             found = of(fold)
             expected = Moments.of(F[train], Y[train], np.ones(len(train)))
@@ -349,7 +350,7 @@ def test_a_pulled_back_function_is_called_once_for_each_object():
 
 
 def test_landmarks_are_the_same_for_all_and_look_at_no_label(monkeypatch):
-    monkeypatch.setattr(choosing, "COMPARED_LANDMARKS", 10)
+    monkeypatch.setattr(limits, "COMPARED_LANDMARKS", 10)
     X, y = rings(60)
     first = choose_kernel([Linear(), Gaussian()], X, y, random_state=1)
     again = choose_kernel([Gaussian()], X, np.roll(y, 7), random_state=1)
@@ -540,7 +541,7 @@ def test_the_same_call_gives_the_same_table():
 
 
 def test_fewer_examples_are_announced(monkeypatch):
-    monkeypatch.setattr(choosing, "COMPARED_ROWS", 100)
+    monkeypatch.setattr(limits, "COMPARED_ROWS", 100)
     X, y = rings(300)
     with pytest.warns(UserWarning, match="100 of 300 examples are used") as caught:
         chosen = choose_kernel(["gaussian"], X, y)
@@ -565,7 +566,7 @@ def test_a_small_budget_is_kept():
 
 
 def test_a_failing_pair_is_named_by_candidate_and_place(monkeypatch):
-    monkeypatch.setattr(choosing, "COMPARED_ROWS", 20)
+    monkeypatch.setattr(limits, "COMPARED_ROWS", 20)
     X = list(range(24))
 
     def bad(x, z):

@@ -1,12 +1,13 @@
 """Evaluation on rows that a model was not fitted to: splits, targets, losses and intervals; no kernels."""
 
-from similitude.evaluation.errors import error_of_classes, error_of_numbers
 from similitude.evaluation.held_out import (
     HELD_OUT_SHARE,
     LEAVE_ONE_OUT,
     MOST_HELD_OUT,
     LastRows,
     Trial,
+    error_of_classes,
+    error_of_numbers,
     n_fitted,
     n_held_out,
     n_judged,
@@ -14,7 +15,9 @@ from similitude.evaluation.held_out import (
 from similitude.evaluation.splits import (
     FEWEST_GROUPS_APART,
     FEWEST_NESTED_GROUPS,
+    Folds,
     assign_folds,
+    check_cv,
     check_groups,
     dealt_folds,
     equals_judged_together,
@@ -29,6 +32,7 @@ from similitude.evaluation.splits import (
     in_first_groups,
     joined_groups,
     last_groups,
+    nested_folds,
     one_of_each,
     random_part,
     rarest_in_group,

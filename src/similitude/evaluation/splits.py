@@ -1,7 +1,11 @@
-"""Splits of rows: groups and copies stay together, and folds have their share of each class."""
+"""Splits of rows: random, by group or given; copies stay together, and folds have their share of each class."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,8 +14,9 @@ from scipy.sparse.csgraph import connected_components
 
 from similitude.compute import Encoding, as_numpy, fingerprints, keys, moved, rows
 from similitude.evaluation.held_out import LEAVE_ONE_OUT, LastRows, n_held_out, n_judged
+from similitude.evaluation.targets import TaskTargets
 from similitude.scikit import is_missing
-from similitude.support import brief, generator
+from similitude.support import brief, check_integer, generator
 
 Pair = tuple[np.ndarray, np.ndarray]
 """The rows to fit, and the rows to evaluate."""
@@ -22,6 +27,9 @@ FEW_NESTED_ROWS, FOLDS_OF_FEW, FOLDS_OF_MANY = 300, 3, 2
 FEWEST_GROUPS_APART, FEWEST_NESTED_GROUPS = 3, 4
 """Groups from which on one can be set apart, and two are left to make choices on; and from which on there are nested
 folds, or two to fit to, one to choose on and one to evaluate."""
+
+OUTER_FOLDS = 5
+"""Most folds that evaluate a choice."""
 
 WIDE_ROWS = 1000
 """Number of columns above which rows are compared by digests, which are quicker to sort."""
@@ -306,3 +314,194 @@ def set_apart(encoding: Encoding, share: float, random_state: Any, groups: np.nd
     kept = np.zeros(len(groups), dtype=bool)
     kept[generator(random_state).permutation(single)[: max(1, round(share * len(groups)))]] = True
     return kept
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The folds of a cross-validation: the rows to fit and the rows to evaluate for each, and a description."""
+
+    pairs: list[Pair]
+    description: str = ""
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def widening(self) -> float:
+        r"""The factor by which intervals of errors are wider than those of independent errors.
+
+        Models of several folds share training rows, so that their errors are correlated: the variance of their mean is
+        multiplied by :math:`1 + n_{test} / n_{train}`. (Nadeau and Bengio, "Inference for the Generalization Error",
+        2003, section 3, with the variance of single rows in place of that of folds.)
+
+        >>> Folds([(np.arange(80), np.arange(80, 180))]).widening
+        1.5
+        """
+        n_test = len(np.unique(np.concatenate([test for _, test in self.pairs])))
+        return float(np.sqrt(1 + n_test / np.mean([len(train) for train, _ in self.pairs])))
+
+    def separate(self, groups: np.ndarray) -> bool:
+        """Return whether no group is in both the training and the test rows of a fold."""
+        return not any(np.isin(groups[train], groups[test]).any() for train, test in self.pairs)
+
+
+def check_cv(cv: Any, targets: TaskTargets, groups: np.ndarray | None = None) -> Any:
+    """Validate cv before anything is computed."""
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, (Iterable, int, np.integer))):
+        raise TypeError(
+            f"cv must be a number of folds, a splitter of scikit-learn, or pairs (train, test) of positions, "
+            f"got {brief(cv)}"
+        )
+    if hasattr(cv, "split") or isinstance(cv, Iterable):
+        return cv
+    check_integer("cv", cv, 2)
+    if groups is not None:
+        _check_groups_suffice(cv, targets, groups)
+        return int(cv)
+    if cv > len(targets):
+        raise ValueError(f"cv = {cv} folds of {len(targets)} examples: each fold needs an example")
+    if targets.codes is not None and targets.classes is not None:
+        sizes = np.bincount(targets.codes)
+        if sizes.min() < cv:
+            smallest = targets.classes[sizes.argmin()].item()
+            raise ValueError(
+                f"cv = {cv} folds, but class {smallest!r} has only {sizes.min()}: use cv={max(2, int(sizes.min()))} or "
+                f"leave small classes out. If these are integers to predict, not classes, use task='regression'"
+            )
+    return int(cv)
+
+
+def _check_groups_suffice(n_folds: int, targets: TaskTargets, groups: np.ndarray) -> None:
+    """Require as many groups as folds, and two groups with rows of each class: one to train on, one to test."""
+    n_groups = len(np.unique(groups))
+    if n_folds > n_groups:
+        raise ValueError(f"cv = {n_folds} folds of {n_groups} groups: each fold needs a group")
+    if targets.codes is not None and targets.classes is not None:
+        found = groups_of_classes(targets.codes, groups)
+        if found.min() < 2:
+            alone = targets.classes[found.argmin()].item()
+            raise ValueError(f"class {alone!r} is found in one group only: no other group is left to learn it from")
+
+
+def nested_folds(
+    cv: Any, targets: TaskTargets, rows: np.ndarray, copies: np.ndarray, seed: int, groups: np.ndarray | None = None
+) -> tuple[Folds, Folds | None, np.ndarray]:
+    """Return the folds that compare candidates, those that evaluate the choice, and what these keep together.
+
+    `cv` was validated by `check_cv`; given pairs (train, test) hold positions among all rows, of which `rows` are
+    sampled. Numbers of folds are shuffled, and rows with the same number in `copies` are in the same fold, unless a
+    fold had no class to learn from. No fold may separate `groups`.
+
+    At most five disjoint folds evaluate the choice, which is made by the others of them among what both train on: given
+    folds are merged, a few are replaced. None if the given folds leave nothing there.
+    """
+    here = targets.at(rows)
+    if groups is not None:
+        copies = _groups_with_copies(groups, copies, here, cv if isinstance(cv, int) else 2)
+    labels = here.codes
+    if groups is not None and labels is not None:
+        labels = rarest_in_group(labels, copies)
+    if isinstance(cv, int):
+        folds = _shuffled(cv, here, copies, labels, seed, groups is not None)
+    else:
+        folds = _given(cv, targets, rows, groups)
+    _check_folds(folds, here)
+    if groups is not None and not folds.separate(groups):
+        raise ValueError("cv trains and tests on examples of one group: give a number of folds, or a GroupKFold")
+    if not isinstance(cv, int) or (len(folds) > OUTER_FOLDS and folds.separate(copies)):
+        return folds, _merged(folds, len(here), seed), copies
+    if len(folds) == OUTER_FOLDS and folds.separate(copies):
+        return folds, folds, copies
+    if len(np.unique(copies)) < 3:
+        return folds, None, copies
+    return folds, Folds(fold_pairs(assign_folds(copies, labels, seed, OUTER_FOLDS))), copies
+
+
+def _groups_with_copies(groups: np.ndarray, copies: np.ndarray, targets: TaskTargets, n_folds: int) -> np.ndarray:
+    """Return groups that keep copies together too, unless too few would be left to learn every class from."""
+    joined = joined_groups(groups, copies)
+    fewest = 2 if targets.codes is None else groups_of_classes(targets.codes, joined).min()
+    return joined if fewest >= 2 and joined.max() + 1 >= max(n_folds, 3) else groups
+
+
+def _shuffled(
+    n_folds: int, targets: TaskTargets, copies: np.ndarray, labels: np.ndarray | None, seed: int, grouped: bool
+) -> Folds:
+    """Return random folds, stratified for classes."""
+    described = f"{n_folds} folds{'' if labels is None else ', stratified'}"
+    if grouped:
+        return Folds(fold_pairs(assign_folds(copies, labels, seed, n_folds)), f"{described}, groups together")
+    _, first = np.unique(copies, return_index=True)
+    fewest = len(first) if labels is None else np.bincount(labels[first], minlength=targets.n_classes).min()
+    if len(first) == len(targets) or len(first) < n_folds or fewest < 2:
+        return Folds(shuffled_pairs(len(targets), n_folds, labels, seed), described)
+    return Folds(fold_pairs(assign_folds(copies, labels, seed, n_folds)), f"{described}, copies together")
+
+
+def _given(cv: Any, targets: TaskTargets, rows: np.ndarray, groups: np.ndarray | None) -> Folds:
+    """Return the folds of a splitter, or given pairs, of which only the sampled rows remain."""
+    if hasattr(cv, "split"):
+        known = () if groups is None else (groups,)
+        pairs = list(cv.split(np.zeros((len(rows), 1)), targets.values[rows], *known))
+        return Folds([_checked_pair(p, pair, len(rows)) for p, pair in enumerate(pairs)], f"{cv}")
+    place = np.full(len(targets), -1)
+    place[rows] = np.arange(len(rows))
+    pairs = [_checked_pair(p, pair, len(targets)) for p, pair in enumerate(cv)]
+    kept = [(place[train][place[train] >= 0], place[test][place[test] >= 0]) for train, test in pairs]
+    return Folds(kept, f"{len(kept)} given folds")
+
+
+def _checked_pair(place: int, pair: Any, n: int) -> Pair:
+    """Validate the training and test positions of a fold."""
+    try:
+        train, test = (np.asarray(one) for one in pair)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"fold {place} of cv must be a pair (train, test) of positions, got {brief(pair)}") from error
+    train, test = (np.flatnonzero(one) if one.dtype == bool and one.shape == (n,) else one for one in (train, test))
+    for name, one in (("trains", train), ("tests", test)):
+        if one.ndim != 1 or one.dtype.kind not in "iu" or not len(one):
+            raise ValueError(f"fold {place} of cv {name} on {brief(one)}: it must hold positions of examples")
+        if one.min() < 0 or one.max() >= n:
+            raise IndexError(f"fold {place} of cv {name} on example {one.min() if one.min() < 0 else one.max()} of {n}")
+        if len(np.unique(one)) < len(one):
+            raise ValueError(f"fold {place} of cv {name} twice on the same example")
+    both = np.intersect1d(train, test)
+    if len(both):
+        raise ValueError(f"fold {place} of cv tests on example {both[0]}, which it also trains on")
+    return train, test
+
+
+def _check_folds(folds: Folds, targets: TaskTargets) -> None:
+    """Require folds whose training rows hold every class."""
+    if not len(folds):
+        raise ValueError("cv holds no folds")
+    for place, (train, test) in enumerate(folds.pairs):
+        if not len(train) or not len(test):
+            raise ValueError(f"fold {place} of cv holds none of the sampled examples: use fewer folds")
+        if targets.codes is not None and targets.classes is not None:
+            missing = np.setdiff1d(np.arange(len(targets.classes)), targets.codes[train])
+            if len(missing):
+                name = targets.classes[missing[0]].item()
+                raise ValueError(f"fold {place} of cv trains on no example of class {name!r}: use stratified folds")
+
+
+def _merged(folds: Folds, n: int, seed: int) -> Folds | None:
+    """Return at most five folds, each of several disjoint ones; None if a pair of them trains on nothing in common."""
+    disjoint = []
+    tested = np.zeros(n, dtype=bool)
+    for train, test in folds.pairs:
+        if not tested[test].any():
+            disjoint.append((train, test))
+            tested[test] = True
+    order = np.random.default_rng(seed).permutation(len(disjoint))
+    merged = []
+    for which in np.array_split(order, min(OUTER_FOLDS, len(disjoint))):
+        trains, tests = zip(*(disjoint[one] for one in which), strict=True)
+        merged.append((reduce(np.intersect1d, trains), np.sort(np.concatenate(tests))))
+    nested = all(
+        np.intersect1d(train, other).size
+        and np.intersect1d(train, other_test).size
+        and np.intersect1d(other, test).size
+        for (train, test), (other, other_test) in combinations(merged, 2)
+    )
+    return Folds(merged) if nested and len(merged) >= 3 else None

@@ -1,4 +1,4 @@
-"""The similarities that a user gives to choose from or to combine: validated, and named in errors."""
+"""The similarities that a user gives to choose from or to combine: validated, named in errors, and their sides."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from similitude.compute import as_matrix
+import numpy as np
+
+from similitude.compute import as_matrix, check_objects, take
+from similitude.compute.engines import Engine, current_engine
 from similitude.kernel_learning import check_learnable
-from similitude.similarity import Learnable, Similarity, as_similarity
-from similitude.support import ExpressionError, NotAKernelError, PairError, brief, error_prefix
+from similitude.selection.limits import TRIED_PAIRS
+from similitude.similarity import SYMMETRIC, Learnable, Similarity, as_similarity, calls_per_pair, is_counted
+from similitude.support import ExpressionError, NotAKernelError, PairError, brief, error_prefix, pairs_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +24,12 @@ class NamedSimilarity:
     name: str
     similarity: Similarity
     side: str = "auto"
+
+    @property
+    def may_differ(self) -> bool:
+        """Whether this is a user's function, whose calls are counted, that is not known to be symmetric."""
+        k = self.similarity
+        return is_counted(k) and SYMMETRIC not in k.claims and not k.unresolved() and self.side == "auto"
 
     def resolved(self, X: Any, random_state: Any) -> NamedSimilarity:
         """Resolve data-dependent parameters; if the name is the repr, it is updated."""
@@ -40,6 +50,7 @@ def validated(given: Any, parameter: str) -> list[NamedSimilarity]:
         raise ValueError(f"{parameter} is empty: give at least one similarity")
     pairs = list(given.items()) if isinstance(given, Mapping) else [(None, one) for one in given]
     found = []
+    kinds: dict[str, str] = {}
     for place, (name, one) in enumerate(pairs):
         with naming(f"number {place}" if name is None else str(name)):
             if isinstance(one, str) and one == "precomputed":
@@ -48,13 +59,11 @@ def validated(given: Any, parameter: str) -> list[NamedSimilarity]:
             k.check_params()
             if isinstance(k, Learnable):
                 check_learnable(k)
-            found.append(NamedSimilarity(repr(k) if name is None else str(name), k))
-    first: dict[str, str] = {}
-    for one in found:
-        if one.similarity.objects != "any":
-            first.setdefault(one.similarity.objects, one.name)
-    if len(first) > 1:
-        listed = " and ".join(f"{name} takes {kind}" for kind, name in list(first.items())[:2])
+        found.append(NamedSimilarity(repr(k) if name is None else str(name), k))
+        if k.objects != "any":
+            kinds.setdefault(k.objects, found[-1].name)
+    if len(kinds) > 1:
+        listed = " and ".join(f"{name} takes {kind}" for kind, name in list(kinds.items())[:2])
         raise ValueError(f"{parameter} must all take the same kind of objects, but {listed}")
     return found
 
@@ -69,8 +78,8 @@ def with_learned(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
         except (TypeError, ValueError):
             continue
         if not isinstance(one.similarity, Learnable):
-            name, k = one.name, one.similarity.learned()
-            found.append(NamedSimilarity(repr(k) if name == repr(one.similarity) else f"{name}, learned", k))
+            k = one.similarity.learned()
+            found.append(NamedSimilarity(repr(k) if one.name == repr(one.similarity) else f"{one.name}, learned", k))
     if len(found) == len(named) and not any(isinstance(one.similarity, Learnable) for one in named):
         raise ValueError(
             f"none of the similarities has a metric or weights to learn: {', '.join(n.name for n in named)}"
@@ -103,3 +112,42 @@ def naming(name: str) -> Iterator[None]:
         raise PairError(error.i, error.j, f"similarity {name}: {error.problem}") from error.__cause__
     except NotAKernelError as error:
         raise NotAKernelError(f"similarity {name}: {error.problem}", error.witness) from error.__cause__
+
+
+def checked_engine(engine: Engine | None) -> Engine:
+    """Return the engine, by default the current one."""
+    if engine is not None and not isinstance(engine, Engine):
+        raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {brief(engine)}")
+    return engine or current_engine()
+
+
+def calls_for_a_pair(named: Sequence[NamedSimilarity]) -> int:
+    """Return the most calls of users' functions for an example and a landmark."""
+    counted = [one for one in named if is_counted(one.similarity)]
+    both = [1 if one.side == "left" or SYMMETRIC in one.similarity.claims else 2 for one in counted]
+    return sum(calls_per_pair(one.similarity) * sides for one, sides in zip(counted, both, strict=True))
+
+
+def calls_to_look(named: Sequence[NamedSimilarity], X: Any) -> int:
+    """Return the calls that `with_sides` takes."""
+    pairs = min(TRIED_PAIRS, check_objects(X) // 2)
+    return sum(2 * pairs * calls_per_pair(one.similarity) for one in named if one.may_differ)
+
+
+def with_sides(named: Sequence[NamedSimilarity], X: Any, rng: np.random.Generator) -> list[NamedSimilarity]:
+    """Try pairs of users' functions in both directions; where all of them agree, only K(x, l) is computed."""
+    n = min(TRIED_PAIRS, check_objects(X) // 2)
+    at = rng.permutation(check_objects(X))[: 2 * n]
+    objects = take(X, at)
+    i, j = np.split(np.arange(2 * n), 2)
+    found = []
+    for one in named:
+        symmetric = False
+        if one.may_differ:
+            with naming(one.name), pairs_at(at, at):
+                A = one.similarity.encode_checked(objects, "X")
+                there = one.similarity.values_at(A, A, i, j)
+                back = one.similarity.values_at(A, A, j, i)
+                symmetric = np.allclose(there, back, rtol=1e-9, atol=0.0)
+        found.append(replace(one, side="left") if symmetric else one)
+    return found

@@ -1,40 +1,215 @@
-"""Choosing among similarities by cross-validation that computes each pair of objects once."""
+"""Choosing among similarities: choose_kernel, and its result, a ranked table."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import as_numpy, check_objects, itemsize, keys, moved
-from similitude.compute.engines import DistributedEngine, Engine, LocalEngine, current_engine, one_scipy_thread
-from similitude.estimators import error_of_classes
-from similitude.evaluation import CLASSIFICATION, TaskTargets, check_groups
+from similitude.compute.engines import Engine, one_scipy_thread
+from similitude.evaluation import CLASSIFICATION, TaskTargets, check_cv, check_groups, nested_folds
 from similitude.landmarks import Representation
-from similitude.selection.asymmetry import calls_for_a_pair, calls_to_look, with_sides
-from similitude.selection.candidate_features import features_of, with_and_without_normalization
-from similitude.selection.candidates import NamedSimilarity, distinct, naming, validated, with_learned
-from similitude.selection.cross_validation import HeldOutErrors, OuterFold, cross_validate, cross_validate_learned
-from similitude.selection.folds import MAX_PARTS, Folds, check_cv, join_copies, make_folds, outer_folds
-from similitude.selection.landmark_similarities import LandmarkSimilarities, SampledData, families
-from similitude.selection.learned_candidates import FoldLearner
+from similitude.selection import limits
+from similitude.selection.candidates import (
+    NamedSimilarity,
+    calls_for_a_pair,
+    calls_to_look,
+    checked_engine,
+    distinct,
+    naming,
+    validated,
+    with_learned,
+    with_sides,
+)
+from similitude.selection.cross_validation import Comparison, TestedCandidate
+from similitude.selection.landmark_similarities import SampledData, sample_rows
+from similitude.selection.limits import SampleSizes
 from similitude.selection.paired_intervals import differences, error_of
-from similitude.selection.sample_sizes import SampleSizes, affordable, sample_landmarks, sample_rows, within_calls
-from similitude.selection.selection_result import Row, Selection
-from similitude.similarity import Learnable, budgeted, remembered_images
-from similitude.support import Estimate, brief, generator
+from similitude.similarity import Learnable, Similarity, budgeted, remembered_images
+from similitude.support import Estimate, Result, generator, notes, paragraph, table
 
-COMPARED_ROWS = 20_000
-"""Largest number of examples that are used."""
+MOST_CANDIDATES = 20
+"""Candidates that a notebook shows; the others are counted."""
 
-COMPARED_LANDMARKS = 1_000
-"""Largest number of landmarks."""
+MAX_NAME = 60
+"""Most characters of a name that are printed."""
 
-LANDMARK_ARRAYS, FOLD_MATRICES = 6, 5
-"""Number of arrays of examples by landmarks in memory at once, and of square matrices beside those of the folds."""
+
+@dataclass(frozen=True, eq=False)
+class Row(Result):
+    r"""One candidate and its cross-validated error.
+
+    Attributes
+    ----------
+    candidate : str
+        Its name, or its repr.
+    similarity : Similarity
+        With data-dependent parameters resolved.
+    error : Estimate
+        The held-out error rate with the interval of Clopper and Pearson; or the mean squared error with that of
+        Student, corrected for skewness. Both are widened, since models of several folds share training examples.
+    difference : Estimate
+        How much larger the error is than that of the best one, with a simultaneous interval for all candidates.
+    as_good : bool
+        Whether that interval contains zero: the candidate is not shown to be worse than the best.
+    loss : float
+        The mean squared error of the scores, which the penalties minimize.
+    representation : Representation
+        What the features were, and why.
+    penalty : float
+        The best :math:`\lambda` for all folds together.
+    seconds : float
+        Time spent on it, and an equal share of the time spent on several.
+    n_similarity_calls : int
+        Number of pairs of objects that were compared.
+    shared : bool
+        Whether the distances of these pairs were shared with other candidates.
+    """
+
+    candidate: str
+    similarity: Similarity
+    error: Estimate
+    difference: Estimate
+    as_good: bool
+    loss: float
+    representation: Representation
+    penalty: float
+    seconds: float
+    n_similarity_calls: int
+    shared: bool
+
+    def __str__(self) -> str:
+        return f"{self.candidate}: {self.error}; worse than the best by {self.difference}; {self.representation}"
+
+
+@dataclass(frozen=True, eq=False)
+class Selection(Result):
+    """The best of several similarities, and the errors of all.
+
+    Attributes
+    ----------
+    best : Similarity
+        With data-dependent parameters resolved.
+    held_out_error : Estimate or None
+        The error that the best one will have on new examples: in each of five outer folds, candidate and penalty are
+        chosen again by the other folds alone, and the model is judged by the examples outside. None if the given folds
+        cannot be nested, such as those of a time series.
+    table : list of Row
+        One for each candidate, by increasing error.
+    task : {"classification", "regression"}
+        How y was interpreted.
+    folds : str
+    n_examples : int
+        The number of examples used.
+    landmark_indices : array of int
+        Positions in X of the landmarks, the same for all candidates and all folds.
+    notes : tuple of str
+        What was left out, and why; empty if all examples were used.
+    n_similarity_calls : int
+        Number of pairs that were compared for all candidates; shared distances are counted once.
+    """
+
+    best: Similarity
+    held_out_error: Estimate | None
+    table: list[Row]
+    task: str
+    folds: str
+    n_examples: int
+    landmark_indices: np.ndarray
+    notes: tuple[str, ...]
+    n_similarity_calls: int
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas data frame, one row for each candidate."""
+        try:
+            import pandas as pd  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise ImportError("to_frame() needs pandas: pip install pandas") from error
+        return pd.DataFrame([_flat(row) for row in self.table])
+
+    def on_new_rows(self) -> str:
+        """Return a sentence on the error of the best one on new rows."""
+        error = self.held_out_error
+        if error is None:
+            return "The error of the best of several is optimistic, and these folds cannot correct that: use cv=5"
+        if self.task == CLASSIFICATION:
+            value, low, high = (100 * end for end in (error.value, error.low, error.high))
+            return f"The best, on new rows: {value:.3g} % error [{low:.3g}, {high:.3g}]"
+        return f"The best, on new rows: squared error {error.value:.4g} [{error.low:.3g}, {error.high:.3g}]"
+
+    def __str__(self) -> str:
+        lines = [self._heads(), *(_cells(row) for row in self.table)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = [self._about()]
+        for line in lines:
+            left = [cell.ljust(width) for cell, width in zip(line[:5], widths[:5], strict=True)]
+            right = [cell.rjust(width) for cell, width in zip(line[5:7], widths[5:7], strict=True)]
+            text.append("  ".join([*left, *right, line[7]]).rstrip())
+        return "\n".join([*text, *self._footnotes()])
+
+    def html_parts(self) -> Sequence[object]:
+        """Return the candidates, the best first, and what is said of them."""
+        cells = [_cells(row) for row in self.table]
+        return (
+            f"Best: {_short(self.table[0].candidate)}",
+            paragraph(self._about()),
+            table(self._heads(), cells, numbers=(5, 6, 7), noun="candidates", most=MOST_CANDIDATES),
+            notes(self._footnotes()),
+        )
+
+    def _about(self) -> str:
+        """Return the task, the folds and the sizes in a line."""
+        return f"{self.task}: {self.folds}, {self.n_examples:,} examples, {len(self.landmark_indices):,} landmarks"
+
+    def _heads(self) -> tuple[str, ...]:
+        """Return the heads of the table's columns."""
+        what = "error" if self.task == CLASSIFICATION else "squared error"
+        return "", "candidate", f"{what} [95 %]", "worse by [95 %]", "representation", "penalty", "seconds", "pairs"
+
+    def _footnotes(self) -> list[str]:
+        """Return the lines below the table."""
+        lines = ["* not shown to be worse than the best: the intervals of 'worse by' hold simultaneously"]
+        if any(row.shared for row in self.table):
+            lines.append("shared: the distances of these pairs were computed once for several candidates")
+        return [*lines, self.on_new_rows(), *(f"Note: {note}" for note in self.notes)]
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    """Return a row as a flat dict."""
+    cells: dict[str, Any] = {"candidate": row.candidate}
+    for name, figure in (("error", row.error), ("difference", row.difference)):
+        cells |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+    cells |= {"representation": row.representation.name, "reason": row.representation.reason}
+    names = ("as_good", "loss", "penalty", "seconds", "n_similarity_calls", "shared")
+    return cells | {name: getattr(row, name) for name in names}
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    error, worse = row.error, row.difference
+    return (
+        "*" if row.as_good else "",
+        _short(row.candidate),
+        f"{error.value:.4g} [{error.low:.3g}, {error.high:.3g}]",
+        "-" if worse.low == worse.high == 0 else f"{worse.value:.3g} [{worse.low:.3g}, {worse.high:.3g}]",
+        row.representation.name,
+        f"{row.penalty:.2g}",
+        f"{row.seconds:.2g}",
+        f"{row.n_similarity_calls:,}{' shared' if row.shared else ''}",
+    )
+
+
+def _short(name: str) -> str:
+    """Shorten a name.
+
+    >>> _short("Gaussian(sigma=2.9113619739324523)")
+    'Gaussian(sigma=2.911)'
+    """
+    name = re.sub(r"\d+\.\d{4,}", lambda digits: f"{float(digits[0]):.4g}", name)
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
 
 
 def choose_kernel(
@@ -135,24 +310,35 @@ def choose_kernel(
     targets = TaskTargets.of(y, check_objects(X), task)
     given = None if groups is None else check_groups(groups, len(targets))
     cv = check_cv(cv, targets, given)
-    engine, rng = checked_engine(engine), generator(random_state)
-    most = _sizes(X, cv, len(targets), engine)
+    engine = checked_engine(engine)
+    rng = generator(random_state)
+    n_folds = cv if isinstance(cv, int) else None
+    most = _affordable(X, n_folds or 10, len(targets), engine)
     with budgeted(max_calls, engine), remembered_images(), one_scipy_thread:
         named, sizes = _within_budget(named, X, most, max_calls, rng)
-        rows = sample_rows(len(targets), targets, sizes.rows, cv if isinstance(cv, int) else 2, rng)
-        seed = int(rng.integers(2**31)) if isinstance(cv, int) else 0
-        data = SampledData(X, rows, sample_landmarks(len(rows), None, sizes.landmarks, rng))
+        rows = sample_rows(len(targets), targets, sizes.rows, n_folds or 2, rng)
+        seed = 0 if n_folds is None else int(rng.integers(2**31))
+        data = SampledData.of(X, rows, None, sizes.landmarks, rng)
         sizes.announce("choose_kernel")
         named = distinct([one.resolved(X, random_state) for one in named])
-        copies, here = _copies(named, data), None
-        if given is not None:
-            here = given[rows]
-            copies = join_copies(here, copies, targets.at(rows), cv if isinstance(cv, int) else 2)
-        folds = make_folds(cv, targets, rows, copies, seed, here)
-        outer = outer_folds(cv, folds, targets.at(rows), copies, seed, given is not None)
-        compared = Comparison(named, data, targets.at(rows), copies, folds, outer, given is not None)
+        here = None if given is None else given[rows]
+        folds, outer, together = nested_folds(cv, targets, rows, _copies(named, data), seed, here)
+        compared = Comparison(named, data, targets.at(rows), folds, outer, together, here is not None)
         tested = list(compared.tested(engine))
     return _selection(tested, compared, sizes)
+
+
+def _affordable(X: Any, n_folds: int, n: int, engine: Engine) -> SampleSizes:
+    """Return the numbers of examples and landmarks within the limits and the memory."""
+    size = itemsize(X)
+    matrices = min(limits.MAX_PARTS, n_folds) + limits.FOLD_MATRICES
+    return SampleSizes.affordable(
+        n,
+        limits.COMPARED_ROWS,
+        limits.COMPARED_LANDMARKS,
+        lambda r, m: limits.LANDMARK_ARRAYS * r * m * size + matrices * 8 * (2 * m) ** 2,
+        engine,
+    )
 
 
 def _within_budget(
@@ -162,29 +348,11 @@ def _within_budget(
     if max_calls is None:
         return named, most
     looking = calls_to_look(named, X)
-    sizes = within_calls(most, calls_for_a_pair(named), max_calls, looking)  # refuses before the first call
+    sizes = most.within_calls(calls_for_a_pair(named), max_calls, looking)  # refuses before the first call
     if not looking:
         return named, sizes
     named = with_sides(named, X, rng)
-    return named, within_calls(most, calls_for_a_pair(named), max_calls, looking)
-
-
-def checked_engine(engine: Engine | None) -> Engine:
-    """Return the engine, by default the current one."""
-    if engine is not None and not isinstance(engine, Engine):
-        raise TypeError(f"engine must be an Engine such as LocalEngine(threads=2), got {brief(engine)}")
-    return engine or current_engine()
-
-
-def _sizes(X: Any, cv: Any, n: int, engine: Engine) -> SampleSizes:
-    size, parts = itemsize(X), min(MAX_PARTS, cv if isinstance(cv, int) else 10)
-    return affordable(
-        n,
-        COMPARED_ROWS,
-        COMPARED_LANDMARKS,
-        lambda r, m: LANDMARK_ARRAYS * r * m * size + (parts + FOLD_MATRICES) * 8 * (2 * m) ** 2,
-        engine,
-    )
+    return named, most.within_calls(calls_for_a_pair(named), max_calls, looking)
 
 
 def _copies(named: Sequence[NamedSimilarity], data: SampledData) -> np.ndarray:
@@ -202,170 +370,38 @@ def _copies(named: Sequence[NamedSimilarity], data: SampledData) -> np.ndarray:
     return numbers
 
 
-@dataclass(frozen=True, eq=False)
-class TestedCandidate:
-    """A candidate with its held-out errors; candidates that share distances are of one family."""
-
-    position: int
-    named: NamedSimilarity
-    representation: Representation
-    errors: HeldOutErrors
-    outer: list[OuterFold]
-    seconds: float
-    family: int
-    shared: bool
-    n_calls: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """The candidates, and the examples, targets and folds on which they are compared.
-
-    ``copies`` has the same number for equal examples, and for those of one group if they are ``grouped``; ``outer`` are
-    the folds by which the choice is judged.
-    """
-
-    named: Sequence[NamedSimilarity]
-    data: SampledData
-    targets: TaskTargets
-    copies: np.ndarray
-    folds: Folds
-    outer: Folds | None
-    grouped: bool = False
-
-    def tested(self, engine: Engine) -> Iterator[TestedCandidate]:
-        """Yield the tested candidates, family by family; a distributed engine tests several families at once."""
-        positions = families([one.similarity for one in self.named])
-        if not isinstance(engine, DistributedEngine):
-            for number, family in enumerate(positions):
-                yield from self.test_family(number, family, engine)
-            return
-        for one in self.named:
-            with naming(one.name):
-                self.data.objects(one.similarity)  # an error in an object is raised here, with its position in X
-        n, local = len(positions), LocalEngine(threads=1, memory=engine.memory)
-        with engine.session():
-            sent = engine.broadcast(replace(self, data=self.data.without_others()))
-            tasks = engine.map(Comparison.test_family, [sent] * n, range(n), positions, [local] * n)
-            for tested in engine.collect(tasks):
-                yield from tested
-
-    def test_family(self, family: int, positions: Sequence[int], engine: Engine) -> list[TestedCandidate]:
-        """Test the candidates at these positions, which share distances."""
-        began, tested, first = time.perf_counter(), [], self.named[positions[0]]
-        if isinstance(first.similarity, Learnable):
-            return [self._test_learned(family, positions[0], engine)]
-        with naming(first.name):
-            similarities = LandmarkSimilarities(first.similarity, self.data, engine, shared=len(positions) > 1)
-            if similarities.shared:
-                similarities.left(first.similarity)
-        common = (time.perf_counter() - began) / len(positions)
-        for position in positions:
-            began, one = time.perf_counter(), self.named[position]
-            with naming(one.name):
-                representation, errors, outer = self._test(one, similarities)
-            seconds = common + time.perf_counter() - began
-            tested.append(
-                TestedCandidate(position, one, representation, errors, outer, seconds, family, similarities.shared)
-            )
-        return [replace(one, n_calls=similarities.n_calls) for one in tested]
-
-    def _test(
-        self, one: NamedSimilarity, similarities: LandmarkSimilarities
-    ) -> tuple[Representation, HeldOutErrors, list[OuterFold]]:
-        """Test a candidate; similarities as features are normalized if that is clearly better, also in outer folds."""
-        first, *others = (
-            (representation, *cross_validate(F, self.targets, self.folds, self.outer))
-            for representation, F in with_and_without_normalization(
-                *features_of(one.similarity, similarities, one.side)
-            )
-        )
-        for other in others:
-            outer = [b if b.inside.clearly_better(a.inside) else a for a, b in zip(first[2], other[2], strict=True)]
-            first = (*(other if other[1].clearly_better(first[1]) else first)[:2], outer)
-        return first
-
-    def _test_learned(self, family: int, position: int, engine: Engine) -> TestedCandidate:
-        """Test a candidate that is learned from the training examples of each fold."""
-        began, one = time.perf_counter(), self.named[position]
-        with naming(one.name):
-            groups = self.copies if self.grouped else None
-            learner = FoldLearner(one.similarity, self.data, self.targets, engine, groups)
-            errors, outer = cross_validate_learned(learner.features, self.targets, self.folds, self.outer)
-            similarity, representation, size = learner.of_all()
-        named, errors = NamedSimilarity(one.name, similarity), replace(errors, penalty=errors.penalty * size)
-        seconds = time.perf_counter() - began
-        return TestedCandidate(
-            position, named, representation, errors, outer, seconds, family, False, n_calls=learner.n_calls
-        )
-
-    def independent(self, errors: np.ndarray) -> np.ndarray:
-        """Return the errors of tested examples as independent numbers: one for each group, if there are groups."""
-        if not self.grouped:
-            return errors
-        rows = np.unique(np.concatenate([test for _, test in self.folds.pairs]))
-        return _means_of_groups(errors, self.copies[rows])
-
-    def held_out_error(self, tested: Sequence[TestedCandidate]) -> Estimate | None:
-        """Return the error of the choice on new rows: it is made again without each of the outer folds."""
-        if self.outer is None:
-            return None
-        errors = []
-        for fold in range(len(self.outer)):
-            best = min(tested, key=lambda one: (*one.outer[fold].inside.rank, one.position))
-            errors.append(best.outer[fold].outside)
-        judged, copies = np.concatenate(errors), self.copies[np.concatenate([test for _, test in self.outer.pairs])]
-        if self.targets.n_classes:
-            return error_of_classes(judged, self.targets.n_classes, copies)
-        return error_of(_means_of_groups(judged, copies), False, self.outer.widening)  # copies count as one
-
-
-def _means_of_groups(errors: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return a number for each group, in proportion to its sum of errors, with the same mean as all errors.
-
-    >>> _means_of_groups(np.array([1.0, 0.0, 0.0, 1.0]), np.array([3, 3, 3, 7]))
-    array([0.5, 0.5])
-    """
-    sums = np.bincount(np.unique(groups, return_inverse=True)[1], errors)
-    return np.asarray(sums * (len(sums) / len(errors)))
-
-
-def _selection(tested: list[TestedCandidate], compared: Comparison, sizes: SampleSizes) -> Selection:
+def _selection(families: list[list[TestedCandidate]], compared: Comparison, sizes: SampleSizes) -> Selection:
     """Rank the candidates by their errors; ties by their losses, then in the order in which they were given."""
-    task, folds, data = compared.targets.task, compared.folds, compared.data
-    of_classes = task == CLASSIFICATION
-    tested = sorted(tested, key=lambda one: (*one.errors.rank, one.position))
-    errors = np.stack([compared.independent(one.errors.errors) for one in tested], axis=1)
-    wider = folds.widening
-    ranked = zip(tested, differences(errors, 0, of_classes, wider), strict=True)
-    table = [
-        _row(one, error_of(compared.independent(one.errors.errors), of_classes, wider), difference)
-        for one, difference in ranked
+    targets = compared.targets
+    of_classes = targets.task == CLASSIFICATION
+    wider = compared.folds.widening
+    tested = sorted([one for family in families for one in family], key=lambda one: (*one.errors.rank, one.position))
+    errors = [compared.independent(one.errors.errors) for one in tested]
+    apart = differences(np.stack(errors, axis=1), 0, of_classes, wider)
+    rows = [
+        Row(
+            candidate=one.named.name,
+            similarity=one.named.similarity,
+            error=error_of(own, of_classes, wider),
+            difference=difference,
+            as_good=difference.low <= 0.0,
+            loss=one.errors.loss,
+            representation=one.representation,
+            penalty=one.errors.penalty,
+            seconds=one.seconds,
+            n_similarity_calls=one.n_calls,
+            shared=one.shared,
+        )
+        for one, own, difference in zip(tested, errors, apart, strict=True)
     ]
     return Selection(
-        best=table[0].similarity,
+        best=rows[0].similarity,
         held_out_error=compared.held_out_error(tested),
-        table=table,
-        task=task,
-        folds=folds.description,
-        n_examples=len(data.rows),
-        landmark_indices=data.landmarks,
+        table=rows,
+        task=targets.task,
+        folds=compared.folds.description,
+        n_examples=len(targets),
+        landmark_indices=compared.data.landmarks,
         notes=sizes.notes,
-        n_similarity_calls=sum({one.family: one.n_calls for one in tested}.values()),
-    )
-
-
-def _row(one: TestedCandidate, error: Estimate, difference: Estimate) -> Row:
-    return Row(
-        candidate=one.named.name,
-        similarity=one.named.similarity,
-        error=error,
-        difference=difference,
-        as_good=difference.low <= 0.0,
-        loss=one.errors.loss,
-        representation=one.representation,
-        penalty=one.errors.penalty,
-        seconds=one.seconds,
-        n_similarity_calls=one.n_calls,
-        shared=one.shared,
+        n_similarity_calls=sum(family[0].n_calls for family in families),
     )

@@ -1,17 +1,26 @@
-"""Cross-validation of ridge regression: all folds and all penalties from moments of the features."""
+"""Candidates compared by ridge regression: all folds and all penalties from moments of their features."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import operator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 
 import numpy as np
 
-from similitude.evaluation import TaskTargets
+from similitude.compute.engines import DistributedEngine, Engine, LocalEngine
+from similitude.evaluation import Folds, TaskTargets, error_of_classes
+from similitude.landmarks import SIMILARITIES, Representation, lengths
 from similitude.linear import PENALTIES, Moments, Ridge, smallest
-from similitude.selection.folds import Folds
+from similitude.selection.candidates import NamedSimilarity, naming
+from similitude.selection.landmark_similarities import FoldLearner, LandmarkSimilarities, SampledData, families
+from similitude.selection.limits import MAX_PARTS
+from similitude.selection.paired_intervals import error_of
+from similitude.similarity import Learnable
+from similitude.support import Estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +41,13 @@ class HeldOutErrors:
         return float(self.losses.mean())
 
     @property
-    def deviation(self) -> float:
-        """The standard error of the loss."""
-        return float(self.losses.std() / np.sqrt(len(self.losses)))
-
-    @property
     def rank(self) -> tuple[float, float]:
         """The mean error, and the loss, which decides between equal errors."""
         return float(self.errors.mean()), self.loss
 
     def clearly_better(self, other: HeldOutErrors) -> bool:
         """Return whether the loss is smaller than the other one by more than the standard error of that."""
-        return self.loss < other.loss - other.deviation
+        return self.loss < other.loss - float(other.losses.std() / np.sqrt(len(other.losses)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +61,8 @@ class OuterFold:
     outside: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class TriedPenalties:
-    """Losses and errors of test examples, a row for each penalty."""
-
-    test: np.ndarray
-    losses: np.ndarray
-    errors: np.ndarray
+HeldOut = tuple[np.ndarray, np.ndarray]
+"""Test examples, and their losses and errors: an array of shape (2, penalties, examples)."""
 
 
 def cross_validate(
@@ -76,64 +75,87 @@ def cross_validate(
     penalty. Every fold is solved by one eigendecomposition for all penalties, and so is every pair of outer folds: the
     model of what both train on is tested by the examples of each on behalf of the other.
     """
-    total, of_folds = folds.moments(F, targets.Y)
-    of_outer = of_folds if outer is None or outer is folds else outer.moments(F, targets.Y)[1]
+    total, of_folds = moments_of_folds(F, targets.Y, folds)
+    of_outer = of_folds if outer is None or outer is folds else moments_of_folds(F, targets.Y, outer)[1]
     centered = float(np.trace(total.centered()[0]))
-    plain = float(np.trace(total.gram))
-    penalties = PENALTIES * (centered if centered > np.finfo(float).eps * plain else 1.0)
+    rounding = np.finfo(float).eps * float(np.trace(total.gram))
+    penalties = PENALTIES * (centered if centered > rounding else 1.0)
 
-    def tried(which: Folds, left: tuple[int, ...]) -> list[TriedPenalties]:
+    def held_out(which: Folds, left: tuple[int, ...]) -> list[HeldOut]:
         ridge = Ridge((of_folds if which is folds else of_outer)(*left))
         return [_held_out(F, targets, test, ridge, penalties) for test in _tests(which, left)]
 
-    return _on_folds(tried, folds, outer, penalties, len(F))
+    return _on_folds(held_out, folds, outer, penalties, len(F))
 
 
 def cross_validate_learned(
-    features: Callable[[np.ndarray], np.ndarray], targets: TaskTargets, folds: Folds, outer: Folds | None
+    learner: FoldLearner, targets: TaskTargets, folds: Folds, outer: Folds | None
 ) -> tuple[HeldOutErrors, list[OuterFold]]:
     """Return what `cross_validate` does, with features that are learned from the training examples of each model.
 
     Penalties are multiples of the sum of squares of the centered features, which differ between models.
     """
 
-    def tried(which: Folds, left: tuple[int, ...]) -> list[TriedPenalties]:
+    def held_out(which: Folds, left: tuple[int, ...]) -> list[HeldOut]:
         train = reduce(np.intersect1d, [which.pairs[fold][0] for fold in left])
-        F = features(train)
-        moments = Moments.of(F[train], targets.Y[train], np.ones(len(train)))
+        F = learner.learn(train)[2]
+        moments = _moments(F, targets.Y, train)
         penalties = PENALTIES * (float(np.trace(moments.centered()[0])) or 1.0)
         ridge = Ridge(moments)
         return [_held_out(F, targets, test, ridge, penalties) for test in _tests(which, left)]
 
-    return _on_folds(tried, folds, outer, PENALTIES, len(targets))
+    return _on_folds(held_out, folds, outer, PENALTIES, len(targets))
+
+
+def moments_of_folds(F: np.ndarray, Y: np.ndarray, folds: Folds) -> tuple[Moments, Callable[..., Moments]]:
+    """Return the moments of all training examples, and a function of folds: those of what all of them train on.
+
+    Examples that are in the training set of the same folds form a part, and the moments of folds are the sum over
+    their parts: nothing is subtracted, so nothing cancels. If there are too many parts, each sum is taken alone.
+    """
+    fitted = np.zeros((len(Y), len(folds)), dtype=bool)
+    for fold, (train, _) in enumerate(folds.pairs):
+        fitted[train, fold] = True
+    members, part = np.unique(fitted, axis=0, return_inverse=True)
+    if len(members) > MAX_PARTS:
+        everything = _moments(F, Y, np.flatnonzero(fitted.any(axis=1)))
+        return everything, lambda *of: _moments(F, Y, np.flatnonzero(fitted[:, of].all(axis=1)))
+    parts = [_moments(F, Y, np.flatnonzero(part.ravel() == p)) for p in range(len(members))]
+    everything = _sum(parts, members.any(axis=1))
+    return everything, lambda *of: _sum(parts, members[:, of].all(axis=1))
+
+
+def _moments(F: np.ndarray, Y: np.ndarray, rows: np.ndarray) -> Moments:
+    return Moments.of(F[rows], Y[rows], np.ones(len(rows)))
+
+
+def _sum(parts: list[Moments], which: np.ndarray) -> Moments:
+    return reduce(operator.add, [parts[place] for place in np.flatnonzero(which)])
 
 
 def _on_folds(
-    tried: Callable[[Folds, tuple[int, ...]], list[TriedPenalties]],
+    held_out: Callable[[Folds, tuple[int, ...]], list[HeldOut]],
     folds: Folds,
     outer: Folds | None,
     penalties: np.ndarray,
     n: int,
 ) -> tuple[HeldOutErrors, list[OuterFold]]:
-    """Return the errors of all folds and of every outer fold; `tried` leaves out a fold, or two, and tests on each."""
-
-    def each(which: Folds) -> list[TriedPenalties]:
-        return [tried(which, (fold,))[0] for fold in range(len(which))]
-
-    single = each(folds)
+    """Return the errors of all folds and of every outer fold; `held_out` leaves out a fold, or two, and tests each."""
+    single = [held_out(folds, (fold,))[0] for fold in range(len(folds))]
     found, _ = _combined(single, penalties, n)
     if outer is None:
         return found, []
-    single = single if outer is folds else each(outer)
-    inner: list[list[TriedPenalties]] = [[] for _ in outer.pairs]
+    if outer is not folds:
+        single = [held_out(outer, (fold,))[0] for fold in range(len(outer))]
+    inner: list[list[HeldOut]] = [[] for _ in outer.pairs]
     for pair in combinations(range(len(outer)), 2):
-        for fold, result in zip(pair, tried(outer, pair), strict=True):
+        for fold, result in zip(pair, held_out(outer, pair), strict=True):
             inner[fold].append(result)
-    judged = []
-    for outside, several in zip(single, inner, strict=True):
+    evaluated = []
+    for (_, outside), several in zip(single, inner, strict=True):
         inside, best = _combined(several, penalties, n)
-        judged.append(OuterFold(inside, outside.errors[best]))
-    return found, judged
+        evaluated.append(OuterFold(inside, outside[1, best]))
+    return found, evaluated
 
 
 def _tests(folds: Folds, left: tuple[int, ...]) -> list[np.ndarray]:
@@ -143,23 +165,152 @@ def _tests(folds: Folds, left: tuple[int, ...]) -> list[np.ndarray]:
     return [np.intersect1d(folds.pairs[i][0], folds.pairs[j][1]) for i, j in (left, left[::-1])]
 
 
-def _held_out(
-    F: np.ndarray, targets: TaskTargets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray
-) -> TriedPenalties:
+def _held_out(F: np.ndarray, targets: TaskTargets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray) -> HeldOut:
     """Return losses and errors of test examples under every penalty."""
-    scores_of, Y = ridge.predictions(F[test]), targets.Y[test]
+    scores_of = ridge.predictions(F[test])
     scores = np.stack([scores_of(float(lam)) for lam in penalties])
-    return TriedPenalties(test, ((scores - Y) ** 2).sum(axis=2), targets.errors(scores, test))
+    losses = ((scores - targets.Y[test]) ** 2).sum(axis=2)
+    return test, np.stack([losses, targets.errors(scores, test)])
 
 
-def _combined(tried: Sequence[TriedPenalties], penalties: np.ndarray, n: int) -> tuple[HeldOutErrors, int]:
+def _combined(several: Sequence[HeldOut], penalties: np.ndarray, n: int) -> tuple[HeldOutErrors, int]:
     """Return the errors of several folds, each with the penalty that is best for the others; and the best for all."""
-    sums = np.stack([fold.losses.sum(axis=1) for fold in tried])
-    losses, errors, times = np.zeros((3, n))
-    for place, fold in enumerate(tried):
-        best = smallest((sums if len(tried) == 1 else np.delete(sums, place, axis=0)).sum(axis=0))
-        losses[fold.test] += fold.losses[best]
-        errors[fold.test] += fold.errors[best]
-        times[fold.test] += 1
-    tested, best = np.flatnonzero(times), smallest(sums.sum(axis=0))
-    return HeldOutErrors(float(penalties[best]), losses[tested] / times[tested], errors[tested] / times[tested]), best
+    sums = np.stack([both[0].sum(axis=1) for _, both in several])
+    totals = np.zeros((2, n))
+    times = np.zeros(n)
+    for place, (test, both) in enumerate(several):
+        best = smallest((sums if len(several) == 1 else np.delete(sums, place, axis=0)).sum(axis=0))
+        totals[:, test] += both[:, best]
+        times[test] += 1
+    tested = np.flatnonzero(times)
+    losses, errors = totals[:, tested] / times[tested]
+    best = smallest(sums.sum(axis=0))
+    return HeldOutErrors(float(penalties[best]), losses, errors), best
+
+
+@dataclass(frozen=True, eq=False)
+class TestedCandidate:
+    """A candidate with its held-out errors; ``shared`` says whether its distances were shared with others."""
+
+    position: int
+    named: NamedSimilarity
+    representation: Representation
+    errors: HeldOutErrors
+    outer: list[OuterFold]
+    seconds: float
+    n_calls: int
+    shared: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The candidates, and the examples, targets and folds on which they are compared.
+
+    ``together`` has the same number for examples that folds keep together: copies, and those of one group if they are
+    ``grouped``; ``outer`` are the folds that evaluate the choice.
+    """
+
+    named: Sequence[NamedSimilarity]
+    data: SampledData
+    targets: TaskTargets
+    folds: Folds
+    outer: Folds | None
+    together: np.ndarray
+    grouped: bool
+
+    def tested(self, engine: Engine) -> Iterator[list[TestedCandidate]]:
+        """Yield the tested candidates of each family; a distributed engine tests several families at once."""
+        positions = families([one.similarity for one in self.named])
+        if not isinstance(engine, DistributedEngine):
+            for family in positions:
+                yield self.test_family(family, engine)
+            return
+        for one in self.named:
+            with naming(one.name):
+                self.data.objects(one.similarity)  # an error in an object is raised here, with its position in X
+        n = len(positions)
+        local = LocalEngine(threads=1, memory=engine.memory)
+        with engine.session():
+            sent = engine.broadcast(replace(self, data=self.data.without_others()))
+            yield from engine.collect(engine.map(Comparison.test_family, [sent] * n, positions, [local] * n))
+
+    def test_family(self, positions: Sequence[int], engine: Engine) -> list[TestedCandidate]:
+        """Test the candidates at these positions, which share distances."""
+        began = time.perf_counter()
+        first = self.named[positions[0]]
+        if isinstance(first.similarity, Learnable):
+            return [self._test_learned(positions[0], engine)]
+        with naming(first.name):
+            similarities = LandmarkSimilarities(first.similarity, self.data, engine, shared=len(positions) > 1)
+            if similarities.shared:
+                similarities.left(first.similarity)
+        common = (time.perf_counter() - began) / len(positions)
+        tested = []
+        for position in positions:
+            began = time.perf_counter()
+            one = self.named[position]
+            with naming(one.name):
+                found = self._test(one, similarities)
+            seconds = common + time.perf_counter() - began
+            tested.append(TestedCandidate(position, one, *found, seconds, 0, similarities.shared))
+        return [replace(one, n_calls=similarities.n_calls) for one in tested]
+
+    def _test(
+        self, one: NamedSimilarity, similarities: LandmarkSimilarities
+    ) -> tuple[Representation, HeldOutErrors, list[OuterFold]]:
+        """Test a candidate; similarities as features are normalized if that is clearly better, also in outer folds."""
+        representation, F = similarities.features(one.similarity, one.side)
+        errors, outer = cross_validate(F, self.targets, self.folds, self.outer)
+        if representation.name != SIMILARITIES:
+            return representation, errors, outer
+        normalized, others = cross_validate(F / lengths(F)[:, None], self.targets, self.folds, self.outer)
+        outer = [b if b.inside.clearly_better(a.inside) else a for a, b in zip(outer, others, strict=True)]
+        if normalized.clearly_better(errors):
+            return replace(representation, normalized=True), normalized, outer
+        return representation, errors, outer
+
+    def _test_learned(self, position: int, engine: Engine) -> TestedCandidate:
+        """Test a candidate that is learned from the training examples of each fold."""
+        began = time.perf_counter()
+        one = self.named[position]
+        with naming(one.name):
+            groups = self.together if self.grouped else None
+            learner = FoldLearner(one.similarity, self.data, self.targets, engine, groups)
+            errors, outer = cross_validate_learned(learner, self.targets, self.folds, self.outer)
+            k, representation, F = learner.learn(np.arange(len(self.targets)))
+        size = float(((F - F.mean(axis=0)) ** 2).sum())
+        errors = replace(errors, penalty=errors.penalty * size)
+        named = NamedSimilarity(one.name, k)
+        seconds = time.perf_counter() - began
+        return TestedCandidate(position, named, representation, errors, outer, seconds, learner.n_calls, False)
+
+    def independent(self, errors: np.ndarray) -> np.ndarray:
+        """Return the errors of tested examples as independent numbers: one for each group, if there are groups."""
+        if not self.grouped:
+            return errors
+        rows = np.unique(np.concatenate([test for _, test in self.folds.pairs]))
+        return _means_of_groups(errors, self.together[rows])
+
+    def held_out_error(self, tested: Sequence[TestedCandidate]) -> Estimate | None:
+        """Return the error of the choice on new rows: it is made again without each of the outer folds."""
+        if self.outer is None:
+            return None
+        found = []
+        for fold in range(len(self.outer)):
+            best = min(tested, key=lambda one: (*one.outer[fold].inside.rank, one.position))
+            found.append(best.outer[fold].outside)
+        errors = np.concatenate(found)
+        groups = self.together[np.concatenate([test for _, test in self.outer.pairs])]
+        if self.targets.n_classes:
+            return error_of_classes(errors, self.targets.n_classes, groups)
+        return error_of(_means_of_groups(errors, groups), False, self.outer.widening)  # copies count as one
+
+
+def _means_of_groups(errors: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return a number for each group, in proportion to its sum of errors, with the same mean as all errors.
+
+    >>> _means_of_groups(np.array([1.0, 0.0, 0.0, 1.0]), np.array([3, 3, 3, 7]))
+    array([0.5, 0.5])
+    """
+    sums = np.bincount(np.unique(groups, return_inverse=True)[1], errors)
+    return np.asarray(sums * (len(sums) / len(errors)))

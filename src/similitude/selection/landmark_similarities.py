@@ -1,4 +1,4 @@
-"""Similarities of examples to landmarks: each pair is computed once, and distances once for all functions of them."""
+"""Similarities of sampled examples to landmarks, and their features: each pair of objects is computed once."""
 
 from __future__ import annotations
 
@@ -11,10 +11,34 @@ import numpy as np
 
 from similitude.compute import Blocks, Encoding, as_matrix, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine
+from similitude.evaluation import TaskTargets
+from similitude.goodness import stratified
+from similitude.kernel_learning import learn_from_targets
 from similitude.kernels.vectors import DistanceSimilarity
-from similitude.landmarks import Landmarks, in_double, in_floats
+from similitude.landmarks import (
+    EXAMINED,
+    PROJECTION,
+    SIMILARITIES,
+    LandmarkFeatures,
+    Landmarks,
+    Representation,
+    choose_representation,
+    factor_of_landmarks,
+    in_double,
+    in_floats,
+    interleaved,
+)
 from similitude.similarity import Hints, Pullback, Similarity
 from similitude.support import pairs_at
+
+
+def sample_rows(n: int, targets: TaskTargets | None, size: int, least: int, rng: np.random.Generator) -> np.ndarray:
+    """Return sorted positions; stratified if there are classes, with at least `least` examples of each if possible."""
+    if size >= n:
+        return np.arange(n)
+    if targets is None or targets.codes is None:
+        return np.sort(rng.permutation(n)[:size])
+    return stratified(targets.codes, size, rng, least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +49,14 @@ class SampledData:
     rows: np.ndarray
     places: np.ndarray
     _encodings: dict[int, tuple[Similarity, Encoding]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, X: Any, rows: np.ndarray, codes: np.ndarray | None, n_landmarks: int, rng: np.random.Generator
+    ) -> SampledData:
+        """Draw the landmarks: at random, or stratified by class if codes are given."""
+        order = rng.permutation(len(rows)) if codes is None else interleaved(codes, rng)
+        return cls(X, rows, order[:n_landmarks])
 
     @property
     def landmarks(self) -> np.ndarray:
@@ -45,7 +77,7 @@ class SampledData:
             return self._encodings.pop(id(k))[1]
         encoding = k.encode_checked(self.objects(k), "X")
         if keep:
-            self._encodings[id(k)] = k, encoding
+            self._encodings[id(k)] = (k, encoding)
         return encoding
 
     @cached_property
@@ -70,11 +102,6 @@ class DistanceBlocks:
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the distances."""
         return self.of.distances(A, B, out)
-
-
-def base_similarity(k: Similarity) -> Similarity:
-    """Return the similarity below pullbacks."""
-    return base_similarity(k.k) if isinstance(k, Pullback) else k
 
 
 def distance_key(k: Similarity) -> tuple[Any, ...] | None:
@@ -112,16 +139,18 @@ class LandmarkSimilarities:
     """
 
     def __init__(self, k: Similarity, data: SampledData, engine: Engine, shared: bool = False) -> None:
-        self.data, self.engine, self.shared = data, engine, shared
-        objects = data.objects(k)
+        self.data = data
+        self.engine = engine
+        self.shared = shared
         self.A = data.encoded(k)
-        self.landmarks = Landmarks(take(objects, data.places), data.landmarks, rows(self.A, data.places))
+        objects = take(data.objects(k), data.places)
+        self.landmarks = Landmarks(objects, data.landmarks, rows(self.A, data.places))
         self.n_calls = 0
         self._distances: dict[str, np.ndarray] = {}
 
     def left(self, k: Similarity) -> np.ndarray:
         """Return K(x, l) for examples x and landmarks l, as a new array."""
-        return self._values(k, "left", self.A, self.landmarks.encoding, self.data.rows, self.data.landmarks)
+        return self._values(k, "left", self.A, self.landmarks.encoding, self.data.rows)
 
     def right(self, k: Similarity) -> np.ndarray:
         """Return K(l, x)."""
@@ -131,23 +160,46 @@ class LandmarkSimilarities:
         """Return the Gram matrix of the landmarks in double precision: rows of K(x, l), or computed again."""
         if K.dtype == np.float64:
             return K[self.data.places]
-        A, at = in_double(k, self.landmarks), self.data.landmarks
-        return self._values(k, "gram", A, A, at, at).astype(np.float64, copy=False)
+        A = in_double(k, self.landmarks)
+        return self._values(k, "gram", A, A, self.data.landmarks).astype(np.float64, copy=False)
 
     def diagonal(self, k: Similarity) -> np.ndarray:
         """Return K(x, x) of the examples in double precision."""
         with pairs_at(self.data.rows, self.data.rows):
             return np.asarray(k.diagonal(self.A), dtype=np.float64)
 
-    def _values(
-        self, k: Similarity, which: str, A: Encoding, B: Encoding, down: np.ndarray, right: np.ndarray
-    ) -> np.ndarray:
-        """Return a block of similarities, from distances that are kept if they are shared."""
+    def features(self, k: Similarity, side: str = "auto") -> tuple[Representation, np.ndarray]:
+        """Return the representation of a similarity, and the features of the examples."""
+        K = self.left(k)
+        M = self.landmark_gram(k, K)
+        representation = choose_representation(k, None if k.proven else M[:EXAMINED, :EXAMINED], side, False)
+        if representation.name == PROJECTION:
+            F = self.projection(k, K, M)
+            if F is not None:
+                return representation, F
+            reason = f"the Gram matrix of {len(M)} landmarks is {'indefinite' if M.any() else 'zero'}"
+            return Representation(SIMILARITIES, reason, "left"), K
+        return representation, np.concatenate([K, self.right(k)], axis=1) if representation.side == "both" else K
+
+    def projection(self, k: Similarity, K: np.ndarray, M: np.ndarray) -> np.ndarray | None:
+        """Return F with F U = K and M = U'U, possibly overwriting K; None if M is indefinite or zero."""
+        factor = factor_of_landmarks(M, K.dtype == np.float32)
+        if factor is None:
+            return None
+        if len(factor.pivots) < len(M):
+            K = np.ascontiguousarray(K[:, factor.pivots])
+        ready = LandmarkFeatures(k, self.landmarks.only(factor.pivots), factor=factor.U).ready(K.dtype)
+        return np.asarray(ready.transform(K))
+
+    def _values(self, k: Similarity, which: str, A: Encoding, B: Encoding, down: np.ndarray) -> np.ndarray:
+        """Return similarities to the landmarks, from distances that are kept if they are shared."""
         if not self.shared:
-            return self._block(k, A, B, down, right)
-        base: Any = base_similarity(k)
+            return self._block(k, A, B, down, self.data.landmarks)
+        base: Any = k
+        while isinstance(base, Pullback):
+            base = base.k
         if which not in self._distances:
-            self._distances[which] = self._block(DistanceBlocks(base), A, B, down, right)
+            self._distances[which] = self._block(DistanceBlocks(base), A, B, down, self.data.landmarks)
         return np.asarray(base.of_distances(self._distances[which].copy()))
 
     def _block(self, like: Any, A: Encoding, B: Encoding, down: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -156,3 +208,28 @@ class LandmarkSimilarities:
             values = in_floats(Blocks(like, A, B, engine=self.engine, itemsize=itemsize(A)).whole())
         self.n_calls += values.size
         return values
+
+
+@dataclass(eq=False)
+class FoldLearner:
+    """Learns a similarity from some examples, and returns the features of all examples under it."""
+
+    k: Similarity
+    data: SampledData
+    targets: TaskTargets
+    engine: Engine
+    groups: np.ndarray | None = None
+    n_calls: int = 0
+
+    def learn(self, train: np.ndarray) -> tuple[Similarity, Representation, np.ndarray]:
+        """Return the similarity learned from the examples at some positions, and the features of all under it.
+
+        The seed of the pilot rows is fixed: the same examples give the same kernel.
+        """
+        objects = take(self.data.objects(self.k), train)
+        groups = None if self.groups is None else self.groups[train]
+        k = learn_from_targets(self.k, objects, self.targets.Y[train], random_state=0, groups=groups).similarity
+        similarities = LandmarkSimilarities(k, self.data, self.engine)
+        representation, F = similarities.features(k)
+        self.n_calls += similarities.n_calls
+        return k, representation, F

@@ -13,7 +13,7 @@ LEVEL = 0.95
 """Default confidence level of intervals and bands."""
 
 
-def clopper_pearson(successes: Any, trials: Any, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
+def clopper_pearson(successes: Any, trials: Any, level: Any = LEVEL) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the exact two-sided interval for a probability, of numbers or arrays.
 
     The ends are the :math:`p` for which the binomial tail beyond the observed count has probability :math:`(1 -

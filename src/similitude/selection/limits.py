@@ -1,0 +1,96 @@
+"""How many examples and landmarks are used: within fixed limits, the engine's memory and a budget of calls."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from similitude.compute.engines import Engine, format_bytes
+from similitude.support import BudgetError
+
+COMPARED_ROWS, COMPARED_LANDMARKS = 20_000, 1_000
+"""Most examples and landmarks that compare candidates."""
+
+COMBINED_ROWS, COMBINED_LANDMARKS = 10_000, 500
+"""Most examples and landmarks that weigh the members of a sum."""
+
+MAX_FEATURES, LEAST_LANDMARKS = 4_000, 100
+"""Most features of all members of a sum together, and the number of landmarks below which they may be more."""
+
+LANDMARK_ARRAYS, FOLD_MATRICES, COMBINED_ARRAYS = 6, 5, 3
+"""Arrays in memory at once: of examples by landmarks while candidates are compared, square ones beside those of the
+folds, and of all features while weights are computed."""
+
+MAX_PARTS = 24
+"""Most parts of the examples whose sums are kept; of more, the sums of every fold are computed alone."""
+
+MIN_LANDMARKS = 20
+"""With fewer landmarks than this, a budget of calls rather goes into fewer examples."""
+
+MIN_SIZE = 50
+"""The number of examples or landmarks is not reduced below this to save memory."""
+
+TRIED_PAIRS = 20
+"""Most pairs that show whether a user's function is symmetric."""
+
+
+@dataclass(frozen=True)
+class SampleSizes:
+    """Numbers of examples and of landmarks, and notes on what is left out."""
+
+    rows: int
+    landmarks: int
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def affordable(
+        cls, n: int, rows: int, landmarks: int, cost: Callable[[int, int], int], engine: Engine
+    ) -> SampleSizes:
+        """Return the largest numbers of examples, of n, and landmarks within limits and the engine's memory budget.
+
+        ``cost(rows, landmarks)`` is in bytes.
+        """
+        most = min(n, rows)
+        r = most
+        m = min(n, landmarks)
+        while cost(r, m) > engine.budget:
+            if max(r, m) <= MIN_SIZE:
+                raise MemoryError(
+                    f"{m} landmarks and {r} examples take {format_bytes(cost(r, m))}, the memory budget is "
+                    f"{format_bytes(engine.budget)}: raise it with use_engine(LocalEngine(memory=...))"
+                )
+            wide = r <= 4 * m
+            if wide:
+                m = max(m // 2, min(m, MIN_SIZE))
+            if not wide or m == MIN_SIZE:
+                r = max(r // 2, MIN_SIZE)
+        notes = []
+        if r < n:
+            why = f"the limit is {most:,}" if r == most else "more do not fit into the memory budget"
+            notes.append(f"{r:,} of {n:,} examples are used, sampled at random: {why}")
+        if m < min(n, landmarks):
+            notes.append(f"{m:,} landmarks instead of {min(n, landmarks):,}: more do not fit into the memory budget")
+        return cls(r, m, tuple(notes))
+
+    def within_calls(self, per_pair: int, max_calls: int, looking: int) -> SampleSizes:
+        """Return the largest sizes at which comparing examples with landmarks is within a budget of calls.
+
+        ``per_pair`` are the calls for an example and a landmark, ``looking`` those that are made beforehand.
+        """
+        if not per_pair:
+            return self
+        pairs = max(0, max_calls - looking) // per_pair
+        r = max(min(self.rows, pairs // MIN_LANDMARKS), min(self.rows, MIN_SIZE))
+        m = min(self.landmarks, r, pairs // r)
+        if m < 2:
+            raise BudgetError(
+                f"max_calls = {max_calls:,} does not suffice: comparing {r:,} examples with two landmarks takes "
+                f"{2 * r * per_pair + looking:,} calls for all candidates together"
+            )
+        return SampleSizes(r, m, (*self.notes, f"{r:,} examples and {m:,} landmarks are within max_calls"))
+
+    def announce(self, caller: str) -> None:
+        """Warn of what is left out."""
+        for note in self.notes:
+            warnings.warn(f"{caller}: {note}", UserWarning, stacklevel=3)
