@@ -55,7 +55,6 @@ class LandmarkedMap(FeatureMap):
 
     _promise: Promise
     _counts_landmarks = "n_components"
-    side = "left"
     landmarks: Any
     epsilon: float | None
     margin: float | None
@@ -173,7 +172,7 @@ class LandmarkedMap(FeatureMap):
         given = getattr(self, self._counts_landmarks)
         if given is not None:
             wanted = check_integer(self._counts_landmarks, given, otherwise="None")
-            return wanted // 2 if self.side == "both" else wanted
+            return wanted // 2 if getattr(self, "side", "left") == "both" else wanted
         return None if ask.margin is None else self._promise.landmarks(ask, ask.margin)
 
     def _number(self, ask: Ask, n: int) -> int:
