@@ -50,7 +50,7 @@ def rows(encoding: Encoding, which: Rows) -> Encoding:
     if isinstance(encoding, tuple):
         return tuple(rows(part, which) for part in encoding)
     if isinstance(encoding, list) and not isinstance(which, slice):
-        return [encoding[i] for i in which]
+        return list(map(encoding.__getitem__, which))
     return encoding.iloc[which] if hasattr(encoding, "iloc") else encoding[which]
 
 
@@ -67,7 +67,7 @@ def keys(encoding: Encoding) -> np.ndarray:
         found = digests(encoding if encoding.dtype.kind == "V" else encoding + 0)  # + 0: 0.0 and -0.0 are equal
     else:
         found = digests(rows(encoding, slice(i, i + 1)) for i in range(count(encoding)))
-    return np.array([int.from_bytes(one, "little") for one in found], dtype=np.uint64)
+    return np.frombuffer(b"".join(found), "<u8").astype(np.uint64)
 
 
 def fingerprints(encoding: Encoding) -> np.ndarray:
@@ -302,7 +302,7 @@ def take(X: Any, which: np.ndarray) -> Any:
         return X.iloc[which]
     if hasattr(X, "shape"):
         return X[which]
-    return [X[i] for i in which]
+    return list(map(X.__getitem__, which))
 
 
 def join(X: Any, Z: Any) -> Any:

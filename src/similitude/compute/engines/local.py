@@ -185,8 +185,8 @@ class _BlasLimit(ContextDecorator):
 
     _lock = threading.Lock()
     _holders: ClassVar = {"all": 0, "scipy": 0, "lifted": 0}
-    _before: ClassVar[list[tuple[Any, int]]] = []  # each library with its threads
-    _of_scipy: ClassVar[list[Any]] = []  # libraries that SciPy has to itself
+    _libraries: ClassVar[list[tuple[Any, bool]]] = []
+    _before: ClassVar[dict[Any, int]] = {}  # the threads of each library when the first limit was set
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -202,16 +202,16 @@ class _BlasLimit(ContextDecorator):
         holders = self._holders
         with self._lock:
             if not any(holders.values()):
-                libraries = _blas_libraries(len(sys.modules)).select(user_api="blas").lib_controllers
-                scipys = [one for one in libraries if f"{os.sep}scipy" in os.path.dirname(one.filepath)]
-                _BlasLimit._before = [(one, one.num_threads) for one in libraries]
-                _BlasLimit._of_scipy = scipys if len(scipys) < len(libraries) else []
+                _BlasLimit._libraries = _blas_libraries(len(sys.modules))
+                self._before.clear()
             holders[self._what] += by
             few_for_scipy = holders["scipy"] > 0 and not holders["lifted"]
-            for library, threads in self._before:
-                few = holders["all"] or (few_for_scipy and library in self._of_scipy)
-                wanted = 1 if few else threads
-                if library.num_threads != wanted:
+            for library, is_scipys in self._libraries:
+                threads = library.num_threads
+                before = self._before.setdefault(library, threads)
+                few = holders["all"] or (few_for_scipy and is_scipys)
+                wanted = 1 if few else before
+                if threads != wanted:
                     library.set_num_threads(wanted)
 
 
@@ -235,20 +235,24 @@ def factorizing(n: int) -> AbstractContextManager[Any]:
 @contextmanager
 def at_most_blas_threads(most: int) -> Iterator[None]:
     """Limit the threads of BLAS, if it uses more: small matrices are factorized more slowly by many threads."""
-    libraries = _blas_libraries(len(sys.modules)).select(user_api="blas")
-    if all(one["num_threads"] <= most for one in libraries.info()):
+    before = {one: one.num_threads for one, _ in _blas_libraries(len(sys.modules)) if one.num_threads > most}
+    for library in before:
+        library.set_num_threads(most)
+    try:
         yield
-        return
-    with libraries.limit(limits=most):
-        yield
+    finally:
+        for library, threads in before.items():
+            library.set_num_threads(threads)
 
 
 @functools.lru_cache(maxsize=1)
-def _blas_libraries(n_modules: int) -> Any:
-    """Return the thread pools of all loaded libraries; cached until further modules are imported."""
+def _blas_libraries(n_modules: int) -> list[tuple[Any, bool]]:
+    """Return each BLAS that is loaded, and whether it is SciPy's beside another; cached until modules are imported."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    of_scipy = [f"{os.sep}scipy" in os.path.dirname(one.filepath) for one in found]
+    return [(one, is_scipys and not all(of_scipy)) for one, is_scipys in zip(found, of_scipy, strict=True)]
 
 
 @contextmanager

@@ -191,23 +191,23 @@ def view(name: str, given: Any, *types: Any) -> None:
 
 
 def out_matrix(name: str, given: Any, *types: Any) -> None:
-    """Require a matrix that can be written into."""
-    _check_written(name, given)
+    """Require a matrix that can be written into; a copy would not do."""
+    if isinstance(given, np.ndarray) and not given.flags.behaved:
+        raise _not_writable(name, given)
     view(name, given, *types)
 
 
 def out_row(name: str, given: Any, *types: Any) -> None:
-    """Require a row that can be written into."""
-    _check_written(name, given)
+    """Require a row that can be written into; a copy would not do."""
+    if isinstance(given, np.ndarray) and not given.flags.behaved:
+        raise _not_writable(name, given)
     array(name, given, 1, *types)
 
 
-def _check_written(name: str, given: Any) -> None:
-    """Refuse an array that cannot be written into: a copy would not do."""
-    if isinstance(given, np.ndarray) and not given.flags.writeable:
-        raise ValueError(f"{name} is read-only")
-    if isinstance(given, np.ndarray) and not given.flags.aligned:
-        raise ValueError(f"the entries of {name} must be aligned")
+def _not_writable(name: str, given: Array) -> ValueError:
+    if not given.flags.writeable:
+        return ValueError(f"{name} is read-only")
+    return ValueError(f"the entries of {name} must be aligned")
 
 
 def _wrong_type(name: str, given: Any, kind: str, types: Any) -> TypeError:
