@@ -48,7 +48,7 @@ def test_a_grade_that_is_too_good_is_found(monkeypatch):
 
 
 def test_values_beyond_the_range_are_found(monkeypatch):
-    monkeypatch.setattr("similitude.landmarks.premises.RANGE_ROUNDING", 10.0)
+    monkeypatch.setattr("similitude.landmarks.guarantees.RANGE_ROUNDING", 10.0)
     assert any("[-1, 1]" in fault for fault in fuzz(60, only="AlignmentVote")["AlignmentVote"].faults())
 
 

@@ -10,13 +10,13 @@ from similitude import FromBlocks, SimilarityClassifier
 from similitude.datasets import FewObjects
 from similitude.kernels import Gaussian, Linear
 from similitude.landmarks import class_gap, class_margin
-from similitude.landmarks.guarantees import smallest_margin
-from similitude.landmarks.premises import (
+from similitude.landmarks.guarantees import (
     fixed_beforehand,
     is_kernel,
     margin_bound,
     separable,
     share_without_gap,
+    smallest_margin,
     within_range,
 )
 from similitude.results import CONDITIONAL, NONE, PROVEN, Guarantee, Premise

@@ -12,6 +12,7 @@ from scipy.stats import chisquare
 from similitude import FromBlocks, FromPairs, Precomputed, Similarity
 from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
+from similitude.evaluation import interleaved
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial
 from similitude.landmarks.leverage import _oversampling, _ridge, _Sample, ridge_leverage
 from similitude.landmarks.pivots import Exactness, Residual, draw, rpcholesky, sample
@@ -22,7 +23,6 @@ from similitude.landmarks.rules import (
     _shares,
     check_positions,
     choose,
-    interleaved,
     kmeans_plus_plus,
 )
 

@@ -20,8 +20,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Linear
 from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
-from similitude.learners.votes.class_pair_means import class_pair_means
-from similitude.learners.votes.keyed_uniforms import keyed_uniforms, occurrences
+from similitude.learners.votes.weak_vote import class_pair_means, keyed_uniforms, occurrences
 
 rng = np.random.default_rng(0)
 VECTORS = rng.standard_normal((14, 3))

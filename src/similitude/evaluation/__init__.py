@@ -30,6 +30,7 @@ from similitude.evaluation.splits import (
     groups_with_copies,
     hold_out_groups,
     in_first_groups,
+    interleaved,
     joined_groups,
     last_groups,
     nested_folds,

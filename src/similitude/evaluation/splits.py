@@ -505,3 +505,20 @@ def _merged(folds: Folds, n: int, seed: int) -> Folds | None:
         for (train, test), (other, other_test) in combinations(merged, 2)
     )
     return Folds(merged) if nested and len(merged) >= 3 else None
+
+
+def interleaved(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a random order in which every prefix holds the classes in proportion, and soon one of each.
+
+    >>> labels = np.array([0, 0, 0, 0, 1, 1, 0, 0])
+    >>> labels[interleaved(labels, np.random.default_rng(0))]
+    array([0, 1, 0, 0, 0, 1, 0, 0])
+    """
+    shuffled = rng.permutation(len(labels))
+    codes = labels[shuffled]
+    counts = np.bincount(codes)
+    by_class = np.argsort(codes, kind="stable")
+    ranks = np.empty(len(codes), dtype=np.intp)
+    ranks[by_class] = np.arange(len(codes)) - (np.cumsum(counts) - counts)[codes[by_class]]
+    when = np.where(ranks == 0, 0.0, (ranks + 0.5) / counts[codes])
+    return shuffled[np.argsort(when, kind="stable")]

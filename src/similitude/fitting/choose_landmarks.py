@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from similitude.compute import check_objects, join, rows, take
+from similitude.evaluation import interleaved
 from similitude.fitting import limits
 from similitude.fitting.distributed import DistributedRows
 from similitude.fitting.members import Family
@@ -22,7 +23,6 @@ from similitude.landmarks import (
     choose,
     choose_among_all,
     describe_choice,
-    interleaved,
 )
 from similitude.support import error_prefix, generator, objects_at, pairs_at
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.evaluation import FEWEST_GROUPS_APART, Trial, last_groups
+from similitude.evaluation import FEWEST_GROUPS_APART, Trial, interleaved, last_groups
 from similitude.fitting.cascade import Stage, decided, margins
 from similitude.fitting.frugal_task import JUDGING, FrugalTask
 from similitude.fitting.profile_ridge import fit_profiles
 from similitude.fitting.purchases import Purchases
-from similitude.landmarks import interleaved
 from similitude.similarity import calls_per_pair
 
 MOST_COMPARED_ROWS = 2_000

@@ -31,18 +31,16 @@ from similitude.landmarks.guarantees import (
     at_most,
     class_gap,
     class_margin,
+    fixed_beforehand,
     guarantee_of_gaps,
     guarantee_of_reasonable,
-)
-from similitude.landmarks.partitions import Candidates, Look, look_at_partition, sample_partition
-from similitude.landmarks.pivots import draw
-from similitude.landmarks.premises import (
-    fixed_beforehand,
     independent_landmarks,
     is_kernel,
     share_without_gap,
     within_range,
 )
+from similitude.landmarks.partitions import Candidates, Look, look_at_partition, sample_partition
+from similitude.landmarks.pivots import draw
 from similitude.landmarks.projection import (
     DOUBLE,
     EXAMINED,
@@ -60,5 +58,5 @@ from similitude.landmarks.projection import (
     solver,
 )
 from similitude.landmarks.reservoir import Reservoir
-from similitude.landmarks.rules import RULES, Pool, check_positions, choose, interleaved, refuse_function
+from similitude.landmarks.rules import RULES, Pool, check_positions, choose, refuse_function
 from similitude.landmarks.sample import SampleFeatures, rows_of

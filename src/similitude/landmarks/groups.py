@@ -99,14 +99,15 @@ class Groups:
         """Return the nearest group of each row, among those of its class; single precision is enough to choose one."""
         F, basis = F[:, : basis.shape[1]].astype(np.float32, copy=False), basis.astype(np.float32)
         if own is None:
-            return _argmax(F @ basis.T - offset.astype(np.float32))
+            return np.argmax(F @ basis.T - offset.astype(np.float32), axis=1)
         assert self.classes is not None
         nearest, order = np.zeros(len(F), dtype=np.intp), np.argsort(own, kind="stable")
         kinds, starts = np.unique(own[order], return_index=True)
         for kind, rows in zip(kinds, np.split(order, starts[1:]), strict=True):
             groups = np.flatnonzero(self.classes == kind)
             if len(groups):
-                nearest[rows] = groups[_argmax(F[rows] @ basis[groups].T - offset[groups].astype(np.float32))]
+                near = F[rows] @ basis[groups].T - offset[groups].astype(np.float32)
+                nearest[rows] = groups[near.argmax(axis=1)]
         return nearest
 
     def nearness(self, features: LandmarkFeatures) -> tuple[np.ndarray, np.ndarray]:
@@ -126,9 +127,3 @@ class Groups:
         basis[self.landmarks[last], np.flatnonzero(last)] = 1.0
         used = int(np.flatnonzero(basis.any(axis=1)).max(initial=0)) + 1
         return basis[:used].T, (U**2).sum(axis=0) / (2 * features.scale)
-
-
-def _argmax(near: np.ndarray) -> np.ndarray:
-    """Return the position of the largest value of each row."""
-    found: np.ndarray = near.argmax(axis=1)
-    return found

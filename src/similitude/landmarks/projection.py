@@ -95,12 +95,13 @@ def choose_representation(
     if M is None:
         return Representation(SIMILARITIES, "there is no Gram matrix of the landmarks", "left")
     apart = np.abs(M - M.T)
-    if apart.max() > rounding_of(M, single):
+    rounding = rounding_of(M, single)
+    if apart.max() > rounding:
         i, j = (int(place) for place in np.unravel_index(apart.argmax(), apart.shape))
         differ = f"it is not symmetric: K(l{i}, l{j}) = {M[i, j]:.4g} and K(l{j}, l{i}) = {M[j, i]:.4g}"
         return Representation(SIMILARITIES, differ, "both" if side == "auto" else "left")
     lowest = float(np.linalg.eigvalsh(M)[0])
-    if lowest < -rounding_of(M, single):
+    if lowest < -rounding:
         return Representation(SIMILARITIES, f"it is not a kernel: an eigenvalue on {len(M)} landmarks is {lowest:.4g}")
     known = stored_witness(k)
     if known is not None:
@@ -187,8 +188,12 @@ def factor_of_landmarks(M: np.ndarray, single: bool, proven: bool = True) -> Fac
     precision = max(len(M) * DOUBLE, SINGLE if single else 0.0)
     precision = precision if proven else max(precision, UNPROVEN)
     factor = factorize(M, precision * max(float(M.diagonal().max()), 0.0))
-    indefinite = not proven and factor.residual > max(rounding_of(M, single), 16 * precision * float(np.abs(M).max()))
-    return None if indefinite or not len(factor.pivots) else factor
+    if not len(factor.pivots):
+        return None
+    if proven or not factor.residual:
+        return factor
+    allowed = max(rounding_of(M, single), 16 * precision * float(np.abs(M).max()))
+    return None if factor.residual > allowed else factor
 
 
 def solver(U: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -213,20 +218,13 @@ def solve_rows(K: np.ndarray, T: np.ndarray, leading: int | None = None) -> np.n
     >>> solve_rows(np.array([[2., 5.]]), solver(U, U.dtype))
     array([[2., 3.]])
     """
+    half = (len(T) // PANEL + 1) // 2 * PANEL if leading is None else leading
     with np.errstate(invalid="ignore"):  # OpenBLAS sometimes sets this flag without cause for a single float32 row
-        if leading is None:
-            _solve(K, T)
-        elif leading:
-            _solve(K[:, :leading], T[:leading, :leading])
-            K[:, leading:] -= K[:, :leading] @ T[:leading, leading:]
+        if leading is None and len(T) <= PANEL:
+            K[...] = K @ T
+        elif half:
+            solve_rows(K[:, :half], T[:half, :half])
+            K[:, half:] -= K[:, :half] @ T[:half, half:]
+            if leading is None:
+                solve_rows(K[:, half:], T[half:, half:])
     return K
-
-
-def _solve(K: np.ndarray, T: np.ndarray) -> None:
-    if len(T) <= PANEL:
-        K[...] = K @ T
-        return
-    half = (len(T) // PANEL + 1) // 2 * PANEL
-    _solve(K[:, :half], T[:half, :half])
-    K[:, half:] -= K[:, :half] @ T[:half, half:]
-    _solve(K[:, half:], T[half:, half:])

@@ -16,6 +16,7 @@ import numpy as np
 
 from similitude.compute import Blocks, Encoding, as_numpy, count, rows
 from similitude.compute.engines import Engine
+from similitude.landmarks.features import in_floats
 from similitude.landmarks.leverage import leverage
 from similitude.landmarks.pivots import Exactness, refuse, rpcholesky, sample
 from similitude.similarity import Similarity
@@ -55,7 +56,7 @@ class Pool:
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) of every object (rows) with the chosen ones (columns)."""
         with pairs_at(None, chosen):
-            return _floats(self.against(chosen).whole())
+            return in_floats(self.against(chosen).whole())
 
     def against(self, chosen: np.ndarray) -> Blocks:
         """Return the same columns as tiles."""
@@ -64,7 +65,7 @@ class Pool:
     def gram(self, chosen: np.ndarray) -> np.ndarray:
         """Return K(x_i, x_j) of the chosen objects among themselves."""
         with pairs_at(chosen, chosen):
-            return _floats(self.similarity.blocks(rows(self.encoding, chosen), None, self.engine).whole())
+            return in_floats(self.similarity.blocks(rows(self.encoding, chosen), None, self.engine).whole())
 
     def diagonal(self) -> np.ndarray:
         """Return K(x_i, x_i) of every object, in double precision."""
@@ -74,12 +75,6 @@ class Pool:
             i = int(bad[0])
             raise PairError(i, i, f"{self.similarity!r} is {values[i]}, not a finite number")
         return values
-
-
-def _floats(values: Any) -> np.ndarray:
-    """Return floating-point values unchanged, others in double precision."""
-    array = as_numpy(values)
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
 def refuse_function(landmarks: Any) -> None:
@@ -288,20 +283,3 @@ def check_positions(indices: Any, n: int, name: str = "landmark_indices", otherw
     if len(outside):
         raise IndexError(f"{name} holds {outside[0]}, X has {n:,} objects")
     return positions % n
-
-
-def interleaved(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a random order in which every prefix holds the classes in proportion, and soon one of each.
-
-    >>> labels = np.array([0, 0, 0, 0, 1, 1, 0, 0])
-    >>> labels[interleaved(labels, np.random.default_rng(0))]
-    array([0, 1, 0, 0, 0, 1, 0, 0])
-    """
-    shuffled = rng.permutation(len(labels))
-    codes = labels[shuffled]
-    counts = np.bincount(codes)
-    by_class = np.argsort(codes, kind="stable")
-    ranks = np.empty(len(codes), dtype=np.intp)
-    ranks[by_class] = np.arange(len(codes)) - (np.cumsum(counts) - counts)[codes[by_class]]
-    when = np.where(ranks == 0, 0.0, (ranks + 0.5) / counts[codes])
-    return shuffled[np.argsort(when, kind="stable")]

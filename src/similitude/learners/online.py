@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import BlockTask, Encoding, count, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.stream import StreamLearner, appended, can_grow
+from similitude.learners.kernel_learner import StreamLearner
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_choice, check_integer, check_nonnegative, check_positive
@@ -45,11 +45,11 @@ class OnlineLearner(StreamLearner):
     def _begin_stream(self, X: Any, outputs: int) -> tuple[Similarity, Any, Encoding]:
         """Resolve the kernel on a first batch, and start with the zero model."""
         k, X, A = self._start(X, kernel=True)
-        none = np.empty(0, np.intp)
-        self.support_, self.support_objects_, self._support = none, take(X, none), rows(A, none)
+        self._forget_objects(X, A)
         self.dual_coef_ = np.zeros((0, outputs))
         self._inverse = np.zeros((0, 0))
-        self.n_seen_, self.n_updates_ = 0, 0
+        self.n_seen_ = 0
+        self.n_updates_ = 0
         return k, X, A
 
     def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: Any) -> None:
@@ -99,9 +99,7 @@ class OnlineLearner(StreamLearner):
         if full or outside <= max(self.novelty, DEPENDENT) * own:
             self.dual_coef_ += np.outer(inside, step)
             return
-        self.support_objects_ = appended(self.support_objects_, x)
-        self._support = appended(self._support, a) if can_grow(a) else k.encode(self.support_objects_)
-        self.support_ = np.append(self.support_, self.n_seen_)
+        self._keep_more(k, x, a, np.array([self.n_seen_]))
         self.dual_coef_ = np.vstack([self.dual_coef_, step])
         corner = np.append(-inside, 1.0)
         self._inverse = np.pad(self._inverse, (0, 1)) + np.outer(corner, corner) / outside
@@ -200,9 +198,7 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
             All classes of the stream; required in the first call.
         """
         self._check_params()
-        self._refuse_precomputed("partial_fit")
-        first = not hasattr(self, "n_seen_")
-        X = self._checked(X, reset=first)
+        X, first = self._next_batch(X)
         codes = self._codes(X, y, classes)
         if first:
             k, X, A = self._begin_stream(X, len(self.classes_))
@@ -224,10 +220,9 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
             All classes of the stream; required in the first call unless `y` is True or False.
         """
         if not hasattr(self, "n_seen_"):
-            self._refuse_precomputed("learn_one")
-            self._demand_resolved()
-            two = [False, True] if classes is None and isinstance(y, (bool, np.bool_)) else classes
-            return self.partial_fit(self._as_batch(x), [y], two)
+            if classes is None and isinstance(y, (bool, np.bool_)):
+                classes = [False, True]
+            return self.partial_fit(self._first_batch(x), [y], classes)
         X, A = self._encode_one(x)
         self._learn(self.kernel_, X, A, self._codes(X, [y], classes)[0])
         return self
@@ -345,9 +340,7 @@ class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
         y : sequence of float
         """
         self._check_params()
-        self._refuse_precomputed("partial_fit")
-        first = not hasattr(self, "n_seen_")
-        X = self._checked(X, reset=first)
+        X, first = self._next_batch(X)
         targets = column_or_1d(check_targets(self, X, y), warn=True)
         if first:
             k, X, A = self._begin_stream(X, 1)
@@ -367,9 +360,7 @@ class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
         y : float
         """
         if not hasattr(self, "n_seen_"):
-            self._refuse_precomputed("learn_one")
-            self._demand_resolved()
-            return self.partial_fit(self._as_batch(x), [y])
+            return self.partial_fit(self._first_batch(x), [y])
         X, A = self._encode_one(x)
         self._learn(self.kernel_, X, A, check_targets(self, X, [y])[0])
         return self

@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.compute import Blocks, Encoding, as_matrix, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine
-from similitude.evaluation import TaskTargets
+from similitude.evaluation import TaskTargets, interleaved
 from similitude.goodness import stratified
 from similitude.kernel_learning import learn_from_targets
 from similitude.kernels.vectors import DistanceSimilarity
@@ -26,7 +26,6 @@ from similitude.landmarks import (
     factor_of_landmarks,
     in_double,
     in_floats,
-    interleaved,
 )
 from similitude.similarity import Hints, Pullback, Similarity
 from similitude.support import pairs_at

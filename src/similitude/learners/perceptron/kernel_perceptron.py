@@ -8,6 +8,7 @@ import numpy as np
 
 from similitude.compute import BlockTask, Encoding, rows, take
 from similitude.compute.engines import Engine
+from similitude.learners.kernel_learner import StreamLearner
 from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
     MOST_EPOCHS,
@@ -18,7 +19,6 @@ from similitude.learners.perceptron.training import (
     lengthening,
 )
 from similitude.learners.perceptron.update_rules import TIES, Rule, perceptron_rule
-from similitude.learners.stream import StreamLearner, appended, can_grow
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import brief, check_choice, check_integer
@@ -167,9 +167,7 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
             All classes of the stream; required in the first call.
         """
         self._check_params()
-        self._refuse_precomputed("partial_fit")
-        first = not hasattr(self, "n_seen_")
-        X = self._checked(X, reset=first)
+        X, first = self._next_batch(X)
         codes = self._codes(X, y, classes)
         if first:
             k, X, A = self._start(X, kernel=True)
@@ -191,7 +189,9 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
             All classes of the stream; required in the first call unless `y` is True or False.
         """
         if not hasattr(self, "n_seen_"):
-            return self._learn_first(x, y, classes)
+            if classes is None and isinstance(y, (bool, np.bool_)):
+                classes = [False, True]
+            return self.partial_fit(self._first_batch(x), [y], classes)
         if classes is not None:
             self._declare(classes)
         known = self.classes_.tolist()
@@ -241,10 +241,12 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
 
     def _forget_all(self, X: Any, A: Encoding) -> None:
         """Start with the zero hypothesis; X and A show how objects and encodings are stored."""
-        none = np.empty(0, np.intp)
-        self.support_, self.support_objects_, self._support = none, take(X, none), rows(A, none)
-        self._weights, self._moments = (np.empty((0, *self._rule().outputs)) for _ in range(2))
-        self.n_seen_, self._time, self._squared_length = 0, 0, 0.0
+        self._forget_objects(X, A)
+        self._weights = np.empty((0, *self._rule().outputs))
+        self._moments = self._weights.copy()
+        self.n_seen_ = 0
+        self._time = 0
+        self._squared_length = 0.0
 
     def _train(self, k: Similarity, X: Any, A: Encoding, codes: np.ndarray, epochs: int) -> PerceptronTraining:
         """Train on a batch, starting from the remembered examples."""
@@ -280,9 +282,7 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
     ) -> None:
         if not len(positions):
             return
-        self.support_objects_ = appended(self.support_objects_, X)
-        self._support = appended(self._support, A) if can_grow(A) else k.encode(self.support_objects_)
-        self.support_ = np.concatenate([self.support_, positions])
+        self._keep_more(k, X, A, positions)
         self._weights = np.concatenate([self._weights, weights])
         self._moments = np.concatenate([self._moments, moments])
 
@@ -306,13 +306,6 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         self.mistakes_per_epoch_ = [*so_far[:-1], so_far[-1] + mistakes]
         self.mistake_bound_ = NO_STREAM_BOUND
         return self
-
-    def _learn_first(self, x: Any, y: Any, classes: Any) -> KernelPerceptron:
-        self._refuse_precomputed("learn_one")
-        if classes is None and isinstance(y, (bool, np.bool_)):
-            classes = [False, True]
-        self._demand_resolved()
-        return self.partial_fit(self._as_batch(x), [y], classes)
 
     def _scores_of_one(self, A: Encoding, weights: np.ndarray) -> np.ndarray:
         if not len(self.support_):

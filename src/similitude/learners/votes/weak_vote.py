@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_objects, is_table, keys
+from similitude.compute import Encoding, as_objects, count, is_table, keys
 from similitude.compute.engines import Engine
-from similitude.learners.votes.class_pair_means import class_pair_means
 from similitude.learners.votes.guarantees import of_weak_vote, premises_of_votes
-from similitude.learners.votes.keyed_uniforms import keyed_uniforms
 from similitude.learners.votes.similarity_vote import BaseVote
 from similitude.scikit import all_or_nothing, tensors_for_tensors
-from similitude.similarity import Precomputed, Similarity
-from similitude.support import brief, check_flag, generator
+from similitude.similarity import SYMMETRIC, Precomputed, Similarity
+from similitude.support import brief, check_flag, generator, random_keys
 
 PROBABILITY_ROUNDING = 1e-6
 """By how much rounding may take a probability outside of [0, 1]."""
@@ -175,3 +174,62 @@ class WeakSimilarityVote(BaseVote):
             )
         shares = np.clip(shares, 0.0, 1.0)  # rounding only
         return shares / shares.sum(axis=1, keepdims=True)
+
+
+def class_pair_means(k: Similarity, A: Encoding, members: np.ndarray, engine: Engine) -> tuple[np.ndarray, float]:
+    r"""Return mean similarities of examples to other examples, and the largest magnitude of a similarity.
+
+    `members` has a column per class, 1 for its examples. The mean is that of K(x, x') over x in the class of the row
+    and another x' in that of the column, NaN within a class of one example; the largest \|K(x, x')\| includes x' = x.
+
+    >>> from similitude.engines import LocalEngine
+    >>> from similitude.kernels import Linear
+    >>> A, members = np.array([[1.0], [3.0], [-2.0]]), np.array([[1, 0], [1, 0], [0, 1]])
+    >>> class_pair_means(Linear(), A, members, LocalEngine())
+    (array([[ 3., -4.],
+           [-4., nan]]), 9.0)
+    """
+    members, symmetric = members.astype(np.float64), SYMMETRIC in k.claims
+    to_class, own, largest = np.zeros(members.shape), np.zeros(count(members)), 0.0
+    with closing(k.blocks(A, engine=engine).tiles()) as tiles:
+        for (down, right), tile in tiles:
+            values = np.asarray(tile)
+            to_class[down] += values @ members[right]
+            if symmetric and down != right:  # only half of a symmetric matrix is computed
+                to_class[right] += values.T @ members[down]
+            here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
+            own[here] = values[here - down.start, here - right.start]
+            largest = max(largest, float(np.abs(values).max()))
+    between = members.T @ (to_class - members * own[:, None])
+    sizes = members.sum(axis=0)
+    pairs = np.outer(sizes, sizes) - np.diag(sizes)
+    with np.errstate(invalid="ignore"):
+        return np.where(pairs > 0, between, np.nan) / np.where(pairs > 0, pairs, 1.0), largest
+
+
+def keyed_uniforms(seed: int, keys: np.ndarray) -> np.ndarray:
+    """Return a number in [0, 1) for each object, determined by the seed, up to 2^64 - 1, and the object's key.
+
+    A key that is repeated gets different numbers, which are practically independent.
+
+    >>> a, b, again = keyed_uniforms(1, np.array([7, 8, 7], dtype=np.uint64))
+    >>> bool(a == keyed_uniforms(1, np.array([7], dtype=np.uint64))[0]), bool(a == again)
+    (True, False)
+    """
+    seeds = random_keys(np.zeros(len(keys)), keys ^ np.uint64(seed))
+    return (random_keys(occurrences(keys), seeds) >> np.uint64(11)) * 2.0**-53
+
+
+def occurrences(keys: np.ndarray) -> np.ndarray:
+    """Return how often each key has occurred before.
+
+    >>> occurrences(np.array([7, 8, 7, 7], dtype=np.uint64))
+    array([0, 0, 1, 2], dtype=uint64)
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered, places = keys[order], np.arange(len(keys))
+    first = np.ones(len(keys), dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    since = np.empty(len(keys), dtype=np.uint64)
+    since[order] = places - np.maximum.accumulate(np.where(first, places, 0))
+    return since
