@@ -16,7 +16,6 @@ import multiprocessing
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +32,7 @@ from benchmarks import defaults
 from benchmarks.child import forget_highest, resident
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor
 from similitude.estimators import base
-from similitude.fitting import costs, plan, work
+from similitude.fitting import Plan, costs, work
 from similitude.kernels import DTW, Gaussian, Laplace, Linear, Spectrum
 
 FACTOR = 3.0
@@ -63,6 +62,10 @@ class Fit(NamedTuple):
 
 class _PlannedError(Exception):
     """A plan was made, and is not run."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan.case)
+        self.plan = plan
 
 
 def _vectors(n: int, width: int, classes: int, **params: Any) -> Fit:
@@ -213,25 +216,21 @@ def _of_defaults(folder: Path, kind: str, split: int) -> Iterator[tuple[str, Fit
 
 def planned(fit: Fit) -> tuple[work.Work, work.Work, dict[str, Any]]:
     """Return the work of a fit and of a prediction, and the estimate, without the fit."""
-    found: list[tuple[str, Any]] = []
-    estimated = plan.estimated
 
-    def noted(case: str, facts: Any) -> Any:
-        found.append((case, facts))
-        return estimated(case, facts)
+    def stop(plan: Plan, *_: Any) -> None:
+        raise _PlannedError(plan)
 
-    def stop(*_: Any) -> None:
-        raise _PlannedError
-
-    with mock.patch.object(plan, "estimated", noted), mock.patch.object(base, "run", stop), suppress(_PlannedError):
-        fit.given(fit.X, fit.y)(fit.model)
-    case, facts = found[0]
+    with mock.patch.object(base, "run", stop):
+        try:
+            fit.given(fit.X, fit.y)(fit.model)
+        except _PlannedError as stopped:
+            plan = stopped.plan
+    case, sizes = plan.case, plan.sizes
     begun = time.perf_counter()
-    cost = costs.estimated(case, facts)
+    cost = plan.cost
     took = time.perf_counter() - begun
-    sizes = work.Sizes.of(facts)
-    later = work.work_of_prediction(case, facts, sizes)
-    return work.work_of_fit(case, facts, sizes), later, {**vars(cost), "case": case, "took": took}
+    later = work.work_of_prediction(case, sizes)
+    return work.work_of_fit(case, sizes), later, {**vars(cost), "case": case, "took": took}
 
 
 def measured(fit: Fit) -> dict[str, float]:

@@ -24,7 +24,7 @@ HELD = """
     data.Atoms data.FewObjects data.LowerBound data.Paper fitting.BlendInfluence fitting.Cascade
     fitting.CascadeInfluence fitting.ClassCalibration fitting.ClassInfluence fitting.ErrorCalibration
     fitting.ExampleInfluence fitting.GroupInfluence fitting.LandmarkModel fitting.LandmarkVariance
-    fitting.ProfileRidge
+    fitting.PairWork fitting.ProfileRidge fitting.Sizes
     fitting.RankedScores fitting.Spread fitting.Stage fitting.Stream fitting.ValueRange
     fitting.WeightedLandmarks landmarks.Groups
     landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.Distances
@@ -41,6 +41,7 @@ LEFT_OUT = {
     "WeightedSets",
     "BaseNeighbors",
     "CacheInformation",
+    "Cost",
     "DistanceSimilarity",
     "Envelope",
     "Extreme",

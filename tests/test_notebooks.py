@@ -119,6 +119,7 @@ def results(classes, quick_reports):
         error_at_margin(KernelSVC(Gaussian(1.0)).fit(X, y), X, y),
         KernelPerceptron(Gaussian(1.0)).fit(X, y).mistake_bound_,
         SimilarityClassifier("gaussian", random_state=0).fit(X, y).plan_,
+        SimilarityClassifier("gaussian").plan(X, y).cost,
         RepresenterClassifier(Gaussian(1.0)).fit(X, y).optimality_,
     ]
 

@@ -1,19 +1,22 @@
 """Plans: the table of cases, and the cost that a plan estimates before a fit."""
 
+import copy
 import math
+import pickle
 import time
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from tests.market import KINDS, SIMILARITIES, TWO
 
-from similitude import FromBlocks, FromPairs, SimilarityClassifier, SimilarityRegressor
+from similitude import FromBlocks, FromPairs, SimilarityClassifier, SimilarityRegressor, load, save
 from similitude.engines import LocalEngine
 from similitude.fitting import plan as plans
 from similitude.fitting.costs import SECONDS, estimated
-from similitude.fitting.work import Sizes, work_of_fit, work_of_prediction
+from similitude.fitting.work import work_of_fit, work_of_prediction
 from similitude.kernels import Gaussian, Linear
 from similitude.learners import KernelRidge
 from similitude.sources import Source
@@ -50,19 +53,6 @@ CASES = {
 rows are evaluated by as many folds: fewer folds may cost less."""
 
 
-def estimate_of(model, X, y, monkeypatch):
-    """Return what the table looks at, the case, and the estimate."""
-    found = []
-
-    def noted(case, facts):
-        found.append((case, facts))
-        return estimated(case, facts)
-
-    monkeypatch.setattr(plans, "estimated", noted)
-    cost = model.plan(X, y).cost
-    return *found[-1], cost
-
-
 def check(cost):
     numbers = np.array([cost.seconds, cost.memory, cost.prediction])
     assert np.isfinite(numbers).all() and (numbers > 0).all()
@@ -80,10 +70,9 @@ def test_cost_of_each_case_is_positive_and_grows_with_rows(case):
 
 
 @pytest.mark.parametrize("case", [one.name for one in plans.CASES])
-def test_every_case_has_a_cost(case, monkeypatch):
+def test_every_case_has_a_cost(case):
     model, make, n = CASES["sample" if case == "products" else case]
-    _, facts, _ = estimate_of(model, *make(n), monkeypatch)
-    check(estimated(case, facts))
+    check(estimated(case, model.plan(*make(n)).sizes))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -119,13 +108,13 @@ def test_cost_of_automatic_similarities(X, kind):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_estimates_are_quick(case, monkeypatch):
+def test_estimates_are_quick(case):
     model, make, n = CASES[case]
-    found, facts, _ = estimate_of(model, *make(n), monkeypatch)
+    plan = model.plan(*make(n))
     took = []
     for _ in range(5):
         begun = time.perf_counter()
-        estimated(found, facts)
+        check(plan.cost)
         took.append(time.perf_counter() - begun)
     assert min(took) < SLOWEST
 
@@ -155,11 +144,29 @@ def test_calls_are_those_of_functions_of_the_user():
     assert plan.cost.calls <= 3_000
 
 
-def test_every_kind_of_work_has_a_constant(monkeypatch):
+def test_every_kind_of_work_has_a_constant():
     for model, make, n in CASES.values():
-        case, facts, _ = estimate_of(model, *make(n), monkeypatch)
-        sizes = Sizes.of(facts)
-        assert not {*work_of_fit(case, facts, sizes), *work_of_prediction(case, facts, sizes)} - set(SECONDS)
+        plan = model.plan(*make(n))
+        done = work_of_fit(plan.case, plan.sizes)
+        later = work_of_prediction(plan.case, plan.sizes)
+        assert not {*done, *later} - set(SECONDS)
+
+
+def test_cost_is_estimated_when_it_is_read(monkeypatch):
+    read = []
+    monkeypatch.setattr(plans, "estimated", lambda case, sizes: read.append(case) or estimated(case, sizes))
+    model, make, n = CASES["sample"]
+    after = clone(model).fit(*make(n)).plan_
+    assert not read
+    assert "cost" in str(after) and read == ["sample"]
+
+
+def test_copies_of_a_model_have_its_plan(tmp_path):
+    model = SimilarityClassifier(Gaussian("median"), random_state=0).fit(*vectors(60))
+    save(model, tmp_path / "model.sim")
+    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), load(tmp_path / "model.sim")):
+        assert copied.plan_.cost == model.plan_.cost
+        assert replace(copied.plan_, spent=None) == replace(model.plan_, spent=None)
 
 
 @pytest.mark.deep

@@ -292,14 +292,14 @@ class LandmarkEstimator(LandmarkPredictor):
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit as planned, and make the fit the model; a subclass may compare several fits."""
-        plan = self._planned(data, options)
-        fit = run(plan, data, options)
-        self.plan_ = plan.after(fit)
+        fit = run(self._planned(data, options), data, options)
         self._keep(fit)
         return fit
 
     def _keep(self, fit: FittedModel) -> None:
         """Make a fit the model: keep the landmarks that have a weight, and what predictions and probabilities need."""
+        assert fit.plan is not None
+        self.plan_ = fit.plan
         self.loss_, self.penalty_ = self._objective()
         self.lam_ = fit.trial.lam
         self.landmark_curve_ = fit.curve

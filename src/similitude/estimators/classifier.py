@@ -40,7 +40,6 @@ from similitude.scikit import (
     class_weights,
     has_rare_class,
 )
-from similitude.similarity import is_counted
 from similitude.support import Estimate, number_of, written
 
 SUSPECT_BELOW, NAMED_SUSPECTS = 0.1, 6
@@ -49,6 +48,8 @@ SUSPECT_BELOW, NAMED_SUSPECTS = 0.1, 6
 CALIBRATION_PARTS = 5
 """Parts of the rows that judge a model of a rare class: the scores of each are shifted by what suits the others."""
 
+SHIFTED = "a class is rare: scores are shifted so that probabilities agree with frequencies"
+"""What is noted where a class is rare, and no second fit was tried."""
 
 SMALLEST_CHANCE = 1e-300
 """Probabilities count as at least this much, so that the loss is finite."""
@@ -304,51 +305,54 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Whether scores are shifted so that probabilities agree with frequencies."""
         return isinstance(self.class_weight, str) and self.class_weight == "auto" and self._has_rare_class
 
-    def _fits_twice(self, data: TrainingSet, options: FitOptions) -> bool:
-        """Whether a class is rare, so that balanced classes are tried, too: for rows in memory, if calls are free."""
-        in_memory = (data.sampling.places is None or self.certify is not None) and not options.stream
-        costly = any(map(is_counted, options.similarities))
-        return self._weighs_rare_classes and in_memory and not costly
+    def _in_memory(self, data: TrainingSet) -> bool:
+        """Whether the rows are all there are, rather than a sample of a source."""
+        return data.sampling.places is None or self.certify is not None
 
     def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
+        """Plan a second fit if a class is rare: of rows in memory, if no function of the user is called."""
         plan = super()._planned(data, options)
-        if not self._fits_twice(data, options):
+        calls = any([k.calls for k in plan.sizes.used])
+        if calls or not self._weighs_rare_classes or not self._in_memory(data):
             return plan
         return plan.repeated(2, "a class is rare: all rows alike, then all classes alike, and the better one is kept")
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
-        """Fit to rows in memory; if a class is rare, also with balanced classes, and keep the better fit."""
-        plan = self._planned(data, options)
-        fit = run(plan, data, options)
-        self.plan_ = plan.after(fit)
-        if not self._fits_twice(data, options):
-            self._keep(fit)
-            if self._shifts_scores:
-                self.notes_.append("a class is rare: scores are shifted so that probabilities agree with frequencies")
-            return fit
+        """Fit to rows; if the plan is to try balanced classes too, keep the better fit."""
+        fit = run(self._planned(data, options), data, options)
+        assert fit.plan is not None
+        if fit.plan.sizes.fits > 1:
+            fit = self._better_fit(fit, data, options)
+        elif self._weighs_rare_classes and self._in_memory(data) and fit.cascade is None:
+            fit = replace(fit, notes=[*fit.notes, SHIFTED])
+        self._keep(fit)
+        return fit
+
+    def _better_fit(self, fit: FittedModel, data: TrainingSet, options: FitOptions) -> FittedModel:
+        """Return the better one of a fit and one with balanced classes, by the log loss of rows left out."""
         assert data.labels is not None
         totals = np.bincount(data.labels, data.weights, minlength=len(self.classes_))
         multipliers = class_weights("balanced", self.classes_, totals)
         alike = replace(data, weights=data.weights * multipliers[data.labels])
-        plan = self._planned(alike, options)
-        balanced = run(plan, alike, options)
-        losses = log_loss_of(fit, np.ones(len(totals))), log_loss_of(balanced, multipliers)
-        better = int(losses[1] < losses[0])
-        if better:
-            fit = balanced
+        balanced = run(self._planned(alike, options), alike, options)
+        loss = log_loss_of(fit, np.ones(len(totals)))
+        balanced_loss = log_loss_of(balanced, multipliers)
+        best = fit
+        same = "all rows"
+        if balanced_loss < loss:
+            best = balanced
+            same = "all classes"
             self.class_weight_ = multipliers
-            self.plan_ = plan.after(fit)
-        compared = tuple(zip(("all rows alike (log loss)", "all classes alike (log loss)"), losses, strict=True))
-        self.plan_ = replace(self.plan_, scores=self.plan_.scores + compared)
-        self._keep(fit)
         rarest = self.classes_.tolist()[int(totals.argmin())]
-        self.notes_.append(
-            f"class {rarest!r} has {100 * totals.min() / totals.sum():.2g} % of the rows: "
-            f"{('all rows', 'all classes')[better]} have the same weight in the fit (log loss {losses[better]:.3g} on "
-            f"rows left out, {losses[1 - better]:.3g} otherwise), and scores are shifted so that probabilities agree "
-            f"with the frequencies of the classes"
+        note = (
+            f"class {rarest!r} has {100 * totals.min() / totals.sum():.2g} % of the rows: {same} have the same weight "
+            f"in the fit (log loss {min(loss, balanced_loss):.3g} on rows left out, {max(loss, balanced_loss):.3g} "
+            "otherwise), and scores are shifted so that probabilities agree with the frequencies of the classes"
         )
-        return fit
+        assert best.plan is not None
+        compared = (("all rows alike (log loss)", loss), ("all classes alike (log loss)", balanced_loss))
+        plan = replace(best.plan, scores=best.plan.scores + compared)
+        return replace(best, plan=plan, notes=[*best.notes, note])
 
     def _calibrate(
         self,

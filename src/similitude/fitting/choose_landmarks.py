@@ -10,8 +10,8 @@ from similitude.compute import check_objects, join, rows, take
 from similitude.evaluation import interleaved
 from similitude.fitting import limits
 from similitude.fitting.distributed import DistributedRows
+from similitude.fitting.facts import FeatureSize, n_available, numbers_to_try, rows_to_choose_on
 from similitude.fitting.members import Family
-from similitude.fitting.numbers import FeatureSize, n_available, numbers_to_try, rows_to_choose_on
 from similitude.fitting.options import FitOptions
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import (

@@ -9,17 +9,15 @@ everywhere. A user's function is not called, and is taken to need a microsecond.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from similitude.compute.engines import format_bytes
 from similitude.fitting import limits
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS
+from similitude.fitting.members import RECORDS_TRIED, TRIED_ROWS
 from similitude.fitting.pilot_choice import MOST_PREDICTED, PENALTY_PILOT
-from similitude.fitting.work import Sizes, landmarks_tried, pilot_rows_of, work_of_fit, work_of_prediction
+from similitude.fitting.sizes import Sizes
+from similitude.fitting.work import landmarks_tried, pilot_rows_of, work_of_fit, work_of_prediction
 from similitude.support import Result
-
-if TYPE_CHECKING:
-    from similitude.fitting.facts import Facts
 
 SECONDS = {
     "steps": 4e-3,  # a fit, a nested fold or a number of landmarks: Python between arrays
@@ -105,41 +103,47 @@ def in_seconds(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds < 120 else f"{seconds / 60:.2g} min"
 
 
-def estimated_gram(n: int, several: bool) -> Cost:
-    """Return the cost of ridge regression on a Gram matrix, with one penalty or several."""
-    solved = SECONDS["eigen"] * n**3 if several else SECONDS["products"] * n**3 / 3
-    seconds = SECONDS["steps"] + SECONDS["pairs"] * n**2 + solved
-    return Cost(seconds, BASE + limits.MATRICES * 8 * n**2, 0.0, SECONDS["objects"] + SECONDS["pairs"] * n)
-
-
-def estimated(case: str, f: Facts) -> Cost:
+def estimated(case: str, sizes: Sizes) -> Cost:
     """Return the cost of a case of the table."""
-    sizes = Sizes.of(f)
-    done, later = work_of_fit(case, f, sizes), work_of_prediction(case, f, sizes)
+    done = work_of_fit(case, sizes)
+    later = work_of_prediction(case, sizes)
     seconds = sum([SECONDS[name] * amount for name, amount in done.items()])
-    if case == "products" and str(getattr(f.options.engine, "device", "cpu")).startswith("cuda"):
-        seconds = STARTED_ON_GPU + PAIRS_ON_GPU * f.n * f.numbers[0][-1]
+    if case == "products" and sizes.on_gpu:
+        seconds = STARTED_ON_GPU + PAIRS_ON_GPU * sizes.n * sizes.numbers[-1]
     prediction = sum([SECONDS[name] * amount for name, amount in later.items()])
-    return Cost(seconds, _memory(case, f, sizes), done.get("calls", 0.0), prediction)
+    return Cost(sizes.fits * seconds, _memory(case, sizes), sizes.fits * done.get("calls", 0.0), prediction)
 
 
-def _memory(case: str, f: Facts, sizes: Sizes) -> float:
+def _memory(case: str, sizes: Sizes) -> float:
     """Return the bytes of the largest arrays that are there at once, where landmarks are as many as may be tried.
 
     It is far more than most fits in cells need, because these fall back to landmarks where cells are no better.
     """
     n, rows = sizes.n, sizes.rows
-    memory = BASE + 48 * rows * sizes.width + sizes.encoded_bytes
-    if f.candidates == "learned":
+    if case == "gram":
+        return BASE + limits.MATRICES * 8 * n**2
+    memory = BASE + 48 * rows * sizes.width + _encoded(sizes)
+    if sizes.candidates == "learned":
         folds, fitted, judged = pilot_rows_of(rows)
         memory += 32 * folds * fitted * (fitted + judged)
     if case == "frugal":
         return memory + 64 * min(n, MOST_COMPARED_ROWS) ** 2
     if case == "exact":
         return max(memory, BASE + 8 * n**2)
-    if case == "pilot" and f.few:
+    if case == "pilot" and n <= limits.LEAVE_ONE_OUT:
         pilot = min(n, PENALTY_PILOT)
         return memory + max(12 * n**2, 32 * pilot * (pilot + MOST_PREDICTED))
-    m = len(sizes.used) * landmarks_tried(f, sizes)[-1]
-    array = sizes.itemsize * min(rows, f.rows_chosen_on) * m
+    m = len(sizes.used) * landmarks_tried(case, sizes)[-1]
+    array = sizes.itemsize * min(rows, sizes.rows_chosen_on) * m
     return memory + (1.5 if case == "pilot" else limits.FEATURE_ARRAYS) * array + 56 * m**2
+
+
+def _encoded(sizes: Sizes) -> float:
+    """Return the bytes of encoded objects other than vectors."""
+    kind, rows, size = sizes.kind, sizes.rows, sizes.size
+    if kind == "strings":
+        return size * (4_000 * min(rows, TRIED_ROWS) + 1_000 * rows)
+    if kind == "series":
+        return 500_000.0 * rows
+    columns = sizes.cells * min(rows, RECORDS_TRIED) ** 2 if kind == "records" else 0
+    return rows * (200 * size + 1_000 * sizes.cells) + 16 * columns

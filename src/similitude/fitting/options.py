@@ -82,11 +82,6 @@ class FitOptions:
         """Whether the model is ridge regression."""
         return (self.loss, self.penalty) == RIDGE
 
-    @property
-    def leaves_landmarks_open(self) -> bool:
-        """Whether no rule, number, pool or set of landmarks was asked for."""
-        return self.given is None and self.unlabeled is None and (self.rule, self.n_landmarks) == ("auto", "auto")
-
     def sample(
         self, k: Similarity, among: Encoding, places: np.ndarray, landmarks: Landmarks, which: np.ndarray | None = None
     ) -> SampleFeatures:

@@ -2,28 +2,31 @@
 
 Read `CASES` from top to bottom: the first case that applies is taken. What varies with the number of rows, the kind of
 objects, the cost of a call, the engine and the user's wishes is decided here and nowhere else; `limits` has the numbers
-with their reasons, `facts` what the table looks at, and `costs` the model of time and memory.
+with their reasons, `facts` what the table looks at, and `costs` the model of time and memory, which is asked when a
+plan is printed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from similitude.compute.engines import Engine, format_bytes
 from similitude.evaluation import FEWEST_NESTED_GROUPS, folds_of
 from similitude.fitting import limits
 from similitude.fitting.automatic import rows_apart
-from similitude.fitting.costs import Cost, Spent, estimated, estimated_gram
+from similitude.fitting.costs import Cost, Spent, estimated
 from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, rows_evaluating
 from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, RECORDS_TRIED, TRIED_ROWS
 from similitude.fitting.options import FitOptions
 from similitude.fitting.result import FittedModel
 from similitude.fitting.scales import open_scales
+from similitude.fitting.sizes import Sizes
 from similitude.fitting.training_set import TrainingSet
 from similitude.similarity import Similarity
-from similitude.support import Result
+from similitude.support import Result, plain
 
 FRUGAL_FIT = "frugal"
 EXACT_FIT = "exact"
@@ -68,8 +71,8 @@ class Plan(Result):
         What the fit is given.
     similarity, landmarks, model, evaluation : PlanStep
         What is done and why; after the fit, with what was chosen.
-    cost : Cost
-        The estimate: seconds, bytes, calls of the user's functions, and seconds of a prediction.
+    sizes : Sizes
+        What the cost is estimated from.
     spent : Spent or None
         After the fit, what it really took.
     scores : tuple of (str, float)
@@ -84,10 +87,21 @@ class Plan(Result):
     landmarks: PlanStep
     model: PlanStep
     evaluation: PlanStep
-    cost: Cost
+    sizes: Sizes = field(repr=False)
     candidates: str
     spent: Spent | None = None
     scores: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def cost(self) -> Cost:
+        """The estimate: seconds, bytes, calls of the user's functions, and seconds of a prediction."""
+        return estimated(self.case, self.sizes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as dicts, lists, numbers and strings, with its cost in place of the sizes."""
+        found = {**super().to_dict(), "cost": plain(self.cost)}
+        del found["sizes"]
+        return found
 
     def __str__(self) -> str:
         lines = [self.rows, *(f"{name:<12} {text}" for name, text in self._lines())]
@@ -117,8 +131,7 @@ class Plan(Result):
     def repeated(self, times: int, why: str) -> Plan:
         """Return the plan of several such fits."""
         model = PlanStep(f"{self.model.what}, fitted {times} times", why)
-        seconds = times * self.cost.seconds
-        return replace(self, model=model, cost=replace(self.cost, seconds=seconds, calls=times * self.cost.calls))
+        return replace(self, model=model, sizes=replace(self.sizes, fits=times * self.sizes.fits))
 
     def after(self, fit: FittedModel) -> Plan:
         """Return the plan with what the fit chose."""
@@ -329,7 +342,10 @@ CASES = (
 def plan_fit(data: TrainingSet, options: FitOptions) -> Plan:
     """Return the plan of a fit; no similarity of more than a few objects is computed."""
     facts = Facts(data, options)
-    case = next(one for one in CASES if one.applies(facts))
+    for case in CASES:
+        if case.applies(facts):
+            break
+    every_row = case.name == EXACT_FIT or (case.name == PILOT_FIT and facts.few)
     return Plan(
         case=case.name,
         rows=facts.in_words,
@@ -337,7 +353,7 @@ def plan_fit(data: TrainingSet, options: FitOptions) -> Plan:
         landmarks=case.landmarks(facts),
         model=case.model(facts),
         evaluation=STREAMED if options.stream else case.evaluation(facts),
-        cost=estimated(case.name, facts),
+        sizes=Sizes.of(facts, on_features=not every_row and case.name != FRUGAL_FIT),
         candidates=facts.candidates,
     )
 
@@ -359,7 +375,7 @@ def plan_gram(k: Similarity, objects: str, n: int, outputs: str, penalties: int 
         landmarks=PlanStep(f"all {n:,}", gram),
         model=model,
         evaluation=evaluation,
-        cost=estimated_gram(n, penalties is not None),
+        sizes=Sizes(n, penalties=penalties or 0),
         candidates=AS_GIVEN,
     )
 

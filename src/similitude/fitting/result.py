@@ -19,6 +19,7 @@ from similitude.similarity import Similarity
 from similitude.support import ESTIMATE, Curve, Guarantee
 
 if TYPE_CHECKING:
+    from similitude.fitting.plan import Plan
     from similitude.kernel_learning import LearnedSummary
 
 
@@ -146,6 +147,8 @@ class FittedModel:
         What was computed to choose among models on landmarks, one for each similarity.
     design : tuple of arrays, or None
         Features, targets and weights of all rows, if they are in memory.
+    plan : Plan or None
+        The plan that was run, with what was chosen.
     """
 
     features: tuple[LandmarkFeatures, ...]
@@ -170,6 +173,7 @@ class FittedModel:
     landmarks: Landmarks | None = None
     samples: Sequence[SampleFeatures] = ()
     design: Design | None = None
+    plan: Plan | None = None
 
     @property
     def similarities(self) -> tuple[Similarity, ...]:

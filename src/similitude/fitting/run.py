@@ -57,7 +57,7 @@ def run(plan: Plan, data: TrainingSet, options: FitOptions) -> FittedModel:
 
         if neighbors_are_alike(data.X):
             fit = replace(fit, notes=[*fit.notes, SERIES_SUGGESTED])
-    return fit
+    return replace(fit, plan=plan.after(fit))
 
 
 def _frugally(data: TrainingSet, options: FitOptions) -> FittedModel:

@@ -6,13 +6,10 @@ early or late by what the data tell, they are those of a typical one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from similitude.compute import as_objects, is_sparse, is_table, take
 from similitude.evaluation import folds_of
 from similitude.fitting import limits
 from similitude.fitting.automatic import rows_apart
@@ -20,17 +17,8 @@ from similitude.fitting.frugal import MOST_LANDMARKS
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, SCREENING
 from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, FINALISTS, RECORDS_TRIED, TRIED_ROWS
 from similitude.fitting.pilot_choice import MOST_PREDICTED, PENALTY_PILOT, SCALE_PILOT, SECOND_PILOT
-from similitude.fitting.scales import SCALE_LANDMARKS, SCALE_ROWS, open_scales
-from similitude.similarity import Similarity, Sum, calls_per_pair, is_counted
-
-if TYPE_CHECKING:
-    from similitude.fitting.facts import Facts
-
-SIZED_OBJECTS = 100
-"""Most objects whose sizes are looked at."""
-
-MOST_INDICATORS = 40
-"""Most columns of numbers that a column of categories becomes."""
+from similitude.fitting.scales import SCALE_LANDMARKS, SCALE_ROWS
+from similitude.fitting.sizes import PairWork, Sizes
 
 TRIALS, METRICS_LEARNED, LAST_TRIALS = 65, 10, 15
 """Settings at which learned kernels are tried on the first pilot rows, metrics that are learned there, and settings
@@ -71,9 +59,6 @@ in a fit, and what drawing the filters takes, in steps."""
 OTHER_ALIGNMENTS = 4.0
 """What alignments of series and strings other than time warping cost, as `pair_cost` has it."""
 
-MANY_COUNTS = 4
-"""How often gapped substrings, neighborhoods of nodes, and sets are counted, relative to substrings."""
-
 IN_DOUBLE = 2
 """How much longer products take in double precision: sums over features have it, and kernels are learned in single."""
 
@@ -93,108 +78,6 @@ class Work(dict[str, float]):
             self[name] = self.get(name, 0.0) + times * amount
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How many rows there are, and how large they are.
-
-    Attributes
-    ----------
-    kind : str
-    n : int
-        Rows of the fit.
-    rows : int
-        Those of them that are in memory.
-    width : int
-        Numbers of a vector or row of a table, channels of a series; 1 for other objects.
-    cells : int
-        Columns of a table, which become numbers.
-    size : float
-        Mean number of letters, points, elements or nodes; 1 for vectors.
-    outputs : int
-    itemsize : int
-        Bytes of a similarity.
-    members : tuple of Similarity
-        Those one of which is chosen; none if the user gave some.
-    used : tuple of Similarity
-        Those of the fit: the first member, because it is not known which will be chosen.
-    """
-
-    kind: str
-    n: int
-    rows: int
-    width: int
-    cells: int
-    size: float
-    outputs: int
-    itemsize: int
-    members: tuple[Similarity, ...]
-    used: tuple[Similarity, ...]
-
-    @classmethod
-    def of(cls, f: Facts) -> Sizes:
-        """Look at the first objects."""
-        kind, first = f.options.kind, take(f.data.X, np.arange(min(SIZED_OBJECTS, len(f.data.weights))))
-        members = f.data.family(kind) if f.tries_family else ()
-        used = members[:1] or f.options.similarities
-        width, cells, size = _shape_of(first, kind)
-        rows, outputs = len(f.data.weighted), f.data.Y.shape[1]
-        return cls(kind, f.n, rows, width, cells, size, outputs, f.size.itemsize, members, used)
-
-    @property
-    def encoded_bytes(self) -> float:
-        """Bytes of encoded objects other than vectors."""
-        if self.kind == "strings":
-            return self.size * (4_000 * min(self.rows, TRIED_ROWS) + 1_000 * self.rows)
-        if self.kind == "series":
-            return 500_000.0 * self.rows
-        columns = self.cells * min(self.rows, RECORDS_TRIED) ** 2 if self.kind == "records" else 0
-        return self.rows * (200 * self.size + 1_000 * self.cells) + 16 * columns
-
-
-def _shape_of(first: Any, kind: str) -> tuple[int, int, float]:
-    """Return the numbers of an object, the columns of a table, and the mean size of some objects."""
-    if is_table(first):
-        return sum([_indicators(list(first[name])) for name in first.columns]), len(first.columns), 1.0
-    if is_sparse(first) or (hasattr(first, "shape") and len(first.shape) == 2):
-        return int(first.shape[1]), 0, 1.0
-    objects = list(as_objects(first))
-    if kind == "graphs":
-        return 1, 0, _mean(_nodes(objects))
-    if kind in ("table", "records") and all([isinstance(one, Mapping) for one in objects]):
-        names = list(dict.fromkeys([name for row in objects for name in row]))
-        return sum([_indicators([row.get(name) for row in objects]) for name in names]), len(names), 1.0
-    arrays = [np.shape(one) for one in objects if hasattr(one, "shape")]
-    lengths = [len(one) for one in objects if hasattr(one, "__len__")]
-    if kind == "vectors":
-        return max(lengths, default=1), 0, 1.0
-    return max([shape[1] for shape in arrays if len(shape) == 2], default=1), 0, _mean(lengths)
-
-
-def _nodes(graphs: list[Any]) -> list[int]:
-    """Return the numbers of nodes; nothing if graphs are refused, which the fit says better."""
-    from similitude.kernels.graphs import parse_graphs  # loads all kernels
-
-    try:
-        return [one.nodes for one in parse_graphs(graphs)]
-    except (TypeError, ValueError):
-        return []
-
-
-def _indicators(values: list[Any]) -> int:
-    """Return how many columns of numbers a column becomes: one for each category, word or element."""
-    found: set[str] = set()
-    for one in values:
-        if isinstance(one, str):
-            found.add(one)
-        elif isinstance(one, (set, frozenset, list, tuple)):
-            found.update(map(str, one))
-    return min(MOST_INDICATORS, max(1, len(found)))
-
-
-def _mean(sizes: list[int]) -> float:
-    return max(1.0, sum(sizes) / max(1, len(sizes)))
-
-
 def pilot_rows_of(n: int) -> tuple[int, float, float]:
     """Return the splits of the pilot on which kernels are learned, and the rows of each that are fitted and judged."""
     from similitude.kernel_learning import n_pilot_folds, pilot_size  # loads all kernels
@@ -204,49 +87,46 @@ def pilot_rows_of(n: int) -> tuple[int, float, float]:
     return folds, pilot - judged, judged
 
 
-def landmarks_tried(f: Facts, sizes: Sizes) -> list[int]:
+def landmarks_tried(case: str, sizes: Sizes) -> list[int]:
     """Return the numbers of landmarks that may be tried; linear kernels have no more features than numbers."""
-    from similitude.kernels import Linear  # loads all kernels
-
-    if f.is_piloted:
-        return [min(f.n // 2, limits.MAX_AUTO_LANDMARKS)]
-    linear = all([isinstance(k, Linear) for k in sizes.used])
-    return [min(m, sizes.width + 1) if linear else m for m in f.numbers[0]]
+    if case == "pilot":
+        return [min(sizes.n // 2, limits.MAX_AUTO_LANDMARKS)]
+    linear = all([k.form == "linear" for k in sizes.used])
+    return [min(m, sizes.width + 1) if linear else m for m in sizes.numbers]
 
 
-def landmarks_expected(f: Facts, sizes: Sizes) -> list[int]:
+def landmarks_expected(case: str, sizes: Sizes) -> list[int]:
     """Return the numbers of landmarks of a typical fit, which stops halfway: the next one gains little."""
-    tried = landmarks_tried(f, sizes)
+    tried = landmarks_tried(case, sizes)
     return tried[: len(tried) // 2 + 1]
 
 
-def work_of_fit(case: str, f: Facts, sizes: Sizes) -> Work:
+def work_of_fit(case: str, sizes: Sizes) -> Work:
     """Count the work of a fit."""
-    from similitude.kernels import Convolutions  # loads all kernels
-
     done = Work(steps=1, cells=sizes.n * sizes.cells)
     if case == "frugal":
-        _buy(done, f, sizes)
+        _buy(done, sizes)
     elif case == "exact":
         _fit_exactly(done, sizes)
     elif case == "cells":
         _fit_in_cells(done, sizes)
     elif case == "pilot":
-        _fit_by_pilot(done, f, sizes)
+        _fit_by_pilot(done, sizes)
+    elif case == "gram":
+        _fit_to_gram(done, sizes)
     else:
-        _fit_on_landmarks(done, f, sizes)
-    if any([isinstance(k, Convolutions) for k in (*sizes.members, *sizes.used)]):
+        _fit_on_landmarks(done, case, sizes)
+    if "convolutions" in [k.form for k in (*sizes.members, *sizes.used)]:
         done.add(steps=FILTER_STEPS, convolved=(min(sizes.rows, TRIED_ROWS) + sizes.rows) * FILTER_POINTS)
     done["encoded"] = ENCODINGS * done.get("encoded", 0.0)
     return done
 
 
-def work_of_prediction(case: str, f: Facts, sizes: Sizes) -> Work:
+def work_of_prediction(case: str, sizes: Sizes) -> Work:
     """Count the work of one prediction among many."""
     done = Work(objects=1, cells=sizes.cells)
     if case == "frugal":
-        assert f.frugal_calls is not None
-        done.add(calls=min(MOST_LANDMARKS, f.frugal_calls / sizes.n / 2))  # half of the rows are certain early
+        done.add(calls=min(MOST_LANDMARKS, sizes.most_calls / sizes.n / 2))  # half of the rows are certain early
         return done
     if case in ("exact", "cells"):
         from similitude.kernel_learning import CELL_ROWS  # loads all kernels
@@ -254,18 +134,21 @@ def work_of_prediction(case: str, f: Facts, sizes: Sizes) -> Work:
         within = sizes.n if case == "exact" else 2 * CELL_ROWS
         done.add(PARTS * within, pairs=PASSES_OF_TRIAL / 2, columns=sizes.width)
         return done
-    n = sizes.n if case == "pilot" and f.few else landmarks_expected(f, sizes)[-1]
+    if case == "gram":
+        done.add(pairs=sizes.n)
+        return done
+    every_row = case == "pilot" and sizes.n <= limits.LEAVE_ONE_OUT
+    n = sizes.n if every_row else landmarks_expected(case, sizes)[-1]
     for k in sizes.used:
         _compare(done, k, n, 1, sizes)
     return done
 
 
-def _buy(done: Work, f: Facts, sizes: Sizes) -> None:
+def _buy(done: Work, sizes: Sizes) -> None:
     """Count a frugal fit: a model for each number of columns, by the eigenvectors of all compared rows."""
-    assert f.frugal_calls is not None
     rows = min(sizes.n, MOST_COMPARED_ROWS)
-    most = (1 + SCREENING) * rows * MOST_LANDMARKS * calls_per_pair(f.options.similarities[0])
-    done.add(calls=min(f.frugal_calls, most))
+    most = (1 + SCREENING) * rows * MOST_LANDMARKS * sizes.used[0].calls
+    done.add(calls=min(sizes.most_calls, most))
     done.add(PROFILE_FITS, eigen=rows**3, steps=1)
 
 
@@ -314,34 +197,44 @@ def _fit_in_cells(done: Work, sizes: Sizes) -> None:
     done.add(rows, pairs=RIVAL_LANDMARKS, products=RIVAL_LANDMARKS**2)
 
 
-def _fit_by_pilot(done: Work, f: Facts, sizes: Sizes) -> None:
+def _fit_by_pilot(done: Work, sizes: Sizes) -> None:
     """Count trials on pilot rows, and an exact fit, or conjugate gradients with landmarks."""
     for rows, times in PILOT_TRIALS:
         _try_settings(done, times, min(rows, sizes.n), min(MOST_PREDICTED, sizes.n))
-    if f.few:
+    if sizes.n <= limits.LEAVE_ONE_OUT:
         _factor(done, 1, sizes.n, sizes)
         return
-    n, m = sizes.n, landmarks_tried(f, sizes)[-1]
+    n, m = sizes.n, landmarks_tried("pilot", sizes)[-1]
     done.add(n * m, pairs=1 + GRADIENT_STEPS, columns=sizes.width, products=GRADIENT_STEPS * sizes.outputs)
     done.add(products=IN_DOUBLE * m**3)
 
 
-def _fit_on_landmarks(done: Work, f: Facts, sizes: Sizes) -> None:
+def _fit_to_gram(done: Work, sizes: Sizes) -> None:
+    """Count ridge regression on a Gram matrix: one Cholesky factor, or eigenvectors for several penalties."""
+    n = sizes.n
+    done.add(pairs=n**2)
+    if sizes.penalties:
+        done.add(eigen=n**3)
+    else:
+        done.add(products=n**3 / 3)
+
+
+def _fit_on_landmarks(done: Work, case: str, sizes: Sizes) -> None:
     """Count the choice of a similarity, of its scale and of landmarks, in folds if rows are few, and a pass if many."""
-    rows = max(1, min(sizes.rows, f.rows_chosen_on))
-    numbers = landmarks_expected(f, sizes)
+    rows = max(1, min(sizes.rows, sizes.rows_chosen_on))
+    numbers = landmarks_expected(case, sizes)
     similarities = sizes.used
     width = len(similarities) * numbers[-1]
-    folds = folds_of(rows) if f.few and f.data.all_in_memory else 0
-    if f.candidates == "learned":
+    folds = folds_of(rows) if sizes.n <= limits.LEAVE_ONE_OUT and sizes.all_in_memory else 0
+    if sizes.candidates == "learned":
         _learn(done, sizes.rows, sizes)
-    if f.candidates == "family":
-        _try_members(done, f, sizes, folds)
-    scaled = f.candidates == "given" and any([open_scales(k) and not k.hints.heavy for k in similarities])
+    if sizes.candidates == "family":
+        _try_members(done, sizes, folds)
+    scaled = sizes.candidates == "given" and any([k.scaled for k in similarities])
     for times, n in ((1, rows), (folds, rows - rows / max(folds, 1))):
         _on_features(done, times, n, [len(similarities) * m * n / rows for m in numbers])
         if scaled:
-            some, m = min(n, SCALE_ROWS), min(n, SCALE_LANDMARKS, landmarks_tried(f, sizes)[-1])
+            some, m = min(n, SCALE_ROWS), min(n, SCALE_LANDMARKS, landmarks_tried(case, sizes)[-1])
             _on_features(done, times * SCALES_TRIED, some, [m])
             for k in similarities:
                 _compare(done, k, times * (SCALES_TRIED * some * m + n * numbers[-1]), times * n, sizes)
@@ -349,7 +242,7 @@ def _fit_on_landmarks(done: Work, f: Facts, sizes: Sizes) -> None:
         asymmetric = 1 if k.proven else 1.5  # the landmarks with each other
         _compare(done, k, asymmetric * sizes.n * numbers[-1], sizes.n, sizes)
     if sizes.n > rows:
-        done.add(sizes.n, products=width**2, read=0 if f.data.all_in_memory else 1)
+        done.add(sizes.n, products=width**2, read=0 if sizes.all_in_memory else 1)
 
 
 def _on_features(done: Work, times: int, n: float, numbers: Sequence[float]) -> None:
@@ -358,46 +251,34 @@ def _on_features(done: Work, times: int, n: float, numbers: Sequence[float]) -> 
         done.add(times, steps=1, eigen=m**3, pairs=PENALTIES_COMPARED * n * m, products=2 * IN_DOUBLE * n * m**2)
 
 
-def _try_members(done: Work, f: Facts, sizes: Sizes, folds: int) -> None:
+def _try_members(done: Work, sizes: Sizes, folds: int) -> None:
     """Count the members of a family on the rows that they are tried on."""
-    from similitude.kernels import PAIR_BUDGET, pair_cost  # loads all kernels
+    from similitude.kernels import PAIR_BUDGET  # loads all kernels
 
     members = sizes.members
-    n = min(sizes.rows, RECORDS_TRIED if f.options.kind == "records" else TRIED_ROWS)
+    n = min(sizes.rows, RECORDS_TRIED if sizes.kind == "records" else TRIED_ROWS)
     if len(members) == 1 or n < FEWEST_TO_CHOOSE_BY:
         return
-    costly = sum([pair_cost(k) for k in members if not isinstance(k, Sum)])
+    costly = sum([k.pair_cost for k in members if k.form != "sum"])
     for k in members:
-        tried = min(n, int(np.sqrt(PAIR_BUDGET * n / (sizes.size * costly)))) if pair_cost(k) else n
-        if not isinstance(k, Sum):
+        tried = min(n, int(np.sqrt(PAIR_BUDGET * n / (sizes.size * costly)))) if k.pair_cost else n
+        if k.form != "sum":
             _compare(done, k, tried**2 / 2, tried, sizes)
         done.add(eigen=(tried / 2) ** 3)
     done.add(1 + folds * (1 - 1 / max(folds, 1)) ** 3, eigen=FINALISTS * n**3)
-    if f.options.kind == "records":
+    if sizes.kind == "records":
         _learn(done, n, sizes)
 
 
-def _compare(done: Work, k: Similarity, pairs: float, objects: float, sizes: Sizes) -> None:
+def _compare(done: Work, k: PairWork, pairs: float, objects: float, sizes: Sizes) -> None:
     """Count some similarities, and the objects that are encoded for them."""
-    from similitude.kernels import pair_cost  # loads all kernels
-
-    if is_counted(k):
-        done.add(pairs, calls=calls_per_pair(k))
+    if k.calls:
+        done.add(pairs, calls=k.calls)
     elif sizes.kind in ("vectors", "table", "records", "matrix"):
         done.add(pairs, pairs=1, columns=sizes.width)
-    elif pair_cost(k) or (k.hints.heavy and sizes.kind in ("strings", "series")):
-        done.add(pairs, warps=(pair_cost(k) or OTHER_ALIGNMENTS) * sizes.size**2)
+    elif k.pair_cost or (k.heavy and sizes.kind in ("strings", "series")):
+        done.add(pairs, warps=(k.pair_cost or OTHER_ALIGNMENTS) * sizes.size**2)
     elif sizes.kind == "series":
         done.add(products=pairs * FILTERS, convolved=objects * sizes.size)
     else:
-        done.add(sizes.size * _counts(k, sizes.kind), letters=pairs, encoded=objects)
-
-
-def _counts(k: Similarity, kind: str) -> int:
-    """Return how many times objects are gone over: once for substrings or words, more often for all else."""
-    from similitude.kernels import Gapped  # loads all kernels
-
-    parts = k.parts()
-    if parts:
-        return sum([_counts(one, kind) for one in parts])
-    return MANY_COUNTS if isinstance(k, Gapped) or kind in ("graphs", "sets") else 1
+        done.add(sizes.size * k.counts, letters=pairs, encoded=objects)

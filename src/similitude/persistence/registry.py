@@ -24,10 +24,10 @@ estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier S
 fitting: BlendInfluence Cascade CascadeInfluence ClassCalibration ErrorCalibration GroupInfluence LandmarkCurve
     LandmarkModel Plan PlanStep Stream Uncertainty WeightedLandmarks
 fitting.cascade: Stage
-fitting.costs: Cost
 fitting.group_influence: ClassInfluence
 fitting.influence: ExampleInfluence
 fitting.profile_ridge: ProfileRidge
+fitting.sizes: PairWork Sizes
 fitting.uncertainty.landmark_variance: LandmarkVariance
 fitting.uncertainty.ranked_scores: RankedScores
 fitting.uncertainty.spread: Spread
