@@ -65,7 +65,6 @@ theory: .venv/test.installed ## try every theorem on problems that are hard for 
 	$(BIN)/python -m benchmarks.theory
 
 docs: .venv/docs.installed ## build the documentation into build/docs
-	$(BIN)/python tools/include_source.py
 	$(BIN)/python tools/house_map.py
 	rm -rf docs/api/generated build/docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs

@@ -240,14 +240,14 @@ def tool(monkeypatch):
     return lambda name: importlib.import_module(f"tools.{name}")
 
 
-def test_the_map_in_contributing_holds_every_module_and_is_up_to_date(tool, monkeypatch, capsys):
+def test_table_of_rooms_in_contributing_is_up_to_date(tool, monkeypatch, capsys):
     """Otherwise run `make docs`, or `python tools/house_map.py`."""
     monkeypatch.setattr(sys, "argv", ["tools/house_map.py", "--check"])
     assert tool("house_map").main() == 0, capsys.readouterr().out
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for path in (ROOT / "src" / "similitude").rglob("*.py"):
-        shown = f"`{path.parent.name}/`" if path.name == "__init__.py" else f"`{path.stem}`: "
-        assert shown in text or path.parent.name == "similitude", path
+
+
+def test_contributing_is_short():
+    assert len((ROOT / "CONTRIBUTING.md").read_bytes()) <= 12_000
 
 
 @pytest.mark.parametrize(
@@ -260,13 +260,3 @@ def test_the_map_in_contributing_holds_every_module_and_is_up_to_date(tool, monk
 )
 def test_docstrings_become_markdown(tool, line, said):
     assert tool("house_map").as_markdown(line) == said
-
-
-def test_source_is_found_by_file_or_by_import_path(tool):
-    source = tool("include_source").source
-    assert source("similitude.kernels.Linear").startswith("class Linear(")
-    assert source("examples/own_similarity.py", "AgeLike").startswith("class AgeLike(")
-    assert source("LICENSE") == (ROOT / "LICENSE").read_text()
-    for wrong in ("similitude.kernels.Lineal", "no/such/file.py"):
-        with pytest.raises(ValueError, match=f"'{wrong}' is neither a file"):
-            source(wrong)

@@ -119,13 +119,3 @@ def test_the_command_line_helps():
     found = run("from similitude.cli import main\nmain()", "--help")
     assert found.returncode == 0
     assert "demo" in found.stdout
-
-
-def test_included_source_is_live():
-    found = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "include_source.py"), "--check"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert found.returncode == 0, found.stdout

@@ -1,8 +1,8 @@
-"""Write the map of the source tree into CONTRIBUTING.md; with ``--check`` only compare it.
+"""Write the table of rooms into CONTRIBUTING.md; with ``--check`` only compare it.
 
-The map stands between the lines ``<!-- map: begin -->`` and ``<!-- map: end -->``: a table of the rooms (the folders of
-``src/similitude``) in the order of the layers in ``pyproject.toml``, the modules of each room, and the public modules
-beside the rooms. Every description is the first line of a module's docstring; nothing is imported.
+The table stands between the lines ``<!-- map: begin -->`` and ``<!-- map: end -->``: the rooms (the folders of
+``src/similitude``) in the order of the layers in ``pyproject.toml``, each with the first line of its docstring. Nothing
+is imported.
 """
 
 import ast
@@ -59,30 +59,14 @@ def rooms() -> Iterator[str]:
             yield f"| {number} | `{room}/` | {said} |"
 
 
-def modules(folder: Path, indent: str = "") -> Iterator[str]:
-    """Yield a line for each module in a folder, and for the packages in it with their modules below."""
-    for path in sorted(folder.iterdir()):
-        if path.suffix == ".py" and path.name != "__init__.py":
-            yield f"{indent}- `{path.stem}`: {description(path)}"
-        elif (path / "__init__.py").exists():
-            yield f"{indent}- `{path.name}/`: {description(path / '__init__.py')}"
-            yield from modules(path, indent + "  ")
-
-
 def house_map() -> str:
-    """Return the whole map."""
-    parts = ["\n".join(rooms())]
-    for room in sorted(room for layer in layers() for room in layer):
-        listed = "\n".join(modules(PACKAGE / room))
-        if listed:
-            parts.append(f"<details>\n<summary>Modules of <code>{room}/</code></summary>\n\n{listed}\n\n</details>")
+    """Return the table, and the public modules beside the rooms."""
     public = [f"`similitude.{path.stem}`" for path in sorted(PACKAGE.glob("*.py")) if path.name != "__init__.py"]
-    parts.append(f"Public names of rooms whose code stands one folder deeper: {', '.join(public)}.")
-    return "\n\n".join(parts)
+    return "\n".join(rooms()) + f"\n\nPublic names of rooms whose code stands one folder deeper: {', '.join(public)}."
 
 
 def main() -> int:
-    """Rewrite the map, or compare it; return 1 if it is out of date."""
+    """Rewrite the table, or compare it; return 1 if it is out of date."""
     page = PAGE.read_text(encoding="utf-8")
     if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
         print(f"{PAGE.name} must hold the lines {BEGIN!r} and {END!r} once each, in this order")
@@ -90,7 +74,7 @@ def main() -> int:
     before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
     current = f"{before}\n\n{house_map()}\n\n{after}"
     if "--check" in sys.argv:
-        print("" if page == current else f"the map in {PAGE.name} is out of date: run make docs")
+        print("" if page == current else f"the table of rooms in {PAGE.name} is out of date: run make docs")
         return int(page != current)
     if page != current:
         PAGE.write_text(current, encoding="utf-8")
