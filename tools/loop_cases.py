@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.loops import Patterns, reference
-from similitude.compute.loops.arguments import BOUNDS, SHAPES, SUMS, VALUES
-from similitude.compute.loops.elastic_channels import ERP, MSM, SOFT_DTW, TWE, erp_channels, msm_channels, twe_channels
+from similitude.compute.loops.arguments import PAIR_FUNCTIONS, TERMS
 from similitude.kernels.graphs.graphlet_types import graphlet_types
 
+SHAPES, SUMS = list(PAIR_FUNCTIONS), list(TERMS)
 TYPES = {"float32": "f", "float64": "d", "int32": "i", "int64": "l", "uint32": "u", "uint64": "w", "bool": "l"}
 SIZES = [(0, 3), (1, 1), (2, 7), (5, 17), (9, 33), (35, 70)]
 PARAMETERS = {"gaussian": (-0.7, 0.0, 1), "laplace": (-0.7, 0.0, 1), "matern3": (0.6, 0.0, 1), "matern5": (0.6, 0.0, 1)}
@@ -230,12 +230,12 @@ def series_and_sets(rng: np.random.Generator) -> Iterator[Case]:
         yield "count_bits", [np.zeros(n, np.int64), A], [reference.count_bits(A)], 0.0
         counts = np.zeros((n, m), np.int64)
         yield "common_bits", [counts, A, B], after("common_bits", [counts, A, B], 0), 0.0
-        for code, value in enumerate(VALUES):
+        for code, value in enumerate(["count", "share", "any"]):
             out, common = np.zeros((n, m)), after("common_bits", [np.zeros((n, m)), A, B], 0)[0]
             yield "shared_bits", [out, A, B, a, b, code], after("shared_bits", [out, A, B, a, b, value], 0), 1e-14
             yield "of_shared", [common, a, b, code], after("of_shared", [common, a, b, value], 0), 1e-14
         spare = [np.full(rows, 2.0) for rows in (n, m)]
-        for code, bound in enumerate(BOUNDS):
+        for code, bound in enumerate(["share_of_all", "share_of_larger"]):
             given = [A, a, spare[0], B, b, spare[1], np.full(n, 0.3)]
             yield "candidates", [*given, code], after("candidates", [*given, bound]), 1e-14
         pairs = []
@@ -248,16 +248,15 @@ def series_and_sets(rng: np.random.Generator) -> Iterator[Case]:
 
 def elastic_distances(out: np.ndarray, B: np.ndarray, b: np.ndarray, half: bool) -> Iterator[Case]:
     """Yield cases of the elastic distances of series with each other, within two steps of the diagonal."""
-    order, channels, c = by_length(b), B.shape[1], B[:, :1]
-    for name, of, X, kind, p, q, given in (
-        ("msm", c, msm_channels(c[:, 0], b), MSM, 0.3, 0.0, [0.3]),
-        ("erp", B, erp_channels(B, b, 0.2), ERP, channels, 0.0, [0.2]),
-        ("twe", B, twe_channels(B, b, 0.5, 1.0), TWE, channels, 1.0, [0.5, 1.0]),
-        ("soft_dtw", B, B, SOFT_DTW, 0.7, 0.0, [0.7]),
+    for name, series, given in (
+        ("msm", np.ascontiguousarray(B[:, :1]), [0.3]),
+        ("erp", B, [0.2]),
+        ("twe", B, [0.5, 1.0]),
+        ("soft_dtw", B, [0.7]),
     ):
-        expected = after(name, [out, of, b, of, b, *given, 2, half], 0)
+        expected = after(name, [out, series, b, series, b, *given, 2, half], 0)
         expected[0][np.isinf(expected[0]) & (name == "soft_dtw")] = np.finfo(out.dtype).max / 4
-        yield name, [out, X, b, X, b, order, kind, float(p), q, 2, -1.0, half], expected, 1e-4
+        yield name, [out, series, b, by_length(b), *[*given, 0.0][:2], 2, -1.0, half], expected, 1e-4
 
 
 def packed(value: Any) -> bytes:

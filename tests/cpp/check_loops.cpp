@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "channels.hpp"
 #include "codes.hpp"
 #include "exact.hpp"
 #include "graphlets.hpp"
@@ -149,6 +150,25 @@ static Keyed keyed(const Arrays &a, std::size_t at) {
     return {a[at].as<std::int64_t>(), a[at + 1].as<std::uint64_t>(), a[at + 2].as<double>(), a[at].size() - 1};
 }
 
+// Distances of series to themselves, which need further channels of each entry.
+template <class T> static void elastic(const Functions<T> &f, const std::string &loop, Arrays &a) {
+    const Series<T> A = series<T>(a, 1);
+    const double p = a[4].number(), q = a[5].number(), channels = static_cast<double>(A.channels);
+    const auto write = [&](const Channels<T> &entries, Elastic kind, double first, double second) {
+        const Series<T> B{entries.data(), A.starts, A.count, entries.size() / a[1].shape[0]};
+        f.elastic(out<T>(a[0]), B, B, a[3].as<std::int64_t>(), kind, first, second, {a[6].whole(), a[7].number()},
+                  a[8].whole() != 0);
+    };
+    if (loop == "msm")
+        write(msm_channels(A, 0), Elastic::move_split_merge, p, 0);
+    else if (loop == "erp")
+        write(erp_channels(A, p), Elastic::real_penalty, channels, 0);
+    else if (loop == "twe")
+        write(twe_channels(A, p, q), Elastic::time_warp_edit, channels, 2 * p);
+    else
+        write(Channels<T>(A.entries, A.entries + a[1].size()), Elastic::soft_warping, p, 0);
+}
+
 // Loops that take either precision; arguments come as the readable loops take them, names as numbers.
 template <class T> static Arrays run_numbers(const std::string &loop, Arrays a) {
     const Functions<T> &f = functions<T>();
@@ -188,9 +208,7 @@ template <class T> static Arrays run_numbers(const std::string &loop, Arrays a) 
     else if (loop == "self_alignment")
         f.self_alignment(a[0].as<double>(), series<T>(a, 1), a[3].as<std::int64_t>(), a[4].number());
     else if (loop == "msm" || loop == "erp" || loop == "twe" || loop == "soft_dtw")
-        f.elastic(out<T>(a[0]), series<T>(a, 1), series<T>(a, 3), a[5].as<std::int64_t>(),
-                  static_cast<Elastic>(a[6].whole()), a[7].number(), a[8].number(), {a[9].whole(), a[10].number()},
-                  a[11].whole() != 0);
+        elastic<T>(f, loop, a);
     else if (loop == "convolutions")
         f.convolutions(out<T>(a[0]), series<T>(a, 1),
                        {a[3].as<std::int64_t>(), a[4].as<T>(), a[5].as<T>(), a[6].as<std::int64_t>(),

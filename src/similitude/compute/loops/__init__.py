@@ -32,8 +32,7 @@ if not WHY_REFERENCE:
 COMPILED = not WHY_REFERENCE
 IN_USE = f"reference ({WHY_REFERENCE})"
 if COMPILED:
-    from similitude.compute.loops.compiled import *  # noqa: F403
-
+    globals().update({name: getattr(_compiled, name) for name in reference.__all__})
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
             _compiled.choose(os.environ["SIMILITUDE_SIMD"])

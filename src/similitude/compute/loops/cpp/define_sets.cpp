@@ -1,64 +1,87 @@
 // The Python face of the loops over sets.
-#include <algorithm>
-#include <tuple>
+#include "checks.hpp"
 
-#include <nanobind/stl/tuple.h>
+using Word = std::uint64_t;
 
-#include "arguments.hpp"
-
-static void shared_bits(const Out<double> &result, const In<std::uint64_t> &A, const In<std::uint64_t> &B,
-                        const InRow<double> &a, const InRow<double> &b, int value) {
-    const Matrix<double> to = out<double>(result);
-    const auto wanted = static_cast<SetValue>(value);
-    nb::gil_scoped_release release;
-    table().shared_bits(to, in<std::uint64_t>(A), in<std::uint64_t>(B), a.data(), b.data(), wanted);
+static SetValue value_of(std::string_view value) {
+    static constexpr const char *values[] = {"count", "share", "any"};
+    return static_cast<SetValue>(number_of("value", values, value));
 }
 
-static void of_shared(const Out<double> &result, const InRow<double> &a, const InRow<double> &b, int value) {
-    const Matrix<double> to = out<double>(result);
-    const auto wanted = static_cast<SetValue>(value);
+static void require_sizes(const Out<double> &out, const InRow<double> &a, const InRow<double> &b) {
+    require(a.size() == out.rows && b.size() == out.columns, "a and b need one size for each row and column of out");
+}
+
+static void shared_bits(const Out<double> &out, const In<Word> &A, const In<Word> &B, const InRow<double> &a,
+                        const InRow<double> &b, std::string_view value) {
+    require_rows(out, A.rows, B.rows);
+    require(A.columns == B.columns, "A and B need the same number of columns");
+    require_sizes(out, a, b);
+    const SetValue wanted = value_of(value);
     nb::gil_scoped_release release;
-    table().of_shared(to, a.data(), b.data(), wanted);
+    table().shared_bits(out, A, B, a.data(), b.data(), wanted);
+}
+
+static void of_shared(const Out<double> &out, const InRow<double> &a, const InRow<double> &b, std::string_view value) {
+    require_sizes(out, a, b);
+    const SetValue wanted = value_of(value);
+    nb::gil_scoped_release release;
+    table().of_shared(out, a.data(), b.data(), wanted);
 }
 
 constexpr std::size_t rows_of_tile = 64, columns_of_tile = 256;
 
-using Found = std::tuple<Owned<std::int64_t>, Owned<std::int64_t>, Owned<double>>;
+struct Pair {
+    std::int64_t i, j;
+    double bound;
+};
 
-static Found candidates(const In<std::uint64_t> &A, const InRow<double> &a, const InRow<double> &spare_a,
-                        const In<std::uint64_t> &B, const InRow<double> &b, const InRow<double> &spare_b,
-                        const InRow<double> &floors, int bound) {
-    const SignedSets rows{in<std::uint64_t>(A), a.data(), spare_a.data()};
-    const SignedSets columns{in<std::uint64_t>(B), b.data(), spare_b.data()};
-    const auto wanted = static_cast<SetBound>(bound);
+static std::vector<Pair> pairs_of(const SignedSets &A, const SignedSets &B, const double *floors, SetBound bound) {
+    std::vector<Pair> pairs;
+    std::vector<double> common(rows_of_tile * columns_of_tile);
+    std::vector<Candidate> found(common.size());
+    for (std::size_t first = 0; first < A.words.rows; first += rows_of_tile)
+        for (std::size_t left = 0; left < B.words.rows; left += columns_of_tile) {
+            const SignedSets some = A.piece(first, std::min(rows_of_tile, A.words.rows - first));
+            const SignedSets others = B.piece(left, std::min(columns_of_tile, B.words.rows - left));
+            const std::size_t count =
+                table().candidates(some, others, floors + first, bound, common.data(), found.data());
+            for (std::size_t k = 0; k < count; ++k)
+                pairs.push_back({static_cast<std::int64_t>(first) + found[k].i,
+                                 static_cast<std::int64_t>(left) + found[k].j, found[k].bound});
+        }
+    std::sort(pairs.begin(), pairs.end(),
+              [](const Pair &one, const Pair &other) { return std::tie(one.i, one.j) < std::tie(other.i, other.j); });
+    return pairs;
+}
+
+static nb::tuple candidates(const In<Word> &A, const InRow<double> &a, const InRow<double> &spare_a, const In<Word> &B,
+                            const InRow<double> &b, const InRow<double> &spare_b, const InRow<double> &floors,
+                            std::string_view bound) {
+    require(A.columns == B.columns, "A and B need the same number of columns");
+    require(a.size() == A.rows, "one of a for each row of A");
+    require(spare_a.size() == A.rows, "one of spare_a for each row of A");
+    require(floors.size() == A.rows, "one of floors for each row of A");
+    require(b.size() == B.rows, "one of b for each row of B");
+    require(spare_b.size() == B.rows, "one of spare_b for each row of B");
+    static constexpr const char *bounds[] = {"share_of_all", "share_of_larger"};
+    const auto wanted = static_cast<SetBound>(number_of("bound", bounds, bound));
     std::vector<std::int64_t> i, j;
-    std::vector<double> bounds;
+    std::vector<double> values;
     {
         nb::gil_scoped_release release;
-        std::vector<double> common(rows_of_tile * columns_of_tile);
-        std::vector<Candidate> found(common.size());
-        for (std::size_t first = 0; first < A.shape(0); first += rows_of_tile)
-            for (std::size_t left = 0; left < B.shape(0); left += columns_of_tile) {
-                const SignedSets some = rows.piece(first, std::min(rows_of_tile, A.shape(0) - first));
-                const SignedSets others = columns.piece(left, std::min(columns_of_tile, B.shape(0) - left));
-                const std::size_t count = table().candidates(some, others, floors.data() + first, wanted,
-                                                             common.data(), found.data());
-                for (std::size_t k = 0; k < count; ++k) {
-                    i.push_back(static_cast<std::int64_t>(first) + found[k].i);
-                    j.push_back(static_cast<std::int64_t>(left) + found[k].j);
-                    bounds.push_back(found[k].bound);
-                }
-            }
+        for (const Pair &pair :
+             pairs_of({A, a.data(), spare_a.data()}, {B, b.data(), spare_b.data()}, floors.data(), wanted)) {
+            i.push_back(pair.i);
+            j.push_back(pair.j);
+            values.push_back(pair.bound);
+        }
     }
-    return {owned(std::move(i)), owned(std::move(j)), owned(std::move(bounds))};
+    return nb::make_tuple(owned(std::move(i)), owned(std::move(j)), owned(std::move(values)));
 }
 
 void define_sets(nb::module_ &m) {
-    using nb::arg;
-    m.def("shared_bits", &shared_bits, arg("out").noconvert(), arg("A").noconvert(), arg("B").noconvert(),
-          arg("a").noconvert(), arg("b").noconvert(), arg("value"));
-    m.def("candidates", &candidates, arg("A").noconvert(), arg("a").noconvert(), arg("spare_a").noconvert(),
-          arg("B").noconvert(), arg("b").noconvert(), arg("spare_b").noconvert(), arg("floors").noconvert(),
-          arg("bound"));
-    m.def("of_shared", &of_shared, arg("out").noconvert(), arg("a").noconvert(), arg("b").noconvert(), arg("value"));
+    m.def("shared_bits", &shared_bits, "out"_a, "A"_a, "B"_a, "a"_a, "b"_a, "value"_a);
+    m.def("candidates", &candidates, "A"_a, "a"_a, "spare_a"_a, "B"_a, "b"_a, "spare_b"_a, "floors"_a, "bound"_a);
+    m.def("of_shared", &of_shared, "out"_a, "a"_a, "b"_a, "value"_a);
 }

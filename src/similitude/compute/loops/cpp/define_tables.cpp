@@ -1,17 +1,22 @@
 // The Python face of the loops over the rows of tables.
-#include "arguments.hpp"
+#include "checks.hpp"
 
-using Key = std::int64_t;
+// Numbers and keys.
+using Columns = std::tuple<In<double>, In<std::int64_t>>;
 
-static void gower(const Out<double> &result, const In<double> &a_numbers, const In<Key> &a_keys,
-                  const In<double> &b_numbers, const In<Key> &b_keys) {
-    const Matrix<double> to = out<double>(result);
+static Mixed mixed(const Columns &columns, std::size_t rows, const char *problem) {
+    const auto &[numbers, keys] = columns;
+    require(numbers.rows == rows && keys.rows == rows, problem);
+    return {numbers, keys};
+}
+
+static void gower(const Out<double> &out, const Columns &A, const Columns &B) {
+    const Mixed a = mixed(A, out.rows, "numbers and keys of A need one row for each row of out");
+    const Mixed b = mixed(B, out.columns, "numbers and keys of B need one row for each column of out");
+    require(a.numbers.columns == b.numbers.columns && a.keys.columns == b.keys.columns,
+            "A and B need the same number of columns");
     nb::gil_scoped_release release;
-    table().gower(to, {in<double>(a_numbers), in<Key>(a_keys)}, {in<double>(b_numbers), in<Key>(b_keys)});
+    table().gower(out, a, b);
 }
 
-void define_tables(nb::module_ &m) {
-    using nb::arg;
-    m.def("gower", &gower, arg("out").noconvert(), arg("a_numbers").noconvert(), arg("a_keys").noconvert(),
-          arg("b_numbers").noconvert(), arg("b_keys").noconvert());
-}
+void define_tables(nb::module_ &m) { m.def("gower", &gower, "out"_a, "A"_a, "B"_a); }

@@ -1,4 +1,4 @@
-// Loops that agree with their twins in reference.py to the last bit: each expression keeps the order of operations,
+// Loops that agree with their twins in reference/ to the last bit: each expression keeps the order of operations,
 // and this file is compiled without fused multiply-adds.
 
 #include <algorithm>

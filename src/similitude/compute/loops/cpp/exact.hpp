@@ -1,4 +1,4 @@
-// Loops that agree with their twins in reference.py to the last bit.
+// Loops that agree with their twins in reference/ to the last bit.
 #pragma once
 
 #include <cstddef>

@@ -3,10 +3,9 @@
 #include <vector>
 
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "arguments.hpp"
+#include "checks.hpp"
 #include "exact.hpp"
 #include "processor.hpp"
 
@@ -27,6 +26,8 @@ static std::vector<const Table *> available() {
 #endif
     return found;
 }
+
+static nb::handle array_type; // numpy.ndarray
 
 static const Table *chosen = available().back();
 
@@ -55,61 +56,76 @@ template <> const Functions<float> &functions<float>() { return chosen->singles;
 template <> const Functions<double> &functions<double>() { return chosen->doubles; }
 const Table &table() { return *chosen; }
 
-template <class T> void apply(const Out<T> &values, int shape, double p, double q, unsigned degree) {
-    const Matrix<T> to = out<T>(values);
-    const Form f = form(shape, p, q, degree);
-    nb::gil_scoped_release release;
-    functions<T>().apply(to, f);
+bool is_plain_array(nb::handle given) {
+    if (reinterpret_cast<PyObject *>(Py_TYPE(given.ptr())) == array_type.ptr())
+        return true;
+    return PyObject_IsInstance(given.ptr(), array_type.ptr()) == 1 && !nb::hasattr(given, "mask");
 }
 
 template <class T>
-void of_products(const Out<T> &products, const In<T> &A, const In<T> &B, const InRow<T> &a, const InRow<T> &b, int shape,
-                 double p, double q, unsigned degree) {
-    const Matrix<T> to = out<T>(products);
+static void apply(const Out<T> &values, std::string_view shape, Number p, Number q, Whole degree) {
     const Form f = form(shape, p, q, degree);
     nb::gil_scoped_release release;
-    functions<T>().of_products(to, in<T>(A), in<T>(B), a.data(), b.data(), f);
+    functions<T>().apply(values, f);
 }
 
 template <class T>
-void of_sums(const Out<T> &result, const In<T> &A, const In<T> &B, int sum, int shape, double p, double q,
-             unsigned degree) {
-    const Matrix<T> to = out<T>(result);
-    const Form f = form(shape, p, q, degree);
-    nb::gil_scoped_release release;
-    functions<T>().of_sums(to, in<T>(A), in<T>(B), static_cast<Sum>(sum), f);
+static void require_vectors(const Matrix<T> &out, const In<T> &A, const In<T> &B) {
+    require_rows(out, A.rows, B.rows);
+    require(A.columns == B.columns, "A and B need the same number of columns");
 }
 
-template <class T> void mirror(const Out<T> &result, const InView<T> &values) {
-    const Matrix<T> to = out<T>(result);
-    const Matrix<const T> from = view<T>(values);
+template <class T>
+static void of_products(const Out<T> &products, const In<T> &A, const In<T> &B, const InRow<T> &a, const InRow<T> &b,
+                        std::string_view shape, Number p, Number q, Whole degree) {
+    require_vectors<T>(products, A, B);
+    require(a.size() == A.rows && b.size() == B.rows, "a needs one entry of a row of A, b one of a row of B");
+    const Form f = form(shape, p, q, degree);
     nb::gil_scoped_release release;
-    functions<T>().mirror(to, from);
+    functions<T>().of_products(products, A, B, a.data(), b.data(), f);
+}
+
+template <class T>
+static void of_sums(const Out<T> &out, const In<T> &A, const In<T> &B, std::string_view terms, std::string_view shape,
+                    Number p, Number q, Whole degree) {
+    require_vectors<T>(out, A, B);
+    const Sum sum = sum_of(terms);
+    const Form f = form(shape, p, q, degree);
+    nb::gil_scoped_release release;
+    functions<T>().of_sums(out, A, B, sum, f);
+}
+
+template <class T> static void mirror(const Out<T> &out, const InView<T> &values) {
+    require(out.rows == values.columns && out.columns == values.rows,
+            "out needs one row for each column of values, one column for each row");
+    nb::gil_scoped_release release;
+    functions<T>().mirror(out, values);
 }
 
 static Triple worst_triple_of(const In<double> &K) {
+    require(K.rows >= 3 && K.rows == K.columns, "K must be square with at least 3 rows");
+    require_all_finite("K", K);
     nb::gil_scoped_release release;
-    return worst_triple(K.data(), K.shape(0));
+    return worst_triple(K.entries, K.rows);
 }
 
 template <class T> static void define(nb::module_ &m) {
-    m.def("apply", &apply<T>, nb::arg("values").noconvert(), nb::arg("shape"), nb::arg("p"), nb::arg("q"),
-          nb::arg("degree"));
-    m.def("of_products", &of_products<T>, nb::arg("products").noconvert(), nb::arg("A").noconvert(),
-          nb::arg("B").noconvert(), nb::arg("a").noconvert(), nb::arg("b").noconvert(), nb::arg("shape"), nb::arg("p"),
-          nb::arg("q"), nb::arg("degree"));
-    m.def("of_sums", &of_sums<T>, nb::arg("out").noconvert(), nb::arg("A").noconvert(), nb::arg("B").noconvert(),
-          nb::arg("sum"), nb::arg("shape"), nb::arg("p"), nb::arg("q"), nb::arg("degree"));
-    m.def("mirror", &mirror<T>, nb::arg("out").noconvert(), nb::arg("values").noconvert());
+    m.def("apply", &apply<T>, "values"_a, "shape"_a = "identity", "p"_a = 0.0, "q"_a = 0.0, "degree"_a = 1);
+    m.def("of_products", &of_products<T>, "products"_a, "A"_a, "B"_a, "a"_a, "b"_a, "shape"_a = "identity", "p"_a = 0.0,
+          "q"_a = 0.0, "degree"_a = 1);
+    m.def("of_sums", &of_sums<T>, "out"_a, "A"_a, "B"_a, "terms"_a, "shape"_a = "identity", "p"_a = 0.0, "q"_a = 0.0,
+          "degree"_a = 1);
+    m.def("mirror", &mirror<T>, "out"_a, "values"_a);
 }
 
 NB_MODULE(_compiled, m) {
+    array_type = nb::object(nb::module_::import_("numpy").attr("ndarray")).release();
     m.def("instruction_sets", &instruction_sets);
-    m.def("choose", &choose, nb::arg("name"));
+    m.def("choose", &choose, "name"_a);
     m.def("in_use", &in_use);
-    m.def("worst_triple", &worst_triple_of, nb::arg("K").noconvert());
-    define<float>(m);
+    m.def("worst_triple", &worst_triple_of, "K"_a);
     define<double>(m);
+    define<float>(m);
     define_sparse(m);
     define_bits(m);
     define_sequences(m);

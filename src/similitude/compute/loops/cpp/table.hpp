@@ -76,7 +76,7 @@ template <class T> struct Filters {
 // Distances of series by the best alignment; their formulas are in reference/series.py.
 enum class Elastic : int { move_split_merge, real_penalty, time_warp_edit, soft_warping };
 
-// A function of a distance or of a dot product; what p and q mean is said in reference.py.
+// A function of a distance or of a dot product; what p and q mean is said in arguments.py.
 enum class Shape : int {
     identity,
     root,
@@ -131,7 +131,7 @@ template <class T> struct Functions {
 
 using Words = Matrix<const std::uint64_t>;
 
-// What is made of the number of items that two sets share; said in reference_sets.py.
+// What is made of the number of items that two sets share; said in arguments.py.
 enum class SetValue : int { count, share, any };
 
 // Sets as rows of bits, in which several items may share a bit: their numbers of items, and of items beyond their bits.

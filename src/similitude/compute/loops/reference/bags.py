@@ -9,23 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from similitude.compute.loops.arguments import (
-    INT32,
-    INT64,
-    UINT32,
-    UINT64,
-    Array,
-    BagArrays,
-    Patterns,
-    TermArrays,
-    array,
-    checked,
-    inside,
-    out_matrix,
-    require,
-    starts_to,
-    whole,
-)
+from similitude.compute.loops.arguments import Array, BagArrays, Patterns, TermArrays
 
 MOST_NEIGHBORS = 100_000
 """The largest number of words near a window; each is a feature."""
@@ -34,28 +18,6 @@ DIGESTED = 1 << 63
 """The bit of codes that are digests: whether two of them are equal is decided by comparing the windows."""
 
 
-def _require_text(text: Any, starts: Any) -> None:
-    array("text", text, 1, UINT32)
-    starts_to(starts, len(text))
-
-
-def _require_patterns(patterns: Patterns) -> None:
-    positions, starts, spans = patterns
-    array("positions", positions, 1, INT64)
-    array("spans", spans, 1, INT64)
-    starts_to(starts, len(positions))
-    require(len(starts) == len(spans) + 1, "one span for each pattern")
-    inside(spans, 2**32, "spans must be from 0 to 2^32 - 1")
-    fits = (positions >= 0) & (positions < np.repeat(spans, np.diff(starts)))
-    require(fits.all(), "positions must lie in the span")
-
-
-def _window_bags_domain(text: Any, starts: Any, patterns: Patterns) -> None:
-    _require_text(text, starts)
-    _require_patterns(patterns)
-
-
-@checked(_window_bags_domain)
 def window_bags(text: Array, starts: Array, patterns: Patterns) -> BagArrays:
     """Return the different windows of each string with their counts.
 
@@ -91,17 +53,6 @@ def words_near(letters: int, length: int, most: int) -> int:
     return sum(comb(length, j) * (letters - 1) ** j for j in places) if letters > 1 else 1
 
 
-def _neighbor_bags_domain(text: Any, starts: Any, letters: Any, length: Any, most: Any) -> None:
-    _require_text(text, starts)
-    whole("letters", letters, 0, 2**32)
-    whole("length", length, 1, 62)  # with two letters or more, the codes of longer words have more than 63 bits
-    whole("most", most, 0, 62)
-    require(int(letters) ** int(length) < 2**63, "there must be fewer than 2^63 words")
-    near = words_near(int(letters), int(length), int(most))
-    require(near <= MOST_NEIGHBORS, f"{near:,} words are near each window, the limit is {MOST_NEIGHBORS:,}")
-
-
-@checked(_neighbor_bags_domain)
 def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: int) -> BagArrays:
     """Return the words that differ from a window at no more than `most` positions, with the number of such windows.
 
@@ -121,14 +72,6 @@ def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: i
     return _bagged(text, starts, features)
 
 
-def _term_bags_domain(text: Any, starts: Any, words: Any, shortest: Any = 1, longest: Any = 0) -> None:
-    _term_keys_domain(text, starts)
-    require(len(text) < 2**31, "too many letters in one block")
-    for name, size, least in (("words", words, 0), ("shortest", shortest, 1), ("longest", longest, 0)):
-        whole(name, size, least, 2**31 - 1)
-
-
-@checked(_term_bags_domain)
 def term_bags(text: Array, starts: Array, words: int, shortest: int = 1, longest: int = 0) -> TermArrays:
     r"""Return the terms of each text with their counts: runs of 1 to `words` words, and pieces of words.
 
@@ -143,7 +86,9 @@ def term_bags(text: Array, starts: Array, words: int, shortest: int = 1, longest
     >>> sorted(zip(bytes(bags.names.astype(np.uint8)).decode().split("\n"), bags.counts.tolist()))
     [('a', 2), ('a b', 1), ('b', 1), ('b a', 1)]
     """
-    counts, columns, ends = [], [], [0]
+    counts = []
+    columns = []
+    ends = [0]
     numbers: dict[str, int] = {}
     for string in pieces(text, starts):
         terms = Counter(_terms("".join(map(chr, string.tolist())), words, shortest, longest))
@@ -168,12 +113,6 @@ def _terms(text: str, words: int, shortest: int, longest: int) -> Iterator[str]:
             yield from (f"~{word[i : i + n]}" for i in range(len(word) - n + 1))
 
 
-def _term_keys_domain(text: Any, starts: Any) -> None:
-    _require_text(text, starts)
-    inside(text, 0x110000, "letters must be code points")
-
-
-@checked(_term_keys_domain)
 def term_keys(text: Array, starts: Array) -> Array:
     """Return the key of each string as a term: a digest of 64 bits.
 
@@ -201,7 +140,10 @@ def _neighbors(window: list[int], letters: int, most: int) -> list[tuple[int, ..
 
 
 def _bagged(text: Array, starts: Array, features: Callable[[list[int]], Iterator[tuple[Any, int, int]]]) -> BagArrays:
-    codes, counts, places, ends = [], [], [], [0]
+    codes = []
+    counts = []
+    places = []
+    ends = [0]
     for string in pieces(text, starts):
         bag: dict[Any, list[int]] = {}
         for key, code, place in features(string.tolist()):
@@ -237,30 +179,6 @@ def _mixed(x: int) -> int:
     return x ^ (x >> 32)
 
 
-def _require_windows(bags: BagArrays, digests: Array, patterns: Patterns) -> None:
-    """Require that the window of each digest lies in its string."""
-    _require_text(bags.text, bags.text_starts)
-    number = len(patterns.spans)
-    complete = number and len(bags.text_starts) == len(bags.starts) and len(bags.places) == len(bags.codes)
-    require(complete, "digests need their windows")
-    at, which = np.divmod(bags.places[digests], number)
-    lengths = np.diff(bags.text_starts)[np.searchsorted(bags.starts, digests, side="right") - 1]
-    require(((at >= 0) & (at <= lengths - patterns.spans[which])).all(), "a place lies outside its string")
-
-
-def _shared_features_domain(A: BagArrays, B: BagArrays, patterns: Patterns) -> None:
-    _require_patterns(patterns)
-    for bags in (A, B):
-        array("codes", bags.codes, 1, UINT64)
-        array("places", bags.places, 1, INT64)
-        starts_to(bags.starts, len(bags.codes))
-        digests = np.flatnonzero(bags.codes >= np.uint64(DIGESTED))
-        if len(digests):
-            _require_windows(bags, digests, patterns)
-    require(len(B.codes) < 2**31, "too many features in one block")
-
-
-@checked(_shared_features_domain)
 def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
     """Number the features that occur in both A and B from 0 on, in the order of B.
 
@@ -271,7 +189,8 @@ def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Arr
     count : int
         The number of shared features.
     """
-    keys_a, keys_b = _keys(A, patterns), _keys(B, patterns)
+    keys_a = _keys(A, patterns)
+    keys_b = _keys(B, patterns)
     occur = set(keys_a)
     numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys_b if key in occur))}
     a, b = (np.array([numbers.get(key, -1) for key in keys], np.int32) for keys in (keys_a, keys_b))
@@ -280,7 +199,8 @@ def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Arr
 
 def _keys(bags: BagArrays, patterns: Patterns) -> list[Any]:
     """Return the features: their code, or the pattern and the letters if it is a digest."""
-    positions, number = pieces(patterns.positions, patterns.starts), max(1, len(patterns.spans))
+    positions = pieces(patterns.positions, patterns.starts)
+    number = max(1, len(patterns.spans))
     keys: list[Any] = bags.codes.tolist()
     owners = np.repeat(np.arange(len(bags.starts) - 1), np.diff(bags.starts))
     for f in np.flatnonzero(bags.codes >> np.uint64(63)).tolist():
@@ -289,15 +209,6 @@ def _keys(bags: BagArrays, patterns: Patterns) -> list[Any]:
     return keys
 
 
-def _set_bits_domain(out: Any, numbers: Any, starts: Any) -> None:
-    out_matrix("out", out, UINT64)
-    array("numbers", numbers, 1, INT32)
-    starts_to(starts, len(numbers))
-    require(len(starts) == len(out) + 1, "one row of out for each bag")
-    require(numbers.max(initial=-1) < 64 * out.shape[1], "a number has no bit in out")
-
-
-@checked(_set_bits_domain)
 def set_bits(out: NDArray[np.uint64], numbers: Array, starts: Array) -> None:
     """Set bit number k of row i of 64-bit words for each k >= 0 in ``numbers[starts[i]:starts[i + 1]]``."""
     for i, bag in enumerate(pieces(numbers, starts)):

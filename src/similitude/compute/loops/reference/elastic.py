@@ -1,34 +1,15 @@
 """Loops over time series: elastic distances other than dynamic time warping. Series are given as in `series`."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from similitude.compute.loops.arguments import Array, checked, number, require
-from similitude.compute.loops.reference.series import band, dtw_domain, pairs_of_series
+from similitude.compute.loops.arguments import Array
+from similitude.compute.loops.reference.series import band, pairs_of_series
 
 Cell = Callable[[Array, int, int], float]
 
 
-def _elastic_domain(*parameters: str, positive: bool = False) -> Callable[..., None]:
-    """Return the domain of an elastic distance with these parameters, which are numbers >= 0, or > 0 if `positive`."""
-
-    def domain(out: Any, A: Any, a: Any, B: Any, b: Any, *given: Any, window: Any = None, half: bool = False) -> None:
-        require(len(given) >= len(parameters), f"expected {' and '.join(parameters)}")
-        limits = {"window": window, "half": half} | dict(
-            zip(("window", "half"), given[len(parameters) :], strict=False)
-        )
-        for name, value in zip(parameters, given, strict=False):
-            number(name, value)
-            require(np.isfinite(value), f"{name} must be finite, got {value}")
-            require(name == "gap" or (value > 0 if positive else value >= 0), f"{name} is too small: {value}")
-        dtw_domain(out, A, a, B, b, **limits)
-
-    return domain
-
-
-@checked(_elastic_domain("gamma", positive=True))
 def soft_dtw(
     out: Array, A: Array, a: Array, B: Array, b: Array, gamma: float, window: float | None = None, half: bool = False
 ) -> None:
@@ -49,7 +30,6 @@ def soft_dtw(
         out[i, j] = _filled(len(x), len(z), window, cell)
 
 
-@checked(_elastic_domain("cost"))
 def msm(
     out: Array, A: Array, a: Array, B: Array, b: Array, cost: float, window: float | None = None, half: bool = False
 ) -> None:
@@ -69,11 +49,13 @@ def msm(
 
 def _msm_of_channel(x: Array, z: Array, cost: float, window: float | None) -> float:
     def split(value: float, before: float, other: float) -> float:
-        low, high = min(before, other), max(before, other)
+        low = min(before, other)
+        high = max(before, other)
         return cost + max(low - value, value - high, 0.0)
 
     def cell(D: Array, s: int, t: int) -> float:
-        u, v = float(x[s - 1]), float(z[t - 1])
+        u = float(x[s - 1])
+        v = float(z[t - 1])
         by_x = D[s - 1, t] + split(u, float(x[s - 2]), v) if s > 1 else np.inf
         by_z = D[s, t - 1] + split(v, float(z[t - 2]), u) if t > 1 else np.inf
         return float(min(D[s - 1, t - 1] + abs(u - v), by_x, by_z))
@@ -81,7 +63,6 @@ def _msm_of_channel(x: Array, z: Array, cost: float, window: float | None) -> fl
     return _filled(len(x), len(z), window, cell)
 
 
-@checked(_elastic_domain("gap"))
 def erp(
     out: Array, A: Array, a: Array, B: Array, b: Array, gap: float, window: float | None = None, half: bool = False
 ) -> None:
@@ -93,7 +74,8 @@ def erp(
     array([[1.]])
     """
     for i, j, x, z in pairs_of_series(A, a, B, b):
-        x, z = x.astype(float), z.astype(float)
+        x = x.astype(float)
+        z = z.astype(float)
         left_out = [np.sqrt(((one - gap) ** 2).sum(1)) for one in (x, z)]
 
         def cell(D: Array, s: int, t: int, x: Array = x, z: Array = z, left_out: list[Array] = left_out) -> float:
@@ -104,7 +86,6 @@ def erp(
         out[i, j] = _filled(len(x), len(z), window, cell, *map(np.cumsum, left_out))
 
 
-@checked(_elastic_domain("stiffness", "penalty"))
 def twe(
     out: Array,
     A: Array,
@@ -149,7 +130,8 @@ def _filled(
     D = np.full((n + 1, m + 1), np.inf)
     D[0, 0] = 0
     if x_border is not None and z_border is not None:
-        D[1:, 0], D[0, 1:] = x_border, z_border
+        D[1:, 0] = x_border
+        D[0, 1:] = z_border
     low, high = band(n, m, window)
     for s in range(1, n + 1):
         for t in range(max(1, s - high), min(m, s - low) + 1):

@@ -8,55 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.loops.arguments import (
-    FLOAT64,
-    INT32,
-    INT64,
-    UINT64,
-    Array,
-    Keyed,
-    LabeledGraphs,
-    Structure,
-    array,
-    checked,
-    increasing,
-    inside,
-    is_square,
-    number,
-    out_matrix,
-    require,
-    starts_to,
-    whole,
-)
-
-MOST_REFINEMENTS = 10_000
-"""The largest number of refinements of labels: all of them are held at once."""
-
+from similitude.compute.loops.arguments import Array, Keyed, LabeledGraphs, Structure
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def _require_graphs(graphs: Structure, labels: Any) -> None:
-    node_starts, starts, neighbors = graphs
-    array("neighbors", neighbors, 1, INT32)
-    starts_to(starts, len(neighbors))
-    starts_to(node_starts, len(starts) - 1)
-    if labels is not None:
-        array("labels", labels, 1, UINT64)
-        require(len(labels) == len(starts) - 1, "one label per node")
-    sizes = np.repeat(np.diff(node_starts), np.diff(starts[node_starts]))
-    require(((neighbors >= 0) & (neighbors < sizes)).all(), "a neighbor is outside of its graph")
-    require(increasing(neighbors, starts), "the neighbors of each node must increase")
-
-
-def _weisfeiler_lehman_domain(graphs: Structure, labels: Any, edge_labels: Any, iterations: Any) -> None:
-    _require_graphs(graphs, labels)
-    array("edge_labels", edge_labels, 1, UINT64)
-    require(len(edge_labels) == len(graphs[2]), "one edge label per neighbor")
-    whole("iterations", iterations, 0, MOST_REFINEMENTS)
-
-
-@checked(_weisfeiler_lehman_domain)
 def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iterations: int) -> Keyed:
     """Return the histogram of the labels of the nodes of each graph after 0, 1, …, `iterations` refinements.
 
@@ -110,11 +66,6 @@ def _joined(histograms: list[Counter[int]]) -> Keyed:
     return starts, np.array(keys, np.uint64), np.array(counts, np.float64)
 
 
-def _shortest_paths_domain(graphs: Structure, labels: Any) -> None:
-    _require_graphs(graphs, labels)
-
-
-@checked(_shortest_paths_domain)
 def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
     """Return the histogram of (label, label, distance) over the unordered pairs of connected nodes of each graph.
 
@@ -124,7 +75,8 @@ def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
     salted = _mix(labels + _GOLDEN)
     histograms = []
     for g, joined in enumerate(_neighbor_lists(graphs)):
-        first, found = node_starts[g], Counter[int]()
+        first = node_starts[g]
+        found = Counter[int]()
         for u in range(len(joined)):
             for v, distance in _distances(joined, u).items():
                 if u < v:
@@ -152,17 +104,6 @@ def _distances(joined: list[list[int]], root: int) -> dict[int, int]:
     return found
 
 
-def _graphlets_domain(graphs: Structure, p: Any, of_code: Any, contains: Any) -> None:
-    _require_graphs(graphs, None)
-    whole("p", p, 2, 5)
-    array("of_code", of_code, 1, INT32)
-    array("contains", contains, 2, INT64)
-    require(len(of_code) == 1 << (p * (p - 1) // 2), "one type per code")
-    require(is_square(contains), "contains needs one row and one column per type")
-    inside(of_code, len(contains), "there is no such type")
-
-
-@checked(_graphlets_domain)
 def graphlets(graphs: Structure, p: int, of_code: Array, contains: Array) -> Array:
     """Return the number of induced subgraphs with p nodes, from 2 to 5, of each type in every graph, by enumeration.
 
@@ -180,18 +121,6 @@ def graphlets(graphs: Structure, p: int, of_code: Array, contains: Array) -> Arr
     return counts
 
 
-def _keyed_products_domain(out: Any, A: Keyed, B: Keyed) -> None:
-    out_matrix("out", out, FLOAT64)
-    for (starts, keys, counts), rows in zip((A, B), out.shape, strict=True):
-        array("keys", keys, 1, UINT64)
-        array("counts", counts, 1, FLOAT64)
-        starts_to(starts, len(keys))
-        require(len(starts) == rows + 1, "starts needs one entry more than there are rows")
-        require(len(counts) == len(keys), "one count per key")
-    require(len(B[1]) < 2**31, "too many keys in one block")
-
-
-@checked(_keyed_products_domain)
 def keyed_products(out: Array, A: Keyed, B: Keyed) -> None:
     """Write the dot products of histograms into `out`: the sums of the products of the counts of shared keys."""
     starts, keys, counts = B
@@ -206,24 +135,6 @@ def keyed_products(out: Array, A: Keyed, B: Keyed) -> None:
                 row[owner[having[key]]] += count * counts[having[key]]
 
 
-def _labeled_walks_domain(out: Any, A: LabeledGraphs, B: LabeledGraphs, decay: Any) -> None:
-    out_matrix("out", out, FLOAT64)
-    number("decay", decay)
-    for graphs, rows in zip((A, B), out.shape, strict=True):
-        node_starts, starts, neighbors, labels, edge_labels, radii = graphs
-        _require_graphs((node_starts, starts, neighbors), labels)
-        array("edge_labels", edge_labels, 1, UINT64)
-        require(len(edge_labels) == len(neighbors), "one edge label per neighbor")
-        array("radii", radii, 1, FLOAT64)
-        require(len(radii) == len(node_starts) - 1 == rows, "one row or column of out and one radius for each graph")
-        require((radii >= 0).all(), "radii must be at least 0")
-    largest = [int(np.diff(graphs[0]).max(initial=0)) for graphs in (A, B)]
-    require(largest[0] * largest[1] < 2**31, "two graphs have too many pairs of nodes")
-    radius = float(A[5].max(initial=0.0)) * float(B[5].max(initial=0.0))
-    require(decay >= 0 and decay * radius < 1, "decay times two radii must be below 1")
-
-
-@checked(_labeled_walks_domain)
 def labeled_walks(out: Array, A: LabeledGraphs, B: LabeledGraphs, decay: float) -> None:
     """Write the sums of decay^l over the pairs of walks of any length l with the same labels of nodes and edges.
 
@@ -239,7 +150,8 @@ def labeled_walks(out: Array, A: LabeledGraphs, B: LabeledGraphs, decay: float) 
 def _dense(graphs: LabeledGraphs, g: int) -> tuple[Array, dict[tuple[int, int], int]]:
     """Return the labels of the nodes of one graph, and the label of each of its edges, in both directions."""
     node_starts, starts, neighbors, labels, edge_labels, _ = graphs
-    first, last = node_starts[g], node_starts[g + 1]
+    first = node_starts[g]
+    last = node_starts[g + 1]
     edges = {
         (v - first, int(neighbors[p])): int(edge_labels[p])
         for v in range(first, last)

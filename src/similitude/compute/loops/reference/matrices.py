@@ -1,50 +1,15 @@
 """Loops over matrices: transposition, Hadamard transforms, sines and cosines, and the worst triple."""
 
-from typing import Any
-
 import numpy as np
 
-from similitude.compute.loops.arguments import (
-    FLOAT32_OR_64,
-    FLOAT64,
-    Array,
-    Doubles,
-    array,
-    checked,
-    is_square,
-    number,
-    out_matrix,
-    require,
-    view,
-    whole,
-)
+from similitude.compute.loops.arguments import Array, Doubles
 
 
-def _mirror_domain(out: Any, values: Any) -> None:
-    out_matrix("out", out, *FLOAT32_OR_64)
-    view("values", values, out.dtype)
-    require(out.shape == values.shape[::-1], "one row of out for each column of values")
-
-
-@checked(_mirror_domain)
 def mirror(out: Array, values: Array) -> None:
     """Write the transposed matrix into `out`, which must not overlap with it."""
     out[...] = values.T
 
 
-def _hadamard_domain(values: Any, signs: Any, size: Any) -> None:
-    out_matrix("values", values, *FLOAT32_OR_64)
-    array("signs", signs, 2, values.dtype)
-    columns = values.shape[1]
-    whole("size", size, 0)
-    require(
-        size > 0 and size & (size - 1) == 0 and columns % size == 0,
-        "size must be a power of two that divides the columns",
-    )
-    require(signs.shape[1] == columns, "signs need one entry per column")
-
-
-@checked(_hadamard_domain)
 def hadamard(values: Array, signs: Array, size: int) -> None:
     """Replace every piece v of `size` entries of a row by H D_k ... H D_1 v, in place.
 
@@ -61,19 +26,12 @@ def hadamard(values: Array, signs: Array, size: int) -> None:
         h = 1
         while h < size:
             pairs = values.reshape(len(values), values.shape[1] // (2 * h), 2, h)  # of entries that are h apart
-            left, right = pairs[:, :, 0], pairs[:, :, 1]
+            left = pairs[:, :, 0]
+            right = pairs[:, :, 1]
             left[...], right[...] = left + right, left - right
             h *= 2
 
 
-def _cos_sin_domain(turns: Any, sines: Any, scale: float = 1.0) -> None:
-    out_matrix("turns", turns, *FLOAT32_OR_64)
-    out_matrix("sines", sines, turns.dtype)
-    number("scale", scale)
-    require(sines.shape == turns.shape, "one place for the sine of each angle")
-
-
-@checked(_cos_sin_domain)
 def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
     """Replace angles, in quarter turns, by their cosines and write their sines into `sines`; both times `scale`.
 
@@ -83,16 +41,10 @@ def cos_sin(turns: Array, sines: Array, scale: float = 1.0) -> None:
     (array([[1.   , 0.   , 0.707]]), array([[0.   , 1.   , 0.707]]))
     """
     angles = np.remainder(turns, 4) * (np.pi / 2)  # a small angle loses few digits
-    sines[...], turns[...] = scale * np.sin(angles), scale * np.cos(angles)
+    sines[...] = scale * np.sin(angles)
+    turns[...] = scale * np.cos(angles)
 
 
-def _worst_triple_domain(K: Any) -> None:
-    array("K", K, 2, FLOAT64)
-    require(len(K) >= 3 and is_square(K), f"K must be square with at least 3 rows, got shape {K.shape}")
-    require(np.isfinite(K).all(), "the entries of K must be finite")
-
-
-@checked(_worst_triple_domain)
 def worst_triple(K: Doubles) -> tuple[int, int, int, float]:
     """Find the three items i < j < k with the smallest 3 x 3 determinant; return them (the first of equal ones) and it.
 

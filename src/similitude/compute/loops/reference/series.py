@@ -7,59 +7,12 @@ series; series i has the rows ``a[i]`` to ``a[i + 1]``.
 import itertools
 import math
 from collections.abc import Iterator
-from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
-from similitude.compute.loops.arguments import (
-    FLOAT32_OR_64,
-    FLOAT64,
-    INT64,
-    Array,
-    array,
-    checked,
-    inside,
-    number,
-    out_matrix,
-    out_row,
-    require,
-    same_values,
-    starts_to,
-    whole,
-)
+from similitude.compute.loops.arguments import Array
 
 
-def _require_series(values: Any, starts: Any, *types: Any) -> None:
-    array("values", values, 2, *types)
-    require(values.shape[1] >= 1, "series need at least one channel")
-    starts_to(starts, len(values))
-
-
-def _require_pairs(out: Array, A: Any, a: Any, B: Any, b: Any, half: bool) -> None:
-    _require_series(A, a, *FLOAT32_OR_64)
-    _require_series(B, b, A.dtype)
-    require(A.shape[1] == B.shape[1], "A and B need the same number of channels")
-    require(out.shape == (len(a) - 1, len(b) - 1), "one row of out for each series of A, one column for B")
-    require(not half or (same_values(a, b) and same_values(A, B)), "half needs A and B to be the same")
-
-
-def _require_window(window: Any) -> None:
-    if isinstance(window, Real) and not isinstance(window, Integral):
-        require(0 <= float(window) <= 1, f"a window that is a fraction must be from 0.0 to 1.0, got {window}")
-    elif window is not None:
-        whole("window", window, 0)
-
-
-def dtw_domain(out: Any, A: Any, a: Any, B: Any, b: Any, window: Any = None, half: bool = False) -> None:
-    """Require two collections of series with the same channels, and a place for a distance of each pair."""
-    out_matrix("out", out, *FLOAT32_OR_64)
-    _require_pairs(out, A, a, B, b, half)
-    require(out.dtype == A.dtype, "out must have the precision of the series")
-    _require_window(window)
-
-
-@checked(dtw_domain)
 def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None = None, half: bool = False) -> None:
     """Write the dynamic time warping distances of the series of A to those of B, in their precision.
 
@@ -85,22 +38,6 @@ def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None
         out[i, j] = D[-1, -1]
 
 
-def _dtw_pairs_domain(
-    out: Any, A: Any, a: Any, B: Any, b: Any, i: Any, j: Any, limits: Any, window: Any = None
-) -> None:
-    _require_series(A, a, *FLOAT32_OR_64)
-    _require_series(B, b, A.dtype)
-    out_row("out", out, A.dtype)
-    array("limits", limits, 1, A.dtype)
-    for name, given, starts in (("i", i, a), ("j", j, b)):
-        array(name, given, 1, INT64)
-        inside(given, len(starts) - 1, f"{name} must number series")
-    require(A.shape[1] == B.shape[1], "A and B need the same number of channels")
-    require(len(out) == len(i) == len(j) == len(limits), "one entry of out, i, j and limits for each pair")
-    _require_window(window)
-
-
-@checked(_dtw_pairs_domain)
 def dtw_pairs(
     out: Array, A: Array, a: Array, B: Array, b: Array, i: Array, j: Array, limits: Array, window: float | None = None
 ) -> None:
@@ -114,21 +51,13 @@ def dtw_pairs(
     array([29.])
     """
     for p, (s, t) in enumerate(zip(i, j, strict=True)):
-        x, z, one = A[a[s] : a[s + 1]], B[b[t] : b[t + 1]], np.empty((1, 1), out.dtype)
+        x = A[a[s] : a[s + 1]]
+        z = B[b[t] : b[t + 1]]
+        one = np.empty((1, 1), out.dtype)
         dtw(one, x, np.array([0, len(x)]), z, np.array([0, len(z)]), window)
         out[p] = one[0, 0] if one[0, 0] <= limits[p] else np.inf
 
 
-def _outside_ranges_domain(out: Any, A: Any, low: Any, high: Any) -> None:
-    out_matrix("out", out, *FLOAT32_OR_64)
-    for name, given in (("A", A), ("low", low), ("high", high)):
-        array(name, given, 2, out.dtype)
-    require(low.shape == high.shape, "low and high need the same shape")
-    require(A.shape[1] == low.shape[1], "A and the ranges need the same number of columns")
-    require(out.shape == (len(A), len(low)), "one row of out for each row of A, one column for each range")
-
-
-@checked(_outside_ranges_domain)
 def outside_ranges(out: Array, A: Array, low: Array, high: Array) -> None:
     """Write the sum of squares by which each row of A leaves each row of ranges.
 
@@ -156,14 +85,6 @@ def band(n: int, m: int, window: float | None) -> tuple[int, int]:
     return min(0, n - m) - int(radius), max(0, n - m) + int(radius)
 
 
-def _global_alignment_domain(out: Any, A: Any, a: Any, B: Any, b: Any, scale: Any, half: bool = False) -> None:
-    out_matrix("out", out, FLOAT64)
-    _require_pairs(out, A, a, B, b, half)
-    number("scale", scale)
-    require(scale >= 0, f"scale must be at least 0, got {scale}")
-
-
-@checked(_global_alignment_domain)
 def global_alignment(out: Array, A: Array, a: Array, B: Array, b: Array, scale: float, half: bool = False) -> None:
     """Write the logarithms of the global alignment kernel of the series of A with those of B, in float64.
 
@@ -180,13 +101,6 @@ def global_alignment(out: Array, A: Array, a: Array, B: Array, b: Array, scale: 
         out[i, j] = _log_sum_of_paths(x, z, scale)
 
 
-def _self_alignment_domain(A: Any, a: Any, scale: Any) -> None:
-    _require_series(A, a, *FLOAT32_OR_64)
-    number("scale", scale)
-    require(scale >= 0, f"scale must be at least 0, got {scale}")
-
-
-@checked(_self_alignment_domain)
 def self_alignment(A: Array, a: Array, scale: float) -> Array:
     """Return the logarithms of the global alignment kernel of each series with itself.
 
@@ -207,22 +121,6 @@ def _log_sum_of_paths(x: Array, z: Array, scale: float) -> float:
     return float(M[-1, -1])
 
 
-def _convolutions_domain(out: Any, A: Any, a: Any, shapes: Any, mix: Any, biases: Any, starts: Any) -> None:
-    out_matrix("out", out, *FLOAT32_OR_64)
-    _require_series(A, a, out.dtype)
-    array("shapes", shapes, 2, INT64)
-    array("mix", mix, 2, A.dtype)
-    array("biases", biases, 1, A.dtype)
-    starts_to(starts, len(biases))
-    require(out.shape == (len(a) - 1, len(biases)), "one row of out for each series, one column for each bias")
-    require(shapes.shape[1] == 3, "a shape is a kernel, a dilation, and whether it is padded")
-    require(mix.shape == (len(shapes), A.shape[1]), "one row of mix for each shape, one column for each channel")
-    require(len(starts) == len(shapes) + 1, "the biases of each shape")
-    inside(shapes[:, 0], 84, "kernels are numbered from 0 to 83")
-    require((shapes[:, 1] >= 1).all(), "a dilation is at least 1")
-
-
-@checked(_convolutions_domain)
 def convolutions(out: Array, A: Array, a: Array, shapes: Array, mix: Array, biases: Array, starts: Array) -> None:
     """Write the shares of values above biases of dilated convolutions, as in MiniRocket.
 
@@ -260,7 +158,8 @@ def convolved(x: Array, kernel: int, dilation: int, padded: bool, mix: Array) ->
     >>> convolved(np.array([[1.0], [2.0]]), kernel=83, dilation=1, padded=True, mix=np.ones(1))
     array([-3., -3.])
     """
-    n, step = len(x), min(dilation, len(x))  # a longer step leads out of the series as well
+    n = len(x)
+    step = min(dilation, len(x))
     padding = np.zeros(4 * step, x.dtype)
     mixed = np.zeros(n, x.dtype)
     for c in np.flatnonzero(mix):
@@ -274,15 +173,6 @@ def convolved(x: Array, kernel: int, dilation: int, padded: bool, mix: Array) ->
     return values if padded or 2 * edge >= n else values[edge : n - edge]
 
 
-def _signatures_domain(out: Any, A: Any, a: Any, level: Any) -> None:
-    out_matrix("out", out, *FLOAT32_OR_64)
-    _require_series(A, a, out.dtype)
-    whole("level", level, 1, 63)
-    width = sum(A.shape[1] ** m for m in range(1, int(level) + 1))
-    require(out.shape == (len(a) - 1, width), "one row of out for each series, one column for each tuple of channels")
-
-
-@checked(_signatures_domain)
 def signatures(out: Array, A: Array, a: Array, level: int) -> None:
     """Write the signatures of series, levels 1 to `level` one after the other, each in lexicographic order.
 

@@ -1,53 +1,17 @@
 """Loops over sets: common bits, and similarities of sets; see `arguments`."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from similitude.compute.loops.arguments import (
-    BOUNDS,
-    FLOAT64,
-    INT32,
-    INT64,
-    UINT64,
-    VALUES,
-    Array,
-    array,
-    checked,
-    out_matrix,
-    require,
-)
+from similitude.compute.loops.arguments import Array
 
 
-def _require_bit_rows(out: Array, A: Any, B: Any) -> None:
-    array("A", A, 2, UINT64)
-    array("B", B, 2, UINT64)
-    require(out.shape == (len(A), len(B)), "one row of A and of B for each row and column of out")
-    require(A.shape[1] == B.shape[1], "A and B need the same number of columns")
-
-
-def _shared_bits_domain(out: Any, A: Any, B: Any, a: Any, b: Any, value: Any) -> None:
-    _of_shared_domain(out, a, b, value)
-    _require_bit_rows(out, A, B)
-
-
-@checked(_shared_bits_domain)
 def shared_bits(out: Array, A: Array, B: Array, a: Array, b: Array, value: str) -> None:
     """Write the value of each pair of rows of bits into `out`; `a` and `b` are their numbers of bits that are set."""
     common_bits(out, A, B)
     of_shared(out, a, b, value)
 
 
-def _of_shared_domain(out: Any, a: Any, b: Any, value: Any) -> None:
-    out_matrix("out", out, FLOAT64)
-    array("a", a, 1, FLOAT64)
-    array("b", b, 1, FLOAT64)
-    require(out.shape == (len(a), len(b)), "one size for each row and column of out")
-    require(value in VALUES, f"unknown value {value!r}")
-
-
-@checked(_of_shared_domain)
 def of_shared(out: Array, a: Array, b: Array, value: str) -> None:
     """Replace numbers of common items by a value, in place."""
     if value == "any":
@@ -57,42 +21,17 @@ def of_shared(out: Array, a: Array, b: Array, value: str) -> None:
         out[...] = (out + (items == 0)) / (items + (items == 0))
 
 
-def _common_bits_domain(out: Any, A: Any, B: Any) -> None:
-    out_matrix("out", out, INT32, INT64, FLOAT64)
-    _require_bit_rows(out, A, B)
-
-
-@checked(_common_bits_domain)
 def common_bits(out: Array, A: NDArray[np.uint64], B: NDArray[np.uint64]) -> None:
     """Write the number of bits that are set in both a_i and b_j, rows of 64-bit words, into `out`."""
     for i, row in enumerate(A):
         out[i] = count_bits(row & B)
 
 
-def _count_bits_domain(A: Any) -> None:
-    array("A", A, 2, UINT64)
-
-
-@checked(_count_bits_domain)
 def count_bits(A: NDArray[np.uint64]) -> Array:
     """Return the number of bits that are set in each row of 64-bit words."""
     return np.unpackbits(np.ascontiguousarray(A).view(np.uint8), axis=1).sum(axis=1, dtype=np.int64)
 
 
-def _candidates_domain(A: Any, a: Any, spare_a: Any, B: Any, b: Any, spare_b: Any, floors: Any, bound: Any) -> None:
-    array("A", A, 2, UINT64)
-    array("B", B, 2, UINT64)
-    require(A.shape[1] == B.shape[1], "A and B need the same number of columns")
-    for name, given, rows in (("a", a, A), ("spare_a", spare_a, A), ("floors", floors, A)):
-        array(name, given, 1, FLOAT64)
-        require(len(given) == len(rows), f"one of {name} for each row of A")
-    for name, given in (("b", b), ("spare_b", spare_b)):
-        array(name, given, 1, FLOAT64)
-        require(len(given) == len(B), f"one of {name} for each row of B")
-    require(bound in BOUNDS, f"unknown bound {bound!r}")
-
-
-@checked(_candidates_domain)
 def candidates(
     A: Array, a: Array, spare_a: Array, B: Array, b: Array, spare_b: Array, floors: Array, bound: str
 ) -> tuple[Array, Array, Array]:

@@ -1,48 +1,13 @@
 """Loops of solvers: perceptron passes, sequential minimal optimization, weighted sums of rows, swaps of medoids."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from similitude.compute.loops.arguments import (
-    FLOAT32_OR_64,
-    FLOAT64,
-    INT64,
-    Array,
-    Doubles,
-    array,
-    checked,
-    inside,
-    is_square,
-    number,
-    out_matrix,
-    out_row,
-    require,
-    whole,
-)
+from similitude.compute.loops.arguments import Array, Doubles
 
 SMALLEST_CURVATURE = 1e-12
 
-SMALLEST_GAIN = 1e-12
-"""A swap of medoids must lower the loss by this part of it: less is rounding."""
 
-
-def _smo_domain(
-    K: Any, u: Any, beta: Any, low: Any, high: Any, tolerance: float, most_steps: Any, keep_sum: bool
-) -> None:
-    array("K", K, 2, *FLOAT32_OR_64)
-    require(is_square(K), "K must be square")
-    for name, values in (("u", u), ("beta", beta)):
-        out_row(name, values, FLOAT64)
-    for name, values in (("low", low), ("high", high)):
-        array(name, values, 1, FLOAT64)
-    require(len(K) == len(u) == len(beta) == len(low) == len(high), "u, beta, low and high need one entry per variable")
-    number("tolerance", tolerance)
-    whole("most_steps", most_steps, 0, 2**62)
-
-
-@checked(_smo_domain)
 def smo(
     K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Doubles, tolerance: float, most_steps: int, keep_sum: bool
 ) -> int:
@@ -65,7 +30,8 @@ def smo(
 
 
 def _step_on_pair(K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Doubles, tolerance: float) -> bool:
-    rising, falling = np.where(beta < high, u, -np.inf), np.where(beta > low, u, np.inf)
+    rising = np.where(beta < high, u, -np.inf)
+    falling = np.where(beta > low, u, np.inf)
     if not len(u):
         return False
     i = int(rising.argmax())
@@ -75,7 +41,8 @@ def _step_on_pair(K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Doubl
     if rising[i] == -np.inf or gain[j] == 0 or not rising[i] - falling.min() > tolerance:
         return False
     curvature = max(float(K[i, i]) + float(K[j, j]) - 2.0 * float(K[i, j]), SMALLEST_CURVATURE)
-    room_i, room_j = high[i] - beta[i], beta[j] - low[j]
+    room_i = high[i] - beta[i]
+    room_j = beta[j] - low[j]
     move = min((u[i] - u[j]) / curvature, room_i, room_j)
     beta[i] = high[i] if move == room_i else beta[i] + move
     beta[j] = low[j] if move == room_j else beta[j] - move
@@ -96,16 +63,6 @@ def _step_on_one(K: Array, u: Doubles, beta: Doubles, low: Doubles, high: Double
     return True
 
 
-def _add_rows_domain(rows: Any, which: Any, weights: Any, out: Any) -> None:
-    array("rows", rows, 2, *FLOAT32_OR_64)
-    array("which", which, 1, INT64)
-    array("weights", weights, 1, FLOAT64)
-    out_row("out", out, FLOAT64)
-    require(len(weights) == len(which) and len(out) == rows.shape[1], "one weight per row, one entry per column")
-    inside(which, len(rows), "no such row")
-
-
-@checked(_add_rows_domain)
 def add_rows(rows: Array, which: NDArray[np.int64], weights: Doubles, out: Doubles) -> None:
     """Add some rows of a matrix, each times its weight, to `out`.
 
@@ -120,17 +77,6 @@ def add_rows(rows: Array, which: NDArray[np.int64], weights: Doubles, out: Doubl
         out += weight * rows[row].astype(np.float64)
 
 
-def _pick_domain(rows: Any, which: Any, columns: Any, out: Any) -> None:
-    array("rows", rows, 2, *FLOAT32_OR_64)
-    array("which", which, 1, INT64)
-    array("columns", columns, 1, INT64)
-    out_matrix("out", out, rows.dtype)
-    require(out.shape == (len(which), len(columns)), "one row and one column for each of out")
-    inside(which, len(rows), "no such row")
-    inside(columns, rows.shape[1], "no such column")
-
-
-@checked(_pick_domain)
 def pick(rows: Array, which: NDArray[np.int64], columns: NDArray[np.int64], out: Array) -> None:
     """Write some columns of some rows of a matrix into `out`.
 
@@ -144,17 +90,6 @@ def pick(rows: Array, which: NDArray[np.int64], columns: NDArray[np.int64], out:
     out[...] = rows[np.ix_(which, columns)]
 
 
-def _perceptron_pass_domain(K: Any, y: Any, scores: Any, threshold: float = 0.0, strict: bool = False) -> None:
-    array("K", K, 2, *FLOAT32_OR_64)
-    array("y", y, 1, FLOAT64)
-    out_row("scores", scores, FLOAT64)
-    require(is_square(K), "K must be square")
-    require(len(K) == len(y) == len(scores), "y and scores need one entry per example")
-    number("threshold", threshold)
-    require((np.abs(y) == 1).all(), "y must be 1 or -1")
-
-
-@checked(_perceptron_pass_domain)
 def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.0, strict: bool = False) -> Array:
     """Run a kernel perceptron over one chunk of examples; return which examples caused an update.
 
@@ -171,26 +106,12 @@ def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.
     updated = np.zeros(len(K), bool)
     for i in range(len(K)):
         margin = y[i] * scores[i]
-        updated[i] = margin < threshold if strict else margin <= threshold
+        updated[i] = margin < threshold or (margin == threshold and not strict)
         if updated[i]:
             scores[i + 1 :] += y[i] * K[i, i + 1 :].astype(np.float64)
     return updated
 
 
-def _swap_medoids_domain(far: Any, medoids: Any, start: Any, most: Any, failed: Any) -> None:
-    array("far", far, 2, *FLOAT32_OR_64)
-    out_row("medoids", medoids, INT64)
-    require(is_square(far), "far must be square")
-    require(len(medoids) >= 2, "at least two medoids are needed")
-    inside(medoids, len(far), "no such object")
-    require(len(np.unique(medoids)) == len(medoids), "the medoids must differ")
-    require(len(medoids) < 2**31, "too many medoids")
-    for name, value in (("start", start), ("most", most), ("failed", failed)):
-        whole(name, value, 0, 2**62)
-    require(np.isfinite(far[medoids]).all(), "distances must be finite")
-
-
-@checked(_swap_medoids_domain)
 def swap_medoids(far: Array, medoids: NDArray[np.int64], start: int, most: int, failed: int) -> int:
     """Swap medoids for other objects while that lowers the loss; return how many candidates failed in a row.
 
@@ -216,15 +137,17 @@ def _swap_in(far: Array, medoids: NDArray[np.int64], candidate: int) -> bool:
     """Replace the medoid whose replacement by a candidate lowers the loss most, if any does."""
     if candidate in medoids:
         return False
-    distances, everyone = far[medoids].astype(np.float64), np.arange(far.shape[1])
+    distances = far[medoids].astype(np.float64)
+    everyone = np.arange(far.shape[1])
     order = distances.argsort(axis=0, kind="stable")
-    near, following = distances[order[0], everyone], distances[order[1], everyone]
+    near = distances[order[0], everyone]
+    following = distances[order[1], everyone]
     new = far[candidate].astype(np.float64)
     gain = np.minimum(new - near, 0.0).sum()
     removed = np.minimum(np.maximum(new, near), following) - near
     change = np.bincount(order[0], removed, len(medoids))
     leaving = int(change.argmin())
-    if not gain + change[leaving] < -SMALLEST_GAIN * abs(near.sum()):
+    if not gain + change[leaving] < -1e-12 * abs(near.sum()):  # less is rounding
         return False
     medoids[leaving] = candidate
     return True

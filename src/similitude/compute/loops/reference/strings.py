@@ -1,27 +1,10 @@
 """Loops over pairs of strings: edit distances, subsequences, alignments."""
 
 import math
-from typing import Any
 
 import numpy as np
 
-from similitude.compute.loops.arguments import (
-    FLOAT64,
-    INT32,
-    INT64,
-    Array,
-    array,
-    checked,
-    inside,
-    is_square,
-    number,
-    out_matrix,
-    out_row,
-    require,
-    same_values,
-    starts_to,
-    whole,
-)
+from similitude.compute.loops.arguments import Array
 from similitude.compute.loops.reference.bags import pieces
 
 LONGEST_SUBSEQUENCE = 1_000
@@ -31,25 +14,6 @@ SIZES_OF_FACTORS = 1e-100, 1e100
 """The range of the factors of alignments that are summed."""
 
 
-def _require_few_letters(queries: Any, query_starts: Any, targets: Any, target_starts: Any) -> None:
-    for text, starts in ((queries, query_starts), (targets, target_starts)):
-        array("letters", text, 1, INT32)
-        starts_to(starts, len(text))
-    for text in (queries, targets):
-        inside(text, len(queries) + len(targets) + 1, "letters must be numbered from 0 on, without large gaps")
-
-
-def _levenshtein_domain(
-    out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool = False
-) -> None:
-    out_matrix("out", out, FLOAT64)
-    _require_few_letters(queries, query_starts, targets, target_starts)
-    require(out.shape == (len(query_starts) - 1, len(target_starts) - 1), "one row and column of out for each string")
-    alike = not same or (same_values(query_starts, target_starts) and same_values(queries, targets))
-    require(alike, "same needs queries and targets to be the same")
-
-
-@checked(_levenshtein_domain)
 def levenshtein(
     out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, same: bool = False
 ) -> None:
@@ -72,18 +36,6 @@ def levenshtein(
             out[i, j] = out[j, i] if same and j < i else _edits(query, target)
 
 
-def _levenshtein_pairs_domain(
-    out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, i: Any, j: Any
-) -> None:
-    out_row("out", out, FLOAT64)
-    _require_few_letters(queries, query_starts, targets, target_starts)
-    for name, given, starts in (("i", i, query_starts), ("j", j, target_starts)):
-        array(name, given, 1, INT64)
-        inside(given, len(starts) - 1, f"{name} must number strings")
-    require(len(out) == len(i) == len(j), "one entry of out, i and j for each pair")
-
-
-@checked(_levenshtein_pairs_domain)
 def levenshtein_pairs(
     out: Array, queries: Array, query_starts: Array, targets: Array, target_starts: Array, i: Array, j: Array
 ) -> None:
@@ -95,7 +47,8 @@ def levenshtein_pairs(
     >>> out
     array([2., 0.])
     """
-    A, B = list(pieces(queries, query_starts)), list(pieces(targets, target_starts))
+    A = list(pieces(queries, query_starts))
+    B = list(pieces(targets, target_starts))
     out[:] = [_edits(A[s], B[t]) for s, t in zip(i, j, strict=True)]
 
 
@@ -109,42 +62,6 @@ def _edits(query: Array, target: Array) -> int:
     return int(row[-1])
 
 
-def _require_pairs(out: Any, queries: Any, query_starts: Any, targets: Any, target_starts: Any, same: bool) -> None:
-    out_matrix("out", out, FLOAT64)
-    _require_letters(queries, query_starts)
-    _require_letters(targets, target_starts)
-    require(out.shape == (len(query_starts) - 1, len(target_starts) - 1), "one row and column of out for each string")
-    alike = not same or (same_values(query_starts, target_starts) and same_values(queries, targets))
-    require(alike, "same needs queries and targets to be the same")
-
-
-def _require_letters(text: Any, starts: Any) -> None:
-    array("letters", text, 1, INT32)
-    starts_to(starts, len(text))
-    require(text.min(initial=0) >= 0, "letters must be numbered from 0 on")
-
-
-def _require_decay(p: Any, decay: Any) -> None:
-    whole("p", p, 1, LONGEST_SUBSEQUENCE)
-    number("decay", decay)
-    require(0 < decay <= 1, f"decay must be above 0 and at most 1, got {decay}")
-
-
-def _subsequences_domain(
-    out: Any,
-    queries: Any,
-    query_starts: Any,
-    targets: Any,
-    target_starts: Any,
-    p: Any,
-    decay: Any,
-    same: bool = False,
-) -> None:
-    _require_pairs(out, queries, query_starts, targets, target_starts, same)
-    _require_decay(p, decay)
-
-
-@checked(_subsequences_domain)
 def subsequences(
     out: Array,
     queries: Array,
@@ -171,12 +88,6 @@ def subsequences(
             out[i, j] = out[j, i] if same and j < i else _common_subsequences(query, target, p, decay)
 
 
-def _self_subsequences_domain(text: Any, starts: Any, p: Any, decay: Any) -> None:
-    _require_letters(text, starts)
-    _require_decay(p, decay)
-
-
-@checked(_self_subsequences_domain)
 def self_subsequences(text: Array, starts: Array, p: int, decay: float) -> Array:
     """Return the sums of `subsequences` for each string with itself.
 
@@ -212,32 +123,6 @@ def _sum_of_diagonals(values: Array) -> float:
     return total
 
 
-def _require_table(table: Any, *texts: Any) -> None:
-    array("scores", table, 2, FLOAT64)
-    require(is_square(table), "scores need a row and a column for each letter")
-    for text in texts:
-        inside(text, len(table), "a letter has no row in the table of scores")
-
-
-def _best_alignment_domain(
-    out: Any,
-    queries: Any,
-    query_starts: Any,
-    targets: Any,
-    target_starts: Any,
-    scores: Any,
-    gap_open: Any,
-    gap_extend: Any,
-    local: bool = False,
-    same: bool = False,
-) -> None:
-    _require_pairs(out, queries, query_starts, targets, target_starts, same)
-    _require_table(scores, queries, targets)
-    number("gap_open", gap_open)
-    number("gap_extend", gap_extend)
-
-
-@checked(_best_alignment_domain)
 def best_alignment(
     out: Array,
     queries: Array,
@@ -283,32 +168,6 @@ def _best(scores: Array, gap_open: float, gap_extend: float, local: bool) -> flo
     return float(best.max() if local else best[-1, -1])
 
 
-def _require_factors(factors: Any, gap_open: Any, gap_extend: Any, *texts: Any) -> None:
-    _require_table(factors, *texts)
-    number("gap_open", gap_open)
-    number("gap_extend", gap_extend)
-    low, high = SIZES_OF_FACTORS
-    held = (factors >= low) & (factors <= high)
-    require(held.all(), f"factors must be from {low:.0e} to {high:.0e}")
-    require(all(low <= gap <= 1 for gap in (gap_open, gap_extend)), f"gaps must be from {low:.0e} to 1")
-
-
-def _sum_alignments_domain(
-    out: Any,
-    queries: Any,
-    query_starts: Any,
-    targets: Any,
-    target_starts: Any,
-    factors: Any,
-    gap_open: Any,
-    gap_extend: Any,
-    same: bool = False,
-) -> None:
-    _require_pairs(out, queries, query_starts, targets, target_starts, same)
-    _require_factors(factors, gap_open, gap_extend, queries, targets)
-
-
-@checked(_sum_alignments_domain)
 def sum_alignments(
     out: Array,
     queries: Array,
@@ -337,12 +196,6 @@ def sum_alignments(
             out[i, j] = out[j, i] if same and j < i else _log_sum(of_pairs, gap_open, gap_extend)
 
 
-def _self_sum_alignments_domain(text: Any, starts: Any, factors: Any, gap_open: Any, gap_extend: Any) -> None:
-    _require_letters(text, starts)
-    _require_factors(factors, gap_open, gap_extend, text)
-
-
-@checked(_self_sum_alignments_domain)
 def self_sum_alignments(text: Array, starts: Array, factors: Array, gap_open: float, gap_extend: float) -> Array:
     """Return the logarithms of `sum_alignments` for each string with itself.
 
@@ -357,7 +210,9 @@ def self_sum_alignments(text: Array, starts: Array, factors: Array, gap_open: fl
 def _log_sum(factors: Array, gap_open: float, gap_extend: float) -> float:
     """Return the logarithm by tables of logarithms: of sums that end with a pair, and with gaps after it."""
     n, m = factors.shape
-    opened, extended, logs = math.log(gap_open), math.log(gap_extend), np.log(factors)
+    opened = math.log(gap_open)
+    extended = math.log(gap_extend)
+    logs = np.log(factors)
     pair, down, across, both = np.full((4, n + 1, m + 1), -np.inf)
     for i, j in np.ndindex(n, m):
         before = [0.0, pair[i, j], down[i, j], across[i, j], both[i, j]]

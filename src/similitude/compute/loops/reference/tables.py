@@ -1,24 +1,10 @@
 """Loops over the rows of tables: Gower's coefficient."""
 
-from typing import Any
-
 import numpy as np
 
-from similitude.compute.loops.arguments import FLOAT64, INT64, Array, array, checked, out_matrix, require
+from similitude.compute.loops.arguments import Array
 
 
-def _gower_domain(out: Any, A: tuple[Any, Any], B: tuple[Any, Any]) -> None:
-    out_matrix("out", out, FLOAT64)
-    for name, (numbers, keys), rows in (("A", A, out.shape[0]), ("B", B, out.shape[1])):
-        array(f"numbers of {name}", numbers, 2, FLOAT64)
-        array(f"keys of {name}", keys, 2, INT64)
-        of = "row" if name == "A" else "column"
-        require(len(numbers) == len(keys) == rows, f"one row of numbers and keys of {name} for each {of} of out")
-    alike = A[0].shape[1] == B[0].shape[1] and A[1].shape[1] == B[1].shape[1]
-    require(alike, "A and B need the same number of columns")
-
-
-@checked(_gower_domain)
 def gower(out: Array, A: tuple[Array, Array], B: tuple[Array, Array]) -> None:
     """Write Gower's coefficient of the rows a_i and b_j into `out`.
 
