@@ -15,7 +15,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 
-from similitude.compute.loops import COMPILED
 
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("deep", deadline=None, max_examples=1000)
@@ -59,8 +58,6 @@ def pytest_runtest_setup(item):
 
 
 collect_ignore_glob = ["tests/conftest.py"]  # holds no examples, and docs/ has a module of that name
-if not COMPILED:
-    collect_ignore_glob += ["src/similitude/compute/loops/compiled*.py"]
 ROOT = Path(__file__).parent
 for library in ("torch", "triton"):  # modules that cannot be imported without it hold examples too
     if not find_spec(library):

@@ -327,7 +327,6 @@ OUTSIDE = [
 
 every_version = pytest.mark.parametrize("version", [*SETS, "reference"])
 compiled = pytest.mark.parametrize("version", SETS)
-FORM = ("shape", "p", "q", "degree")
 
 
 def same(got, expected):
@@ -343,13 +342,13 @@ def test_every_loop_is_in_both_lists():
     assert set(reference.__all__) == set(INSIDE) == {loop for loop, *_ in OUTSIDE}
 
 
-@compiled
 @pytest.mark.parametrize("loop", INSIDE)
-def test_a_compiled_loop_has_the_parameters_of_its_twin(version, loop):
-    with chosen(version) as module:
-        stated = getattr(module, loop).__doc__.splitlines()[0]
-    names = [name for name in inspect.signature(getattr(reference, loop)).parameters if name != "form"]
-    assert [name for name in re.findall(r"(\w+): ", stated) if name not in FORM] == [n for n in names if n not in FORM]
+def test_a_compiled_loop_has_the_parameters_of_its_twin(loop):
+    with chosen(SETS[0]) as module:
+        stated = re.findall(r"(\w+): ", getattr(module, loop).__doc__.splitlines()[0])
+    names = list(inspect.signature(getattr(reference, loop)).parameters)
+    form = ["shape", "p", "q", "degree"]
+    assert stated == (names if names[-1] != "form" else [*names[:-1], *form])
 
 
 @every_version
@@ -468,21 +467,8 @@ def test_a_whole_number_that_no_float_holds_is_refused(version):
         module.labeled_walks(*copy.deepcopy(INSIDE["labeled_walks"][:3]), 10**400)
 
 
-PAST_THE_END = [
-    ("add_rows", 1, np.array([2, 0, 0])),
-    ("pick", 1, np.array([2, 0])),
-    ("pick", 2, np.array([0, 1, 3])),
-    ("swap_medoids", 1, np.array([1, 4])),
-    ("set_bits", 1, np.array([0, -1, 128], np.int32)),
-    ("levenshtein_pairs", 5, np.array([0, 0, 2])),
-    ("dtw_pairs", 5, np.array([0, 2])),
-    ("best_alignment", 1, np.array([0, 1, 2, 4], np.int32)),
-    ("self_sum_alignments", 0, np.array([0, 1, 2, 4], np.int32)),
-    ("graphlets", 2, TYPES.of_code + np.int32(9)),
-    ("weisfeiler_lehman", 0, (*PATH[:2], np.array([1, 0, 9, 1, 1, 0], np.int32))),
-    ("sparse_products", 1, csr(indices=np.array([0, 1, 3]))),
-]
-"""A loop, the place of an argument, and another value with an index past the end of an array."""
+INDEX = "no such (row|column|object|type)|must number|no row in the table"
+PAST_THE_END = [case[:3] for case in OUTSIDE if re.search(INDEX, case[3]) and np.min(case[2]) >= 0]
 
 
 @pytest.mark.parametrize(("loop", "place", "value"), PAST_THE_END)

@@ -50,7 +50,7 @@ def words_near(letters: int, length: int, most: int) -> int:
     16
     """
     places = range(min(most, length) + 1)
-    return sum(comb(length, j) * (letters - 1) ** j for j in places) if letters > 1 else 1
+    return sum(comb(length, j) * max(letters - 1, 0) ** j for j in places)
 
 
 def neighbor_bags(text: Array, starts: Array, letters: int, length: int, most: int) -> BagArrays:
@@ -134,8 +134,9 @@ def _neighbors(window: list[int], letters: int, most: int) -> list[tuple[int, ..
     """Return the words that differ at no more than `most` positions, in alphabetical order."""
     found: set[tuple[int, ...]] = set()
     for free in combinations(range(len(window)), min(most, len(window))):
-        choices = [range(letters) if t in free else [x] if x < letters else [] for t, x in enumerate(window)]
-        found.update(product(*choices))
+        kept = set(range(len(window))) - set(free)
+        if all(window[t] < letters for t in kept):
+            found.update(product(*([window[t]] if t in kept else range(letters) for t in range(len(window)))))
     return sorted(found)
 
 

@@ -1,6 +1,7 @@
 """Loops over pairs of strings: edit distances, subsequences, alignments."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -31,9 +32,24 @@ def levenshtein(
     >>> out
     array([[3., 3.]])
     """
+    _write_pairs(out, queries, query_starts, targets, target_starts, same, _edits)
+
+
+def _write_pairs(
+    out: Array,
+    queries: Array,
+    query_starts: Array,
+    targets: Array,
+    target_starts: Array,
+    same: bool,
+    value: Callable[[Array, Array], float],
+) -> None:
     for i, query in enumerate(pieces(queries, query_starts)):
         for j, target in enumerate(pieces(targets, target_starts)):
-            out[i, j] = out[j, i] if same and j < i else _edits(query, target)
+            if same and j < i:
+                out[i, j] = out[j, i]
+            else:
+                out[i, j] = value(query, target)
 
 
 def levenshtein_pairs(
@@ -83,9 +99,11 @@ def subsequences(
     >>> out
     array([[0.140625]])
     """
-    for i, query in enumerate(pieces(queries, query_starts)):
-        for j, target in enumerate(pieces(targets, target_starts)):
-            out[i, j] = out[j, i] if same and j < i else _common_subsequences(query, target, p, decay)
+
+    def value(query: Array, target: Array) -> float:
+        return _common_subsequences(query, target, p, decay)
+
+    _write_pairs(out, queries, query_starts, targets, target_starts, same, value)
 
 
 def self_subsequences(text: Array, starts: Array, p: int, decay: float) -> Array:
@@ -146,20 +164,20 @@ def best_alignment(
     >>> out
     array([[2.5]])
     """
-    for i, query in enumerate(pieces(queries, query_starts)):
-        for j, target in enumerate(pieces(targets, target_starts)):
-            of_pairs = scores[np.ix_(query, target)]
-            out[i, j] = out[j, i] if same and j < i else _best(of_pairs, gap_open, gap_extend, local)
+
+    def value(query: Array, target: Array) -> float:
+        return _best(scores[np.ix_(query, target)], gap_open, gap_extend, local)
+
+    _write_pairs(out, queries, query_starts, targets, target_starts, same, value)
 
 
 def _best(scores: Array, gap_open: float, gap_extend: float, local: bool) -> float:
     """Return the score of the best alignment by the tables of Gotoh: any, and those that end with a gap."""
     n, m = scores.shape
     best, down, across = np.zeros((n + 1, m + 1)), *np.full((2, n + 1, m + 1), -np.inf)
-    for k in range(1, n + 1 if not local else 1):
-        best[k, 0] = down[k, 0] = -gap_open - (k - 1) * gap_extend
-    for k in range(1, m + 1 if not local else 1):
-        best[0, k] = across[0, k] = -gap_open - (k - 1) * gap_extend
+    if not local:
+        best[1:, 0] = down[1:, 0] = -gap_open - np.arange(n) * float(gap_extend)
+        best[0, 1:] = across[0, 1:] = -gap_open - np.arange(m) * float(gap_extend)
     for i, j in np.ndindex(n, m):
         down[i + 1, j + 1] = max(best[i, j + 1] - gap_open, down[i, j + 1] - gap_extend)
         across[i + 1, j + 1] = max(best[i + 1, j] - gap_open, across[i + 1, j] - gap_extend)
@@ -190,10 +208,11 @@ def sum_alignments(
     >>> np.exp(out).round(6)
     array([[22.]])
     """
-    for i, query in enumerate(pieces(queries, query_starts)):
-        for j, target in enumerate(pieces(targets, target_starts)):
-            of_pairs = factors[np.ix_(query, target)]
-            out[i, j] = out[j, i] if same and j < i else _log_sum(of_pairs, gap_open, gap_extend)
+
+    def value(query: Array, target: Array) -> float:
+        return _log_sum(factors[np.ix_(query, target)], gap_open, gap_extend)
+
+    _write_pairs(out, queries, query_starts, targets, target_starts, same, value)
 
 
 def self_sum_alignments(text: Array, starts: Array, factors: Array, gap_open: float, gap_extend: float) -> Array:
