@@ -147,13 +147,6 @@ def test_hadamard_is_the_matrix_product(name, dtype, size, n, stretches, k):
     assert np.isnan(around).sum() == around.size - values.size
 
 
-@pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize(("columns", "signs", "size"), [(6, 6, 3), (6, 6, 4), (8, 4, 4), (8, 8, 0)])
-def test_hadamard_refuses_other_sizes(name, columns, signs, size):
-    with chosen(name) as loops, pytest.raises(ValueError, match=r"power of two|signs"):
-        loops.hadamard(np.zeros((2, columns)), np.ones((1, signs)), size)
-
-
 def test_padded_is_the_next_power_of_two():
     assert [padded(d) for d in (1, 2, 3, 4, 5, 1000, 1024)] == [1, 2, 4, 4, 8, 1024, 1024]
 
