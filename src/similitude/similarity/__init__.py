@@ -48,7 +48,7 @@ from similitude.similarity.claims import (
 from similitude.similarity.contract import Similarity, image, remembered_images
 from similitude.similarity.feature_space import finite_diagonal as finite_diagonal
 from similitude.similarity.feature_space import kernel_distance as kernel_distance
-from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, current_meters, metered, progress_line
+from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, metered, progress_line
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
@@ -97,7 +97,6 @@ __all__ = [
     "check_claims",
     "check_max_calls",
     "cost_per_call",
-    "current_meters",
     "exported_pairs",
     "functions_of_pairs",
     "hints_of_parts",

@@ -13,10 +13,18 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, count, stacked
-from similitude.similarity.calling import MOST_REPEATS, Calling, Deliver, as_number, hint_of_matrices
+from similitude.similarity.calling import (
+    MOST_REPEATS,
+    Deliver,
+    as_number,
+    call_pairs,
+    check_errors,
+    hint_of_matrices,
+    is_async,
+)
 from similitude.similarity.claims import SYMMETRIC, check_claims, listed_claims
 from similitude.similarity.contract import Similarity
-from similitude.similarity.meter import current_meters
+from similitude.similarity.meter import open_meters
 from similitude.similarity.parameters import constructor_parameters
 from similitude.similarity.read_only import all_read_only, read_only, unchanged, with_hint
 from similitude.support import PairError, brief, check_integer, check_nonnegative, check_positive
@@ -167,28 +175,11 @@ class FromPairs(Similarity):
         if self.cost is not None:
             check_nonnegative("cost", self.cost, otherwise="None")
         if self.retry_on is not None:
-            self.calling.check_errors()
+            check_errors(self)
         if self.batch is None:
             check_arguments(self.f, "f(x, z)", 2)
         else:
             check_arguments(self.f, "f(pairs)", 1)
-
-    @property
-    def calling(self) -> Calling:
-        """How the function is called."""
-        options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate)
-        return Calling(self.f, *options, self.cost, self.repeats, self._is_async)
-
-    @property
-    def _is_async(self) -> bool:
-        called = getattr(self.f, "__call__", None)  # noqa: B004
-        return inspect.iscoroutinefunction(self.f) or inspect.iscoroutinefunction(called)
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether pairs are simply called one after the other."""
-        options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate, self.repeats)
-        return options == (None, 1, 0, None, None, None, 1) and not self._is_async
 
     def written_params(self) -> dict[str, str]:
         """Return the parameters by name as `repr` shows them; options of calls only where they are given."""
@@ -206,10 +197,11 @@ class FromPairs(Similarity):
         """Call the function for each pair, or for each unordered pair once if it is claimed to be symmetric."""
         half = A is B and SYMMETRIC in self.claims
         values = np.empty((len(A), len(B)))
-        if self._is_plain:
+        options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate, self.repeats)
+        if options == (None, 1, 0, None, None, None, 1) and not is_async(self.f):
             if A and isinstance(A[0], np.ndarray) and A[0].flags.writeable:  # in a worker, to which arrays are copied
                 A, B = all_read_only(A), all_read_only(B)
-            meters = current_meters()
+            meters = open_meters.get()
             with unchanged(self.f, A, B):
                 for i in range(len(A)):
                     start = i if half else 0
@@ -232,7 +224,9 @@ class FromPairs(Similarity):
         self, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, deliver: Deliver | None = None
     ) -> np.ndarray:
         """Call the function for some pairs."""
-        values, rows, columns = np.empty(len(i)), i.tolist(), j.tolist()
+        values = np.empty(len(i))
+        rows = i.tolist()
+        columns = j.tolist()
 
         def keep(positions: Sequence[int], numbers: Sequence[float]) -> None:
             values[list(positions)] = numbers
@@ -241,7 +235,7 @@ class FromPairs(Similarity):
 
         pairs = [(read_only(A[row]), read_only(B[column])) for row, column in zip(rows, columns, strict=True)]
         with unchanged(self.f, [x for x, _ in pairs], [z for _, z in pairs]):
-            self.calling.values(pairs, keep, lambda p: (rows[p], columns[p]))
+            call_pairs(self, pairs, keep, lambda p: (rows[p], columns[p]))
         return values
 
 
@@ -315,7 +309,7 @@ class FromBlocks(Similarity):
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Call the function on two parts of the collections; each pair counts as a call."""
-        for meter in current_meters():
+        for meter in open_meters.get():
             meter.spend(count(A) * count(B))
         with unchanged(self.f, A, B):
             values = self.f(all_read_only(A), all_read_only(B))
@@ -437,18 +431,19 @@ def functions_of_pairs(k: Similarity) -> list[FromPairs]:
 
 def may_be_costly(k: Similarity) -> bool:
     """Whether a similarity calls a function of pairs that is not stated to be cheap by ``cost=0``."""
-    return any(one.cost != 0 for one in functions_of_pairs(k))
+    costs = set(map(attrgetter("cost"), functions_of_pairs(k)))
+    return bool(costs - {0})
 
 
 def calls_per_pair(k: Similarity) -> int:
     """Return the fewest calls of users' functions that one pair takes, counting at least one."""
-    return max(1, sum(one.repeats for one in functions_of_pairs(k)))
+    return max(1, sum(map(attrgetter("repeats"), functions_of_pairs(k))))
 
 
 def cost_per_call(k: Similarity) -> float | None:
     """Return the mean cost of a call; None if no function states one."""
     functions = functions_of_pairs(k)
-    stated = [one.cost for one in functions if one.cost]
+    stated = list(filter(None, map(attrgetter("cost"), functions)))
     return sum(stated) / len(functions) if stated else None
 
 

@@ -184,7 +184,11 @@ class Similarity(Parametric, ABC):
 
     def parts(self) -> tuple[Similarity, ...]:
         """Return the similarities that this one is made of; none for a leaf."""
-        return tuple(value for value in self._params().values() if isinstance(value, Similarity))
+        found = []
+        for value in self._params().values():
+            if isinstance(value, Similarity):
+                found.append(value)
+        return tuple(found)
 
     def premises(self) -> tuple[Similarity, ...]:
         """Return the parts that must be kernels for this one to be a kernel."""
@@ -359,19 +363,19 @@ class Similarity(Parametric, ABC):
     # The algebra: each operation returns a small node (see algebra.py and wrappers.py).
 
     def __add__(self, other: Any) -> Similarity:
-        return _algebra().add(self, other) if _is_operand(other) else NotImplemented
+        return algebra.add(self, other) if isinstance(other, (Similarity, Real)) else NotImplemented
 
     def __radd__(self, other: Any) -> Similarity:
         return self + other
 
     def __sub__(self, other: Any) -> Similarity:
-        return self + (-1.0 * other) if _is_operand(other) else NotImplemented
+        return self + (-1.0 * other) if isinstance(other, (Similarity, Real)) else NotImplemented
 
     def __rsub__(self, other: Any) -> Similarity:
-        return -1.0 * self + other if _is_operand(other) else NotImplemented
+        return -1.0 * self + other if isinstance(other, (Similarity, Real)) else NotImplemented
 
     def __mul__(self, other: Any) -> Similarity:
-        return _algebra().multiply(self, other) if _is_operand(other) else NotImplemented
+        return algebra.multiply(self, other) if isinstance(other, (Similarity, Real)) else NotImplemented
 
     def __rmul__(self, other: Any) -> Similarity:
         return self * other
@@ -383,26 +387,26 @@ class Similarity(Parametric, ABC):
         return -1.0 * self
 
     def __pow__(self, exponent: float) -> Similarity:
-        return _algebra().power(self, exponent) if isinstance(exponent, Real) else NotImplemented
+        return algebra.power(self, exponent) if isinstance(exponent, Real) else NotImplemented
 
     def __abs__(self) -> Similarity:
-        return _algebra().Absolute(self)
+        return algebra.Absolute(self)
 
     def minimum(self, other: Similarity) -> Similarity:
         """Return min(K, other), pair by pair."""
-        return _algebra().Minimum.of(self, other)
+        return algebra.Minimum.of(self, other)
 
     def maximum(self, other: Similarity) -> Similarity:
         """Return max(K, other), pair by pair."""
-        return _algebra().Maximum.of(self, other)
+        return algebra.Maximum.of(self, other)
 
     def exp(self) -> Similarity:
         """Return exp(K)."""
-        return _algebra().Exponential(self)
+        return algebra.Exponential(self)
 
     def normalized(self) -> Similarity:
         """Return K(x, z) / sqrt(K(x, x) K(z, z)); zero where an object has K(x, x) = 0."""
-        return _wrappers().Normalized(self)
+        return wrappers.Normalized(self)
 
     normalised = normalized
 
@@ -412,11 +416,11 @@ class Similarity(Parametric, ABC):
         `SimilarityClassifier`, `SimilarityRegressor` and `choose_kernel` learn it from their training rows, in every
         fold anew; `learn_kernel` does so outright.
         """
-        return _wrappers().Learnable(self)
+        return wrappers.Learnable(self)
 
     def symmetrized(self) -> Similarity:
         """Return (K(x, z) + K(z, x)) / 2."""
-        return _wrappers().Symmetrized(self)
+        return wrappers.Symmetrized(self)
 
     symmetrised = symmetrized
 
@@ -428,7 +432,7 @@ class Similarity(Parametric, ABC):
         f : callable
             Called once per object, or once with all objects if `batched`.
         """
-        return _wrappers().Pullback(self, f, batched)
+        return wrappers.Pullback(self, f, batched)
 
     def cached(self, path: Any = None, name: str | None = None) -> Similarity:
         """Return the same similarity, which remembers the value of every pair of contents.
@@ -462,22 +466,6 @@ class Similarity(Parametric, ABC):
         from similitude.similarity.pair_store import PairStore
 
         return Cached(self, PairStore(path, name))
-
-
-def _algebra() -> Any:
-    from similitude.similarity import algebra
-
-    return algebra
-
-
-def _wrappers() -> Any:
-    from similitude.similarity import wrappers
-
-    return wrappers
-
-
-def _is_operand(other: Any) -> bool:
-    return isinstance(other, (Similarity, Real))
 
 
 def _stated_for_other_code(cls: type[Similarity], name: str) -> bool:
@@ -532,3 +520,8 @@ def _image_of_one(f: Callable[[Any], Any], x: Any, memory: Images | None) -> Any
     if (id(f), id(x), False) not in memory:
         memory[id(f), id(x), False] = x, f(read_only(x))
     return memory[id(f), id(x), False][1]
+
+
+# The nodes of the algebra are similarities themselves.
+
+from similitude.similarity import algebra, wrappers  # noqa: E402

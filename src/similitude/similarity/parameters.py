@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_table
-from similitude.support import digest, misfit, unknown_parameter, written
+from similitude.support import digest, naming_parameters, unknown_parameter, written
 
 PLAIN_TYPES = (str, int, float, bool, type(None))
 
@@ -25,7 +25,7 @@ class Parametric:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls) and cls.__module__.startswith("similitude."):
-            cls.__init__ = _naming_parameters(cls.__init__)  # type: ignore[method-assign]
+            naming_parameters(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep`, also those of the parts (``k1__sigma``)."""
@@ -57,8 +57,10 @@ class Parametric:
         return f"; did you mean {' or '.join(map(repr, found))}, of a part?" if found else ""
 
     def _params(self) -> dict[str, Any]:
-        cls: Any = type(self)
-        return {name: getattr(self, name) for name in constructor_parameters(cls)}
+        found = {}
+        for name in constructor_parameters(type(self)):
+            found[name] = getattr(self, name)
+        return found
 
     def _set_param(self, name: str, value: Any) -> None:
         setattr(self, name, value)
@@ -85,7 +87,10 @@ class Parametric:
 
     def written_params(self) -> dict[str, str]:
         """Return the parameters by name as `repr` shows them."""
-        return {name: _written(value) for name, value in self._params().items()}
+        texts = {}
+        for name, value in self._params().items():
+            texts[name] = _written(value)
+        return texts
 
     def fingerprint(self) -> str:
         """Return a short text that is equal for equal similarities, also in another process.
@@ -100,22 +105,6 @@ class Parametric:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({k: v.function() if isinstance(v, _Pickled) else v for k, v in state.items()})
-
-
-def _naming_parameters(init: Any) -> Any:
-    """Return a constructor whose error, if it is called with an unknown parameter, names those that it has."""
-
-    @functools.wraps(init)
-    def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            init(self, *args, **kwargs)
-        except TypeError as error:
-            text = misfit(type(self), init, args, kwargs)
-            if text is None:
-                raise
-            raise TypeError(text) from error
-
-    return constructed
 
 
 class _Pickled:

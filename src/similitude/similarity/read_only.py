@@ -71,9 +71,11 @@ def all_read_only(objects: Any) -> Any:
 def unchanged(f: Any, *arguments: Sequence[Any]) -> Iterator[None]:
     """Raise if some objects of the lists of arguments are not what they were at the beginning."""
     before = []
-    for listed in arguments:
-        for one in _watched(listed):
-            before.append((one, _contents(one)))
+    for objects in arguments:
+        if isinstance(objects, np.ndarray) and objects.dtype.kind == "O":
+            objects = list(objects[:WATCHED])
+        if isinstance(objects, list) and not set(map(type, objects[:WATCHED])) <= UNCHANGING_TYPES:
+            before += [(one, _contents(one)) for one in _watched(objects[:WATCHED])]
     try:
         yield
     except ValueError as error:
@@ -102,15 +104,8 @@ def _complain(f: Any, one: Any, name: str) -> None:
     )
 
 
-def _watched(objects: Any) -> list[Any]:
-    """Return the objects of an argument that are compared."""
-    if isinstance(objects, np.ndarray) and objects.dtype.kind == "O":
-        objects = list(objects[:WATCHED])
-    if not isinstance(objects, list):
-        return []
-    first = objects[:WATCHED]
-    if set(map(type, first)) <= UNCHANGING_TYPES:
-        return []
+def _watched(first: list[Any]) -> list[Any]:
+    """Return the objects that are compared, of the first ones of an argument."""
     others = [one for one in first if type(one) not in QUICK_TYPES and not _is_protected(one)]
     return [one for one in first if type(one) in QUICK_TYPES] + others[:WATCHED_CLOSELY]
 

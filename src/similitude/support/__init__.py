@@ -4,7 +4,6 @@ Nothing here imports NumPy before it is used, so that the command line starts qu
 """
 
 from similitude.support.atomic_write import check_path, check_place, complete_file, remove_abandoned
-from similitude.support.constructors import misfit, naming_parameters, parameter_hint, unknown_parameter
 from similitude.support.errors import (
     BudgetError,
     CacheError,
@@ -82,6 +81,9 @@ from similitude.support.validation import (
     check_share,
     is_integer,
     is_number,
+    naming_parameters,
+    parameter_hint,
+    unknown_parameter,
 )
 from similitude.support.versions import core_versions, package_version
 from similitude.support.written import plain_values, unboxed, written
