@@ -77,6 +77,15 @@ class BlockTask:
         return concatenated(parts)
 
 
+def filled(task: BlockTask, A: Encoding, B: Encoding, out: np.ndarray) -> np.ndarray:
+    """Return the array `out` with the values of a block, which are written there at once if the similarity can."""
+    if task.fills:
+        task(A, B, out)
+    else:
+        out[...] = as_numpy(task(A, B))
+    return out
+
+
 class ProductTask:
     """The task of a tile of a matrix times vectors: the workers multiply, and only the products come back.
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from numbers import Integral, Real
 from typing import Any
 
@@ -48,7 +48,7 @@ def rows(encoding: Encoding, which: Rows) -> Encoding:
     (array([2., 3.]), ['b', 'c'])
     """
     if isinstance(encoding, tuple):
-        return tuple(rows(part, which) for part in encoding)
+        return tuple(map(rows, encoding, repeat(which)))
     if isinstance(encoding, list) and not isinstance(which, slice):
         return list(map(encoding.__getitem__, which))
     return encoding.iloc[which] if hasattr(encoding, "iloc") else encoding[which]
@@ -121,7 +121,7 @@ def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
     (array([2., 4.]), ['a', 'b'])
     """
     if isinstance(encoding, tuple):
-        return tuple(moved(part, move) for part in encoding)
+        return tuple(map(moved, encoding, repeat(move)))
     if hasattr(encoding, "moved"):
         return encoding.moved(move)
     movable = is_tensor(encoding) or (isinstance(encoding, np.ndarray) and encoding.dtype.kind in "fiub")

@@ -14,10 +14,13 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.compute import (
+    FLOATS,
     BlockTask,
     Encoding,
     as_numpy,
     count,
+    filled,
+    finite_block,
     in_precision,
     itemsize,
     moved,
@@ -148,17 +151,15 @@ class LandmarkFeatures:
     def similarities(self, A: Encoding, out: Any = None) -> Any:
         """Return the similarities of encoded objects to the landmarks in floating point; tensors give tensors."""
         like, columns = sided(self.similarity, self.landmarks.encoding, self.side)
-        task = BlockTask(like)
-        if tensor_in(A) is not None:
-            return task(A, columns)
-        if task.fills and (out is not None or _of_one_precision(A, columns)):
-            out = np.empty((count(A), self.n_similarities), A.dtype) if out is None else out
-            return np.asarray(task(A, columns, out))
-        values = in_floats(task(A, columns))
-        if out is None:
+        if out is not None:
+            return filled(BlockTask(like), A, columns, out)
+        values = like.block(A, columns)
+        if not like.hints.finite:
+            finite_block(values, (count(A), self.n_similarities), like)
+        if not isinstance(values, np.ndarray):
             return values
-        out[...] = values
-        return out
+        values = np.asarray(values)
+        return values if values.dtype in FLOATS else values.astype(np.float64)
 
     def features(self, A: Encoding, out: Any = None) -> Any:
         """Return the features of encoded objects."""
@@ -271,7 +272,7 @@ class TwoSided:
 def in_floats(values: Any) -> np.ndarray:
     """Return an array of float32 or float64."""
     array = as_numpy(values)
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    return array if array.dtype in FLOATS else array.astype(np.float64)
 
 
 def in_double(k: Similarity, landmarks: Landmarks) -> Encoding:
@@ -292,9 +293,3 @@ def side_by_side(parts: Sequence[Any]) -> Any:
     """Return the columns of several arrays, or tensors, side by side."""
     xp = namespace(parts[0])
     return np.concatenate(parts, axis=1) if xp is np else xp.concat(list(parts), axis=1)
-
-
-def _of_one_precision(A: Encoding, B: Encoding) -> bool:
-    """Tell whether both are plain arrays of the same floating-point type, so that the block is too."""
-    arrays = isinstance(A, np.ndarray) and isinstance(B, np.ndarray)
-    return arrays and A.dtype == B.dtype and A.dtype in (np.float32, np.float64)

@@ -24,6 +24,7 @@ from similitude.compute import (
     Encoding,
     as_numpy,
     count,
+    filled,
     in_precision,
     is_sparse,
     itemsize,
@@ -288,9 +289,6 @@ class _Fresh:
             return solve_rows(in_precision(task(x, pivots), triangle.dtype) - x_known @ pivots_known.T, triangle)
         K = np.empty((count(x), count(pivots)), triangle.dtype) if out is None else out
         with np.errstate(invalid="ignore"):  # BLAS may raise this flag for memory beside a short row
-            if task.fills:
-                task(x, pivots, K)
-            else:
-                K[...] = task(x, pivots)
+            filled(task, x, pivots, K)
             K -= x_known @ pivots_known.T
             return solve_rows(K, triangle)

@@ -66,6 +66,7 @@ class Engine(ABC):
     memory: int | str
     progress: bool | ProgressFunction = False
     checkpoint: Any = None
+    tile_edge = TILE_EDGE
 
     @property
     def products_from(self) -> int | None:
@@ -91,11 +92,6 @@ class Engine(ABC):
     def budget(self) -> int:
         """The memory budget in bytes."""
         return parse_bytes(self.memory)
-
-    @property
-    def tile_edge(self) -> int:
-        """Rows and columns of a tile."""
-        return TILE_EDGE
 
     def without_progress(self) -> Engine:
         """Return the same engine without a progress line, for the parts of a computation that shows its own."""

@@ -94,7 +94,7 @@ class TorchEngine(Engine):
         return PRODUCTS_FROM[self.torch_device.type]
 
     @property
-    def tile_edge(self) -> int:
+    def tile_edge(self) -> int:  # type: ignore[override]
         """Rows and columns of a tile."""
         return GPU_TILE_EDGE if self.torch_device.type == "cuda" else TILE_EDGE
 
