@@ -43,9 +43,8 @@ from similitude.similarity.claims import (
     UNIT_DIAGONAL,
     UNIT_KERNEL,
     Proof,
-    check_claims,
 )
-from similitude.similarity.contract import Similarity, image, remembered_images
+from similitude.similarity.contract import Similarity, check_claims, image, remembered_images
 from similitude.similarity.feature_space import finite_diagonal as finite_diagonal
 from similitude.similarity.feature_space import kernel_distance as kernel_distance
 from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, metered, progress_line

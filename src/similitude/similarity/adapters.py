@@ -22,10 +22,9 @@ from similitude.similarity.calling import (
     hint_of_matrices,
     is_async,
 )
-from similitude.similarity.claims import SYMMETRIC, check_claims, listed_claims
-from similitude.similarity.contract import Similarity
+from similitude.similarity.claims import SYMMETRIC
+from similitude.similarity.contract import Similarity, check_claims, listed_claims
 from similitude.similarity.meter import open_meters
-from similitude.similarity.parameters import constructor_parameters
 from similitude.similarity.read_only import all_read_only, read_only, unchanged, with_hint
 from similitude.support import PairError, brief, check_integer, check_nonnegative, check_positive
 
@@ -134,6 +133,7 @@ class FromPairs(Similarity):
 
     claims = declared
     hints = Hints(threadsafe=False)
+    _quiet = ("batch", "workers", "retries", "retry_on", "timeout", "rate", "cost", "repeats")
 
     def __init__(
         self,
@@ -180,14 +180,6 @@ class FromPairs(Similarity):
             check_arguments(self.f, "f(x, z)", 2)
         else:
             check_arguments(self.f, "f(pairs)", 1)
-
-    def written_params(self) -> dict[str, str]:
-        """Return the parameters by name as `repr` shows them; options of calls only where they are given."""
-        written = super().written_params()
-        for name, parameter in constructor_parameters(FromPairs).items():
-            if name not in ("f", "claims") and getattr(self, name) == parameter.default:
-                written.pop(name, None)
-        return written
 
     def encode(self, objects: Any) -> Encoding:
         """Return the list of objects, of which arrays cannot be written to."""

@@ -31,7 +31,7 @@ from similitude.compute import (
 )
 from similitude.compute.engines import Engine, engine_for
 from similitude.similarity.bounds import Bounds
-from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
+from similitude.similarity.claims import CLAIMS, PSD, SYMMETRIC, Proof
 from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.read_only import read_only, unchanged
@@ -466,6 +466,25 @@ class Similarity(Parametric, ABC):
         from similitude.similarity.pair_store import PairStore
 
         return Cached(self, PairStore(path, name))
+
+
+def check_claims(claims: Iterable[str]) -> frozenset[str]:
+    """Validate claims and return them as a frozenset."""
+    given = listed_claims(claims)
+    unknown = sorted(map(str, given - CLAIMS))
+    if unknown:
+        raise ValueError(f"unknown claim {unknown[0]!r}: a claim is one of {', '.join(sorted(CLAIMS))}")
+    return given
+
+
+def listed_claims(claims: Iterable[str]) -> frozenset[str]:
+    """Return claims as a frozenset; a single one may be given as a text."""
+    if isinstance(claims, str):
+        return frozenset({claims})
+    try:
+        return frozenset(claims)
+    except TypeError:
+        raise TypeError(f"claims must be a sequence such as ['SYMMETRIC', 'PSD'], got {brief(claims)}") from None
 
 
 def _stated_for_other_code(cls: type[Similarity], name: str) -> bool:

@@ -6,8 +6,9 @@ import copy
 import functools
 import inspect
 import pickle
+from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ class Parametric:
     """An object that consists of its constructor parameters, in the sense of scikit-learn."""
 
     __hash__ = None  # type: ignore[assignment]
+    _quiet: ClassVar[tuple[str, ...]] = ()  # parameters that `repr` leaves out while they have their defaults
+    _writers: ClassVar[dict[str, Callable[[Any], str]]] = {}  # of parameters that `repr` shows in short
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -88,8 +91,11 @@ class Parametric:
     def written_params(self) -> dict[str, str]:
         """Return the parameters by name as `repr` shows them."""
         texts = {}
-        for name, value in self._params().items():
-            texts[name] = _written(value)
+        for name, parameter in constructor_parameters(type(self)).items():
+            value = getattr(self, name)
+            if name in self._quiet and type(value) is type(parameter.default) and value == parameter.default:
+                continue
+            texts[name] = self._writers.get(name, _written)(value)
         return texts
 
     def fingerprint(self) -> str:
