@@ -10,6 +10,7 @@ from similitude.compute.encodings import (
     as_objects,
     beside,
     check_columns,
+    check_count,
     check_objects,
     concatenated,
     count,

@@ -27,6 +27,7 @@ from similitude.compute.encodings import (
     rows,
     tensor_in,
 )
+from similitude.compute.encodings import itemsize as itemsize_of
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
 from similitude.support import PairError, brief, check_place, complete_file
 
@@ -70,7 +71,7 @@ class BlockTask:
         values = self.similarity.block(a, b) if out is None else self.similarity.block(a, b, out=out)
         if self.finite:
             return values
-        return finite_block(values, (count(a), count(b)), self.similarity)
+        return finite_block(values, a, b, self.similarity)
 
     def joined(self, parts: list[Any]) -> Any:
         """Return the block of all rows, given the blocks of consecutive rows."""
@@ -111,8 +112,9 @@ def _takes_out(block: Callable[..., Any]) -> bool:
     return "out" in inspect.signature(block).parameters
 
 
-def finite_block(values: Any, shape: tuple[int, int], similarity: Any) -> Any:
-    """Validate a block of finite real numbers of this shape, and return it; an error names the pair."""
+def finite_block(values: Any, a: Encoding, b: Encoding, similarity: Any) -> Any:
+    """Validate the block of two encodings, finite real numbers, and return it; an error names the pair."""
+    shape = (count(a), count(b))
     if tuple(getattr(values, "shape", ())) != shape:
         raise ValueError(f"{similarity!r} gave a block of shape {getattr(values, 'shape', None)}, expected {shape}")
     if getattr(values.dtype, "kind", "f") not in "fiub" or "complex" in str(values.dtype):
@@ -139,8 +141,8 @@ class Blocks:
         Compute only the tiles on and above the diagonal of a Gram matrix, and mirror them.
     engine : Engine, optional
         Default: the current one.
-    itemsize : int
-        Bytes of one value, to plan with.
+    itemsize : int, optional
+        Bytes of one value, to plan with. Default: those of a value of `A`.
     whole_rows : bool
         Give each tile all columns of its rows, as feature maps need it.
 
@@ -160,14 +162,16 @@ class Blocks:
         B: Encoding = None,
         symmetric: bool = False,
         engine: Engine | None = None,
-        itemsize: int = 8,
+        itemsize: int | None = None,
         whole_rows: bool = False,
     ) -> None:
         self.task = BlockTask(similarity)
-        self.A, self.B = A, A if B is None else B
-        self.engine = current_engine() if engine is None else engine
-        self.itemsize, self.whole_rows = itemsize, whole_rows
-        self.shape = count(self.A), count(self.B)
+        self.A = A
+        self.B = A if B is None else B
+        self.engine = engine or current_engine()
+        self.itemsize = itemsize or itemsize_of(A)
+        self.whole_rows = whole_rows
+        self.shape = (count(self.A), count(self.B))
         self.half = symmetric and self.B is self.A
 
     def whole(self, out: Any = None) -> Any:

@@ -282,6 +282,14 @@ def check_objects(X: Any, name: str = "X") -> int:
     return n
 
 
+def check_count(encoding: Encoding, objects: Any, name: str, similarity: Any) -> Encoding:
+    """Return an encoding; raise ValueError if it holds another number of objects than were encoded."""
+    n = check_objects(objects, name)
+    if count(encoding) != n:
+        raise ValueError(f"{similarity!r} encoded {n} objects as {count(encoding)}")
+    return encoding
+
+
 def check_columns(X: Any) -> list[Any]:
     """Validate that a table has columns with different names, and return the names."""
     columns = list(X.columns)

@@ -155,7 +155,7 @@ class LandmarkFeatures:
             return filled(BlockTask(like), A, columns, out)
         values = like.block(A, columns)
         if not like.hints.finite:
-            finite_block(values, (count(A), self.n_similarities), like)
+            finite_block(values, A, columns, like)
         if not isinstance(values, np.ndarray):
             return values
         values = np.asarray(values)

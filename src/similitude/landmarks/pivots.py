@@ -249,7 +249,7 @@ class Residual:
         A, dtype = self.pool.encoding, self.factor.dtype
         against = (rows(A, accepted), known[accepted], solver(self.triangle.T, dtype))
         fresh = _Fresh(self.pool.similarity)
-        columns = Blocks(fresh, (A, known), against, False, self.pool.engine, dtype.itemsize, whole_rows=True)
+        columns = Blocks(fresh, (A, known), against, False, self.pool.engine, dtype.itemsize, True)
         with pairs_at(None, accepted):
             columns.whole(out=self.factor[:, new])
         self.diagonal -= np.einsum("ij,ij->i", self.factor[:, new], self.factor[:, new], dtype=np.float64)

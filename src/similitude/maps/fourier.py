@@ -122,7 +122,7 @@ class FourierMap(FeatureMap):
         check_is_fitted(self)
         A = base_kernel(self.kernel_).encode(self._checked(X, reset=False))
         waves = self.waves_.astype(_precision(A))
-        return Blocks(Written("FourierMap"), A, waves, engine=self._engine, itemsize=itemsize(A), whole_rows=True)
+        return Blocks(Written("FourierMap"), A, waves, engine=self._engine, whole_rows=True)
 
     @property
     def frequencies_(self) -> np.ndarray:

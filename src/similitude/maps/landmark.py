@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute import Blocks, Encoding, as_numpy, check_objects, itemsize, rows, take
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, rows, take
 from similitude.compute.engines import Engine
 from similitude.landmarks import (
     AMONG_ALL,
@@ -40,9 +40,7 @@ from similitude.similarity import (
     Similarity,
     as_similarity,
     budgeted,
-    calls_per_pair,
-    cost_per_call,
-    is_counted,
+    calls_taken,
 )
 from similitude.support import NONE, Premise, brief, check_integer, generator
 
@@ -85,9 +83,7 @@ class LandmarkedMap(FeatureMap):
             chosen = self._choose(k, X, A, ask, given)
             self.__dict__.pop("_reservoir", None)
             self._finish(k, chosen, ask)
-        counted = is_counted(k)
-        per_object = self._features.n_similarities * calls_per_pair(k) if counted else 0
-        self.calls_ = Calls.of(meter, cost_per_call(k) if counted else None, float(per_object), per_object)
+        self.calls_ = calls_taken(meter, k, self._features.n_similarities)
         return self
 
     def _choose(self, k: Similarity, X: Any, A: Encoding, ask: Ask, given: FitSample) -> Landmarks:
@@ -321,4 +317,4 @@ class LandmarkMap(LandmarkedMap):
         """Return the similarities to the landmarks in blocks."""
         features, A = self._asked(X)
         like, columns = sided(features.similarity, features.landmarks.encoding, self.side)
-        return Blocks(like, A, columns, engine=self._engine, itemsize=itemsize(A))
+        return Blocks(like, A, columns, engine=self._engine)

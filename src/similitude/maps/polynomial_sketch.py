@@ -11,7 +11,7 @@ from scipy import fft
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import Blocks, Encoding, as_matrix, itemsize
+from similitude.compute import Blocks, Encoding, as_matrix
 from similitude.compute.engines import Engine
 from similitude.kernels import Cosine, Linear, Polynomial
 from similitude.kernels.vectors import inner, unit_rows
@@ -107,7 +107,7 @@ class PolynomialSketchMap(FeatureMap):
         A = unit_rows(A) if self.sketch_.form.unit else A
         recipe = self.sketch_.ready(np.dtype(A.dtype))
         name = "PolynomialSketchMap"
-        return Blocks(Written(name), A, recipe, engine=self._engine, itemsize=itemsize(A), whole_rows=True)
+        return Blocks(Written(name), A, recipe, engine=self._engine, whole_rows=True)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -20,12 +21,12 @@ from similitude.similarity.calling import (
     call_pairs,
     check_errors,
     hint_of_matrices,
-    is_async,
 )
 from similitude.similarity.claims import SYMMETRIC
 from similitude.similarity.contract import Similarity, check_claims, listed_claims
-from similitude.similarity.meter import open_meters
-from similitude.similarity.read_only import all_read_only, read_only, unchanged, with_hint
+from similitude.similarity.meter import Calls, Meter, open_meters
+from similitude.similarity.parameters import constructor_parameters
+from similitude.similarity.read_only import all_read_only, is_async, read_only, unchanged, with_hint
 from similitude.support import PairError, brief, check_integer, check_nonnegative, check_positive
 
 
@@ -75,6 +76,19 @@ def _declare(self: Any, claims: Iterable[str]) -> None:
 
 
 declared: Any = property(attrgetter("_claims"), _declare, doc="The claims that the user declares, and no others.")
+
+
+OPTIONS: dict[str, Callable[[str, Any], Any]] = {
+    "batch": partial(check_integer, otherwise="None"),
+    "workers": check_integer,
+    "retries": partial(check_integer, low=0),
+    "retry_on": check_errors,
+    "timeout": partial(check_positive, otherwise="None"),
+    "rate": partial(check_positive, otherwise="None"),
+    "cost": partial(check_nonnegative, otherwise="None"),
+    "repeats": partial(check_integer, high=MOST_REPEATS),
+}
+"""The options of calls, with what validates them if they are given."""
 
 
 class FromPairs(Similarity):
@@ -133,7 +147,7 @@ class FromPairs(Similarity):
 
     claims = declared
     hints = Hints(threadsafe=False)
-    _quiet = ("batch", "workers", "retries", "retry_on", "timeout", "rate", "cost", "repeats")
+    _quiet = tuple(OPTIONS)
 
     def __init__(
         self,
@@ -163,19 +177,10 @@ class FromPairs(Similarity):
     def check_params(self) -> None:
         """Validate the claims and the options, and that `f` takes two objects, or with `batch` a list of pairs."""
         check_claims(self.claims)
-        if self.batch is not None:
-            check_integer("batch", self.batch, otherwise="None")
-        check_integer("workers", self.workers)
-        check_integer("retries", self.retries, low=0)
-        check_integer("repeats", self.repeats, 1, MOST_REPEATS)
-        if self.timeout is not None:
-            check_positive("timeout", self.timeout, otherwise="None")
-        if self.rate is not None:
-            check_positive("rate", self.rate, otherwise="None")
-        if self.cost is not None:
-            check_nonnegative("cost", self.cost, otherwise="None")
-        if self.retry_on is not None:
-            check_errors(self)
+        for name, check in OPTIONS.items():
+            given = getattr(self, name)
+            if given is not constructor_parameters(FromPairs)[name].default:
+                check(name, given)
         if self.batch is None:
             check_arguments(self.f, "f(x, z)", 2)
         else:
@@ -442,3 +447,11 @@ def cost_per_call(k: Similarity) -> float | None:
 def is_counted(k: Similarity) -> bool:
     """Whether a similarity calls a user's function, of pairs or of blocks, so that its calls are counted."""
     return isinstance(k, (FromPairs, FromBlocks)) or any(map(is_counted, k.parts()))
+
+
+def calls_taken(meter: Meter, k: Similarity, pairs: int) -> Calls:
+    """Return the calls that a meter counted, with those of a prediction that takes a number of similarities."""
+    if not is_counted(k):
+        return Calls.of(meter, None, 0.0, 0)
+    each = pairs * calls_per_pair(k)
+    return Calls.of(meter, cost_per_call(k), float(each), each)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from similitude.similarity.meter import Meter, open_meters
-from similitude.similarity.read_only import with_hint
+from similitude.similarity.read_only import is_async, with_hint
 from similitude.support import (
     BudgetError,
     PairError,
@@ -55,25 +55,18 @@ Request = list[int]
 Take = Callable[[Request, list[float]], None]
 
 
-def is_async(f: Any) -> bool:
-    """Whether a function, or the call of an object, must be awaited."""
-    return inspect.iscoroutinefunction(f) or inspect.iscoroutinefunction(getattr(f, "__call__", None))  # noqa: B004
-
-
-def errors_to_retry(how: FromPairs) -> tuple[Any, ...]:
+def errors_to_retry(given: Any) -> tuple[Any, ...]:
     """Return the errors after which a pair is asked again."""
-    if how.retry_on is None:
+    if given is None:
         return RETRIED
-    if isinstance(how.retry_on, type) or not hasattr(how.retry_on, "__iter__"):
-        return (how.retry_on,)
-    return tuple(how.retry_on)
+    return (given,) if isinstance(given, type) or not hasattr(given, "__iter__") else tuple(given)
 
 
-def check_errors(how: FromPairs) -> None:
+def check_errors(name: str, given: Any) -> None:
     """Validate the errors after which a pair is asked again."""
-    for kind in errors_to_retry(how):
+    for kind in errors_to_retry(given):
         if not (isinstance(kind, type) and issubclass(kind, Exception)):
-            raise TypeError(f"retry_on must be exception classes such as ConnectionError, got {brief(kind)}")
+            raise TypeError(f"{name} must be exception classes such as ConnectionError, got {brief(kind)}")
 
 
 def call_pairs(
@@ -175,7 +168,7 @@ class _Calls:
         self.at = at
         self.meters = meters
         self.is_async = is_async(how.f)
-        self.retried = errors_to_retry(how)
+        self.retried = errors_to_retry(how.retry_on)
         self.stopped = False
         self.limiter = None if how.rate is None else _limiter(how.f, how.rate)
 

@@ -20,6 +20,7 @@ from similitude.compute import (
     Hints,
     as_numpy,
     as_objects,
+    check_count,
     check_fits,
     check_objects,
     concatenated,
@@ -237,16 +238,14 @@ class Similarity(Parametric, ABC):
         """Return K(x, z)."""
         self.check_params()
         self.check_resolved(f"{type(self).__name__}(...)(x, z)")
-        values = self.block(self.encode([x]), self.encode([z]))
-        return float(finite_block(values, (1, 1), self)[0, 0])
+        A = self.encode([x])
+        B = self.encode([z])
+        return float(finite_block(self.block(A, B), A, B, self)[0, 0])
 
     def encode_checked(self, objects: Any, name: str = "X") -> Encoding:
         """Encode objects and check their number; an error begins with the name of the argument."""
         try:
-            encoded = self.encode(objects)
-            if count(encoded) != check_objects(objects, name):
-                raise ValueError(f"{self!r} encoded {check_objects(objects)} objects as {count(encoded)}")
-            return encoded
+            return check_count(self.encode(objects), objects, name, self)
         except (TypeError, ValueError):
             with error_prefix(name):
                 raise
@@ -261,7 +260,7 @@ class Similarity(Parametric, ABC):
 
     def blocks(self, A: Encoding, B: Encoding = None, engine: Engine | None = None) -> Blocks:
         """Return the matrix of two encodings, by default the Gram matrix of one, to be computed in tiles."""
-        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_for(A), itemsize(A))
+        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_for(A))
 
     def gram(self, X: Any, out: Any = None) -> Any:
         """Return the matrix K(x_i, x_j); data-dependent parameters are fixed on X.

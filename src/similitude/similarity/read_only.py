@@ -12,6 +12,7 @@ kinds.
 
 from __future__ import annotations
 
+import inspect
 import marshal
 import warnings
 from collections import UserDict, UserList, deque
@@ -130,6 +131,11 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 def _listed(slots: Any) -> list[str]:
     return [slots] if isinstance(slots, str) else list(slots)
+
+
+def is_async(f: Any) -> bool:
+    """Whether a function, or the call of an object, must be awaited."""
+    return inspect.iscoroutinefunction(f) or inspect.iscoroutinefunction(getattr(f, "__call__", None))  # noqa: B004
 
 
 def with_hint(error: BaseException) -> str:
