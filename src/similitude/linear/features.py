@@ -9,9 +9,8 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from similitude.compute import as_numpy, beside, in_precision, itemsize, namespace
-from similitude.linear.cholesky import ShiftedFactors
-from similitude.linear.model import LinearModel
-from similitude.linear.strips import OFF_CENTER, STRIP_BYTES, products, strips, zeros
+from similitude.linear.lapack import ShiftedFactors
+from similitude.linear.model import OFF_CENTER, STRIP_BYTES, LinearModel, products, strips, zeros
 
 FAR_OFF_CENTER = 1e6
 """`OFF_CENTER` of features in double precision, which then lose three digits of sixteen."""

@@ -16,12 +16,10 @@ from scipy.linalg import LinAlgError, get_lapack_funcs, solve_triangular
 
 from similitude.compute import as_numpy, beside, namespace
 from similitude.compute.engines import factorizing
-from similitude.linear.cholesky import EPS, solve, upper_factor
-from similitude.linear.lapack import symmetric_eigen
+from similitude.linear.lapack import EPS, solve, symmetric_eigen, upper_factor
 from similitude.linear.left_out_groups import solved_by_group, with_mean_of_others
-from similitude.linear.model import LinearModel
-from similitude.linear.penalties import path, smallest
-from similitude.linear.strips import zeros
+from similitude.linear.model import LinearModel, zeros
+from similitude.linear.ridge import path, smallest
 
 GRAM_STRIP = 512
 """Rows of an n x n matrix that are worked on at once."""

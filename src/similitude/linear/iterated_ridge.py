@@ -17,8 +17,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-from similitude.linear.cholesky import factorize
-from similitude.linear.conjugate_gradients import conjugate_steps
+from similitude.linear.lapack import conjugate_steps, factorize
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, sums_of_groups
 

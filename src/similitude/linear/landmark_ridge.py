@@ -23,11 +23,10 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, count, in_precision, moved, namespace, rows
 from similitude.compute.engines import format_bytes
 from similitude.evaluation import Trial
-from similitude.linear.cholesky import solve
-from similitude.linear.conjugate_gradients import conjugate_steps
+from similitude.linear.lapack import conjugate_steps, solve
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, Moments
-from similitude.linear.penalties import DECADE, PENALTIES, along_path, downhill, nearest_place
+from similitude.linear.ridge import DECADE, PENALTIES, along_path, downhill, nearest_place
 
 DIRECTLY = 8
 """Rows per landmark up to which the normal equations of all rows are solved directly."""

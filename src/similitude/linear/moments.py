@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.compute import in_precision, namespace
-from similitude.linear.strips import OFF_CENTER, strips
+from similitude.linear.model import OFF_CENTER, strips
 
 SAMPLED, SHIFTED_STRIP = 256, 2048
 """Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_numpy
-from similitude.linear.cholesky import factorize, solve
 from similitude.linear.features import Features
+from similitude.linear.lapack import factorize, solve
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic, SquaredHinge, softmax
 from similitude.linear.model import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss

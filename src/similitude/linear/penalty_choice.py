@@ -14,7 +14,7 @@ from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
 from similitude.linear.model import LinearModel
-from similitude.linear.penalties import DECADE, PENALTIES
+from similitude.linear.ridge import DECADE, PENALTIES
 from similitude.support import generator
 
 L1_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
