@@ -11,8 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import Encoding, as_numpy, check_fits, check_objects, is_sparse, itemsize, take
 from similitude.compute.engines import Engine, one_scipy_thread
-from similitude.maps.eigenpairs import Eigenpairs, dense_eigenpairs, flipped, is_dense, leading_eigenpairs
-from similitude.maps.gram_products import CenteredGram, StoredMatrix, centered_gram
+from similitude.maps.eigenpairs import (
+    CenteredGram,
+    Eigenpairs,
+    StoredMatrix,
+    centered_gram,
+    dense_eigenpairs,
+    flipped,
+    is_dense,
+    leading_eigenpairs,
+)
 from similitude.scikit import (
     CHECKED_OBJECTS,
     FLOAT_DTYPES,

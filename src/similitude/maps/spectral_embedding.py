@@ -13,8 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from similitude.compute import Blocks, Encoding, as_numpy, check_fits, check_objects, count, itemsize
 from similitude.compute.engines import Engine
-from similitude.maps.eigenpairs import Eigenpairs, dense_eigenpairs, flipped, is_dense, leading_eigenpairs
-from similitude.maps.gram_products import StoredMatrix
+from similitude.maps.eigenpairs import Eigenpairs, StoredMatrix, dense_eigenpairs, flipped, is_dense, leading_eigenpairs
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors, whole_gram
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, check_integer, check_positive, generator, number_of

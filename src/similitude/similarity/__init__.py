@@ -28,14 +28,14 @@ from similitude.similarity.algebra import (
 )
 from similitude.similarity.automatic import Auto
 from similitude.similarity.bounds import Bounds, Candidates
-from similitude.similarity.cache_files import (
+from similitude.similarity.cached import (
+    Cached,
     CacheInformation,
     cache_information,
     exported_pairs,
     merge_caches,
     prune_cache,
 )
-from similitude.similarity.cached import Cached
 from similitude.similarity.claims import (
     BOUNDED,
     KERNEL,

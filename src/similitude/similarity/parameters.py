@@ -91,10 +91,11 @@ class Parametric:
     def written_params(self) -> dict[str, str]:
         """Return the parameters by name as `repr` shows them."""
         texts = {}
-        for name, parameter in constructor_parameters(type(self)).items():
-            value = getattr(self, name)
-            if name in self._quiet and type(value) is type(parameter.default) and value == parameter.default:
-                continue
+        for name, value in self._params().items():
+            if name in self._quiet:
+                default = constructor_parameters(type(self))[name].default
+                if type(value) is type(default) and value == default:
+                    continue
             texts[name] = self._writers.get(name, _written)(value)
         return texts
 

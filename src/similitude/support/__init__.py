@@ -49,7 +49,6 @@ from similitude.support.notebook_html import (
     tag,
 )
 from similitude.support.outliers import outlier_limits, outlying_rows
-from similitude.support.printable import printable, short_numbers
 from similitude.support.randomness import generator, key_order, random_keys
 from similitude.support.results import (
     CONDITIONAL,
@@ -69,6 +68,7 @@ from similitude.support.results import (
     rounded_down,
     rounded_up,
 )
+from similitude.support.text import plain_values, printable, short_numbers, unboxed, written
 from similitude.support.threads import a_call_goes_on, in_daemon_thread, interruptibly
 from similitude.support.user_line import user_stacklevel
 from similitude.support.validation import (
@@ -86,4 +86,3 @@ from similitude.support.validation import (
     unknown_parameter,
 )
 from similitude.support.versions import core_versions, package_version
-from similitude.support.written import plain_values, unboxed, written

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from similitude.support.written import unboxed
+from similitude.support.text import unboxed
 
 
 class _Brief(reprlib.Repr):

@@ -9,7 +9,7 @@ import html
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from similitude.support.printable import printable
+from similitude.support.text import printable
 
 TABLE_ROWS = 12
 """Rows of a table that are shown; the others are counted."""

@@ -15,6 +15,13 @@ import math
 
 from similitude.support import brief, check_integer, check_number, check_positive
 
+BALCAN_BLUM = "Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006"
+BALCAN_BLUM_VEMPALA = "Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004"
+
+DELTA = 0.05
+"""Probability of failure for which guarantees are stated."""
+
+
 __all__ = [
     "combined_margin",
     "compact_dimension",

@@ -34,9 +34,14 @@ from similitude.support import (
     shortened,
     tag,
 )
-from similitude.validity.elimination import Tolerance, asymmetric_pair, negative_direction, smallest_negative_set
+from similitude.validity.elimination import (
+    Tolerance,
+    Witness,
+    asymmetric_pair,
+    negative_direction,
+    smallest_negative_set,
+)
 from similitude.validity.search import search
-from similitude.validity.witness import Witness
 
 VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
 

@@ -173,7 +173,7 @@ class TorchEngine(Engine):
             yield delivered(*previous)
 
     def _compute(self, task: Any, a: Encoding, b: Encoding, tile: Tile) -> Any:
-        from similitude.compute.engines.torch.device_memory import in_halves_if_needed
+        from similitude.compute.engines.torch.transfer import in_halves_if_needed
 
         try:
             with self.matmul_precision():

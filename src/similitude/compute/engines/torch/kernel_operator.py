@@ -14,8 +14,13 @@ import torch
 
 from similitude.compute.encodings import Encoding, as_numpy, count, is_tensor, itemsize, moved, nbytes, rows, tensor_in
 from similitude.compute.engines.torch import fused
-from similitude.compute.engines.torch.device_memory import check_divisible, free_for_halves, in_halves_if_needed
-from similitude.compute.engines.torch.transfer import DeviceCopier, prefetched
+from similitude.compute.engines.torch.transfer import (
+    DeviceCopier,
+    check_divisible,
+    free_for_halves,
+    in_halves_if_needed,
+    prefetched,
+)
 from similitude.compute.hints import Profile, Term, profile_of
 
 RESIDENT_SHARE = 0.4
