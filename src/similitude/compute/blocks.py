@@ -62,7 +62,9 @@ class BlockTask:
     def __init__(self, similarity: Any) -> None:
         hints = similarity.hints
         self.similarity = similarity
-        self.finite, self.heavy, self.on_tensors = hints.finite, hints.heavy, hints.on_tensors
+        self.finite = hints.finite
+        self.heavy = hints.heavy
+        self.on_tensors = hints.on_tensors
         self.threadsafe = hints.threadsafe
         self.fills = hints.threadsafe and _takes_out(type(similarity).block)
 
@@ -95,12 +97,15 @@ class ProductTask:
     """
 
     def __init__(self, task: BlockTask, transposed: bool, half: bool) -> None:
-        self.task, self.transposed, self.half = task, transposed, half
+        self.task = task
+        self.transposed = transposed
+        self.half = half
         self.threadsafe = task.threadsafe
 
     def __call__(self, a: tuple[Any, ...], b: tuple[Any, ...], out: Any = None) -> tuple[Any, Any]:
         """Return the products; of a symmetric matrix, a tile beside the diagonal stands for two."""
-        tile, mirrored = as_numpy(self.task(a[0], b[0])), self.half and a is not b
+        tile = as_numpy(self.task(a[0], b[0]))
+        mirrored = self.half and a is not b
         return (
             tile @ b[-1] if not self.transposed or mirrored else None,
             tile.T @ a[-1] if self.transposed or mirrored else None,
@@ -210,7 +215,8 @@ class Blocks:
 
     def _check_space(self, place: Path) -> None:
         """Refuse a matrix that is larger than what is free on the disk."""
-        needed, free = self.shape[0] * self.shape[1] * self.itemsize, shutil.disk_usage(place.parent).free
+        needed = self.shape[0] * self.shape[1] * self.itemsize
+        free = shutil.disk_usage(place.parent).free
         if needed > free:
             raise ValueError(
                 f"{place}: the matrix of shape {self.shape} takes {format_bytes(needed)}, and {format_bytes(free)} are "
@@ -254,10 +260,12 @@ class Blocks:
 
     def _products(self, v: np.ndarray, transposed: bool) -> Generator[tuple[Tile, Any], None, None]:
         """Yield tiles with their products, see `ProductTask`; closing the generator stops the engine."""
-        A, B = (self.A, v) if transposed else (self.A,), (self.B,) if transposed else (self.B, v)
+        A = (self.A, v) if transposed else (self.A,)
+        B = (self.B,) if transposed else (self.B, v)
         if self.B is self.A:
             A = B = (self.A, v)
-        task, tiles = ProductTask(self.task, transposed, self.half), self._tiling(self.whole_rows)
+        task = ProductTask(self.task, transposed, self.half)
+        tiles = self._tiling(self.whole_rows)
         yield from zip(tiles, self.engine.run(task, A, B, tiles), strict=True)
 
     def reduce(self, step: Callable[[T, Tile, Any], T], start: T) -> T:
@@ -319,7 +327,8 @@ class _Matrix:
     """The output of `Blocks.whole`: the user's array, or one that is allocated when the type of the values is known."""
 
     def __init__(self, blocks: Blocks, values: Any) -> None:
-        self.blocks, self.values = blocks, values
+        self.blocks = blocks
+        self.values = values
         self.lock = threading.Lock()
         self.in_place = False
         if blocks.task.fills and tensor_in(blocks.A) is None and tensor_in(blocks.B) is None:

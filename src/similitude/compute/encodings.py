@@ -406,7 +406,8 @@ def _stored(X: Any) -> Any:
 
 def _as_floats(X: Any) -> Any:
     """Return an array or a tensor in float32 or float64 and native byte order."""
-    kind, xp = str(X.dtype).rsplit(".", 1)[-1], namespace(X)
+    kind = str(X.dtype).rsplit(".", 1)[-1]
+    xp = namespace(X)
     if kind in ("float32", "float64"):
         return X.astype(X.dtype.newbyteorder("=")) if xp is np else X
     if kind.startswith("complex"):

@@ -56,7 +56,8 @@ class Look:
 
 def look_at_partition(check: InputCheck, number: int, *columns: Any) -> Look:
     """Count and validate the rows of a partition."""
-    check, found = check.copy(), Look(number)
+    check = check.copy()
+    found = Look(number)
     with errors_in_partition(number):
         source = partition_source(*columns)
         if source is None:
@@ -101,11 +102,13 @@ class Apart:
 
     def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
         """Return squared distances, their scale, and the share of the scale below which they are rounding."""
-        pool, own = exact.pool, exact.diagonal
+        pool = exact.pool
+        own = exact.diagonal
         if self.landmarks is None:
             return np.ones(pool.n), np.zeros(pool.n), 0.0
         theirs = as_numpy(pool.similarity.diagonal(self.landmarks)).astype(np.float64)
-        left, scale = np.empty(pool.n), np.empty(pool.n)
+        left = np.empty(pool.n)
+        scale = np.empty(pool.n)
         for strip, values in pool.similarity.blocks(pool.encoding, self.landmarks, pool.engine).rows():
             squares = own[strip, None] + theirs - 2.0 * as_numpy(values).astype(np.float64)
             nearest = squares.argmin(axis=1)
@@ -123,7 +126,8 @@ class Unexplained:
 
     def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
         """Return squared distances, their scale, and the share of the scale below which they are rounding."""
-        pool, left = exact.pool, exact.diagonal.copy()
+        pool = exact.pool
+        left = exact.diagonal.copy()
         if self.landmarks is not None:
             T = solver(self.triangle.T, np.dtype(np.float64))
             for strip, values in pool.similarity.blocks(pool.encoding, self.landmarks, pool.engine).rows():
@@ -210,7 +214,8 @@ class Proposed:
 def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: Any) -> Proposed:
     """Weight the rows of a partition, and propose some; barred rows have weight zero."""
     rng = np.random.default_rng([turn.seed, turn.number, number])
-    found, engine = Proposed(), LocalEngine(threads=1, memory=turn.memory)
+    found = Proposed()
+    engine = LocalEngine(threads=1, memory=turn.memory)
     with errors_in_partition(number, 0):
         source = partition_source(*columns)
         if source is None:
@@ -337,7 +342,8 @@ class Growing:
     """
 
     def __init__(self, k: Similarity, memory: int | str) -> None:
-        self.k, self.engine = k, LocalEngine(memory=memory)
+        self.k = k
+        self.engine = LocalEngine(memory=memory)
         self.objects: Any = None
         self.encoding: Any = None
         self.places = np.empty(0, dtype=np.int64)
@@ -365,7 +371,9 @@ class Growing:
         if not len(accepted):
             return 0
         kept = np.concatenate([np.arange(m), accepted])
-        self.objects, self.encoding, self.places = take(objects, kept), rows(pool.encoding, kept), places[kept]
+        self.objects = take(objects, kept)
+        self.encoding = rows(pool.encoding, kept)
+        self.places = places[kept]
         self.total *= max(share, LEAST_SHARE) if share else 0.0
         return len(accepted)
 
@@ -455,13 +463,15 @@ def choose_among_all(rule: str, k: Similarity, collection: Collection, n: int) -
         Their positions in the collection, in the order chosen.
     """
     so_far = AMONG_ALL[rule](k, collection.engine.memory)
-    rng, number = np.random.default_rng(collection.seed), 0
+    rng = np.random.default_rng(collection.seed)
+    number = 0
     while len(so_far.places) < n:
         left = n - len(so_far.places)
         wanted = min(max(FEWEST, PER_LANDMARK * left), MOST_PROPOSED)
         rate = wanted / so_far.total if so_far.total else 0.0
         total, objects, places, times = collection.proposals(k, so_far.standing(), so_far.places, rate, number)
-        so_far.total, number = total, number + 1
+        so_far.total = total
+        number = number + 1
         proposed = rng.permutation(np.repeat(np.arange(len(times)), times))[: 2 * MOST_PROPOSED]
         added = 0 if objects is None else so_far.add(objects, places, proposed, left, rng)
         if total == 0.0 or (len(proposed) and not added):

@@ -14,11 +14,13 @@ from similitude.landmarks.features import LandmarkFeatures, Landmarks, side_by_s
 from similitude.landmarks.projection import n_leading
 from similitude.linear import Members, Moments
 
-MOST_NUMBERS, OF_FEW = 28, 12
+MOST_NUMBERS = 28
+OF_FEW = 12
 """Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
 many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
 
-FEWEST_GROUPS, OF_MANY = 4, 2
+FEWEST_GROUPS = 4
+OF_MANY = 2
 """The fewest groups of rows with several targets, and of rows with more targets than `MOST_NUMBERS` allows."""
 
 
@@ -65,7 +67,9 @@ class Groups:
         if not classes:
             return cls(candidates[: max(FEWEST_GROUPS if numbers <= most else OF_MANY, most // numbers)])
         n_classes = max(2, n_outputs)
-        each, chosen, kinds = max(1, most // (n_classes * numbers)), [], []
+        each = max(1, most // (n_classes * numbers))
+        chosen = []
+        kinds = []
         for one in range(n_classes):
             own = candidates if landmarks.labels is None else candidates[landmarks.labels[candidates] == one]
             own = (own if len(own) else candidates)[:each]
@@ -88,9 +92,11 @@ class Groups:
         Y : array or tensor
             Their targets: codes of classes, or numbers.
         """
-        own, numbers = None, Y
+        own = None
+        numbers = Y
         if self.classes is not None:
-            own, numbers = Y.argmax(1) if Y.shape[1] > 1 else Y[:, 0] >= 0, None
+            own = Y.argmax(1) if Y.shape[1] > 1 else Y[:, 0] >= 0
+            numbers = None
         if isinstance(F, np.ndarray):
             return Members(self._nearest(F, basis, offset, own), len(self), numbers)
         near = in_precision(beside(basis, F), F.dtype) @ F[:, : basis.shape[1]].T - beside(offset, F)[:, None]
@@ -100,11 +106,13 @@ class Groups:
 
     def _nearest(self, F: np.ndarray, basis: np.ndarray, offset: np.ndarray, own: np.ndarray | None) -> np.ndarray:
         """Return the nearest group of each row, among those of its class; single precision is enough to choose one."""
-        F, basis = F[:, : basis.shape[1]].astype(np.float32, copy=False), basis.astype(np.float32)
+        F = F[:, : basis.shape[1]].astype(np.float32, copy=False)
+        basis = basis.astype(np.float32)
         if own is None:
             return np.argmax(F @ basis.T - offset.astype(np.float32), axis=1)
         assert self.classes is not None
-        nearest, order = np.zeros(len(F), dtype=np.intp), np.argsort(own, kind="stable")
+        nearest = np.zeros(len(F), dtype=np.intp)
+        order = np.argsort(own, kind="stable")
         kinds, starts = np.unique(own[order], return_index=True)
         for kind, rows in zip(kinds, np.split(order, starts[1:]), strict=True):
             groups = np.flatnonzero(self.classes == kind)

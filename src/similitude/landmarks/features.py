@@ -33,7 +33,8 @@ from similitude.landmarks.projection import solve_rows, solver
 from similitude.similarity import Hints, Similarity
 from similitude.support import PairError
 
-GIVEN, UNLABELED = "given", "unlabeled"
+GIVEN = "given"
+UNLABELED = "unlabeled"
 """Rules of landmarks that the user named, and of landmarks drawn uniformly from a pool without labels."""
 
 
@@ -194,7 +195,8 @@ class LandmarkFeatures:
         """
         if self.factor is None:
             return self.similarity_weights(W).astype(np.float32)
-        right, found = W / self.scale, np.zeros(W.shape, dtype=np.float32)
+        right = W / self.scale
+        found = np.zeros(W.shape, dtype=np.float32)
         for j in reversed(range(len(W))):
             found[j] = (right[j] - self.factor[j, j + 1 :] @ found[j + 1 :].astype(np.float64)) / self.factor[j, j]
         return found
@@ -259,7 +261,8 @@ class TwoSided:
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return K(x, l) or K(l, x) for each landmark, as its side says."""
         landmarks, sides = B
-        left, right = np.flatnonzero(sides == "left"), np.flatnonzero(sides == "right")
+        left = np.flatnonzero(sides == "left")
+        right = np.flatnonzero(sides == "right")
         parts = [np.asarray(self.similarity.block(A, rows(landmarks, left)))] if len(left) else []
         if len(right):
             try:

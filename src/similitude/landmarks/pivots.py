@@ -42,7 +42,8 @@ from similitude.validity import Tolerance, Witness, asymmetric_pair, check_gram,
 if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool
 
-FEWEST, MOST = 16, 256
+FEWEST = 16
+MOST = 256
 """Proposals in a block: enough to notice an asymmetric similarity, few enough to stay in the cache."""
 
 PROPOSAL_SHARE = 0.1
@@ -78,7 +79,8 @@ def draw(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray
 def sample(weights: Weights, n: int, rng: np.random.Generator, block: int | None) -> np.ndarray:
     """Draw landmarks until there are `n` or every weight is zero, block by block."""
     chosen: list[np.ndarray] = []
-    size, left = block or FEWEST, n
+    size = block or FEWEST
+    left = n
     while left and weights.current.any():
         proposed = draw(weights.current, size, rng)
         accepted = proposed[weights.sift(proposed, rng.random(size), left)]
@@ -99,7 +101,8 @@ class Exactness:
     """The precision of a pool's values, and which values no kernel can have."""
 
     def __init__(self, pool: Pool) -> None:
-        self.pool, self.proven = pool, pool.similarity.proven
+        self.pool = pool
+        self.proven = pool.similarity.proven
         self.dtype, self.eps = _precision(pool)
         self.diagonal = pool.diagonal()
         self.floor = 16 * self.eps * float(np.abs(self.diagonal).max(initial=0.0))
@@ -130,7 +133,8 @@ class Exactness:
 
 def _precision(pool: Pool) -> tuple[np.dtype[Any], float]:
     """Return the type of the values, and eps of the coarser of their precision and that of the objects."""
-    value, first = pool.gram(np.arange(1)), rows(pool.encoding, np.arange(1))
+    value = pool.gram(np.arange(1))
+    first = rows(pool.encoding, np.arange(1))
     kinds = (value, first, first[0] if isinstance(first, (list, tuple)) else None)
     names = (str(getattr(kind, "dtype", "")).rsplit(".", 1)[-1] for kind in kinds)
     return value.dtype, max({"float16": 2.0**-10, "float32": 2.0**-23}.get(name, 2.0**-52) for name in names)
@@ -202,7 +206,8 @@ class Residual:
     """The diagonal of K - F F', and F."""
 
     def __init__(self, pool: Pool, k: int) -> None:
-        self.pool, self.exact = pool, Exactness(pool)
+        self.pool = pool
+        self.exact = Exactness(pool)
         _check_factor(pool, k, self.exact.dtype.itemsize)
         self.factor = np.empty((pool.n, k), self.exact.dtype)
         self.pivots = np.empty(0, dtype=np.intp)
@@ -245,8 +250,10 @@ class Residual:
 
     def add(self, accepted: np.ndarray) -> None:
         """Compute the new columns of the factor, and update the residual."""
-        known, new = self.factor[:, : len(self.pivots)], slice(len(self.pivots), len(self.pivots) + len(accepted))
-        A, dtype = self.pool.encoding, self.factor.dtype
+        known = self.factor[:, : len(self.pivots)]
+        new = slice(len(self.pivots), len(self.pivots) + len(accepted))
+        A = self.pool.encoding
+        dtype = self.factor.dtype
         against = (rows(A, accepted), known[accepted], solver(self.triangle.T, dtype))
         fresh = _Fresh(self.pool.similarity)
         columns = Blocks(fresh, (A, known), against, False, self.pool.engine, dtype.itemsize, True)

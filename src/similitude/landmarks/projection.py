@@ -22,7 +22,8 @@ from similitude.similarity import Similarity
 from similitude.support import Result, paragraph
 from similitude.validity import stored_witness
 
-PROJECTION, SIMILARITIES = "projection", "similarities"
+PROJECTION = "projection"
+SIMILARITIES = "similarities"
 
 EXAMINED = 500
 """Most landmarks whose Gram matrix is examined if there is no proof that the similarity is a kernel."""
@@ -243,7 +244,8 @@ def solve_rows(K: np.ndarray, T: np.ndarray, leading: int | None = None) -> np.n
 LARGEST_PART = 3
 """At most one landmark in this many leads; more would save too little."""
 
-TIMES, HARMLESS = 4.0, 1e-12
+TIMES = 4.0
+HARMLESS = 1e-12
 """Accepted relative error of the sums: a multiple of that of complete features, or this small."""
 
 DECIDING_ROWS = 1_000
@@ -282,7 +284,8 @@ def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
     F = F[:: -(-len(F) // DECIDING_ROWS)]
     U = U.astype(F.dtype, copy=False)
     (inverted,) = get_lapack_funcs(("trtri",), (U,))
-    inverse, left = inverted(U)[0], _left_by(U, F)
+    inverse = inverted(U)[0]
+    left = _left_by(U, F)
     allowed = slack * _largest_square(F) / len(F)
     numbers = sorted(left)  # the more, the less is left and the smaller is what remains of the inverse
     place = bisect_left(numbers, True, key=lambda r: left[r] * _largest_square(inverse[r:, r:]) <= allowed)
@@ -294,7 +297,9 @@ def _left_by(U: np.ndarray, F: np.ndarray) -> dict[int, float]:
 
     The last features are added up first: nothing cancels.
     """
-    left, found, stop = np.zeros_like(F), {}, len(U)
+    left = np.zeros_like(F)
+    found = {}
+    stop = len(U)
     for r in reversed(range(0, len(U) // LARGEST_PART + 1, PANEL)):
         left[:, r:] += F[:, r:stop] @ U[r:stop, r:]
         found[r] = float(np.square(left[:, r:]).mean(axis=0).max())

@@ -99,7 +99,8 @@ class _Sample:
 
     def scores(self, exact: Exactness, candidates: np.ndarray, A: Encoding, s: int) -> tuple[np.ndarray, float]:
         """Return the scores of the candidates, whose encoding is `A`, as this sample sees them, and the ridge."""
-        pool, left = exact.pool, exact.diagonal[candidates]
+        pool = exact.pool
+        left = exact.diagonal[candidates]
         values, vectors = self._eigen(exact)
         ridge = _ridge(values, math.ceil(s / (4 * _oversampling(s))), exact)
         solved = vectors / np.sqrt(self.probabilities)[:, None] / np.sqrt(values + ridge)
@@ -329,7 +330,8 @@ class Nearest:
     """The squared distance from every object to the nearest landmark."""
 
     def __init__(self, pool: Pool) -> None:
-        self.pool, self.exact = pool, Exactness(pool)
+        self.pool = pool
+        self.exact = Exactness(pool)
         self.current = np.full(pool.n, np.inf)
 
     def resume(self, n: int) -> None:
@@ -360,7 +362,8 @@ class Nearest:
 
     def _squares(self, K: np.ndarray, these: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return D^2 of every pair, zero within rounding; a clearly negative one raises an error."""
-        these_too, others_too = self.exact.diagonal[these, None], self.exact.diagonal[None, others]
+        these_too = self.exact.diagonal[these, None]
+        others_too = self.exact.diagonal[None, others]
         scale = np.abs(these_too) + np.abs(others_too)
         squares = these_too + others_too - 2.0 * K.astype(np.float64)
         negative = self.exact.impossible(squares, scale)
@@ -410,7 +413,9 @@ class Reservoir:
     """
 
     def __init__(self, size: int, rng: np.random.Generator) -> None:
-        self.size, self.rng, self.seen = size, rng, 0
+        self.size = size
+        self.rng = rng
+        self.seen = 0
         self.objects: Any = None
         self.positions = np.empty(0, dtype=np.intp)
 
@@ -429,4 +434,5 @@ class Reservoir:
             if slot < self.size:
                 places[slot] = held + i
         known = np.concatenate([self.positions, np.arange(self.seen - n, self.seen)])
-        self.objects, self.positions = take(pool, places), known[places]
+        self.objects = take(pool, places)
+        self.positions = known[places]

@@ -64,7 +64,8 @@ class Features:
         for rows, strip in strips(self.F, self.mean):
             c = curvatures[rows]
             if isinstance(strip, np.ndarray):  # on a device, selecting the rows with curvature would cost more
-                strip, c = strip[c != 0], c[c != 0]
+                strip = strip[c != 0]
+                c = c[c != 0]
             total = _plus_gram(total, xp.hstack([strip, xp.ones_like(strip[:, :1])]), c)
         return total
 
@@ -139,8 +140,11 @@ class Features:
     def columns(self, chosen: np.ndarray) -> Features:
         """Return a copy of some of the features."""
         few = object.__new__(Features)
-        few.F, few.weights, few.total = self.F.take(chosen, axis=1), self.weights, self.total
-        few.mean, few.spread = self.mean[chosen], self.spread[chosen]
+        few.F = self.F.take(chosen, axis=1)
+        few.weights = self.weights
+        few.total = self.total
+        few.mean = self.mean[chosen]
+        few.spread = self.spread[chosen]
         if self.centered is not None:
             few.centered = self.centered.take(chosen, axis=1)
         return few

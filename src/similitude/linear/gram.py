@@ -30,7 +30,8 @@ IN_SPAN = 1e-10
 LARGEST_PENALTY = 1e300
 """Penalties relative to the kernel and the weights are at most this large, so that sums with them do not overflow."""
 
-PER_DECADE, LOWEST_POWER = 4, -10
+PER_DECADE = 4
+LOWEST_POWER = -10
 """Penalties in a factor of 10 where one eigendecomposition serves all: the loss of a smooth function with little noise
 changes by a tenth in half a decade. And the power of 10 of the smallest one: the eigenvalues of a wide kernel fall
 fast. With 1,500 rows of a wave the best penalty is below 1e-9, and learned kernels, which start here too, lost 7 % more

@@ -108,7 +108,8 @@ def l1_path(
     (array([0., 0.]), array([0.5, 0. ]))
     """
     features, (whole, start, shift) = Features(F, weights), _centered(loss, targets, weights)
-    search, lams = WorkingSets(features, whole, start), check_penalties(penalties)
+    search = WorkingSets(features, whole, start)
+    lams = check_penalties(penalties)
     for lam, gap in zip(lams, np.broadcast_to(tolerance, lams.shape), strict=True):
         found = search.minimize(float(lam), float(gap))
         yield LinearModel(found.weights, found.intercept + shift, found.gap)
@@ -147,7 +148,8 @@ class WorkingSets:
     """
 
     def __init__(self, features: Features, loss: WeightedLoss, start: np.ndarray) -> None:
-        self.features, self.loss = features, loss
+        self.features = features
+        self.loss = loss
         self.V = np.vstack([np.zeros((features.F.shape[1], len(start))), start])
         self.Z = np.tile(start, (len(features.F), 1))
         self.reference = loss.value(self.Z)
@@ -161,8 +163,10 @@ class WorkingSets:
         objective = L1Objective(self.features, self.loss, lam)
         self.rho.weights *= min(max(lam / max(self.last, TINY), 1e-6), 1e6) ** SCALING
         point = objective.at(self.V, self.Z)
-        self.V, self.Z = point.V, point.Z
-        gap, working = objective.gap(point, self.gradient), row_norms(self.V[:-1]) > 0
+        self.V = point.V
+        self.Z = point.Z
+        gap = objective.gap(point, self.gradient)
+        working = row_norms(self.V[:-1]) > 0
         # The strong rule: features likely to get weight (Tibshirani et al., "Strong Rules for Discarding Predictors in
         # Lasso-Type Problems", 2012).
         self._join(working, row_norms(self.gradient[:-1]) >= 2 * lam - self.last)
@@ -193,7 +197,8 @@ class WorkingSets:
         few = objective.features if working.all() else objective.features.columns(chosen)
         part = L1Objective(few, self.loss, objective.penalty)
         found = ADMM(part, replace(point, V=self.V[rows]), self.rho).minimize(goal / 2)
-        self.V, self.Z = np.zeros_like(self.V), found.Z
+        self.V = np.zeros_like(self.V)
+        self.Z = found.Z
         self.V[rows] = found.V
         self.gradient = self.features.combine(found.R)
         return replace(found, V=self.V)
@@ -231,7 +236,8 @@ class L1Objective:
         """Return the point with the best intercepts for its weights: the slopes of each output sum to zero."""
         rounding = 4 * EPS * np.abs(self.loss.slopes(Z)).sum(axis=0)
         more = line_minimum(self.loss.along(Z, np.ones_like(Z)), np.zeros(Z.shape[1]), 1e-13, rounding)
-        V, Z = V.copy(), Z + more
+        V = V.copy()
+        Z = Z + more
         V[-1] += more
         return L1Point(V, Z, self.loss.slopes(Z), self.loss.value(Z) + self.penalty * float(row_norms(V[:-1]).sum()))
 
@@ -260,8 +266,10 @@ class ADMM:
     """The method on a working set, from a starting point."""
 
     def __init__(self, objective: L1Objective, point: L1Point, rho: Rho) -> None:
-        self.objective, self.rho = objective, rho
-        self.features, self.loss = objective.features, objective.loss
+        self.objective = objective
+        self.rho = rho
+        self.features = objective.features
+        self.loss = objective.loss
         self.quadratic = isinstance(self.loss.loss, Squared)
         spread = self.features.spread
         self.scale = np.maximum(spread, FAINT * max(float(spread.max()), TINY))
@@ -274,14 +282,16 @@ class ADMM:
 
     def minimize(self, goal: float) -> L1Point:
         """Return a point whose duality gap on the working set meets the goal, or the best one found."""
-        best, least_gap = None, np.inf
+        best = None
+        least_gap = np.inf
         for round_ in range(1, MOST_ROUNDS + 1):
             ratio, point = self._round()
             gap = self._gap(point)
             if gap > goal and round_ >= POLISHED and round_ & (round_ - 1) == 0:
                 better = newton_on_active_set(self.objective, point, goal)
                 if self._gap(better) < gap:
-                    point, gap = better, self._gap(better)
+                    point = better
+                    gap = self._gap(better)
                     self._begin(point)
             best, least_gap = (point, gap) if gap < least_gap else (best, least_gap)
             if gap <= goal:
@@ -295,12 +305,14 @@ class ADMM:
 
     def _begin(self, point: L1Point) -> None:
         """Start at a point, with the multipliers it would have at the minimum, scaled to be feasible."""
-        s, gradient = self.features.weights[:, None], self.features.combine(point.R)[:-1]
+        s = self.features.weights[:, None]
+        gradient = self.features.combine(point.R)[:-1]
         feasible = self.objective.penalty / np.maximum(row_norms(gradient), self.objective.penalty)
         self.sparse = point.V[:-1]
         self.dual = -gradient * (feasible / (self.rho.weights * self.scale))[:, None]
         if self.quadratic:
-            self.scores, self.score_dual = self.loss.targets, np.zeros_like(point.R)
+            self.scores = self.loss.targets
+            self.score_dual = np.zeros_like(point.R)
         else:
             self.scores = point.Z
             self.score_dual = np.divide(point.R, s * self.rho.scores, out=np.zeros_like(point.R), where=s > 0)
@@ -324,7 +336,8 @@ class ADMM:
             self.score_dual = mixed - self.scores
         mixed = RELAXED * V[:-1] + (1 - RELAXED) * self.sparse + self.dual
         self.dual = _limited(mixed, self.longest)
-        before, self.sparse = self.sparse, mixed - self.dual
+        before = self.sparse
+        self.sparse = mixed - self.dual
         return V, before
 
     def _fit(self) -> np.ndarray:
@@ -392,9 +405,12 @@ def _limited(W: np.ndarray, longest: np.ndarray) -> np.ndarray:
 
 def _residual_ratio(fitted: np.ndarray, new: np.ndarray, old: np.ndarray, dual: np.ndarray) -> float:
     """Return the root of the relative primal residual over the relative dual residual."""
-    primal, change = float(np.linalg.norm(fitted - new)), float(np.linalg.norm(new - old))
-    size, pulled = float(np.linalg.norm(fitted)), float(np.linalg.norm(dual))
-    apart, moved = primal * pulled, size * change
+    primal = float(np.linalg.norm(fitted - new))
+    change = float(np.linalg.norm(new - old))
+    size = float(np.linalg.norm(fitted))
+    pulled = float(np.linalg.norm(dual))
+    apart = primal * pulled
+    moved = size * change
     return math.sqrt(apart / moved) if moved > 0 else math.inf if apart > 0 else 1.0
 
 
@@ -407,19 +423,22 @@ def newton_on_active_set(objective: L1Objective, point: L1Point, goal: float) ->
     A weight that a step would take past zero stops there. (Chen, Curtis and Robinson, "A Reduced-Space Algorithm for
     Minimizing l1-Regularized Convex Functions", 2017.)
     """
-    damping, gap = DAMPING, np.inf
+    damping = DAMPING
+    gap = np.inf
     for _ in range(MOST_NEWTON_STEPS):
         active = np.flatnonzero(point.V[:-1].any(axis=1))
         if len(active) == 0 or (len(active) + 1) * point.V.shape[1] > MOST_UNKNOWNS:
             break
-        part, rows = L1Objective(objective.features.columns(active), objective.loss, objective.penalty), [*active, -1]
+        part = L1Objective(objective.features.columns(active), objective.loss, objective.penalty)
+        rows = [*active, -1]
         there, t = _newton_step(part, L1Point(point.V[rows], point.Z, point.R, point.objective), damping)
         if t == 0:
             break
         V = np.zeros_like(point.V)
         V[rows] = there.V
         point = L1Point(V, there.Z, there.R, there.objective)
-        last, gap = gap, part.gap(there, part.features.combine(there.R))
+        last = gap
+        gap = part.gap(there, part.features.combine(there.R))
         if gap <= goal / 2 or gap > last / 2:
             break
         damping = min(max(damping * (0.1 if t == 1 else 4.0), EPS), 1.0)
@@ -428,7 +447,8 @@ def newton_on_active_set(objective: L1Objective, point: L1Point, goal: float) ->
 
 def _newton_step(objective: L1Objective, point: L1Point, damping: float) -> tuple[L1Point, float]:
     """Return the point after a Newton step and the step length; 0 if no length decreases the objective."""
-    features, W = objective.features, point.V[:-1]
+    features = objective.features
+    W = point.V[:-1]
     gradient = features.combine(point.R)
     gradient[:-1] += objective.penalty * W / row_norms(W)[:, None]
     curvatures = objective.loss.curvatures(point.Z) + damping * features.weights[:, None]

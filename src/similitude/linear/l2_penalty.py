@@ -74,8 +74,10 @@ def l2_path(
     >>> strong.weights.round(3), weak.weights.round(3)
     (array([[0.333]]), array([[1.]]))
     """
-    features, whole = Features(F, weights), WeightedLoss.of(loss, targets, weights)
-    lams, outputs = check_penalties(penalties), whole.targets.shape[1]
+    features = Features(F, weights)
+    whole = WeightedLoss.of(loss, targets, weights)
+    lams = check_penalties(penalties)
+    outputs = whole.targets.shape[1]
     if loss.couples_outputs:
         for found in minimize_path(features, whole, lams, tolerance):
             centered = found.weights - found.weights.mean(axis=1, keepdims=True)
@@ -111,7 +113,8 @@ def minimize_path(
     for lam, gap_allowed in zip(penalties, np.broadcast_to(tolerance, penalties.shape), strict=True):
         enough = np.maximum(gap_allowed, 4 * EPS) * reference
         objective = L2Objective(features, loss, float(lam))
-        last, before = before, (V, Z)
+        last = before
+        before = (V, Z)
         if last is not None:
             V, Z = objective.stepped(V, Z, V - last[0], Z - last[1])
         V, Z, gap = objective.minimize(V, Z, enough, reference)
@@ -123,14 +126,17 @@ class L2Objective:
     """A loss plus a penalty on the squared weights, and its preconditioner."""
 
     def __init__(self, features: Features, loss: WeightedLoss, penalty: float) -> None:
-        self.features, self.loss, self.penalty = features, loss, penalty
+        self.features = features
+        self.loss = loss
+        self.penalty = penalty
         self.dots: Callable[[Any, Any], Any] = _total_dot if loss.loss.couples_outputs else column_dots
         self.level: Any = np.ones(0)
         self.hessians: list[Any] | None = None
 
     def minimize(self, V: Any, Z: Any, enough: np.ndarray, reference: np.ndarray) -> tuple[Any, Any, np.ndarray]:
         """Return the minimizer, starting at V, its scores, and the stopping criterion of each output."""
-        V, Z = V + 0.0, Z + 0.0
+        V = V + 0.0
+        Z = Z + 0.0
         if self.features.single:
             Descent(self, V, Z, rough=True).run(np.maximum(SAFELY * enough, ROUGH_TOLERANCE * reference))
             Z = self.features.scores(V)
@@ -146,7 +152,8 @@ class L2Objective:
     @property
     def patience(self) -> int:
         """The number of steps that cost about as much as factoring the Hessian of each output."""
-        d, outputs = self.features.F.shape[1], len(self.level)
+        d = self.features.F.shape[1]
+        outputs = len(self.level)
         if outputs * d * d > MOST_HESSIAN_ENTRIES:
             return MOST_DESCENT_STEPS
         return 10 + d * (min(outputs, 5) if self.loss.loss.couples_outputs else 1) // 30
@@ -194,12 +201,20 @@ class Descent:
     """
 
     def __init__(self, objective: L2Objective, V: Any, Z: Any, *, rough: bool) -> None:
-        self.objective, self.rough, self.result = objective, rough, (V, Z)
-        self.V, self.Z, self.left = V, Z, np.arange(V.shape[1])
+        self.objective = objective
+        self.rough = rough
+        self.result = (V, Z)
+        self.V = V
+        self.Z = Z
+        self.left = np.arange(V.shape[1])
         self.gaps, self.best, self.idle = (np.full(V.shape[1], value) for value in (np.inf, np.inf, 0.0))
         xp = namespace(V)
-        self.slopes, self.sums, self.renewed = xp.zeros_like(Z), xp.zeros_like(V), 0
-        self.P, self.last_gradient, self.rho = xp.zeros_like(V), xp.zeros_like(V), xp.full_like(V[0], np.inf)
+        self.slopes = xp.zeros_like(Z)
+        self.sums = xp.zeros_like(V)
+        self.renewed = 0
+        self.P = xp.zeros_like(V)
+        self.last_gradient = xp.zeros_like(V)
+        self.rho = xp.full_like(V[0], np.inf)
 
     def run(self, enough: np.ndarray) -> np.ndarray:
         """Take steps until the stopping criterion of each output is small enough; return the criteria."""
@@ -234,13 +249,16 @@ class Descent:
             wait = max(1, wait // 5)
         if step >= self.renewed + wait:
             self.objective.update_hessians(self.Z)
-            self.renewed, self.best[:], self.idle[:] = step, np.inf, 0  # the criterion is now in another norm
+            self.renewed = step
+            self.best[:] = np.inf
+            self.idle[:] = 0  # the criterion is now in another norm
 
     def _gradient(self, *, rough: bool) -> Any:
         """Return the gradient; roughly, by the change since the last step."""
         slopes = self.objective.loss.slopes(self.Z)
         change = self.objective.features.combine(slopes - self.slopes if rough else slopes, rough=rough)
-        self.slopes, self.sums = slopes, self.sums + change if rough else change
+        self.slopes = slopes
+        self.sums = self.sums + change if rough else change
         gradient = self.sums + 0.0
         gradient[:-1] += 2 * self.objective.penalty * self.V[:-1]
         return gradient
@@ -255,12 +273,14 @@ class Descent:
 
     def _turn(self, gradient: Any, steepest: Any, rho: Any) -> None:
         """Set the next direction: a descent direction, conjugate to the last one."""
-        xp, dots = namespace(rho), self.objective.dots
+        xp = namespace(rho)
+        dots = self.objective.dots
         change = rho - dots(self.last_gradient, steepest)
         beta = xp.where(self.rho > 0, change / xp.where(self.rho > 0, self.rho, 1.0), 0.0)
         P = beta.clip(0.0) * self.P - steepest
         self.P = xp.where(dots(P, gradient) < 0, P, -steepest)
-        self.last_gradient, self.rho = gradient, rho
+        self.last_gradient = gradient
+        self.rho = rho
 
     def _drop_others(self, going: np.ndarray) -> None:
         """Continue with some outputs only."""

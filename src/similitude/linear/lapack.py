@@ -43,7 +43,8 @@ def symmetric_eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if call is None or len(M) < LONG_FACTORIZATION or M.dtype != np.float64:
         values, V = eigh(M, overwrite_a=True, check_finite=False, driver="evd")
         return values, V
-    n, values = len(M), np.empty(len(M))
+    n = len(M)
+    values = np.empty(len(M))
     V = M if M.flags.f_contiguous and M.flags.writeable else M.copy(order="F")
 
     def solve(work: np.ndarray, indices: np.ndarray, sizes: tuple[int, int]) -> int:
@@ -67,10 +68,14 @@ def some_eigen(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.nda
         some = None if (first, last) == (0, len(M) - 1) else (first, last)
         values, V = eigh(M, overwrite_a=True, check_finite=False, subset_by_index=some)
         return values, V
-    n, count = len(M), last - first + 1
+    n = len(M)
+    count = last - first + 1
     A = M if M.flags.f_contiguous and M.flags.writeable else M.copy(order="F")
-    values, V, support = np.empty(n), np.empty((n, count), order="F"), np.empty(2 * n, np.intc)
-    nothing, found = np.zeros(1), np.zeros(1, np.intc)  # no limits of eigenvalues, the smallest tolerance
+    values = np.empty(n)
+    V = np.empty((n, count), order="F")
+    support = np.empty(2 * n, np.intc)
+    nothing = np.zeros(1)
+    found = np.zeros(1, np.intc)  # no limits of eigenvalues, the smallest tolerance
 
     def solve(work: np.ndarray, indices: np.ndarray, sizes: tuple[int, int]) -> int:
         limits = (nothing, nothing, first + 1, last + 1, nothing)
@@ -83,9 +88,11 @@ def some_eigen(M: np.ndarray, first: int, last: int) -> tuple[np.ndarray, np.nda
 
 def _decompose(n: int, solve: Callable[[np.ndarray, np.ndarray, tuple[int, int]], int]) -> None:
     """Call a routine for the eigenvalues of n rows: first to ask how much room it needs, then with that room."""
-    work, indices = np.empty(1), np.empty(1, np.intc)
+    work = np.empty(1)
+    indices = np.empty(1, np.intc)
     solve(work, indices, (-1, -1))
-    work, indices = np.empty(int(work[0])), np.empty(int(indices[0]), np.intc)
+    work = np.empty(int(work[0]))
+    indices = np.empty(int(indices[0]), np.intc)
     with factorizing(n):
         failed = interruptibly(solve, work, indices, (len(work), len(indices)))
     if failed:
@@ -121,9 +128,12 @@ def _routine(name: str) -> Any:
     capsule = cython_lapack.__pyx_capi__.get(name)
     if capsule is None:
         return None
-    described, address = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    described.restype, described.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    described = ctypes.pythonapi.PyCapsule_GetName
+    address = ctypes.pythonapi.PyCapsule_GetPointer
+    described.restype = ctypes.c_char_p
+    described.argtypes = [ctypes.py_object]
+    address.restype = ctypes.c_void_p
+    address.argtypes = [ctypes.py_object, ctypes.c_char_p]
     signature = described(capsule)
     kinds = signature.decode().partition("(")[2].rstrip(")").split(",")
     if any(kind.strip() not in ("char *", "int *") and "cython_lapack_d *" not in kind for kind in kinds):

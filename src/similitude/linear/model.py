@@ -25,7 +25,8 @@ def strips(F: Any, mean: Any = None, *, rough: bool = False) -> Iterator[tuple[s
 
     The next strip may overwrite this one. With a mean, a strip may be written to.
     """
-    xp, on_host = namespace(F), isinstance(F, np.ndarray)
+    xp = namespace(F)
+    on_host = isinstance(F, np.ndarray)
     dtype = F.dtype if rough else xp.float64
     height = STRIP_BYTES // (8 * max(1, F.shape[1])) if on_host else DEVICE_CELLS // F.shape[1]
     height = max(1, min(len(F), height))

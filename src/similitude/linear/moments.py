@@ -12,7 +12,8 @@ from scipy.linalg import solve_triangular
 from similitude.compute import in_precision, namespace
 from similitude.linear.model import OFF_CENTER, strips
 
-SAMPLED, SHIFTED_STRIP = 256, 2048
+SAMPLED = 256
+SHIFTED_STRIP = 2048
 """Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""
 
 
@@ -58,7 +59,9 @@ class GroupMoments:
     @classmethod
     def of(cls, F: Any, members: Members, weights: Any) -> GroupMoments:
         """Return the sums over rows."""
-        xp, n, columns = namespace(F), members.n_groups, members.columns(weights)
+        xp = namespace(F)
+        n = members.n_groups
+        columns = members.columns(weights)
         if xp is np:
             totals = [np.bincount(members.group, one, n) for one in columns]
             cross = sums_of_groups(F, members, columns).T
@@ -209,7 +212,9 @@ class Moments:
 
     def divided(self, U: np.ndarray, columns: slice) -> Moments:
         """Return the moments after some columns of the features are multiplied by the inverse of an upper triangle."""
-        features, gram, cross = self.features.copy(), self.gram.copy(), self.cross.copy()
+        features = self.features.copy()
+        gram = self.gram.copy()
+        cross = self.cross.copy()
         groups = None if self.groups is None else self.groups.moved(np.copy)
         for rows in (features, cross, *([] if groups is None else [groups.cross])):
             rows[columns] = solve_triangular(U, rows[columns], trans=1, check_finite=False)
@@ -248,7 +253,8 @@ def divide_both_sides(G: np.ndarray, U: np.ndarray) -> None:
         for rows in (G, G.T):
             rows[...] = solve_triangular(U, rows, trans=1, check_finite=False)
         return
-    first, last = slice(len(U) // 2), slice(len(U) // 2, None)
+    first = slice(len(U) // 2)
+    last = slice(len(U) // 2, None)
     divide_both_sides(G[first, first], U[first, first])
     half = 0.5 * (G[first, first] @ U[first, last])
     across = solve_triangular(U[first, first], G[first, last], trans=1, check_finite=False) - half
@@ -261,7 +267,8 @@ def divide_both_sides(G: np.ndarray, U: np.ndarray) -> None:
 
 def sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -> np.ndarray:
     """Return the sums of rows times each column over the rows of each group, in one sequential pass over F."""
-    n, several = members.n_groups, len(columns)
+    n = members.n_groups
+    several = len(columns)
     if len(F) < FEW_GROUPED_ROWS:
         dense = np.zeros((len(F), several * n), dtype=F.dtype)
         for i, one in enumerate(columns):
@@ -285,7 +292,9 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
     """
     if not isinstance(F, np.ndarray) or Y.shape[1] < FEWEST_CODES or not len(Y):
         return None
-    own, low, high = Y.argmax(axis=1), Y.min(), Y.max()
+    own = Y.argmax(axis=1)
+    low = Y.min()
+    high = Y.max()
     if not (Y[np.arange(len(Y)), own] == high).all() or np.count_nonzero(low == Y) != Y.size - len(Y):
         return None
     sums = sums_of_groups(F, Members(own, Y.shape[1]), [weights]).T

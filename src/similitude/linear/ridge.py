@@ -195,7 +195,8 @@ class ByCholesky:
     """Solutions from a Cholesky factor of the Gram matrix for each penalty as it is needed; the last factor is kept."""
 
     def __init__(self, gram: np.ndarray, cross: np.ndarray) -> None:
-        self.gram, self.cross = gram, cross
+        self.gram = gram
+        self.cross = cross
         self._latest: tuple[float, np.ndarray] | None = None
         self._solutions: dict[float, np.ndarray] = {}
 
@@ -226,7 +227,8 @@ class ByCholesky:
 
         def leverages(lam: float) -> np.ndarray:
             solve = strsm if F.dtype == np.float32 else dtrsm
-            U, found = self._factor(lam).astype(F.dtype, order="F"), np.empty(len(F), F.dtype)
+            U = self._factor(lam).astype(F.dtype, order="F")
+            found = np.empty(len(F), F.dtype)
             for start in range(0, len(F), LEVERAGE_STRIP):
                 V = solve(1.0, U, F[start : start + LEVERAGE_STRIP].T, trans_a=1)  # |U'^-1 f|^2
                 found[start : start + LEVERAGE_STRIP] = np.einsum("ij,ij->j", V, V)

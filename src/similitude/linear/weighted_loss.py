@@ -76,7 +76,8 @@ def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.nd
     >>> line_minimum(lambda t: (t**3 - 8.0, 3 * t**2), np.zeros(1), 1e-12).round(6)
     array([2.])
     """
-    xp, t = namespace(start), start
+    xp = namespace(start)
+    t = start
     low, high, goal = (xp.full_like(t, value) for value in (-np.inf, np.inf, np.nan))
     for trial in range(MOST_TRIALS):
         slope, curve = derivatives(t)
@@ -84,7 +85,8 @@ def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.nd
         going = abs(slope) > goal
         if not going.any():
             break
-        low, high = xp.where(slope < 0, t, low), xp.where(slope > 0, t, high)
+        low = xp.where(slope < 0, t, low)
+        high = xp.where(slope > 0, t, high)
         newton = t - xp.where(curve > 0, slope / xp.where(curve > 0, curve, 1.0), np.nan)
         inside = (newton > low) & (newton < high)
         if not inside.all():

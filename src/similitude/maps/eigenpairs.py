@@ -21,7 +21,8 @@ DENSE = 2000
 FEW = 8
 """LAPACK also decomposes larger matrices, if more than an eighth of their eigenpairs are wanted."""
 
-MAX_ROUNDS, MAX_BLOCKS = 30, 8
+MAX_ROUNDS = 30
+MAX_BLOCKS = 8
 """Rounds, each of which ends with an exact product, and blocks of vectors that a round adds to its basis."""
 
 LATER_GAIN = 1e-4
@@ -82,14 +83,18 @@ def leading_eigenpairs(M: SymmetricMatrix, k: int, tol: float, rng: np.random.Ge
     """
     width = min(M.n, k + max(10, k // 3))
     V = _orthonormal(M.start(width, rng))
-    Y, aim, smallest = M.rough(V), max(0.8 * tol, RELATIVE_ROUNDING * M.rough_precision), np.inf
+    Y = M.rough(V)
+    aim = max(0.8 * tol, RELATIVE_ROUNDING * M.rough_precision)
+    smallest = np.inf
     for _ in range(MAX_ROUNDS):
         V, Y, lowest = _expanded(M, V, Y, k, aim)
         best = _orthonormal(V[:, :k])
         products = M.exact(best)
         values, turned = _ritz(best.T @ products, k)
-        V[:, :k], Y[:, :k] = best @ turned, products @ turned
-        smallest, scale = min(smallest, lowest), max(float(np.abs(values).max()), 1e-300)
+        V[:, :k] = best @ turned
+        Y[:, :k] = products @ turned
+        smallest = min(smallest, lowest)
+        scale = max(float(np.abs(values).max()), 1e-300)
         residual = float(_norms(Y[:, :k] - V[:, :k] * values).max()) / scale
         if residual <= tol:
             break
@@ -111,15 +116,19 @@ def _expanded(
     Y is the product of V, and its first k columns count as exact. The space grows by the residuals of the first k that
     are above the aim, until none is left.
     """
-    width, n = V.shape[1], M.n
+    width = V.shape[1]
+    n = M.n
     basis, products = (np.empty((n, min(n, width + MAX_BLOCKS * k)), order="F") for _ in range(2))
-    basis[:, :width], products[:, :width], H = V, Y, V.T @ Y
+    basis[:, :width] = V
+    products[:, :width] = Y
+    H = V.T @ Y
     H[:k, k:] = Y[:, :k].T @ V[:, k:]
     H[k:, :k] = H[:k, k:].T
     for block in range(MAX_BLOCKS + 1):
         known = len(H)
         values, turned = _ritz(H, known)
-        V, Y = basis[:, :known] @ turned[:, :k], products[:, :known] @ turned[:, :k]
+        V = basis[:, :known] @ turned[:, :k]
+        Y = products[:, :known] @ turned[:, :k]
         R = Y - V * values[:k]
         norms = _norms(R) / max(float(np.abs(values).max()), 1e-300)
         active = np.flatnonzero(norms > 0.3 * aim)[: n - known]
@@ -130,9 +139,11 @@ def _expanded(
         mixed = np.vstack([products[:, :k].T @ Z, basis[:, k:known].T @ products_of_Z])
         H = np.block([[H, mixed], [mixed.T, Z.T @ products_of_Z]])
         grown = slice(known, known + len(active))
-        basis[:, grown], products[:, grown] = Z, products_of_Z
+        basis[:, grown] = Z
+        products[:, grown] = products_of_Z
     further = turned[:, k:width]
-    V, Y = np.hstack([V, basis[:, :known] @ further]), np.hstack([Y, products[:, :known] @ further])
+    V = np.hstack([V, basis[:, :known] @ further])
+    Y = np.hstack([Y, products[:, :known] @ further])
     return V, Y, float(values[-1])
 
 
@@ -177,7 +188,8 @@ class StoredMatrix:
     rough_precision = float(np.finfo(np.float64).eps)
 
     def __init__(self, M: np.ndarray) -> None:
-        self.M, self.n = M, len(M)
+        self.M = M
+        self.n = len(M)
 
     def exact(self, V: np.ndarray) -> np.ndarray:
         """Return the product."""
@@ -204,7 +216,11 @@ class CenteredGram:
     row_means: np.ndarray
 
     def __init__(self, k: Similarity, A: Encoding, single: Encoding, engine: Engine) -> None:
-        self.k, self.A, self.single, self.engine, self.n = k, A, single, engine, count(A)
+        self.k = k
+        self.A = A
+        self.single = single
+        self.engine = engine
+        self.n = count(A)
         self.rough_precision = float(np.finfo(np.float32 if itemsize(single) == 4 else np.float64).eps)
 
     def exact(self, V: np.ndarray) -> np.ndarray:

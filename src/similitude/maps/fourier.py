@@ -256,9 +256,11 @@ class FourierMap(FeatureMap):
         self._law(self.kernel if self._precomputed else as_similarity(self.kernel))
         with self._sampled(X) as given:
             X = given.objects
-        X, rng = self._checked(X, reset=True), generator(self.random_state)
+        X = self._checked(X, reset=True)
+        rng = generator(self.random_state)
         kernel = self._start(X, rng)[0]
-        law, d = self._law(kernel), base_kernel(kernel).encode(X[:1]).shape[1]
+        law = self._law(kernel)
+        d = base_kernel(kernel).encode(X[:1]).shape[1]
         draw = Draw(law, d, math.ceil(width / 2), rng)
         if self.kind != "structured":
             check_fits(d, draw.m, 8, self._engine)
@@ -329,7 +331,8 @@ class Waves:
     def of_tensor(self, A: Any) -> Any:
         """Return the features of every row of a tensor."""
         assert isinstance(self.angles, Matrix)
-        xp, pairs = namespace(A), self.width // 2
+        xp = namespace(A)
+        pairs = self.width // 2
         turns = A @ self.angles.weights
         if turns.shape[1] > pairs:
             turns[:, pairs:] += 4 * self.phase
@@ -344,7 +347,8 @@ class Waves:
 
     def write(self, A: Encoding, out: np.ndarray) -> None:
         """Write the features of every row of A."""
-        pairs, cosines = self.width // 2, math.ceil(self.width / 2)
+        pairs = self.width // 2
+        cosines = math.ceil(self.width / 2)
         for some in self.angles.strips(len(out)):
             turns = out[some, :cosines]
             self.angles.write_turns(A[some], turns)
@@ -370,7 +374,8 @@ def promise(kind: str, width: int, d: int, factor: float) -> Guarantee:
     if kind == "structured":
         why = "F(x).F(z) is close to K(x, z) in practice: structured directions follow the kernel's law only nearly"
         return Guarantee.none(why, theorem, numbers)
-    frequencies, block = math.ceil(width / 2), 1 if kind == "plain" else d
+    frequencies = math.ceil(width / 2)
+    block = 1 if kind == "plain" else d
     full, rest = divmod(frequencies, block)
     terms = width**2 / (4.0 * (full * block**2 + rest**2))
     epsilon = math.sqrt(2.0 * math.log(2.0 / DELTA) / terms)

@@ -165,7 +165,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
 
     def _eigenpairs(self, k: Similarity, X: Any, A: Encoding) -> Eigenpairs:
         """Return the leading eigenpairs of the centered Gram matrix; set ``validity_`` and ``row_means_``."""
-        n, d, validity = check_objects(X), self.n_components, proven(k)
+        n = check_objects(X)
+        d = self.n_components
+        validity = proven(k)
         rng = generator(self.random_state)
         if validity is not None and k.objects == "vectors" and not k.hints.heavy and not is_dense(n, d):
             self.validity_ = validity
@@ -206,7 +208,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
                 f"and {largest:.6g} is the largest; use repair(...) first, or LandmarkMap, which takes any similarity."
             )
         values = np.where(found.values > COUNTS_AS_ZERO[itemsize(A)] * largest, found.values, 0.0)
-        self.eigenvalues_, self.eigenvectors_ = values, flipped(found.vectors)
+        self.eigenvalues_ = values
+        self.eigenvectors_ = flipped(found.vectors)
         self.residual_ = found.residual
         diagonal = as_numpy(k.diagonal(A)).astype(np.float64, copy=False)
         total = float(diagonal.sum() - self.row_means_.sum())
@@ -214,7 +217,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
             self.notes_.append("all objects are the same to this kernel: every component is 0")
         self.explained_variance_ratio_ = np.minimum(values / total, 1.0) if values.any() else values
         self.guarantee_ = Guarantee.none(ONLY_VARIANCE)
-        self.support_objects_, self._support = X, A
+        self.support_objects_ = X
+        self._support = A
         scales = np.sqrt(values)
         self._axes = self.eigenvectors_ / np.where(scales > 0, scales, np.inf)
 

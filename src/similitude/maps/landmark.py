@@ -134,7 +134,8 @@ class LandmarkedMap(FeatureMap):
         self._features = self._learn(k, chosen, ask)
         if self._precomputed:
             self._features = self._features.with_similarity(None)
-        self.landmarks_, self.landmark_indices_ = self._features.landmarks.objects, self._features.landmarks.positions
+        self.landmarks_ = self._features.landmarks.objects
+        self.landmark_indices_ = self._features.landmarks.positions
         return self
 
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
@@ -173,7 +174,8 @@ class LandmarkedMap(FeatureMap):
 
     def _number(self, ask: Ask, n: int) -> int:
         """Return how many of n objects become landmarks."""
-        wanted, of = self._n_wanted(ask), f"the {n:,} objects of X"
+        wanted = self._n_wanted(ask)
+        of = f"the {n:,} objects of X"
         return min(n, DEFAULT) if wanted is None else at_most(self._counts_landmarks, wanted, n, of)
 
     def _given(self, k: Similarity, X: Any, A: Encoding, ask: Ask) -> Landmarks:
@@ -188,7 +190,8 @@ class LandmarkedMap(FeatureMap):
         else:
             positions = check_positions(self.landmark_indices, check_objects(X))
             chosen = Landmarks(take(X, positions), positions, rows(A, positions))
-        name, wanted = self._counts_landmarks, self._n_wanted(ask)
+        name = self._counts_landmarks
+        wanted = self._n_wanted(ask)
         if getattr(self, name) is not None and wanted != len(chosen):
             raise ValueError(f"{name} asks for {wanted} landmarks but {len(chosen)} were given: leave it out")
         return chosen

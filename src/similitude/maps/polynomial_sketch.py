@@ -92,7 +92,8 @@ class PolynomialSketchMap(FeatureMap):
         form = form_of(self.kernel if self._precomputed else as_similarity(self.kernel))
         with self._sampled(X) as given:
             X = given.objects
-        X, rng = self._checked(X, reset=True), generator(self.random_state)
+        X = self._checked(X, reset=True)
+        rng = generator(self.random_state)
         self._start(X, rng)
         shape = (form.degree, X.shape[1] + 1)
         self.sketch_ = TensorSketch(form, width, rng.integers(width, size=shape), random_signs(rng, shape, X.dtype))
@@ -150,7 +151,8 @@ def _form_of(kernel: Any) -> Form | None:
         n = int(kernel.exponent)
         return replace(inside, degree=inside.degree * n, factor=inside.factor**n)
     if kind is Shifted and inside.degree == 1:
-        scale, coef0 = inside.scale * inside.factor, inside.coef0 * inside.factor + float(kernel.constant)
+        scale = inside.scale * inside.factor
+        coef0 = inside.coef0 * inside.factor + float(kernel.constant)
         return replace(inside, scale=scale, coef0=coef0, factor=1.0)
     return None
 
@@ -166,7 +168,8 @@ class TensorSketch:
 
     def ready(self, dtype: np.dtype) -> Convolution:
         """Return the sketches as sparse matrices, and what the constant adds to one of their sums."""
-        d, root = self.sums.shape[1] - 1, math.sqrt(self.form.scale)
+        d = self.sums.shape[1] - 1
+        root = math.sqrt(self.form.scale)
         signs = self.signs.astype(dtype, copy=False)
         matrices = [
             csr_array((sign[:d] * dtype.type(root), (sums[:d], np.arange(d))), shape=(self.width, d))

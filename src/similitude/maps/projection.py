@@ -108,7 +108,8 @@ class ProjectionMap(LandmarkedMap):
 
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         factor = self._factorize(k, chosen)
-        self.factor_, self.rank_ = factor.U, len(factor.pivots)
+        self.factor_ = factor.U
+        self.rank_ = len(factor.pivots)
         self.n_features_out_ = self.rank_
         self.guarantee_ = self._promise.made(ask, len(chosen), self._premises(k))
         self._ready: dict[np.dtype, LandmarkFeatures] = {}  # prepared once for each precision, never pickled
@@ -135,7 +136,8 @@ class ProjectionMap(LandmarkedMap):
 
     def _landmark_gram(self, k: Similarity, chosen: Landmarks) -> np.ndarray:
         """Return the Gram matrix of the landmarks in float64, and examine it if the kernel has no proof."""
-        A, proof = in_double(k, chosen), k.proof()
+        A = in_double(k, chosen)
+        proof = k.proof()
         if proof.holds:
             self.validity_ = Validity("VALID", proof, effort="the algebra of kernels, no data needed")
             return as_numpy(k.blocks(A, engine=self._engine).whole()).astype(np.float64, copy=False)
@@ -153,7 +155,8 @@ class ProjectionMap(LandmarkedMap):
         """Return the features in blocks of rows."""
         features, A = self._asked(X)
         dtype = np.dtype(np.float32 if itemsize(A) == 4 else np.float64)
-        k, engine = features.similarity, self._engine
+        k = features.similarity
+        engine = self._engine
         mapped = self._prepared(dtype).with_similarity(k)
         return Blocks(FeatureBlocks(k), A, mapped, engine=engine, itemsize=dtype.itemsize, whole_rows=True)
 

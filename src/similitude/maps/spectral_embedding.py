@@ -127,7 +127,8 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
                 f"only the first {few} coordinates of new objects mean something: the others have mu <= 0"
             )
         self.guarantee_ = Guarantee.none(ONLY_NEIGHBORS)
-        self.support_objects_, self._support = X, A
+        self.support_objects_ = X
+        self._support = A
         return self
 
     def _check_params(self, n: int) -> None:
@@ -171,7 +172,8 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
 
     def _eigenpairs(self, S: np.ndarray) -> Eigenpairs:
         """Return the leading eigenpairs; of neighbors, many of which are close to 1, by shift and invert."""
-        k, rng = self.n_components + 1, generator(self.random_state)
+        k = self.n_components + 1
+        rng = generator(self.random_state)
         if is_dense(len(S), k):
             return dense_eigenpairs(S, k, every=False)
         if self.n_neighbors is None:
@@ -193,7 +195,9 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
         a matrix whose diagonal is not constant, K(x, x) counts as 0.
         """
         k, A = self._ask(X)
-        own, parts, mu = self._self_similarities(k, A), [], 1.0 - self.eigenvalues_
+        own = self._self_similarities(k, A)
+        parts = []
+        mu = 1.0 - self.eigenvalues_
         for strip, values in Blocks(k, A, self._support, engine=self._engine).rows():
             W = as_numpy(values).astype(np.float64)
             _refuse_negative(W, k)

@@ -197,7 +197,8 @@ class FromPairs(Similarity):
         options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate, self.repeats)
         if options == (None, 1, 0, None, None, None, 1) and not is_async(self.f):
             if A and isinstance(A[0], np.ndarray) and A[0].flags.writeable:  # in a worker, to which arrays are copied
-                A, B = all_read_only(A), all_read_only(B)
+                A = all_read_only(A)
+                B = all_read_only(B)
             meters = open_meters.get()
             with unchanged(self.f, A, B):
                 for i in range(len(A)):
@@ -383,7 +384,8 @@ class Precomputed(Similarity):
 
     def _chosen(self, A: np.ndarray, B: np.ndarray, copied: bool) -> np.ndarray:
         """Return rows and columns of an array; a run of both, as in a tile, is much quicker than any others."""
-        down, right = _run(A), _run(B)
+        down = _run(A)
+        right = _run(B)
         if down is None or right is None:
             return self.M[np.ix_(A, B)]
         view: np.ndarray = self.M[down, right]

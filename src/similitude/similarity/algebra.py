@@ -141,7 +141,8 @@ def _common_objects(parts: Sequence[Similarity]) -> str:
 
 def _sum_profile(node: Node) -> Profile | None:
     """Return the sum of the profiles of the parts, over the encoding of the node; None if a part has none."""
-    leaves, total = _leaves(node), Profile(())
+    leaves = _leaves(node)
+    total = Profile(())
     for part in node.parts():
         profile = profile_of(part)
         if profile is None or (not isinstance(part, Node) and any(term.part is not None for term in profile.terms)):

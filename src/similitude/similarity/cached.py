@@ -90,7 +90,8 @@ class Cached(Wrapped):
     def values_at(self, A: Encoding, B: Encoding, i: Any, j: Any, deliver: Any = None) -> np.ndarray:
         """Return the values of some pairs, from the store where they are known."""
         f, (a, b) = self._function(), map(self._numbers, (A, B))
-        rows, columns = np.unique(i), np.unique(j)
+        rows = np.unique(i)
+        columns = np.unique(j)
         known = self.store.read(f, a[rows], b[columns], SYMMETRIC in self.claims)
         values = known[np.searchsorted(rows, i), np.searchsorted(columns, j)]
         new = np.flatnonzero(np.isnan(values))
@@ -123,7 +124,8 @@ class Cached(Wrapped):
         return self.store.numbers(A[1].tolist())
 
     def _function(self) -> int:
-        named, in_file = self.store.name is not None, self.store.path is not None
+        named = self.store.name is not None
+        in_file = self.store.path is not None
         of_function = _anything if named else _code if in_file else id  # in memory, copies share the function itself
         return self.store.function(digest(_identity(self.k, of_function), DIGEST), self.k)
 

@@ -36,7 +36,8 @@ TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # one class from Python 3.11 on
 RETRIED = (OSError, *TIMEOUTS)
 """Errors after which a pair is asked again if `retry_on` is not given: connections that fail, and time-outs."""
 
-FIRST_DELAY, LONGEST_DELAY = 0.5, 60.0
+FIRST_DELAY = 0.5
+LONGEST_DELAY = 60.0
 """Seconds before the first retry, which double with each further one, and the most of them."""
 
 OF_MATRICES = "if it is a function of matrices, f(X, Z), wrap it: FromBlocks(f)"

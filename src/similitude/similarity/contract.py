@@ -287,7 +287,8 @@ class Similarity(Parametric, ABC):
         out : array or path, optional
             See :meth:`similitude.compute.Blocks.whole`.
         """
-        n, m = check_objects(X), check_objects(Z, "Z")
+        n = check_objects(X)
+        m = check_objects(Z, "Z")
         self.check_params()
         self.check_resolved("cross(X, Z)")
         if self.objects == "vectors" and is_table(X) and is_table(Z) and list(X.columns) != list(Z.columns):

@@ -9,7 +9,8 @@ from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
 from similitude.similarity.parameters import Parametric
 from similitude.support import Html, bullets, card, escaped, facts, in_letters, joined, paragraph, table, tag
 
-_INLINE, _DISPLAYED = re.compile(r":math:`([^`]*)`"), re.compile(r"\.\. math:: ([kK]\([^\n]*)|:math:`([kK]\([^`]*)")
+_INLINE = re.compile(r":math:`([^`]*)`")
+_DISPLAYED = re.compile(r"\.\. math:: ([kK]\([^\n]*)|:math:`([kK]\([^`]*)")
 
 _INDEX = re.compile(r"([_^])(?:\(([^()]*)\)|(\w+))")
 """An index or a power that is not written in small digits."""

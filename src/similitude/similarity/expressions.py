@@ -65,8 +65,10 @@ def parsed(text: str) -> ast.expr:
     places = [place for place, letter in enumerate(source) for _ in letter.encode()] + [len(text)]
     nodes = [node for node in ast.walk(root) if isinstance(node, (ast.expr, ast.keyword))]
     for node in nodes:
-        start, end = places[node.col_offset], places[node.end_col_offset or 0]
-        node.col_offset, node.end_col_offset = start, end
+        start = places[node.col_offset]
+        end = places[node.end_col_offset or 0]
+        node.col_offset = start
+        node.end_col_offset = end
         if isinstance(node, ast.Name):
             node.id = "".join(text[start:end].split())
         elif isinstance(node, ast.Attribute):
@@ -89,7 +91,8 @@ def pointed(text: str, problem: str, at: int) -> ExpressionError:
         "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in part)
         for part in (text[max(0, at - REACH) : at], text[at : at + REACH])
     )
-    left, right = "…" * (at > REACH) + left, right + "…" * (at + REACH < len(text))
+    left = "…" * (at > REACH) + left
+    right = right + "…" * (at + REACH < len(text))
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in left)
     width = len(left) + wide - sum(unicodedata.combining(letter) > 0 for letter in left)
     return ExpressionError(f"{problem}\n  {left}{right}\n  {' ' * width}^")
@@ -104,7 +107,9 @@ def _masked(text: str) -> str:
     >>> print(_masked("2*größe(class=mine : f, a='é')"))
     2*_____(_____=________, _='é')
     """
-    mask, before, at = "", "", 0
+    mask = ""
+    before = ""
+    at = 0
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
@@ -121,13 +126,17 @@ def _masked(text: str) -> str:
 
 def _check(token: re.Match[str], before: str) -> None:
     """Refuse a token that is not part of the language, or cannot follow the kind of token before it."""
-    kind, word, at, problem = token.lastgroup, token[0], token.start(), ""
+    kind = token.lastgroup
+    word = token[0]
+    at = token.start()
+    problem = ""
     if kind == "keyword":
         problem = f"{word!r} is a keyword of Python, not a similarity"
     elif kind == "number" and not math.isfinite(float(word)):
         problem = "the number is too large"
     elif kind == "text" and not token["closed"]:
-        problem, at = "this text is never closed", token.start("quote")
+        problem = "this text is never closed"
+        at = token.start("quote")
         if token.end() < len(token.string):
             at = token.end()
             problem = f"a text does not contain {token.string[at]!r} as such; a backslash begins one of {ESCAPES}"
@@ -311,7 +320,8 @@ class Builder:
         value = self.value(chain[-1].left)
         for one in reversed(chain):
             sign, combine = OPERATIONS[type(one.op)]
-            at, right = self.text.index(sign, one.left.end_col_offset), self.value(one.right)
+            at = self.text.index(sign, one.left.end_col_offset)
+            right = self.value(one.right)
             value = self.attempted(at, _applied, combine, f"{sign!r} combines", value, right)
         return value
 
@@ -333,7 +343,8 @@ class Builder:
 
     def from_module(self, node: ast.Name) -> Similarity:
         """Return the function of a user's module, if the caller allows to fetch it."""
-        function, at = self.function, node.col_offset
+        function = self.function
+        at = node.col_offset
         if function is None:
             how = "pass the function itself in Python, or --trust on the command line"
             raise self.error(f"{brief(node.id)} is code of your own, which an expression does not run: {how}", at)
@@ -341,7 +352,8 @@ class Builder:
 
     def named(self, node: ast.Name, arguments: Arguments) -> Any:
         """Return a similarity by its name, or an absolute value."""
-        name, at = node.id, node.col_offset
+        name = node.id
+        at = node.col_offset
         if name == "abs":
             return self.attempted(at, _applied, abs, "abs takes", *self.given(abs, name, arguments, at).values())
         if name not in CLASSES:
@@ -352,7 +364,8 @@ class Builder:
 
     def method(self, node: ast.Attribute, arguments: Arguments | None) -> Similarity:
         """Return what a method makes of a similarity, or an alternative constructor of its arguments."""
-        name, at = node.attr, (node.end_col_offset or 0) - len(node.attr)
+        name = node.attr
+        at = (node.end_col_offset or 0) - len(node.attr)
         is_gaussian = isinstance(node.value, ast.Name) and CLASSES.get(node.value.id) is kernels.Gaussian
         of = kernels.Gaussian if is_gaussian and name in MAKERS else self.value(node.value)
         known = METHODS + MAKERS if is_gaussian else METHODS

@@ -9,7 +9,8 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, count, first_nonfinite, namespace
 from similitude.support import PairError
 
-DISTANCE_STRIP_CELLS, DISTANCE_STRIP_ROWS = 2**16, 8
+DISTANCE_STRIP_CELLS = 2**16
+DISTANCE_STRIP_ROWS = 8
 """Values of a strip of an array, so that it stays in the cache, and its fewest rows."""
 
 TENSOR_STRIP_ROWS = 512

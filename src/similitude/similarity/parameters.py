@@ -43,7 +43,8 @@ class Parametric:
         """Set parameters by name, those of a part as ``part__name``, and return self."""
         for path in sorted(params, key=lambda path: "__" in path):  # parts first, then their parameters
             name, _, inner = path.partition("__")
-            known, value = self._params(), params[path]
+            known = self._params()
+            value = params[path]
             if name not in known:
                 raise ValueError(f"{unknown_parameter(type(self), name, known)}{self._deeper(path)}")
             if not inner:
@@ -81,7 +82,8 @@ class Parametric:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Parametric) or type(self) is not type(other):
             return NotImplemented if not isinstance(other, Parametric) else False
-        mine, theirs = self._params(), other._params()
+        mine = self._params()
+        theirs = other._params()
         return mine.keys() == theirs.keys() and all(_same(mine[name], theirs[name]) for name in mine)
 
     def __repr__(self) -> str:

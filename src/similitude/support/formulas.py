@@ -90,7 +90,8 @@ def _part(token: str, tokens: Iterator[str], ascii_only: bool) -> str:
         return " " if token.isspace() else token
     name = token[1:]
     if name == "frac":
-        above, below = _argument(tokens, ascii_only), _argument(tokens, ascii_only)
+        above = _argument(tokens, ascii_only)
+        below = _argument(tokens, ascii_only)
         return f"{_in_brackets(above)}/{_in_brackets(below)}"
     if name == "binom":
         return f"C({_argument(tokens, ascii_only)}, {_argument(tokens, ascii_only)})"

@@ -70,7 +70,8 @@ class Witness(Result):
     def claim(self) -> str:
         """Return a sentence that says what the objects show, and what their weights mean."""
         if not self.coefficients:
-            there, back = self.gram[0, 1], self.gram[1, 0]
+            there = self.gram[0, 1]
+            back = self.gram[1, 0]
             return f"It is not symmetric: K(x, z) = {there:.6g} but K(z, x) = {back:.6g} for these two objects x and z."
         impossible = "but K(x, x) is the squared length of the feature vector of x, and no length is negative"
         if len(self.objects) == 1:
@@ -160,7 +161,8 @@ def negative_direction(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray,
 
 def negative_square(K: np.ndarray, a: np.ndarray, tolerance: Tolerance) -> float | None:
     """Return a'Ka if it is negative beyond the tolerance, else None."""
-    terms, sizes = a[:, None] * K * a[None, :], np.abs(np.outer(a, a))
+    terms = a[:, None] * K * a[None, :]
+    sizes = np.abs(np.outer(a, a))
     granted = max(16 * len(K) * np.finfo(float).eps, tolerance.relative) * np.abs(terms).sum()
     return float(terms.sum()) if terms.sum() < -granted - tolerance.floor * sizes.sum() else None
 
@@ -260,7 +262,8 @@ class _Elimination:
         enough = 2
         while enough < len(order) and not self.shows(order[:enough]):
             enough *= 2
-        low, high = enough // 2, min(enough, len(order))
+        low = enough // 2
+        high = min(enough, len(order))
         if not self.shows(order[:high]):
             return
         while high - low > 1:
@@ -315,16 +318,21 @@ def _least_needed(values: np.ndarray, vectors: np.ndarray) -> int:
     S_i(t) = sum_(j > 1) v_ij^2 / (w_j - w_1 - t). S_i increases, so t <= v_i1^2 / S_i(0), and objects whose t exceeds
     the smallest of these bounds are out. The others are compared by bisection.
     """
-    squares, gaps = vectors**2, values[1:] - values[0]
-    first, others = squares[:, 0], squares[:, 1:]
+    squares = vectors**2
+    gaps = values[1:] - values[0]
+    first = squares[:, 0]
+    others = squares[:, 1:]
     if gaps[0] <= 1e-12 * abs(values[0]):  # a multiple eigenvalue stays the same without any one object
         return int(squares[:, values - values[0] <= 1e-12 * abs(values[0])].sum(axis=1).argmin())
     high = float((first / np.maximum(others @ (1 / gaps), 1e-300)).min())
-    candidates, low, t = np.arange(len(values)), 0.0, min(high, 0.5 * float(gaps[0]))
+    candidates = np.arange(len(values))
+    low = 0.0
+    t = min(high, 0.5 * float(gaps[0]))
     for _ in range(50):
         below = t * (others[candidates] @ (1 / (gaps - t))) >= first[candidates]
         if below.any():
-            candidates, high = candidates[below], t
+            candidates = candidates[below]
+            high = t
         else:
             low = t
         t = (low + min(high, float(gaps[0]))) / 2

@@ -37,13 +37,15 @@ class Outcome:
 def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str, rng: np.random.Generator) -> Outcome:
     """Search for at most five objects with a negative direction, starting from objects of X."""
     if mutate is not None:
-        move, kind = _mutations(X, mutate, rng), "mutated objects"
+        move = _mutations(X, mutate, rng)
+        kind = "mutated objects"
     else:
         matrix, why_not = _free_vectors(k, X)
         if matrix is None:
             return Outcome(None, None, f"no search beyond the sample ({why_not})")
         wants_rows = np.ndim(X) == 2 or k.objects == "vectors"
-        move, kind = _moved_vectors(matrix, rng, wants_rows), "moved vectors"
+        move = _moved_vectors(matrix, rng, wants_rows)
+        kind = "moved vectors"
     tried = 0
     for size in range(1, LARGEST_SET + 1):
         for _ in range(SEARCH_STARTS[effort]):
@@ -89,7 +91,8 @@ def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> 
             trial = [*objects[:place], changed(objects[place]), *objects[place + 1 :]]
             trial_value = low(trial)
             if trial_value <= value:
-                objects, value = trial, trial_value
+                objects = trial
+                value = trial_value
         return objects
 
     return climb
@@ -120,7 +123,8 @@ def _free_vectors(k: Similarity, X: Any) -> tuple[np.ndarray | None, str]:
         return None, "the objects are Python lists; mutate= says how to change one"
     matrix = matrix.reshape(len(matrix), -1)
     if k.objects == "any":
-        norms, sums = np.linalg.norm(matrix, axis=1), matrix.sum(axis=1)
+        norms = np.linalg.norm(matrix, axis=1)
+        sums = matrix.sum(axis=1)
         if (matrix == np.rint(matrix)).all() or (matrix.shape[1] > 1 and (_constant(norms) or _constant(sums))):
             why = "the vectors look constrained (whole numbers, one norm or one sum); mutate= says how to change one"
             return None, why

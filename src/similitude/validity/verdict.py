@@ -43,7 +43,9 @@ from similitude.validity.elimination import (
 )
 from similitude.validity.search import search
 
-VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
+VALID = "VALID"
+INVALID = "INVALID"
+UNKNOWN = "UNKNOWN"
 
 KNOWN = "These objects are a known counterexample, not part of the data."
 
@@ -348,7 +350,8 @@ def check_gram(
 
 def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndarray, scan: bool) -> Validity:
     """Look for a counterexample in the Gram matrix of a sample; with `scan` among all triples."""
-    K, tolerance = values.astype(np.float64), Tolerance.of(values, sample.precision(values))
+    K = values.astype(np.float64)
+    tolerance = Tolerance.of(values, sample.precision(values))
     asymmetry, pair = asymmetric_pair(K, tolerance)
     if pair is not None:
         witness = _witness(K, np.array(pair), sample.objects, sample.positions, None)

@@ -59,7 +59,8 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], fingerprints: Mapping[str, str]) -> None:
-        self.path, self.fingerprints = Path(path), dict(fingerprints)
+        self.path = Path(path)
+        self.fingerprints = dict(fingerprints)
         self._due = time.monotonic() + WRITE_INTERVAL
 
     def resume(self) -> tuple[int, dict[str, np.ndarray]]:
@@ -84,7 +85,8 @@ class Checkpoint:
         except OSError as error:
             raise CheckpointError(f"checkpoint {self.path} cannot be read: {error.strerror}") from None
         header, body = _parsed(content, self.path)
-        fingerprints, rows = header.get("fingerprints"), header.get("rows")
+        fingerprints = header.get("fingerprints")
+        rows = header.get("rows")
         if not isinstance(fingerprints, dict):
             raise damaged_checkpoint(self.path)
         for name, mismatch in MISMATCHES.items():

@@ -283,7 +283,8 @@ def _without_size_warning() -> Any:
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"})
 
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of mallopt
+_TRIM_THRESHOLD = -1
+_MMAP_THRESHOLD = -3  # parameters of mallopt
 
 
 @functools.lru_cache(maxsize=1)

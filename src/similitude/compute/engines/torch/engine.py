@@ -151,7 +151,8 @@ class TorchEngine(Engine):
         """Yield the results of the device; those of a tile are copied back while the next tile is computed."""
         from similitude.compute.engines.torch.transfer import DeviceCopier, prefetched
 
-        copy, keep_tensors = DeviceCopier(self.torch_device), tensor_in(A) is not None
+        copy = DeviceCopier(self.torch_device)
+        keep_tensors = tensor_in(A) is not None
         B_there = moved(B, copy) if nbytes(B) <= self.budget // 4 else B
         A_there = B_there if A is B else A
 
@@ -216,7 +217,8 @@ class TorchEngine(Engine):
             finally:
                 torch.set_float32_matmul_precision(before)
             return
-        before, matmul.fp32_precision = matmul.fp32_precision, "tf32" if self.precision == "tf32" else "ieee"
+        before = matmul.fp32_precision
+        matmul.fp32_precision = "tf32" if self.precision == "tf32" else "ieee"
         try:
             yield
         finally:

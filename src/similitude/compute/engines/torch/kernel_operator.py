@@ -69,7 +69,11 @@ class FusedRows:
         precision: str,
         blockwise: BlockwiseRows,
     ):
-        self.profile, self.x, self.y, self.precision, self.blockwise = profile, x, y, precision, blockwise
+        self.profile = profile
+        self.x = x
+        self.y = y
+        self.precision = precision
+        self.blockwise = blockwise
         self._halves: tuple[FusedRows, FusedRows] | None = None
 
     def __len__(self) -> int:
@@ -190,7 +194,9 @@ class KernelOperator:
     """
 
     def __init__(self, engine: Any, similarity: Any, A: Encoding, B: Encoding) -> None:
-        self.engine, self.similarity, self.A = engine, similarity, A
+        self.engine = engine
+        self.similarity = similarity
+        self.A = A
         self.move = DeviceCopier(engine.torch_device)
         self.shape = count(A), count(B)
         self.dtype = torch.float32 if itemsize(A) == itemsize(B) == 4 else torch.float64
