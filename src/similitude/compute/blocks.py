@@ -46,8 +46,6 @@ PYTHON_TILE_EDGE = 128
 ALIGNED = 96
 """Rows and columns of tiles begin at multiples of this, so that BLAS adds up each product in the same order."""
 
-TILES_PER_WORKER = 5
-"""Tiles that one worker may hold in memory: two results in flight, and intermediate arrays."""
 
 STRIP_ROWS = (2048, 4096)
 """Fewest and most rows of a strip: with more columns, more rows make a product of the strip worthwhile."""
@@ -289,7 +287,8 @@ class Blocks:
         n, m = self.shape
         budget = self.engine.budget
         workers = self.engine.workers(self.task)
-        cells = budget // (TILES_PER_WORKER * workers * self.itemsize)
+        # tiles that one worker may hold in memory: two results in flight, and intermediate arrays
+        cells = budget // (5 * workers * self.itemsize)
         usual = self.engine.tile_edge if self.task.threadsafe else PYTHON_TILE_EDGE
         largest = min(usual, max(1, math.isqrt(cells)))
         down = right = largest

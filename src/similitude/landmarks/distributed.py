@@ -246,17 +246,8 @@ def _proposed(turn: Turn, pool: Pool, places: np.ndarray, counted: np.ndarray) -
     return Proposed(float(left.sum()), some, places[which], times[which])
 
 
-SPARE = 10.0
-"""Standard deviations by which more rows are drawn than needed: too few once in 10^20 times."""
-
-PER_LANDMARK = 4
-"""Proposals for each landmark still missing: many are rejected, and another round costs a pass."""
-
 MOST_PROPOSED = 2_048
 """Most proposals in a round: their similarities among themselves are computed by the client."""
-
-LEAST_SHARE = 1 / 16
-"""The total weight is never assumed to shrink by more than this in a round, which bounds the proposals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +317,8 @@ def key_below(wanted: int, n: int) -> int:
     >>> key_below(10, 10) == 2**64 - 1
     True
     """
-    enough = int(wanted + SPARE * wanted**0.5)
+    # standard deviations by which more rows are drawn than needed: too few once in 10^20 times
+    enough = int(wanted + 10.0 * wanted**0.5)
     return 2**64 - 1 if enough >= n else enough * 2**64 // n
 
 
@@ -374,7 +366,8 @@ class Growing:
         self.objects = take(objects, kept)
         self.encoding = rows(pool.encoding, kept)
         self.places = places[kept]
-        self.total *= max(share, LEAST_SHARE) if share else 0.0
+        # the total weight is never assumed to shrink by more than this in a round, which bounds the proposals
+        self.total *= max(share, 1 / 16) if share else 0.0
         return len(accepted)
 
 
@@ -467,7 +460,8 @@ def choose_among_all(rule: str, k: Similarity, collection: Collection, n: int) -
     number = 0
     while len(so_far.places) < n:
         left = n - len(so_far.places)
-        wanted = min(max(FEWEST, PER_LANDMARK * left), MOST_PROPOSED)
+        # proposals for each landmark still missing: many are rejected, and another round costs a pass
+        wanted = min(max(FEWEST, 4 * left), MOST_PROPOSED)
         rate = wanted / so_far.total if so_far.total else 0.0
         total, objects, places, times = collection.proposals(k, so_far.standing(), so_far.places, rate, number)
         so_far.total = total

@@ -30,9 +30,6 @@ HINGE_EPSILON = 0.1
 RANGE_ROUNDING = 1e-6
 """By how much rounding may take a value outside of [-1, 1]."""
 
-MARGIN_STEPS = 200
-"""Steps of the search for the smallest upper bound on a margin."""
-
 
 @dataclass(frozen=True)
 class Ask:
@@ -354,7 +351,8 @@ def margin_bound(M: np.ndarray, signs: np.ndarray) -> float:
     Q = M * np.outer(signs / lengths, signs / lengths)
     a = np.full(len(Q), 1 / len(Q))
     along = Q @ a
-    for _ in range(MARGIN_STEPS):
+    # steps of the search for the smallest upper bound on a margin
+    for _ in range(200):
         best = int(along.argmin())
         squared = float(a @ along)
         gain = squared - along[best]

@@ -46,8 +46,6 @@ FEWEST = 16
 MOST = 256
 """Proposals in a block: enough to notice an asymmetric similarity, few enough to stay in the cache."""
 
-PROPOSAL_SHARE = 0.1
-"""Kernel values spent on the Gram matrices of proposals, as a share of those spent on columns."""
 
 ROUNDING = 64
 """A residual below this times eps (1 + sqrt(pivots)) K(x, x) is rounding: errors of one pivot after another add up."""
@@ -93,7 +91,8 @@ def sample(weights: Weights, n: int, rng: np.random.Generator, block: int | None
 
 def _next_size(size: int, rate: float, left: int, n: int) -> int:
     """Return how many to propose next: as many as it takes, as far as their Gram matrix stays cheap."""
-    cheap = max(FEWEST, int(PROPOSAL_SHARE * n * rate))
+    # kernel values spent on the Gram matrices of proposals, as a share of those spent on columns
+    cheap = max(FEWEST, int(0.1 * n * rate))
     return max(1, min(math.ceil(left / rate), 2 * size, MOST, cheap))
 
 

@@ -241,18 +241,9 @@ def solve_rows(K: np.ndarray, T: np.ndarray, leading: int | None = None) -> np.n
     return K
 
 
-LARGEST_PART = 3
-"""At most one landmark in this many leads; more would save too little."""
-
 TIMES = 4.0
 HARMLESS = 1e-12
 """Accepted relative error of the sums: a multiple of that of complete features, or this small."""
-
-DECIDING_ROWS = 1_000
-"""Rows that the decision is based on."""
-
-TURNS = 10
-"""Steps of the power method."""
 
 
 def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
@@ -281,7 +272,8 @@ def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
     True
     """
     slack = max(TIMES, HARMLESS / float(np.finfo(F.dtype).eps))
-    F = F[:: -(-len(F) // DECIDING_ROWS)]
+    # rows that the decision is based on
+    F = F[:: -(-len(F) // 1_000)]
     U = U.astype(F.dtype, copy=False)
     (inverted,) = get_lapack_funcs(("trtri",), (U,))
     inverse = inverted(U)[0]
@@ -300,7 +292,8 @@ def _left_by(U: np.ndarray, F: np.ndarray) -> dict[int, float]:
     left = np.zeros_like(F)
     found = {}
     stop = len(U)
-    for r in reversed(range(0, len(U) // LARGEST_PART + 1, PANEL)):
+    # at most one landmark in this many leads; more would save too little
+    for r in reversed(range(0, len(U) // 3 + 1, PANEL)):
         left[:, r:] += F[:, r:stop] @ U[r:stop, r:]
         found[r] = float(np.square(left[:, r:]).mean(axis=0).max())
         stop = r
@@ -312,6 +305,7 @@ def _largest_square(A: np.ndarray) -> float:
     v = A[np.einsum("ij,ij->i", A, A).argmax()]
     if not v.any():
         return 0.0
-    for _ in range(TURNS):
+    # steps of the power method
+    for _ in range(10):
         v = A.T @ (A @ (v / np.linalg.norm(v)))
     return float(np.linalg.norm(v))

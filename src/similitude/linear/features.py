@@ -12,9 +12,6 @@ from similitude.compute import as_numpy, beside, in_precision, itemsize, namespa
 from similitude.linear.lapack import ShiftedFactors
 from similitude.linear.model import OFF_CENTER, STRIP_BYTES, LinearModel, products, strips, zeros
 
-FAR_OFF_CENTER = 1e6
-"""`OFF_CENTER` of features in double precision, which then lose three digits of sixteen."""
-
 FEWEST_NARROW = 2**16
 """Values of features from which on rough products in single precision save time."""
 
@@ -88,7 +85,8 @@ class Features:
     @cached_property
     def off_center(self) -> Any:
         """The mean, if it dwarfs the spread of some feature (rows are then centered before products), else None."""
-        far = self.total * self.mean**2 > (OFF_CENTER if self.single else FAR_OFF_CENTER) * self.spread
+        # `OFF_CENTER` of features in double precision, which then lose three digits of sixteen
+        far = self.total * self.mean**2 > (OFF_CENTER if self.single else 1e6) * self.spread
         return self.mean if bool(far.any()) else None
 
     @cached_property

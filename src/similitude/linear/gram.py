@@ -24,11 +24,6 @@ from similitude.linear.ridge import path, smallest
 GRAM_STRIP = 512
 """Rows of an n x n matrix that are worked on at once."""
 
-IN_SPAN = 1e-10
-"""Squared share of an example outside the span of the features up to which it counts as inside."""
-
-LARGEST_PENALTY = 1e300
-"""Penalties relative to the kernel and the weights are at most this large, so that sums with them do not overflow."""
 
 PER_DECADE = 4
 LOWEST_POWER = -10
@@ -181,7 +176,9 @@ class Gram:
 
     def _relative(self, lams: Any) -> Any:
         """Return penalties in the units of the matrix."""
-        return np.minimum(lams / self.kernel_unit / self.weight_unit, LARGEST_PENALTY)
+        # penalties relative to the kernel and the weights are at most this large, so that sums with them do not
+        # overflow
+        return np.minimum(lams / self.kernel_unit / self.weight_unit, 1e300)
 
     def _by_cholesky(self, lam: float) -> Any:
         """Return (matrix + lam)^-1 targets; None if the matrix may be singular up to rounding."""
@@ -244,7 +241,8 @@ class Gram:
         residuals = xp.where(own[:, :, None] > 0, c / xp.where(own > 0, own, 1.0)[:, :, None], 0.0)
         for column in singular:
             missed = ~spanned[:, column]
-            off = outside[:, column] > IN_SPAN
+            # squared share of an example outside the span of the features up to which it counts as inside
+            off = outside[:, column] > 1e-10
             residuals[off, column] = (W[off][:, missed] @ self._along[missed]) / outside[off, column, None]
         return residuals
 

@@ -28,8 +28,6 @@ MOST_STEPS = 60
 GROUP_TOLERANCE = 3e-5
 """The same for what groups of rows add to a model."""
 
-LEAST_OBJECTIVE = 1e-12
-"""Part of the squared targets below which an objective is rounding."""
 
 FEW_COLUMNS = 4
 """Number of outputs up to which products with vectors are faster than products of matrices."""
@@ -116,7 +114,8 @@ class IteratedRidge:
         for taken, (step, G, size) in enumerate(steps):
             W = first + step
             objective = squares - np.einsum("ij,ij->j", W, right + G)
-            if taken == MOST_STEPS or (size <= tolerance * np.maximum(objective, LEAST_OBJECTIVE * squares)).all():
+            # part of the squared targets below which an objective is rounding
+            if taken == MOST_STEPS or (size <= tolerance * np.maximum(objective, 1e-12 * squares)).all():
                 break
         return W
 

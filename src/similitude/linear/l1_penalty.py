@@ -32,29 +32,14 @@ from similitude.linear.weighted_loss import WeightedLoss, line_minimum
 L1_TOLERANCE = 1e-3
 """Maximum duality gap, relative to the objective at w = 0."""
 
-MOST_SETS = 30
-"""Maximum number of working sets for one penalty; one to three are usual."""
 
 FEWEST_CANDIDATES = 50
 """Features that may join a working set, if it does not hold more already."""
 
-SCALING = 1.25
-"""The power of the penalty with which rho changes along a path: a rule of thumb."""
 
 MOST_ROUNDS = 100
 """Maximum number of rounds on one working set; a few are usual."""
 
-STEPS_PER_ROUND = 20
-"""Steps of a round, after which the duality gap is computed."""
-
-MOST_CHANGE = 1.0
-"""By how much rho may grow, relative to itself, between two rounds at first."""
-
-SETTLED = 20
-"""Rounds after which it may grow by a quarter of that, and so on, so that the method converges."""
-
-POLISHED = 4
-"""Rounds after which Newton steps are tried for the first time, then after twice as many, and so on."""
 
 INVERTED = 500
 """Features up to which the matrix of the quadratic is inverted: calls of a solver cost more than its work then."""
@@ -65,20 +50,10 @@ RELAXED = 1.8
 FEWEST_ACTIVE = 0.02
 """Lower bound on the part of the rows that is assumed to have curvature."""
 
-FAINT = 1e-12
-"""Lower bound on the spread of a feature, relative to the largest."""
 
 MOST_UNKNOWNS = 1500
 """Maximum number of weights and intercepts whose Hessian is worth factoring."""
 
-MOST_NEWTON_STEPS = 20
-"""Maximum number of Newton steps; they end as soon as one no longer halves the gap."""
-
-MOST_HALVINGS = 20
-"""Maximum number of halvings of a step that does not decrease the objective."""
-
-DAMPING = 1e-2
-"""Initially added to the curvature of rows, relative to their weights; reduced after each full step."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -161,7 +136,8 @@ class WorkingSets:
         """Return the minimizer for the next penalty."""
         goal = max(tolerance, 4 * EPS) * self.reference
         objective = L1Objective(self.features, self.loss, lam)
-        self.rho.weights *= min(max(lam / max(self.last, TINY), 1e-6), 1e6) ** SCALING
+        # the power of the penalty with which rho changes along a path: a rule of thumb
+        self.rho.weights *= min(max(lam / max(self.last, TINY), 1e-6), 1e6) ** 1.25
         point = objective.at(self.V, self.Z)
         self.V = point.V
         self.Z = point.Z
@@ -170,7 +146,8 @@ class WorkingSets:
         # The strong rule: features likely to get weight (Tibshirani et al., "Strong Rules for Discarding Predictors in
         # Lasso-Type Problems", 2012).
         self._join(working, row_norms(self.gradient[:-1]) >= 2 * lam - self.last)
-        for _ in range(MOST_SETS):
+        # maximum number of working sets for one penalty; one to three are usual
+        for _ in range(30):
             if gap <= goal:
                 break
             point = self._solve(objective, working, point, goal)
@@ -272,7 +249,8 @@ class ADMM:
         self.loss = objective.loss
         self.quadratic = isinstance(self.loss.loss, Squared)
         spread = self.features.spread
-        self.scale = np.maximum(spread, FAINT * max(float(spread.max()), TINY))
+        # lower bound on the spread of a feature, relative to the largest
+        self.scale = np.maximum(spread, 1e-12 * max(float(spread.max()), TINY))
         if self.quadratic:
             rho.scores = 2.0
         self._sums: tuple[np.ndarray, np.ndarray] | None = None
@@ -287,7 +265,8 @@ class ADMM:
         for round_ in range(1, MOST_ROUNDS + 1):
             ratio, point = self._round()
             gap = self._gap(point)
-            if gap > goal and round_ >= POLISHED and round_ & (round_ - 1) == 0:
+            # rounds after which Newton steps are tried for the first time, then after twice as many, and so on
+            if gap > goal and round_ >= 4 and round_ & (round_ - 1) == 0:
                 better = newton_on_active_set(self.objective, point, goal)
                 if self._gap(better) < gap:
                     point = better
@@ -296,7 +275,9 @@ class ADMM:
             best, least_gap = (point, gap) if gap < least_gap else (best, least_gap)
             if gap <= goal:
                 break
-            self._adapt(ratio, point, 1.0 + MOST_CHANGE / (1.0 + round_ / SETTLED) ** 2)
+            # by how much rho may grow, relative to itself, between two rounds at first
+            # rounds after which it may grow by a quarter of that, and so on, so that the method converges
+            self._adapt(ratio, point, 1.0 + 1.0 / (1.0 + round_ / 20) ** 2)
         assert best is not None
         return best
 
@@ -321,7 +302,8 @@ class ADMM:
         """Take some steps; return the last ratio of residuals and the point reached."""
         if not self.quadratic:
             self._sums = self._scored = None
-        for _ in range(STEPS_PER_ROUND):
+        # steps of a round, after which the duality gap is computed
+        for _ in range(20):
             fitted, before = self._step()
         ratio = _residual_ratio(fitted[:-1], self.sparse, before, self.dual)
         V = np.vstack([self.sparse, np.zeros(self.sparse.shape[1])])
@@ -423,9 +405,11 @@ def newton_on_active_set(objective: L1Objective, point: L1Point, goal: float) ->
     A weight that a step would take past zero stops there. (Chen, Curtis and Robinson, "A Reduced-Space Algorithm for
     Minimizing l1-Regularized Convex Functions", 2017.)
     """
-    damping = DAMPING
+    # initially added to the curvature of rows, relative to their weights; reduced after each full step
+    damping = 1e-2
     gap = np.inf
-    for _ in range(MOST_NEWTON_STEPS):
+    # maximum number of Newton steps; they end as soon as one no longer halves the gap
+    for _ in range(20):
         active = np.flatnonzero(point.V[:-1].any(axis=1))
         if len(active) == 0 or (len(active) + 1) * point.V.shape[1] > MOST_UNKNOWNS:
             break
@@ -455,7 +439,8 @@ def _newton_step(objective: L1Objective, point: L1Point, damping: float) -> tupl
     factor = factorize(_hessian(objective, W, curvatures), 0.0)
     P = -solve(factor, gradient.ravel()).reshape(gradient.shape)
     decrease = -float(np.vdot(gradient, P))
-    for halvings in range(MOST_HALVINGS):
+    # maximum number of halvings of a step that does not decrease the objective
+    for halvings in range(20):
         t = 0.5**halvings
         V = point.V + t * P
         V[:-1][np.einsum("ij,ij->i", V[:-1], W) <= 0] = 0.0

@@ -29,11 +29,6 @@ L2_TOLERANCE = 3e-6
 MOST_OUTPUTS = 64
 """Outputs solved together: enough for products of matrices, few enough for the memory of their scores."""
 
-ROUGH_TOLERANCE = 1e-8
-"""The tolerance of steps with products in float32, which are followed by steps in float64."""
-
-SAFELY = 0.8
-"""The part of the tolerance aimed at roughly, so that the check in float64 finds it met."""
 
 MOST_DESCENT_STEPS = 500
 """Maximum number of steps for one penalty; about twenty are usual."""
@@ -43,15 +38,6 @@ MOST_IDLE = 20
 
 MOST_HESSIAN_ENTRIES = 2**24
 """Maximum total size of the Hessians that outputs have of their own."""
-
-FRESH = 10
-"""Steps after which the average curvature is updated."""
-
-FEWER = 0.75
-"""When at most this part of the outputs is still unconverged, the others are left out of products."""
-
-FLAT_SLOPE = 0.05
-"""The part of the slope along a direction that may remain at the end of a step."""
 
 
 def l2_path(
@@ -138,7 +124,9 @@ class L2Objective:
         V = V + 0.0
         Z = Z + 0.0
         if self.features.single:
-            Descent(self, V, Z, rough=True).run(np.maximum(SAFELY * enough, ROUGH_TOLERANCE * reference))
+            # the tolerance of steps with products in float32, which are followed by steps in float64
+            # the part of the tolerance aimed at roughly, so that the check in float64 finds it met
+            Descent(self, V, Z, rough=True).run(np.maximum(0.8 * enough, 1e-8 * reference))
             Z = self.features.scores(V)
         return V, Z, Descent(self, V, Z, rough=False).run(enough)
 
@@ -189,7 +177,8 @@ class L2Objective:
             slope, curve = along(t)
             return slope + rise + t * bend, curve + bend
 
-        t = line_minimum(derivatives, namespace(P).zeros_like(P[0]), FLAT_SLOPE)
+        # the part of the slope along a direction that may remain at the end of a step
+        t = line_minimum(derivatives, namespace(P).zeros_like(P[0]), 0.05)
         return V + t * P, Z + t * D
 
 
@@ -220,7 +209,8 @@ class Descent:
         """Take steps until the stopping criterion of each output is small enough; return the criteria."""
         for step in range(MOST_DESCENT_STEPS):
             gradient = self._gradient(rough=self.rough and step > 0)
-            if step % FRESH == 0 and self.objective.hessians is None:
+            # steps after which the average curvature is updated
+            if step % 10 == 0 and self.objective.hessians is None:
                 self.objective.update_level(self.Z)
             self._renew_hessians(step)
             steepest = self.objective.precondition(gradient)
@@ -229,7 +219,8 @@ class Descent:
             if not going.any():
                 break
             self._turn(gradient, steepest, rho)
-            if going.mean() <= FEWER:
+            # when at most this part of the outputs is still unconverged, the others are left out of products
+            if going.mean() <= 0.75:
                 self._drop_others(np.flatnonzero(going))
             D = self.objective.features.scores(self.P, rough=self.rough)
             self.V, self.Z = self.objective.stepped(self.V, self.Z, self.P, D)

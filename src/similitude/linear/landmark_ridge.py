@@ -40,8 +40,6 @@ PRECONDITIONED_BY = 4
 CHOSEN_ON = 20
 """Rows per landmark on which the penalty is chosen."""
 
-START = 1e-6
-"""The penalty that is tried first, relative to the trace."""
 
 CG_TOLERANCE = 1e-3
 """The gradient at which steps end, relative to the one at zero, both in the norm of the preconditioner."""
@@ -64,11 +62,6 @@ JITTER = {4: 1e-8, 8: 1e-15}
 GROUP_JITTER = {4: 1e-9, 8: 0.0}
 """Added to the preconditioner for sums over groups, relative to its diagonal: it must not enlarge their rounding."""
 
-DEVICE_MATRICES = 5
-"""Matrices of m x m values in float64 that are on the device at once."""
-
-STRIPES = 4
-"""Groups of columns into which a symmetric product is cut, of which only those above the diagonal are computed."""
 
 CELLS = {"cuda": 2**26, "cpu": 2**20}
 """Values of a block of similarities in float64, by the type of the device."""
@@ -147,7 +140,8 @@ def _best_penalty(
         tried[place] = fit(lam, None if nearest is None else tried[nearest])
         return trial_of(lam, tried[place]).loss
 
-    first = START if start is None else start / unit
+    # the penalty that is tried first, relative to the trace
+    first = 1e-6 if start is None else start / unit
     place = downhill(along_path(loss), nearest_place(first), DECADE)
     return unit * float(PENALTIES[place]), tried[place]
 
@@ -196,7 +190,8 @@ class LandmarkRidge:
         self.Y = Y
         self.weights = weights
         self.m = operator.shape[1]
-        needed = DEVICE_MATRICES * 8 * self.m**2
+        # matrices of m x m values in float64 that are on the device at once
+        needed = 5 * 8 * self.m**2
         budget = operator.engine.budget
         if needed > budget:
             raise MemoryError(
@@ -409,6 +404,7 @@ def _in_double(encoding: Encoding) -> Encoding:
 def _add_gram(G: Any, K: Any) -> None:
     """Add K'K to G, on and above the diagonal."""
     m = K.shape[1]
-    step = max(1, -(-m // STRIPES))
+    # groups of columns into which a symmetric product is cut, of which only those above the diagonal are computed
+    step = max(1, -(-m // 4))
     for start in range(0, m, step):
         G[start : start + step, start:].addmm_(K[:, start : start + step].T, K[:, start:])

@@ -25,8 +25,6 @@ EPS = float(np.finfo(np.float64).eps)
 SHIFT_RATIO = 4.0
 """Ratio of neighboring shifts for which a matrix is factored: the nearest one serves for all between."""
 
-MOST_FACTORS = 4
-"""Factors kept at a time."""
 
 LONG_FACTORIZATION = 1000
 """Number of rows from which a factorization takes long enough to be interrupted."""
@@ -191,7 +189,8 @@ class ShiftedFactors:
         if factor is None:
             factor = factorize(self.gram, self.scale * SHIFT_RATIO**place)
         self._kept[place] = factor
-        while len(self._kept) > MOST_FACTORS:
+        # factors kept at a time
+        while len(self._kept) > 4:
             del self._kept[next(iter(self._kept))]
         return factor
 

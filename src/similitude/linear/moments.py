@@ -20,8 +20,6 @@ SHIFTED_STRIP = 2048
 FEW_GROUPED_ROWS = 1000
 """Rows whose sums over groups are a product of dense matrices."""
 
-FEWEST_CODES = 32
-"""Number of classes from which on sums over the rows of each are quicker than a product with their codes."""
 
 DIVIDED_AT_ONCE = 256
 """Rows up to which a symmetric matrix is divided by a triangle on one side after the other."""
@@ -290,7 +288,8 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
 
     The target of a row is high in the column of its class, and low in all others.
     """
-    if not isinstance(F, np.ndarray) or Y.shape[1] < FEWEST_CODES or not len(Y):
+    # number of classes from which on sums over the rows of each are quicker than a product with their codes
+    if not isinstance(F, np.ndarray) or Y.shape[1] < 32 or not len(Y):
         return None
     own = Y.argmax(axis=1)
     low = Y.min()

@@ -31,8 +31,6 @@ from similitude.linear.weighted_loss import WeightedLoss
 LEAST_CURVATURE = 1e-9
 """Smallest curvature of the logistic losses: rows far beyond the margin keep finite working responses."""
 
-NO_WORSE = 1e-12
-"""By how much the objective may rise, relative to itself: working weights and responses are rounded."""
 
 SLACKS = (0.1, 0.5, np.inf)
 """How far beyond the margin rows count under the squared hinge; the next one is tried if a step does not help."""
@@ -114,7 +112,8 @@ def newton_step(
         after = LinearModel(W.sum(axis=1), b.sum(axis=0) + base, model.gap)
         if penalty == "l1":
             break
-        if data.value(after.scores(F)) + lam * float((after.weights**2).sum()) <= before * (1 + NO_WORSE):
+        # by how much the objective may rise, relative to itself: working weights and responses are rounded
+        if data.value(after.scores(F)) + lam * float((after.weights**2).sum()) <= before * (1 + 1e-12):
             model = after
             break
     return NewtonStep(model, curvatures, sums, base, W, b)

@@ -36,8 +36,6 @@ def path(per_decade: float = 2, lowest: float = -9.0, highest: float = HIGHEST_P
 PENALTIES = path()
 """The path in half decades."""
 
-LOSS_ROUNDING = 1e-9
-"""Relative difference of losses that are equal: without it rounding would choose between penalties on a plateau."""
 
 DECADE = 2
 """Positions on the path that make up a factor of 10: the stride where each penalty takes a fit."""
@@ -60,7 +58,8 @@ def smallest(losses: np.ndarray) -> int:
     >>> smallest(np.array([2.0, 1.0, 1.0]))
     2
     """
-    return int(np.flatnonzero(losses <= losses.min() * (1.0 + LOSS_ROUNDING))[-1])
+    # relative difference of losses that are equal: without it rounding would choose between penalties on a plateau
+    return int(np.flatnonzero(losses <= losses.min() * (1.0 + 1e-9))[-1])
 
 
 def downhill(loss: Callable[[int], float], start: int, step: int = 1, tie: float = 1.0) -> int:
@@ -103,8 +102,6 @@ def between_penalties(loss: Callable[[int], float], place: int) -> float:
 
 # Ridge regression.
 
-FIRST_PENALTY = 1e-5
-"""The penalty that is tried first where each takes a factor, relative to the trace."""
 
 BY_EIGENVECTORS = 2000
 """Features up to which one eigendecomposition serves all penalties; beyond, a Cholesky factor each is cheaper."""
@@ -358,7 +355,8 @@ class Ridge:
             place = smallest(np.fromiter(map(loss, range(len(PENALTIES))), float))
         else:
             known = along_path(loss)
-            place = nearest_place(near or FIRST_PENALTY)
+            # the penalty that is tried first where each takes a factor, relative to the trace
+            place = nearest_place(near or 1e-5)
             while np.isinf(known(place)) and place + 1 < len(PENALTIES):
                 place += 1
             place = downhill(known, place if near else downhill(known, place, DECADE))

@@ -63,10 +63,6 @@ class WeightedLoss:
         return WeightedLoss(self.loss, move(self.targets), move(self.weights))
 
 
-MOST_TRIALS = 60
-"""Maximum number of evaluations."""
-
-
 def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.ndarray | float = 0.0) -> np.ndarray:
     """Return a point on each line where the derivative is down to a fraction `flat` of its initial size, or to a floor.
 
@@ -79,7 +75,8 @@ def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.nd
     xp = namespace(start)
     t = start
     low, high, goal = (xp.full_like(t, value) for value in (-np.inf, np.inf, np.nan))
-    for trial in range(MOST_TRIALS):
+    # maximum number of evaluations
+    for trial in range(60):
         slope, curve = derivatives(t)
         goal = xp.maximum(flat * abs(slope), floor) if trial == 0 else goal
         going = abs(slope) > goal

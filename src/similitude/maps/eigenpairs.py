@@ -18,18 +18,10 @@ from similitude.similarity import Similarity
 DENSE = 2000
 """Number of rows up to which the whole matrix is decomposed by LAPACK."""
 
-FEW = 8
-"""LAPACK also decomposes larger matrices, if more than an eighth of their eigenpairs are wanted."""
 
 MAX_ROUNDS = 30
 MAX_BLOCKS = 8
 """Rounds, each of which ends with an exact product, and blocks of vectors that a round adds to its basis."""
-
-LATER_GAIN = 1e-4
-"""Factor by which a round after the first one reduces the residual at most: its rough products allow no more."""
-
-RELATIVE_ROUNDING = 8.0
-"""Rough products are trusted up to this multiple of their precision."""
 
 
 class SymmetricMatrix(Protocol):
@@ -60,7 +52,8 @@ class Eigenpairs:
 
 def is_dense(n: int, k: int) -> bool:
     """Tell whether the k leading eigenpairs of n rows are found by LAPACK."""
-    return n <= DENSE or FEW * k > n
+    # LAPACK also decomposes larger matrices, if more than an eighth of their eigenpairs are wanted
+    return n <= DENSE or 8 * k > n
 
 
 def dense_eigenpairs(M: np.ndarray, k: int, every: bool) -> Eigenpairs:
@@ -84,7 +77,8 @@ def leading_eigenpairs(M: SymmetricMatrix, k: int, tol: float, rng: np.random.Ge
     width = min(M.n, k + max(10, k // 3))
     V = _orthonormal(M.start(width, rng))
     Y = M.rough(V)
-    aim = max(0.8 * tol, RELATIVE_ROUNDING * M.rough_precision)
+    # rough products are trusted up to this multiple of their precision
+    aim = max(0.8 * tol, 8.0 * M.rough_precision)
     smallest = np.inf
     for _ in range(MAX_ROUNDS):
         V, Y, lowest = _expanded(M, V, Y, k, aim)
@@ -98,7 +92,8 @@ def leading_eigenpairs(M: SymmetricMatrix, k: int, tol: float, rng: np.random.Ge
         residual = float(_norms(Y[:, :k] - V[:, :k] * values).max()) / scale
         if residual <= tol:
             break
-        aim = max(0.8 * tol, LATER_GAIN * residual)
+        # factor by which a round after the first one reduces the residual at most: its rough products allow no more
+        aim = max(0.8 * tol, 1e-4 * residual)
     else:
         warnings.warn(
             f"after {MAX_ROUNDS} rounds a residual of eigenvectors is {residual:.2g}, not {tol:.2g}",

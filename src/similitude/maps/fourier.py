@@ -20,12 +20,6 @@ from similitude.similarity import Scaled, as_similarity
 from similitude.support import Guarantee, Premise, brief, generator, rounded_up
 from similitude.theory import DELTA
 
-MIN_DIMENSION = 64
-"""Dimension to which shorter vectors are padded before structured transforms: their directions are then many."""
-
-FASTEST = 1e18
-"""Largest factor by which a heavy-tailed law increases a frequency: larger angles have no correct digits."""
-
 
 @dataclass(frozen=True)
 class Law:
@@ -76,7 +70,8 @@ def _number(scale: Any) -> float:
 
 def _student(degrees: float) -> Callable[[np.random.Generator, int], Any]:
     """Return what makes a normal vector one of the multivariate Student law."""
-    return lambda rng, m: np.sqrt(np.minimum(degrees / np.maximum(rng.chisquare(degrees, m), 1e-300), FASTEST**2))
+    # largest factor by which a heavy-tailed law increases a frequency: larger angles have no correct digits
+    return lambda rng, m: np.sqrt(np.minimum(degrees / np.maximum(rng.chisquare(degrees, m), 1e-300), 1e18**2))
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,8 @@ class Draw:
 
     def structured(self) -> Structured:
         """Return frequencies whose directions are rows of products H D H D H D."""
-        size = max(MIN_DIMENSION, padded(self.d))
+        # dimension to which shorter vectors are padded before structured transforms: their directions are then many
+        size = max(64, padded(self.d))
         signs = random_signs(self.rng, (3, size * math.ceil(self.m / size)), np.dtype(np.float64))
         lengths = np.sqrt(self.rng.chisquare(size, self.m)) * self._scales()
         return Structured(signs, size, lengths / size**1.5)

@@ -43,8 +43,6 @@ COUNTS_AS_ZERO = {4: 2e-7, 8: 1e-12}
 NEGATIVE = {4: 1e-4, 8: 1e-8}
 """By the bytes of the kernel's values: a larger negative share of the largest eigenvalue is no rounding."""
 
-ROUGH_ENOUGH = 1e-5
-"""Largest change of a kernel value by single precision, as a share of the largest, with which products are rough."""
 
 ONLY_VARIANCE = "no other features of the same number keep more variance, but the margin may be lost"
 
@@ -171,7 +169,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
         rng = generator(self.random_state)
         if validity is not None and k.objects == "vectors" and not k.hints.heavy and not is_dense(n, d):
             self.validity_ = validity
-            gram = CenteredGram(k, A, in_single_precision(k, A, ROUGH_ENOUGH * self._largest_value(k, A)), self._engine)
+            # largest change of a kernel value by single precision, as a share of the largest, with which products are
+            # rough
+            gram = CenteredGram(k, A, in_single_precision(k, A, 1e-5 * self._largest_value(k, A)), self._engine)
             found = leading_eigenpairs(gram, d, self.tol, rng)
             self.row_means_ = gram.row_means
             return found

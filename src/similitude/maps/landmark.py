@@ -44,9 +44,6 @@ from similitude.similarity import (
 )
 from similitude.support import NONE, Premise, brief, check_integer, generator
 
-EXAMINED_LANDMARKS = 100
-"""Most landmarks whose Gram matrix is examined before a guarantee for a kernel is stated."""
-
 
 class LandmarkedMap(FeatureMap):
     """A map that compares objects with landmarks. A subclass writes `_learn` and `features`."""
@@ -312,7 +309,8 @@ class LandmarkMap(LandmarkedMap):
 
     def _examined(self, k: Similarity, chosen: Landmarks) -> Premise:
         """Return whether the similarity is a kernel, by proof or on some of the landmarks."""
-        some = chosen.only(np.arange(min(EXAMINED_LANDMARKS, len(chosen))))
+        # most landmarks whose Gram matrix is examined before a guarantee for a kernel is stated
+        some = chosen.only(np.arange(min(100, len(chosen))))
         M = None if k.proven else as_numpy(whole_gram(k, some.encoding, self._engine))
         return is_kernel(k, M, 0.0 if M is None else rounding_of(M, M.dtype == np.float32))
 

@@ -21,9 +21,6 @@ from similitude.similarity import Power, Scaled, Shifted, as_similarity
 from similitude.support import Guarantee, Premise, generator, rounded_up
 from similitude.theory import DELTA
 
-BATCH = 2**19
-"""Bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache."""
-
 
 class PolynomialSketchMap(FeatureMap):
     r"""Random features of a polynomial kernel by TensorSketch: :math:`E[F(x) \cdot F(z)] = K(x, z)`.
@@ -197,7 +194,8 @@ class Convolution:
 
     def write(self, A: Encoding, out: np.ndarray) -> None:
         """Write the features of every row of A."""
-        for some in strips(len(out), out.itemsize * self.width, BATCH):
+        # bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache
+        for some in strips(len(out), out.itemsize * self.width, 2**19):
             out[some] = self._convolved(A[some])
         if self.factor != 1.0:
             out *= self.factor

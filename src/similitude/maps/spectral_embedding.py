@@ -21,8 +21,6 @@ from similitude.support import Guarantee, check_integer, check_positive, generat
 UNEVEN = {4: 1e-5, 8: 1e-10}
 """By the bytes of the values: a larger share of the largest value is no rounding."""
 
-ABOVE_ONE = 1.0 + 1e-6
-"""The shift for eigenvalues near 1, which is one itself."""
 
 ONLY_NEIGHBORS = "an embedding keeps neighbors together, but perhaps no margin"
 
@@ -178,7 +176,8 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
             return dense_eigenpairs(S, k, every=False)
         if self.n_neighbors is None:
             return leading_eigenpairs(StoredMatrix(S), k, self.tol, rng)
-        values, vectors = eigsh(csr_array(S), k, sigma=ABOVE_ONE, v0=rng.uniform(-1, 1, len(S)), tol=self.tol)
+        # the shift for eigenvalues near 1, which is one itself
+        values, vectors = eigsh(csr_array(S), k, sigma=1.0 + 1e-6, v0=rng.uniform(-1, 1, len(S)), tol=self.tol)
         order = np.argsort(-values)
         return Eigenpairs(values[order], vectors[:, order], self.tol, float(values.min()))
 

@@ -46,8 +46,6 @@ OF_MATRICES = "if it is a function of matrices, f(X, Z), wrap it: FromBlocks(f)"
 MOST_REPEATS = 10_000
 """How often a pair may be asked: the error of the mean is then a hundredth of that of one answer."""
 
-GRACE_SECONDS = 1.0
-"""How long calls that are on their way may take to end after Ctrl-C."""
 
 Deliver = Callable[[Sequence[int], Sequence[float]], None]
 Request = list[int]
@@ -288,7 +286,8 @@ class _Calls:
                     raise
                 self.stopped = True
                 interrupt = stop
-                deadline = time.monotonic() + GRACE_SECONDS
+                # how long calls that are on their way may take to end after Ctrl-C
+                deadline = time.monotonic() + 1.0
         if interrupt is not None:
             future.cancel()
             raise interrupt

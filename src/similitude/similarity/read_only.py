@@ -28,8 +28,6 @@ from similitude.support import brief, user_stacklevel
 WATCHED = 64
 """Most objects of one argument that are compared before and after the calls of a block."""
 
-WATCHED_CLOSELY = 8
-"""Most objects of one argument, of other types than the quick ones, that are compared."""
 
 QUICK_TYPES = frozenset({list, dict, set, bytearray, tuple})
 UNCHANGING_TYPES = frozenset({str, bytes, int, float, bool, complex, frozenset, type(None)})
@@ -108,7 +106,8 @@ def _complain(f: Any, one: Any, name: str) -> None:
 def _watched(first: list[Any]) -> list[Any]:
     """Return the objects that are compared, of the first ones of an argument."""
     others = [one for one in first if type(one) not in QUICK_TYPES and not _is_protected(one)]
-    return [one for one in first if type(one) in QUICK_TYPES] + others[:WATCHED_CLOSELY]
+    # most objects of one argument, of other types than the quick ones, that are compared
+    return [one for one in first if type(one) in QUICK_TYPES] + others[:8]
 
 
 def _is_protected(value: Any) -> bool:

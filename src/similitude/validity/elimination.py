@@ -12,9 +12,6 @@ import numpy as np
 from similitude.compute.loops import worst_triple
 from similitude.support import Result, brief, table
 
-MOST_TO_COMPARE = 6
-"""Objects of a witness whose similarities to each other a notebook shows."""
-
 _NUMBERS = ("no", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
@@ -59,7 +56,8 @@ class Witness(Result):
         places = [f"X[{i}]" for i in self.indices] or [f"x{i}" for i in range(1, len(self.objects) + 1)]
         weights = [f"{one:.4g}" for one in self.coefficients] if len(self.coefficients) > 1 else [""] * len(places)
         near = [[f"{value:.4g}" for value in row] for row in self.gram.tolist()]
-        few = len(places) <= MOST_TO_COMPARE
+        # objects of a witness whose similarities to each other a notebook shows
+        few = len(places) <= 6
         rows = [
             (place, brief(one), weight, *(similar if few else ()))
             for place, one, weight, similar in zip(places, self.objects, weights, near, strict=True)
@@ -104,15 +102,6 @@ def _listed(weights: Any) -> str:
 ONE_BY_ONE = 200
 """Objects from which one after another is removed, so that no set is larger than by plain backward elimination; of
 more, which would take seconds, those with small weights are dropped in portions first."""
-
-KEPT_SHARE = 0.8
-"""The share of the objects that such a portion leaves."""
-
-LARGEST_POLISHED = 60
-"""The largest set that is compared with sets that contain other objects."""
-
-EXHAUSTIVE = 12
-"""The number of objects up to which all sets are tried."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +174,8 @@ def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: boo
     if found is None or len(found) <= 3:
         return found
     for fewer in range(3, len(found)):
-        better = _exhaustive(K, fewer, tolerance) if len(K) <= EXHAUSTIVE else None
+        # the number of objects up to which all sets are tried
+        better = _exhaustive(K, fewer, tolerance) if len(K) <= 12 else None
         if better is None and fewer == 3 and scan_triples:
             better = _triple(K, tolerance)
         if better is not None:
@@ -276,7 +266,8 @@ class _Elimination:
     def _without_small_weights(self, order: np.ndarray) -> np.ndarray:
         """Drop the objects with the smallest entries in the lowest eigenvector, which is then computed again."""
         while len(order) > ONE_BY_ONE:
-            size = max(ONE_BY_ONE, int(KEPT_SHARE * len(order)))
+            # the share of the objects that such a portion leaves
+            size = max(ONE_BY_ONE, int(0.8 * len(order)))
             vector = self.lowest(order[:size])[1]
             while size < len(order) and not self.shows(order[:size], vector):
                 size = (size + len(order) + 1) // 2
@@ -299,7 +290,8 @@ class _Elimination:
 
     def polished(self, kept: np.ndarray) -> np.ndarray:
         """Add the objects that lower the eigenvalue most and eliminate again, as long as this finds a better set."""
-        while 3 < len(kept) <= LARGEST_POLISHED:
+        # the largest set that is compared with sets that contain other objects
+        while 3 < len(kept) <= 60:
             value, vector = self.lowest(kept)
             gain = (self.M[:, kept] @ vector) ** 2 / (self.M.diagonal() - value)
             gain[kept] = -1.0

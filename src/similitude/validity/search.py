@@ -12,14 +12,9 @@ import numpy as np
 from similitude.compute import as_objects, is_column, is_sparse, is_table
 from similitude.similarity import Similarity
 
-LARGEST_SET = 5
-"""The largest number of objects in a searched set."""
-
 CORNERS = 3
 """Sample points that are mixed in one local search."""
 
-NOTICEABLE = 1e-7
-"""The magnitude of a negative eigenvalue, relative to the largest entry, that deserves a closer look."""
 
 SEARCH_STARTS = {"normal": 3, "high": 30}
 SEARCH_STEPS = {"normal": 80, "high": 400}
@@ -47,12 +42,14 @@ def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str
         move = _moved_vectors(matrix, rng, wants_rows)
         kind = "moved vectors"
     tried = 0
-    for size in range(1, LARGEST_SET + 1):
+    # the largest number of objects in a searched set
+    for size in range(1, 5 + 1):
         for _ in range(SEARCH_STARTS[effort]):
             tried += 1
             objects = move(lambda objects: _lowness(_gram(k, objects)), size, SEARCH_STEPS[effort])
             gram = _gram(k, objects)
-            if _lowness(gram) < -NOTICEABLE:
+            # the magnitude of a negative eigenvalue, relative to the largest entry, that deserves a closer look
+            if _lowness(gram) < -1e-7:
                 return Outcome(objects, gram, f"{tried} local searches over {kind}")
     return Outcome(None, None, f"{tried} local searches over {kind} found none")
 

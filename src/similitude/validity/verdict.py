@@ -52,9 +52,6 @@ KNOWN = "These objects are a known counterexample, not part of the data."
 SAMPLE_SIZES = {"normal": 1000, "high": 4000}
 """The largest number of objects whose whole Gram matrix is examined, by effort."""
 
-SCAN_LIMIT = 500
-"""The largest number of objects whose triples are all scanned at normal effort."""
-
 
 @dataclass(frozen=True)
 class Validity(Result):
@@ -358,7 +355,8 @@ def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndar
         return Validity(INVALID, proof, witness, asymmetry, None, str(sample))
     K = (K + K.T) / 2
     smallest = float(np.linalg.eigvalsh(K)[0])
-    found = smallest_negative_set(K, tolerance, scan or len(K) <= SCAN_LIMIT)
+    # the largest number of objects whose triples are all scanned at normal effort
+    found = smallest_negative_set(K, tolerance, scan or len(K) <= 500)
     if found is not None:
         witness = _witness(K, found, sample.objects, sample.positions, tolerance)
         return Validity(INVALID, proof, witness, asymmetry, smallest, str(sample))

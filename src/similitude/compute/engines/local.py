@@ -29,12 +29,6 @@ from similitude.compute.engines.engine import (
 from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
 from similitude.support import check_integer, naming_parameters
 
-INTERRUPT_WAIT = 0.5
-"""Seconds that an interrupted run waits for the tiles in flight."""
-
-PARENT_WATCH = 0.5
-"""Seconds after which a worker process looks again whether its parent is still there."""
-
 
 @naming_parameters
 @dataclass(frozen=True)
@@ -166,7 +160,8 @@ def _in_order(
     finally:
         for future in pending:
             future.cancel()
-        close(bool(wait(pending, timeout=INTERRUPT_WAIT).not_done))
+        # seconds that an interrupted run waits for the tiles in flight
+        close(bool(wait(pending, timeout=0.5).not_done))
 
 
 def available_cores() -> int:
@@ -221,15 +216,14 @@ one_blas_thread = _BlasLimit("all")
 one_scipy_thread = _BlasLimit("scipy")
 """The context in which SciPy's own BLAS uses one thread, but for large factorizations."""
 
-LARGE_FACTORIZATION = 1500
-"""Number of rows from which several threads pay."""
 
 _all_threads = _BlasLimit("lifted")
 
 
 def factorizing(n: int) -> AbstractContextManager[Any]:
     """Return a context for factorizations of n rows by SciPy: of many, with all threads."""
-    return _all_threads if n >= LARGE_FACTORIZATION else nullcontext()
+    # number of rows from which several threads pay
+    return _all_threads if n >= 1500 else nullcontext()
 
 
 @contextmanager
@@ -283,7 +277,8 @@ def _begin_worker(parent: int) -> None:
 
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(PARENT_WATCH)
+        # seconds after which a worker process looks again whether its parent is still there
+        time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

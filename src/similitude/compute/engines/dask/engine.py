@@ -84,9 +84,6 @@ try:
 except ImportError:
     raise missing_extra("dask", "DaskEngine") from None
 
-PLANNED_WORKERS = 8
-"""Number of workers for which tiles are planned, whatever the cluster has: results do not depend on its size."""
-
 
 @naming_parameters
 @dataclass(frozen=True, eq=False)
@@ -137,7 +134,8 @@ class DaskEngine(DistributedEngine):
 
     def workers(self, task: Task) -> int:
         """Return the number of workers for which tiles are planned."""
-        return PLANNED_WORKERS
+        # number of workers for which tiles are planned, whatever the cluster has: results do not depend on its size
+        return 8
 
     # Connection.
 
@@ -283,10 +281,6 @@ def _without_size_warning() -> Any:
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"})
 
 
-_TRIM_THRESHOLD = -1
-_MMAP_THRESHOLD = -3  # parameters of mallopt
-
-
 @functools.lru_cache(maxsize=1)
 def _keep_freed_memory() -> None:
     """Let the allocator of this process keep up to 128 MiB of freed memory.
@@ -296,8 +290,8 @@ def _keep_freed_memory() -> None:
     """
     change = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if change is not None:
-        change(_MMAP_THRESHOLD, 2**25)
-        change(_TRIM_THRESHOLD, 2**27)
+        change(-3, 2**25)
+        change(-1, 2**27)
 
 
 def _call_on_worker(function: Callable[..., Any], *values: Any) -> Any:

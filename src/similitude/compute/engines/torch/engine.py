@@ -15,17 +15,9 @@ from similitude.support import PairError, brief, check_choice, missing_extra, na
 if TYPE_CHECKING:
     import torch
 
-GPU_TILE_EDGE = 8192
-"""Rows and columns of a tile on a GPU, which needs large tiles to be busy."""
-
-GPU_MEMORY_SHARE = 0.8
-"""Share of the memory of a GPU that is the default budget."""
 
 PRODUCTS_FROM = {"cuda": 100, "cpu": 3_000}
 """Landmarks from which products with the matrix cost less than sums over features, by the type of the device."""
-
-HELD_SHARE = 0.5
-"""Share of the budget up to which arrays are held on the device for linear algebra."""
 
 
 @naming_parameters
@@ -86,7 +78,8 @@ class TorchEngine(Engine):
             return parse_bytes(self.memory)
         if self.torch_device.type == "cpu":
             return 2 * 2**30
-        return int(GPU_MEMORY_SHARE * torch.cuda.get_device_properties(self.torch_device).total_memory)
+        # share of the memory of a GPU that is the default budget
+        return int(0.8 * torch.cuda.get_device_properties(self.torch_device).total_memory)
 
     @property
     def products_from(self) -> int:
@@ -96,7 +89,8 @@ class TorchEngine(Engine):
     @property
     def tile_edge(self) -> int:  # type: ignore[override]
         """Rows and columns of a tile."""
-        return GPU_TILE_EDGE if self.torch_device.type == "cuda" else TILE_EDGE
+        # rows and columns of a tile on a GPU, which needs large tiles to be busy
+        return 8192 if self.torch_device.type == "cuda" else TILE_EDGE
 
     def workers(self, task: Task) -> int:
         """Return the number of tiles of this task that are computed at once."""
@@ -186,7 +180,8 @@ class TorchEngine(Engine):
         """Return an encoding on the device, or unchanged if it is too large (see `Engine.to_device`)."""
         from similitude.compute.engines.torch.transfer import DeviceCopier, is_movable
 
-        fits = is_movable(encoding) and nbytes(encoding) + reserve <= HELD_SHARE * self.budget
+        # share of the budget up to which arrays are held on the device for linear algebra
+        fits = is_movable(encoding) and nbytes(encoding) + reserve <= 0.5 * self.budget
         return moved(encoding, DeviceCopier(self.torch_device)) if fits else encoding
 
     @contextmanager

@@ -33,17 +33,6 @@ Rounding in single precision changes a value by up to 1e-7 times the squared nor
 to others lie in clusters: those of vectors far from all others are below 1e-3.
 """
 
-MAX_NORM_RATIO = 2.0**10
-"""Largest over smallest norm of the rows up to which half precision keeps the digits of the small ones."""
-
-FEW_LARGE = 0.5
-"""Share of rows with large norms up to which these are computed separately by the direct method."""
-
-OUTLIER_DISTANCE = 16.0
-"""Distance from the center, over the median distance, from which on a row is left out of the mean."""
-
-MAX_DEGREE = 10
-"""The largest degree of a polynomial that is multiplied out."""
 
 SINGLE_OUTPUTS = 3
 SINGLE_FEATURES = 64
@@ -78,7 +67,8 @@ def _is_known(term: Term) -> bool:
     name = term.form[0]
     if term.sums != "product":
         return name in kernels().SUM_FORMS
-    return name in ("identity", "sigmoid") or (name == "polynomial" and term.form[3] <= MAX_DEGREE)
+    # the largest degree of a polynomial that is multiplied out
+    return name in ("identity", "sigmoid") or (name == "polynomial" and term.form[3] <= 10)
 
 
 @dataclass(frozen=True)
@@ -204,14 +194,16 @@ def method_of(x: PreparedVectors, y: PreparedVectors, precision: str) -> str:
         return "direct"
     if precision == "tf32":
         return "tf32"
-    uneven = term.sums == "product" and largest > MAX_NORM_RATIO * smallest
+    # largest over smallest norm of the rows up to which half precision keeps the digits of the small ones
+    uneven = term.sums == "product" and largest > (2.0**10) * smallest
     return "tf32x3" if uneven else "fp16x3"
 
 
 def robust_mean(X: torch.Tensor) -> torch.Tensor:
     """Return the mean of the rows without outliers."""
     distance = torch.linalg.vector_norm(X - torch.sort(X, dim=0).values[len(X) // 2], dim=1)
-    usual = distance <= OUTLIER_DISTANCE * torch.sort(distance).values[len(X) // 2]
+    # distance from the center, over the median distance, from which on a row is left out of the mean
+    usual = distance <= 16.0 * torch.sort(distance).values[len(X) // 2]
     return X[usual].mean(0)
 
 
@@ -219,7 +211,8 @@ def _few_large(x: PreparedVectors, y: PreparedVectors) -> bool:
     """Tell whether distances can be computed from dot products except for those of a few vectors."""
     if x.term.sums != "squared_difference" or x.term.form[0] not in SMOOTH_AT_ZERO or not (x.n_large or y.n_large):
         return False
-    return all(one.n_large <= FEW_LARGE * len(one.X) for one in (x, y))
+    # share of rows with large norms up to which these are computed separately by the direct method
+    return all(one.n_large <= 0.5 * len(one.X) for one in (x, y))
 
 
 def _times_by_norm(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: str) -> torch.Tensor:

@@ -46,12 +46,6 @@ def free_for_halves(n: int) -> None:
     )
 
 
-STAGED_BYTES = 2**24
-"""Bytes that one thread copies at once, through pinned memory."""
-
-COPY_THREADS = 8
-"""Threads that copy to pinned memory: a single one is slower than the bus."""
-
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -87,10 +81,12 @@ class DeviceCopier:
                 on_device[start : start + step].copy_(pinned, non_blocking=True)
             stream.synchronize()  # so that each thread holds one pinned piece at most
 
-        step = max(1, STAGED_BYTES // max(1, array.nbytes // max(1, len(array))))
+        # bytes that one thread copies at once, through pinned memory
+        step = max(1, (2**24) // max(1, array.nbytes // max(1, len(array))))
         starts = range(0, len(array), step)
         if len(starts) > 1:
-            with ThreadPoolExecutor(COPY_THREADS) as pool:
+            # threads that copy to pinned memory: a single one is slower than the bus
+            with ThreadPoolExecutor(8) as pool:
                 list(pool.map(copy, starts))
         elif len(starts):
             copy(0)
