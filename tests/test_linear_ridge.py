@@ -727,8 +727,8 @@ def test_leverages_are_computed_strip_by_strip(monkeypatch):
     gram, cross = Moments.of(F, Y, s).centered()
     exact = np.einsum("ij,ij->i", F, np.linalg.solve(gram + 0.3 * np.eye(4), F.T).T)
     np.testing.assert_allclose(ByCholesky(gram, cross).of_rows(F)[1](0.3), exact, rtol=1e-10)
-    np.testing.assert_allclose(ByCholesky(gram, cross).divide(0.3, F.T), np.linalg.solve(gram + 0.3 * np.eye(4), F.T))
-    np.testing.assert_allclose(ByEigenvectors(gram, cross).divide(0.3, F.T), ByCholesky(gram, cross).divide(0.3, F.T))
+    np.testing.assert_allclose(ByCholesky(gram, cross).solve(0.3, F.T), np.linalg.solve(gram + 0.3 * np.eye(4), F.T))
+    np.testing.assert_allclose(ByEigenvectors(gram, cross).solve(0.3, F.T), ByCholesky(gram, cross).solve(0.3, F.T))
 
 
 def test_eigenvectors_up_to_a_width_and_how_many_matrices_that_takes(monkeypatch):

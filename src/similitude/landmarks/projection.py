@@ -114,7 +114,7 @@ def choose_representation(
     lowest = float(np.linalg.eigvalsh(M)[0])
     if lowest < -rounding:
         return Representation(SIMILARITIES, f"it is not a kernel: an eigenvalue on {len(M)} landmarks is {lowest:.4g}")
-    known = stored_witness(k)
+    known = stored_witness(k) if k.counterexamples() else None
     if known is not None:
         sides = "left" if known.coefficients or side != "auto" else "both"
         reason = f"it is not a kernel: a counterexample of {len(known.objects)} objects is known"

@@ -138,7 +138,10 @@ class SampleFeatures:
     @property
     def n_known(self) -> int:
         """The number of landmarks to which all similarities are known, or all landmarks if none is known."""
-        return min([K.shape[1] for K in self._known.values()], default=len(self.landmarks))
+        known = len(self.landmarks)
+        for K in self._known.values():
+            known = min(known, K.shape[1])
+        return known
 
     def restricted(self, order: np.ndarray, which: np.ndarray) -> SampleFeatures:
         """Return the same for rows in another order, and for some of the landmarks that they were compared with."""
@@ -147,7 +150,9 @@ class SampleFeatures:
         made.encoding = rows(self.encoding, order)
         made.places = self.places[order]
         made.landmarks = self.landmarks.only(which)
-        made._known = {side: K[np.ix_(order, which)] for side, K in self._known.items()}
+        made._known = {}
+        for side, K in self._known.items():
+            made._known[side] = K[np.ix_(order, which)]
         examined = which[which < len(self._gram)]
         made._gram = self._gram[np.ix_(examined, examined)]
         made._own = None if self._own is None else rows_of(made.landmarks.positions, made.places)

@@ -25,10 +25,13 @@ def strips(F: Any, mean: Any = None, *, rough: bool = False) -> Iterator[tuple[s
 
     The next strip may overwrite this one. With a mean, a strip may be written to.
     """
-    xp = namespace(F)
     on_host = isinstance(F, np.ndarray)
-    dtype = F.dtype if rough else xp.float64
-    height = STRIP_BYTES // (8 * max(1, F.shape[1])) if on_host else DEVICE_CELLS // F.shape[1]
+    if on_host:
+        dtype = F.dtype if rough else np.dtype(np.float64)
+        height = STRIP_BYTES // (8 * max(1, F.shape[1]))
+    else:
+        dtype = F.dtype if rough else namespace(F).float64
+        height = DEVICE_CELLS // F.shape[1]
     height = max(1, min(len(F), height))
     copied = mean is not None or F.dtype != dtype
     buffer = np.empty((height, F.shape[1]), dtype=dtype) if on_host and copied else None
@@ -80,6 +83,9 @@ class LinearModel:
 
     def scores(self, F: Any) -> np.ndarray:
         """Return f at each row of F, an array or a tensor, as float64 whatever the precision of F."""
-        answer = as_numpy(products(F, beside(self.weights, F)))
+        if isinstance(F, np.ndarray):
+            answer = products(F, self.weights)
+        else:
+            answer = as_numpy(products(F, beside(self.weights, F)))
         answer += self.intercept
-        return answer
+        return np.asarray(answer)

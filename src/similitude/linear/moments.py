@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -61,9 +62,9 @@ class GroupMoments:
         n = members.n_groups
         columns = members.columns(weights)
         if xp is np:
-            totals = [np.bincount(members.group, one, n) for one in columns]
+            totals = np.concatenate(list(map(np.bincount, repeat(members.group), columns, repeat(n))))
             cross = sums_of_groups(F, members, columns).T
-            return cls(_cast(cross, np.float64), np.concatenate(totals), np.bincount(members.group, weights > 0, n))
+            return cls(_cast(cross, np.float64), totals, np.bincount(members.group, weights > 0, n))
         zero = xp.zeros((n, F.shape[1] + 1), dtype=xp.float64, device=F.device)
         parts = []
         for one in [*columns, weights > 0]:
@@ -128,7 +129,7 @@ class Moments:
 
         `members` says to which groups the rows belong, if sums over groups are kept apart.
         """
-        shift = _shift(F) if F.dtype == namespace(F).float32 else None
+        shift = _shift(F) if F.dtype.itemsize == 4 else None
         if shift is None or not shift.any():
             return cls._of(F, Y, weights, members)
         cuts = [slice(start, start + SHIFTED_STRIP) for start in range(0, F.shape[0], SHIFTED_STRIP)]

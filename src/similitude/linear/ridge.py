@@ -141,10 +141,6 @@ class HeldOut:
         self.Y = Y
         self.weights = weights
 
-    def loss(self, scores: np.ndarray) -> float:
-        """Return the weighted mean squared error of scores."""
-        return float(self.weights @ ((scores - self.Y) ** 2).sum(axis=1) / self.weights.sum())
-
     def __call__(self, lam: float) -> Trial | None:
         """Return the trial of a penalty; None where it cannot be evaluated."""
         scores = self.scores(lam)
@@ -159,14 +155,10 @@ class ByEigenvectors:
         self.values = np.maximum(values, 0.0)
         self.along = self.vectors.T @ cross
 
-    def solve(self, lam: float) -> np.ndarray:
-        """Return (gram + lam)^-1 cross."""
-        solution: np.ndarray = self.vectors @ (self.along / (self.values + lam)[:, None])
-        return solution
-
-    def divide(self, lam: float, B: np.ndarray) -> np.ndarray:
-        """Return (gram + lam)^-1 B."""
-        solution: np.ndarray = self.vectors @ ((self.vectors.T @ B) / (self.values + lam)[:, None])
+    def solve(self, lam: float, B: np.ndarray | None = None) -> np.ndarray:
+        """Return (gram + lam)^-1 B, by default of the cross products."""
+        along = self.along if B is None else self.vectors.T @ B
+        solution: np.ndarray = self.vectors @ (along / (self.values + lam)[:, None])
         return solution
 
     def of_rows(self, F: np.ndarray) -> tuple[OfPenalty, OfPenalty]:
@@ -197,16 +189,13 @@ class ByCholesky:
         self._latest: tuple[float, np.ndarray] | None = None
         self._solutions: dict[float, np.ndarray] = {}
 
-    def solve(self, lam: float) -> np.ndarray:
-        """Return (gram + lam)^-1 cross; raise LinAlgError if the matrix is singular up to rounding."""
+    def solve(self, lam: float, B: np.ndarray | None = None) -> np.ndarray:
+        """Return (gram + lam)^-1 B, by default of the cross products; raise LinAlgError if the matrix is singular."""
+        if B is not None:
+            return np.asarray(cho_solve((self._factor(lam), False), B, check_finite=False))
         if lam not in self._solutions:
-            self._solutions[lam] = self.divide(lam, self.cross)
+            self._solutions[lam] = self.solve(lam, self.cross)
         return self._solutions[lam]
-
-    def divide(self, lam: float, B: np.ndarray) -> np.ndarray:
-        """Return (gram + lam)^-1 B."""
-        solution: np.ndarray = cho_solve((self._factor(lam), False), B, check_finite=False)
-        return solution
 
     def _factor(self, lam: float) -> np.ndarray:
         """Return U with U'U = gram + lam."""
@@ -280,7 +269,7 @@ class Ridge:
         groups = self.moments.groups
         assert groups is not None
         cross = groups.cross - np.outer(self.moments.features, groups.targets / self.moments.weight)
-        W = self.factorization.divide(lam, cross)
+        W = self.factorization.solve(lam, cross)
         return LinearModel(W, -(self.mean @ W))
 
     def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> HeldOut:
@@ -345,8 +334,10 @@ class Ridge:
                 scores = rows.scores(self.unit * float(PENALTIES[place]))
             except LinAlgError:  # the penalty is too small for the precision of the moments
                 return np.inf
-            found = np.nan if scores is None else rows.loss(scores)
-            if scores is None or not np.isfinite(found):
+            if scores is None:
+                return np.inf
+            found = float(rows.weights @ ((scores - rows.Y) ** 2).sum(axis=1) / rows.weights.sum())
+            if not np.isfinite(found):
                 return np.inf
             tried[place] = scores
             return found

@@ -67,11 +67,7 @@ class Engine(ABC):
     progress: bool | ProgressFunction = False
     checkpoint: Any = None
     tile_edge = TILE_EDGE
-
-    @property
-    def products_from(self) -> int | None:
-        """Number of landmarks from which ridge regression is fitted by products; None without an operator."""
-        return None
+    products_from: int | None = None  # landmarks from which ridge regression is fitted by products, with an operator
 
     @abstractmethod
     def run(
