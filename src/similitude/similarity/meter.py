@@ -96,7 +96,8 @@ class Meter:
 
 def budgeted(max_calls: int | None, engine: Engine | None = None) -> AbstractContextManager[Meter]:
     """Validate a budget, and return a context in which calls of users' functions are counted and bounded by it."""
-    check_max_calls(max_calls, engine)
+    if max_calls is not None:
+        check_max_calls(max_calls, engine)
     return metered(Meter(max_calls))
 
 

@@ -68,7 +68,8 @@ def check_integer(name: str, value: Any, low: int = 1, high: int | None = None, 
         ...
     ValueError: n_landmarks must be an integer >= 1 or 'auto', got 2.5
     """
-    if not is_integer(value) or value < low or (high is not None and value > high):
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or value < low or (high is not None and value > high):
         limits = f">= {low}" if high is None else f"from {low} to {high}"
         raise _out_of_range(name, f"an integer {limits}", value, otherwise)
     return int(value)

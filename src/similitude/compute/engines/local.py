@@ -22,6 +22,7 @@ from similitude.compute.engines.engine import (
     Task,
     Tile,
     check_checkpoint,
+    compute_piece,
     compute_tile,
     deliver,
     tile_inputs,
@@ -97,14 +98,14 @@ class LocalEngine(Engine):
     ) -> Iterator[Any]:
         with one_blas_thread if self.threads == 1 else nullcontext():
             for tile in tiles:
-                yield compute_tile(task, *tile_inputs(A, B, tile), tile, target)
+                yield compute_tile(task, A, B, tile, target)
 
 
 def _in_threads(
     task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None, threads: int
 ) -> Iterator[Any]:
     def start(tile: Tile) -> Future[Any]:
-        return pool.submit(compute_tile, task, *tile_inputs(A, B, tile), tile, target)
+        return pool.submit(compute_tile, task, A, B, tile, target)
 
     pool = ThreadPoolExecutor(threads, thread_name_prefix="similitude")
     with one_blas_thread:
@@ -186,13 +187,7 @@ class _BlasLimit(ContextDecorator):
     def __init__(self, what: str) -> None:
         self._what = what
 
-    def __enter__(self) -> None:
-        self._count(1)
-
-    def __exit__(self, *_: object) -> None:
-        self._count(-1)
-
-    def _count(self, by: int) -> None:
+    def _count(self, by: int, *_: object) -> None:
         """Count a holder more or less, and set the threads of each library."""
         holders = self._holders
         with self._lock:
@@ -208,6 +203,9 @@ class _BlasLimit(ContextDecorator):
                 wanted = 1 if few else before
                 if threads != wanted:
                     library.set_num_threads(wanted)
+
+    __enter__ = functools.partialmethod(_count, 1)
+    __exit__ = functools.partialmethod(_count, -1)
 
 
 one_blas_thread = _BlasLimit("all")
@@ -291,4 +289,4 @@ def _unpickled(pickled: bytes) -> Task:
 
 
 def _compute_in_worker(pickled: bytes, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
-    return compute_tile(_unpickled(pickled), a, a if b is None else b, tile)
+    return compute_piece(_unpickled(pickled), a, a if b is None else b, tile)

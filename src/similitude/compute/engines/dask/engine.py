@@ -18,7 +18,7 @@ import numpy as np
 
 from similitude.compute.encodings import Encoding, is_distributed, rows
 from similitude.compute.engines.distributed import DistributedEngine, Handle
-from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_tile, deliver
+from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_piece, deliver
 from similitude.compute.engines.local import available_cores, one_blas_thread
 from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
 from similitude.support import ClusterError, brief, missing_extra, naming_parameters
@@ -301,7 +301,7 @@ def _call_on_worker(function: Callable[..., Any], *values: Any) -> Any:
 
 
 def _compute_on_worker(task: Task, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
-    return _call_on_worker(compute_tile, task, a, a if b is None else b, tile)
+    return _call_on_worker(compute_piece, task, a, a if b is None else b, tile)
 
 
 def _identity(value: Any) -> Any:

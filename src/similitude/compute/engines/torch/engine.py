@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from similitude.compute.encodings import Encoding, as_numpy, moved, nbytes, tensor_in
-from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, deliver, parse_bytes, tile_inputs
+from similitude.compute.engines.engine import (
+    TILE_EDGE,
+    Engine,
+    Target,
+    Task,
+    Tile,
+    compute_piece,
+    deliver,
+    parse_bytes,
+    tile_inputs,
+)
 from similitude.compute.engines.local import LocalEngine
-from similitude.support import PairError, brief, check_choice, missing_extra, naming_parameters
+from similitude.support import brief, check_choice, missing_extra, naming_parameters
 
 if TYPE_CHECKING:
     import torch
@@ -170,11 +181,8 @@ class TorchEngine(Engine):
     def _compute(self, task: Any, a: Encoding, b: Encoding, tile: Tile) -> Any:
         from similitude.compute.engines.torch.transfer import in_halves_if_needed
 
-        try:
-            with self.matmul_precision():
-                return in_halves_if_needed(task, task.joined, a, b)
-        except PairError as error:
-            raise error.moved(tile[0].start, tile[1].start) from error.__cause__
+        with self.matmul_precision():
+            return compute_piece(partial(in_halves_if_needed, task, task.joined), a, b, tile)
 
     def to_device(self, encoding: Encoding, reserve: int = 0) -> Encoding:
         """Return an encoding on the device, or unchanged if it is too large (see `Engine.to_device`)."""
