@@ -380,15 +380,18 @@ def as_matrix(X: Any) -> Any:
             return _sparse_matrix(X)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("a masked array with masked values: vector kernels need every value")
-    X = np.asarray(X) if isinstance(X, np.ndarray) or namespace(X) is np else X
-    X = X[:, None] if X.ndim == 1 else X
+    if isinstance(X, np.ndarray) or namespace(X) is np:
+        X = np.asarray(X)
+    if X.ndim == 1:
+        X = X[:, None]
     if X.ndim != 2:
         raise ValueError(
             f"vector kernels need a matrix with one vector per row, got an array of shape {tuple(X.shape)}"
         )
     if X.shape[1] == 0:
         raise ValueError("the vectors have no entries: vector kernels need at least one column")
-    X = X if X.dtype in FLOATS else _as_floats(X)
+    if X.dtype not in FLOATS:
+        X = _as_floats(X)
     bad = first_nonfinite(X)
     if bad is not None:
         i, j = bad
@@ -457,7 +460,8 @@ def _sparse_matrix(X: Any) -> Any:
     if X.dtype.kind not in "fiub":
         raise TypeError(f"vector kernels need real numbers, not {X.dtype}")
     warn_if_rounded(X.data)
-    X = X if X.dtype in FLOATS else X.astype(np.float64)
+    if X.dtype not in FLOATS:
+        X = X.astype(np.float64)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -355,7 +355,8 @@ class Growing:
     def add(self, objects: Any, places: np.ndarray, proposed: np.ndarray, most: int, rng: np.random.Generator) -> int:
         """Accept some of the proposals (positions in these objects), and return how many."""
         m = len(self.places)
-        objects = objects if self.objects is None else join(self.objects, objects)
+        if self.objects is not None:
+            objects = join(self.objects, objects)
         places = np.concatenate([self.places, places])
         pool = Pool(self.k, self.k.encode_checked(objects, "X"), self.engine, None, rng, objects)
         with objects_at(places):

@@ -142,7 +142,9 @@ class LandmarkFeatures:
 
     def ready(self, dtype: Any) -> LandmarkFeatures:
         """Return the same with the projection prepared for similarities of a precision."""
-        return self if self.factor is None else replace(self, matrix=solver(self.factor, np.dtype(dtype)))
+        if self.factor is None:
+            return self
+        return replace(self, matrix=solver(self.factor, np.dtype(dtype)))
 
     def moved(self, move: Callable[[Any], Any]) -> LandmarkFeatures:
         """Return the same with its arrays on another device."""

@@ -197,7 +197,8 @@ def factor_of_landmarks(M: np.ndarray, single: bool, proven: bool = True) -> Fac
     """
     M = (M + M.T) / 2
     precision = max(len(M) * DOUBLE, SINGLE if single else 0.0)
-    precision = precision if proven else max(precision, UNPROVEN)
+    if not proven:
+        precision = max(precision, UNPROVEN)
     factor = factorize(M, precision * max(float(M.diagonal().max()), 0.0))
     if not len(factor.pivots):
         return None

@@ -393,7 +393,11 @@ def _residual_ratio(fitted: np.ndarray, new: np.ndarray, old: np.ndarray, dual: 
     pulled = float(np.linalg.norm(dual))
     apart = primal * pulled
     moved = size * change
-    return math.sqrt(apart / moved) if moved > 0 else math.inf if apart > 0 else 1.0
+    if moved > 0:
+        return math.sqrt(apart / moved)
+    if apart > 0:
+        return math.inf
+    return 1.0
 
 
 # Newton steps on the features with nonzero weight.

@@ -45,7 +45,8 @@ def strips(F: Any, mean: Any = None, *, rough: bool = False) -> Iterator[tuple[s
                 strip -= mean
         elif not on_host:
             strip = in_precision(strip, dtype)
-            strip = strip if mean is None else strip - in_precision(mean, dtype)
+            if mean is not None:
+                strip = strip - in_precision(mean, dtype)
         yield rows, strip
 
 

@@ -91,7 +91,9 @@ def vertex(before: float, here: float, after: float) -> float:
         return 0.0
     fall = np.log(before / here)
     rise = np.log(after / here)
-    return float(np.clip(0.5 * (fall - rise) / (fall + rise), -0.5, 0.5)) if fall + rise > 0 else 0.0
+    if fall + rise > 0:
+        return float(np.clip(0.5 * (fall - rise) / (fall + rise), -0.5, 0.5))
+    return 0.0
 
 
 def between_penalties(loss: Callable[[int], float], place: int) -> float:
@@ -251,7 +253,9 @@ class Ridge:
     @property
     def smallest(self) -> float:
         """The smallest eigenvalue of the centered Gram matrix, or zero if unknown; more rows do not lower it."""
-        return float(self.factorization.values[0]) if isinstance(self.factorization, ByEigenvectors) else 0.0
+        if isinstance(self.factorization, ByEigenvectors):
+            return float(self.factorization.values[0])
+        return 0.0
 
     def fit(self, lam: float) -> LinearModel:
         """Return the minimizer."""

@@ -78,7 +78,8 @@ def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.nd
     # maximum number of evaluations
     for trial in range(60):
         slope, curve = derivatives(t)
-        goal = xp.maximum(flat * abs(slope), floor) if trial == 0 else goal
+        if trial == 0:
+            goal = xp.maximum(flat * abs(slope), floor)
         going = abs(slope) > goal
         if not going.any():
             break

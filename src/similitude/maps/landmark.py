@@ -173,7 +173,9 @@ class LandmarkedMap(FeatureMap):
         """Return how many of n objects become landmarks."""
         wanted = self._n_wanted(ask)
         of = f"the {n:,} objects of X"
-        return min(n, DEFAULT) if wanted is None else at_most(self._counts_landmarks, wanted, n, of)
+        if wanted is None:
+            return min(n, DEFAULT)
+        return at_most(self._counts_landmarks, wanted, n, of)
 
     def _given(self, k: Similarity, X: Any, A: Encoding, ask: Ask) -> Landmarks:
         """Return the landmarks that the user named."""

@@ -102,7 +102,8 @@ class PolynomialSketchMap(FeatureMap):
         """Return the features as strips of rows."""
         check_is_fitted(self)
         A = as_matrix(self._checked(X, reset=False))
-        A = unit_rows(A) if self.sketch_.form.unit else A
+        if self.sketch_.form.unit:
+            A = unit_rows(A)
         recipe = self.sketch_.ready(np.dtype(A.dtype))
         name = "PolynomialSketchMap"
         return Blocks(Written(name), A, recipe, engine=self._engine, whole_rows=True)

@@ -74,7 +74,8 @@ class Sketch:
         array of shape (n, n_out)
         """
         Z = np.asarray(Z)
-        Z = Z if Z.dtype in (np.float32, np.float64) else Z.astype(np.float64)
+        if Z.dtype not in (np.float32, np.float64):
+            Z = Z.astype(np.float64)
         if Z.ndim != 2 or Z.shape[1] != self.n_in:
             raise ValueError(f"this sketch takes rows of {self.n_in} numbers, got an array of shape {Z.shape}")
         drawn = self._drawn(Z.dtype)

@@ -311,7 +311,8 @@ class FromBlocks(Similarity):
             meter.spend(count(A) * count(B))
         with unchanged(self.f, A, B):
             values = self.f(all_read_only(A), all_read_only(B))
-        values = values if hasattr(values, "shape") else np.asarray(values)
+        if not hasattr(values, "shape"):
+            values = np.asarray(values)
         if values.shape == () and (count(A), count(B)) != (1, 1):
             raise ValueError(
                 f"{self!r} gave one number for {count(A)} and {count(B)} objects: if it is a function of two objects, "
@@ -375,8 +376,10 @@ class Precomputed(Similarity):
                 f"are compared with: no row {A.max()} and column {B.max()}, and no Gram matrix unless it is square"
             )
         values = self._chosen(A, B, copied=out is None) if isinstance(self.M, np.ndarray) else self.M[A][:, B]
-        values = values.toarray() if hasattr(values, "toarray") else values
-        values = values if str(values.dtype).endswith(("float32", "float64")) else np.asarray(values, dtype=float)
+        if hasattr(values, "toarray"):
+            values = values.toarray()
+        if not str(values.dtype).endswith(("float32", "float64")):
+            values = np.asarray(values, dtype=float)
         if out is None:
             return values
         out[...] = values

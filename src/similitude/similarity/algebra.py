@@ -26,14 +26,14 @@ from similitude.support import check_number
 Claims = frozenset[str]
 
 
-def add(left: Similarity, right: Similarity | float) -> Similarity:
+def add(left: Similarity, right: Any) -> Similarity:
     """Return left + right; nested sums are flattened."""
     if isinstance(right, Similarity):
         return Sum.of(left, right)
     return left if right == 0 else Shifted(left, _finite(right))
 
 
-def multiply(left: Similarity, right: Similarity | float) -> Similarity:
+def multiply(left: Similarity, right: Any) -> Similarity:
     """Return left * right; nested products are flattened, factors multiplied."""
     if isinstance(right, Similarity):
         return Product.of(left, right)

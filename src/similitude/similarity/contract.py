@@ -363,7 +363,9 @@ class Similarity(Parametric, ABC):
     # The algebra: each operation returns a small node (see algebra.py and wrappers.py).
 
     def __add__(self, other: Any) -> Similarity:
-        return algebra.add(self, other) if isinstance(other, (Similarity, Real)) else NotImplemented
+        if isinstance(other, (Similarity, Real)):
+            return algebra.add(self, other)
+        return NotImplemented
 
     def __radd__(self, other: Any) -> Similarity:
         return self + other
@@ -375,7 +377,9 @@ class Similarity(Parametric, ABC):
         return -1.0 * self + other if isinstance(other, (Similarity, Real)) else NotImplemented
 
     def __mul__(self, other: Any) -> Similarity:
-        return algebra.multiply(self, other) if isinstance(other, (Similarity, Real)) else NotImplemented
+        if isinstance(other, (Similarity, Real)):
+            return algebra.multiply(self, other)
+        return NotImplemented
 
     def __rmul__(self, other: Any) -> Similarity:
         return self * other

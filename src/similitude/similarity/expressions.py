@@ -428,7 +428,9 @@ class Builder:
 
 def _parameters(call: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a class, which estimators ask for again with every call, or of a method."""
-    return _parameters_of_class(call) if isinstance(call, type) else inspect.signature(call).parameters
+    if isinstance(call, type):
+        return _parameters_of_class(call)
+    return inspect.signature(call).parameters
 
 
 @lru_cache(maxsize=256)
@@ -467,6 +469,10 @@ def _nearest(name: str, among: Iterable[str]) -> str:
 def _first_line(error: Exception) -> str:
     """Return the first line of an error: the error of a nested expression shows that expression below it."""
     if isinstance(error, (ZeroDivisionError, OverflowError)):
-        return "division by zero" if isinstance(error, ZeroDivisionError) else "the number is too large"
+        if isinstance(error, ZeroDivisionError):
+            return "division by zero"
+        return "the number is too large"
     first = (str(error).splitlines() or [""])[0]
-    return first if isinstance(error, (TypeError, ValueError)) and first else f"{type(error).__name__}: {first}"
+    if isinstance(error, (TypeError, ValueError)) and first:
+        return first
+    return f"{type(error).__name__}: {first}"

@@ -61,8 +61,9 @@ class Parametric:
         return f"; did you mean {' or '.join(map(repr, found))}, of a part?" if found else ""
 
     def _params(self) -> dict[str, Any]:
+        cls: Any = type(self)
         found = {}
-        for name in constructor_parameters(type(self)):
+        for name in constructor_parameters(cls):
             found[name] = getattr(self, name)
         return found
 
@@ -92,10 +93,11 @@ class Parametric:
 
     def written_params(self) -> dict[str, str]:
         """Return the parameters by name as `repr` shows them."""
+        cls: Any = type(self)
         texts = {}
         for name, value in self._params().items():
             if name in self._quiet:
-                default = constructor_parameters(type(self))[name].default
+                default = constructor_parameters(cls)[name].default
                 if type(value) is type(default) and value == default:
                     continue
             texts[name] = self._writers.get(name, _written)(value)
@@ -171,4 +173,6 @@ def _written(value: Any) -> str:
         return repr(value.item())
     if isinstance(value, frozenset):
         return repr(tuple(sorted(value)))
-    return getattr(value, "__qualname__", repr(value)) if _needs_cloudpickle(value) else written(value)
+    if _needs_cloudpickle(value):
+        return getattr(value, "__qualname__", repr(value))
+    return written(value)

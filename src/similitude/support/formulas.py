@@ -76,7 +76,8 @@ def _parts(tokens: Iterator[str], ascii_only: bool, end: str | None) -> Iterator
             part = f"({part})"
         elif part[:1].isalnum() and token not in "_^":
             is_next_name = len(part) > 1 and part.isalpha() and before[-1:].isalnum()
-            part = f" {part}" if is_name or is_next_name else part
+            if is_name or is_next_name:
+                part = f" {part}"
         before = part
         yield part
 

@@ -118,7 +118,9 @@ def compact_dimension(epsilon: float, gamma: float, delta: float, practical: boo
     """
     log = _log("epsilon", epsilon) + _log("delta", delta)
     gamma = check_number("gamma", gamma, "(0, 1]")
-    return _up(8 * log * _inverse_square(gamma)) if practical else _projection(gamma / (16 + gamma), math.log(24) + log)
+    if practical:
+        return _up(8 * log * _inverse_square(gamma))
+    return _projection(gamma / (16 + gamma), math.log(24) + log)
 
 
 def johnson_lindenstrauss(distortion: float, failure: float) -> int:

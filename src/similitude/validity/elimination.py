@@ -141,7 +141,8 @@ def negative_direction(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray,
     for weights in (np.ones(len(K)), scale):
         lowest = np.linalg.eigh(K * weights[:, None] * weights[None, :])[1][:, 0] * weights
         a = lowest / lowest[np.abs(lowest).argmax()]
-        a = a if a[np.flatnonzero(a)[0]] > 0 else -a
+        if a[np.flatnonzero(a)[0]] < 0:
+            a = -a
         value = negative_square(K, a, tolerance)
         if value is not None:
             return a, value

@@ -87,7 +87,9 @@ class Validity(Result):
         """Return the reason for the verdict in a few words."""
         if self.verdict == VALID:
             return "proven"
-        return self.witness.in_short() if self.witness is not None else "no counterexample found, no proof"
+        if self.witness is not None:
+            return self.witness.in_short()
+        return "no counterexample found, no proof"
 
     def why(self) -> str:
         """Return the proof, the counterexample, or a record of the search, without the name of the similarity."""
@@ -330,7 +332,9 @@ def stored_witness(k: Similarity) -> Witness | None:
 def _or_stored(k: Similarity, seen: Validity) -> Validity:
     """Return the verdict, or INVALID if it is UNKNOWN and a known counterexample refutes the similarity."""
     witness = stored_witness(k) if seen.verdict == UNKNOWN else None
-    return seen if witness is None else replace(seen, verdict=INVALID, witness=witness, remark=KNOWN)
+    if witness is None:
+        return seen
+    return replace(seen, verdict=INVALID, witness=witness, remark=KNOWN)
 
 
 def check_gram(

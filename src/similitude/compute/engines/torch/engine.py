@@ -93,7 +93,7 @@ class TorchEngine(Engine):
         return int(0.8 * torch.cuda.get_device_properties(self.torch_device).total_memory)
 
     @property
-    def products_from(self) -> int:
+    def products_from(self) -> int:  # type: ignore[override]
         """Number of landmarks from which ridge regression by products is faster than by sums over features."""
         return PRODUCTS_FROM[self.torch_device.type]
 

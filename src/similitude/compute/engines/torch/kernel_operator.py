@@ -109,7 +109,9 @@ class FusedRows:
         total = torch.zeros(len(first.X), V.shape[1], device=V.device, dtype=torch.float64)
         for term in self.profile.terms:
             total += fused.times(x[term], y[term], V, self.precision)
-        return total + self.profile.constant * V.sum(0, dtype=torch.float64) if self.profile.constant else total
+        if self.profile.constant:
+            return total + self.profile.constant * V.sum(0, dtype=torch.float64)
+        return total
 
 
 @dataclass
@@ -224,7 +226,9 @@ class KernelOperator:
             i = int(torch.nonzero(~torch.isfinite(result))[0, 0])
             raise ValueError(f"row {i} of the product is not finite: {self.similarity!r} overflows in {self.dtype}")
         result = result.reshape(len(result), *v.shape[1:])
-        return result.to(self.dtype) if tensor_in(self.A) is not None else as_numpy(result.to(torch.float64))
+        if tensor_in(self.A) is not None:
+            return result.to(self.dtype)
+        return as_numpy(result.to(torch.float64))
 
     def store_if_faster(self) -> None:
         """Compute and store the matrix for many products, if it fits and fused products would cost more."""
