@@ -28,8 +28,8 @@ from similitude.kernels import (
 )
 from similitude.similarity import contract, feature_space
 from similitude.similarity.algebra import Sum
+from similitude.similarity.display import meaning_of
 from similitude.similarity.feature_space import kernel_distance
-from similitude.similarity.formulas import meaning_of
 
 G, L, P = Gaussian(1.2), Linear(), Polynomial(2, coef0=1.0)
 KERNEL, UNIT, BOUNDED = {"SYMMETRIC", "PSD"}, {"UNIT_DIAGONAL"}, {"BOUNDED"}

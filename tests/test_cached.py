@@ -21,8 +21,7 @@ from similitude.errors import CacheError, PairError
 from similitude.kernels import Gaussian, Spectrum
 from similitude.learners import KernelSVC
 from similitude.similarity import PairStore, pair_store
-from similitude.similarity.cache_files import cache_information, prune_cache
-from similitude.similarity.cached import _code
+from similitude.similarity.cached import _code, cache_information, prune_cache
 from similitude.similarity.pair_store import errors_of_cache
 
 WORDS = ["kernel", "colonel", "similar", "landmark", "margin", "kern", "mark"]

@@ -289,7 +289,7 @@ def test_more_workers_than_calls_are_not_started():
 
 def failing(error, attempt, **options):
     """Return the seconds that are waited for after an attempt that failed."""
-    calls = calling._Calls(calling.Calling(plain, **options), [("a", "b")], lambda p: (3, 4), ())
+    calls = calling._Calls(FromPairs(plain, **options), [("a", "b")], lambda p: (3, 4), ())
     return calls.delay(error, attempt)
 
 
@@ -307,7 +307,7 @@ def test_delays_double_up_to_the_longest_and_are_never_shorter_than_asked(monkey
 
 
 def test_requests_hold_every_pair_once_for_each_repeat():
-    calls = calling._Calls(calling.Calling(batched, batch=4, repeats=3), [("a", "b")] * 3, lambda p: (p, p), ())
+    calls = calling._Calls(FromPairs(batched, batch=4, repeats=3), [("a", "b")] * 3, lambda p: (p, p), ())
     assert list(calls.requests()) == [[0, 1, 2, 3], [4, 5, 6, 7], [8]]
     assert calls.arguments([2, 3]) == ([("a", "b")] * 2,)
     assert str(calls.error([4, 5], "failed")) == str(
@@ -316,7 +316,7 @@ def test_requests_hold_every_pair_once_for_each_repeat():
 
 
 def test_the_number_of_attempts_is_said_where_there_were_several():
-    calls = calling._Calls(calling.Calling(plain, timeout=2.5), [("a", "b")], lambda p: (3, 4), ())
+    calls = calling._Calls(FromPairs(plain, timeout=2.5), [("a", "b")], lambda p: (3, 4), ())
     for error, attempts, said in (
         (OSError("gone"), 1, "f('a', 'b') raised OSError: gone"),
         (OSError("gone"), 2, "f('a', 'b') raised OSError: gone, after 2 attempts"),

@@ -14,7 +14,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor, as_similarity
 from similitude.engines import LocalEngine
 from similitude.kernels import Gaussian, Laplace, Matern, Polynomial, Sigmoid, Spectrum
 from similitude.learners import KernelRidge, KernelSGDSVC, KernelSVC, SeparatorLP
-from similitude.support.constructors import parameter_hint
+from similitude.support.validation import parameter_hint
 
 X = np.random.default_rng(0).normal(size=(8, 3))
 

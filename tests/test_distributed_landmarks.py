@@ -11,8 +11,15 @@ from similitude import FromPairs
 from similitude.engines import DistributedEngine, LocalEngine
 from similitude.errors import NotAKernelError, PairError, SourceError
 from similitude.kernels import Gaussian, Linear, Spectrum
-from similitude.landmarks.distributed import Collection, check_alike, choose_among_all, describe_choice, key_below
-from similitude.landmarks.partitions import Candidates, Look
+from similitude.landmarks.distributed import (
+    Candidates,
+    Collection,
+    Look,
+    check_alike,
+    choose_among_all,
+    describe_choice,
+    key_below,
+)
 from similitude.landmarks.rules import Pool, choose
 from similitude.maps import LandmarkMap
 from similitude.scikit import InputCheck

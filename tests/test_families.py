@@ -32,7 +32,7 @@ from similitude.kernels import (
 )
 from similitude.learners import KernelRidge, KernelSVC, SimilarityKNeighborsClassifier
 from similitude.linear.gram import LOWEST_POWER, PER_DECADE
-from similitude.linear.penalties import path
+from similitude.linear.ridge import path
 from similitude.maps import LandmarkMap, ProjectionMap
 from similitude.similarity.expressions import parse
 

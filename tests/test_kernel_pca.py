@@ -12,9 +12,8 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Linear, Polynomial, Spectrum
 from similitude.learners import KernelSVC
-from similitude.maps import KernelPCA, SpectralEmbedding, eigenpairs, gram_products
-from similitude.maps.eigenpairs import leading_eigenpairs
-from similitude.maps.gram_products import CenteredGram, StoredMatrix
+from similitude.maps import KernelPCA, SpectralEmbedding, eigenpairs
+from similitude.maps.eigenpairs import CenteredGram, StoredMatrix, leading_eigenpairs
 
 rng = np.random.default_rng(0)
 X, NEW = rng.standard_normal((150, 4)), rng.standard_normal((20, 4))
@@ -25,7 +24,7 @@ G = Gaussian.from_gamma(0.3)
 def iterated(monkeypatch):
     """Let the Krylov method decompose small matrices, from a start that is far from the eigenvectors."""
     monkeypatch.setattr(eigenpairs, "DENSE", 50)
-    monkeypatch.setattr(gram_products, "STARTING_ROWS", 30)
+    monkeypatch.setattr(eigenpairs, "STARTING_ROWS", 30)
 
 
 KERNELS = [
@@ -151,7 +150,7 @@ def same_up_to_signs(a, b, atol):
 def test_embeddings_are_those_of_scikit_learn(dense, monkeypatch):
     if not dense:
         monkeypatch.setattr(eigenpairs, "DENSE", 50)
-        monkeypatch.setattr(gram_products, "STARTING_ROWS", 30)
+        monkeypatch.setattr(eigenpairs, "STARTING_ROWS", 30)
     K = G.gram(X)
     theirs = sklearn.manifold.SpectralEmbedding(3, affinity="precomputed", random_state=0).fit_transform(K)
     ours = SpectralEmbedding("precomputed", n_components=3, tol=1e-10).fit(K)

@@ -14,16 +14,19 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
 from similitude.evaluation import interleaved
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial
-from similitude.landmarks.leverage import _oversampling, _ridge, _Sample, ridge_leverage
 from similitude.landmarks.pivots import Exactness, Residual, draw, rpcholesky, sample
 from similitude.landmarks.rules import (
     RULES,
     Nearest,
     Pool,
+    _oversampling,
+    _ridge,
+    _Sample,
     _shares,
     check_positions,
     choose,
     kmeans_plus_plus,
+    ridge_leverage,
 )
 
 EPS = 2.0**-52

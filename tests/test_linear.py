@@ -12,14 +12,13 @@ from scipy.special import logsumexp
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 from sklearn.svm import LinearSVC
 
-from similitude.linear import LinearModel, newton_step, nonlinear_cg
-from similitude.linear.cholesky import ShiftedFactors
+from similitude.linear import LinearModel, l2_penalty, newton_step
 from similitude.linear.features import FEWEST_NARROW, Features
 from similitude.linear.l1_penalty import l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
-from similitude.linear.line_search import line_minimum
+from similitude.linear.lapack import ShiftedFactors
 from similitude.linear.losses import Logistic, MultinomialLogistic, Squared, SquaredHinge
-from similitude.linear.weighted_loss import WeightedLoss
+from similitude.linear.weighted_loss import WeightedLoss, line_minimum
 
 TIGHT = 1e-15
 PATH = [30.0, 3.0, 0.3]
@@ -105,7 +104,7 @@ def same(found, expected, atol=1e-6):
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_scores_in_strips(kind, monkeypatch):
-    monkeypatch.setattr("similitude.linear.strips.STRIP_BYTES", 8 * 3 * 7)
+    monkeypatch.setattr("similitude.linear.model.STRIP_BYTES", 8 * 3 * 7)
     rng = np.random.default_rng(0)
     F, W, b = rng.standard_normal((100, 3)).astype(kind), rng.standard_normal((3, 4)), rng.standard_normal(4)
     scores = LinearModel(W, b).scores(F)
@@ -375,7 +374,7 @@ def test_strips(model, kind, monkeypatch):
     F, codes, s = problem(14)
     F = F.astype(kind)
     whole = as_fit(model, F, codes, s, PATH, tolerance=1e-12)
-    monkeypatch.setattr("similitude.linear.strips.STRIP_BYTES", 8 * 6 * 7)
+    monkeypatch.setattr("similitude.linear.model.STRIP_BYTES", 8 * 6 * 7)
     for one, other in zip(as_fit(model, F, codes, s, PATH, tolerance=1e-12), whole, strict=True):
         same(one, other, 2e-5)
 
@@ -547,7 +546,7 @@ def test_the_factor_of_a_singular_matrix_is_a_preconditioner():
 def test_the_last_preconditioner_is_the_inverse_hessian_of_each_output(loss):
     F, codes, s = problem(5, n=60, d=4)
     features, data = Features(F, s), WeightedLoss.of(loss, against_rest(codes, 3), s)
-    objective = nonlinear_cg.L2Objective(features, data, 3.0)
+    objective = l2_penalty.L2Objective(features, data, 3.0)
     rng = np.random.default_rng(0)
     V, R, step = rng.standard_normal((5, 3)), rng.standard_normal((5, 3)), 1e-6
     objective.update_hessians(features.scores(V))
@@ -564,11 +563,11 @@ def test_the_last_preconditioner_is_the_inverse_hessian_of_each_output(loss):
 def test_lines_are_searched_with_both_derivatives_of_the_objective(loss, monkeypatch):
     F, codes, s = problem(6, n=60, d=4)
     features, data = Features(F, s), WeightedLoss.of(loss, against_rest(codes, 3), s)
-    objective = nonlinear_cg.L2Objective(features, data, 3.0)
+    objective = l2_penalty.L2Objective(features, data, 3.0)
     rng = np.random.default_rng(0)
     V, P = rng.standard_normal((5, 3)), rng.standard_normal((5, 3))
     seen = []
-    monkeypatch.setattr(nonlinear_cg, "line_minimum", lambda along, t, *flat: seen.append(along) or t + 0.25)
+    monkeypatch.setattr(l2_penalty, "line_minimum", lambda along, t, *flat: seen.append(along) or t + 0.25)
     there, scores = objective.stepped(V, features.scores(V), P, features.scores(P))
     np.testing.assert_allclose(there, V + 0.25 * P)
     np.testing.assert_allclose(scores, features.scores(there))
@@ -653,14 +652,14 @@ def test_steps_are_few():
     F = np.exp(-((X[:, None] - X[None, :300]) ** 2).sum(axis=2) / 2).astype(np.float32)  # condition 1e9 and more
     codes = (np.sin(2 * X[:, 0]) + X[:, 1] ** 2 > 0.7).astype(int)
     steps = []
-    turn = nonlinear_cg.Descent._turn
+    turn = l2_penalty.Descent._turn
 
     def counted(self, *args):
         steps.append(self.V.shape[1])
         turn(self, *args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nonlinear_cg.Descent, "_turn", counted)
+        patch.setattr(l2_penalty.Descent, "_turn", counted)
         for found in squared_hinge(F, 2 * codes - 1, np.ones(1500), [10.0, 1.0, 0.1]):
             assert found.gap <= L2_TOLERANCE
     assert len(steps) <= 120

@@ -11,11 +11,11 @@ from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
 from similitude.fitting import fit, limits
 from similitude.kernels import Gaussian, Linear, Polynomial, Spectrum
-from similitude.linear import Members, landmark_ridge, nonlinear_cg
-from similitude.linear.cholesky import ShiftedFactors
+from similitude.linear import Members, l2_penalty, landmark_ridge
 from similitude.linear.features import Features
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import LandmarkRidge, conjugate_gradients
+from similitude.linear.lapack import ShiftedFactors
 from similitude.linear.losses import Logistic, MultinomialLogistic, SquaredHinge
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -68,7 +68,7 @@ def test_the_minimizers_are_those_of_arrays(objective, classes, far, dtype, devi
 def test_hessians_as_preconditioners(monkeypatch, objective, device):
     F, codes, s = problem()
     wanted = solved(objective, F, codes, s, 3, tolerance=1e-12)
-    monkeypatch.setattr(nonlinear_cg.L2Objective, "patience", property(lambda self: 2))
+    monkeypatch.setattr(l2_penalty.L2Objective, "patience", property(lambda self: 2))
     for one, other in zip(
         solved(objective, torch.from_numpy(F).to(device), codes, s, 3, tolerance=1e-12), wanted, strict=True
     ):
@@ -78,7 +78,7 @@ def test_hessians_as_preconditioners(monkeypatch, objective, device):
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize("far", [0.0, 100.0])
 def test_features_do_what_those_of_arrays_do(monkeypatch, dtype, far):
-    monkeypatch.setattr("similitude.linear.strips.DEVICE_CELLS", 500)  # several strips
+    monkeypatch.setattr("similitude.linear.model.DEVICE_CELLS", 500)  # several strips
     F, _, s = problem(dtype=dtype, far=far)
     plain, there = Features(F, s), Features(torch.from_numpy(F), s)
     rng = np.random.default_rng(1)

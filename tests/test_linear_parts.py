@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from similitude.linear import active_set_newton, admm, cholesky, features, l1_penalty, nonlinear_cg, strips
-from similitude.linear.active_set_newton import newton_on_active_set
+from similitude.linear import features, l1_penalty, l2_penalty, lapack
+from similitude.linear import model as model_module
 from similitude.linear.features import Features
-from similitude.linear.l1_objective import L1Objective, row_norms
-from similitude.linear.l1_penalty import l1_path, largest_penalty
+from similitude.linear.l1_penalty import L1Objective, l1_path, largest_penalty, newton_on_active_set, row_norms
 from similitude.linear.l2_penalty import l2_path
-from similitude.linear.line_search import _between, line_minimum
 from similitude.linear.losses import Logistic, MultinomialLogistic, Squared, SquaredHinge
 from similitude.linear.model import LinearModel
 from similitude.linear.newton_step import LEAST_CURVATURE, _curvatures, is_coupled, newton_step
-from similitude.linear.weighted_loss import WeightedLoss
+from similitude.linear.weighted_loss import WeightedLoss, _between, line_minimum
 
 
 def problem(seed=0, n=40, d=5, outputs=3, dtype=np.float64):
@@ -36,7 +34,7 @@ def problem(seed=0, n=40, d=5, outputs=3, dtype=np.float64):
 @pytest.mark.parametrize("way", ["at once", "narrow", "strips"])
 def test_products_of_features_are_those_of_centered_rows(way, dtype, far, monkeypatch):
     if way == "strips":
-        monkeypatch.setattr(strips, "STRIP_BYTES", 8 * 5 * 3)
+        monkeypatch.setattr(model_module, "STRIP_BYTES", 8 * 5 * 3)
         monkeypatch.setattr(features, "STRIP_BYTES", 8 * 5 * 3)
     monkeypatch.setattr(features, "FEWEST_NARROW", 200 if way == "narrow" else 201)
     F, R, s = problem(dtype=dtype)
@@ -79,14 +77,14 @@ def test_rows_are_centered_before_products_where_the_mean_dwarfs_the_spread(dtyp
 @pytest.mark.parametrize("rows", [0, 1, 6, 7, 8, 20])
 @pytest.mark.parametrize("rough", [False, True])
 def test_strips_are_all_rows_once(rows, rough, monkeypatch):
-    monkeypatch.setattr(strips, "STRIP_BYTES", 8 * 2 * 7)
+    monkeypatch.setattr(model_module, "STRIP_BYTES", 8 * 2 * 7)
     F, mean = np.arange(2.0 * rows).reshape(rows, 2).astype(np.float32), np.array([1.0, -2.0])
-    found = [(cut, strip.copy()) for cut, strip in strips.strips(F, mean, rough=rough)]
+    found = [(cut, strip.copy()) for cut, strip in model_module.strips(F, mean, rough=rough)]
     assert [(cut.start, cut.stop) for cut, _ in found] == [(a, min(a + 7, rows)) for a in range(0, rows, 7)]
     for cut, strip in found:
         np.testing.assert_array_equal(strip, F[cut] - mean)
         assert strip.dtype == (np.float32 if rough else np.float64)
-    assert all(np.shares_memory(strip, F) for _, strip in strips.strips(F, rough=True))  # nothing is copied
+    assert all(np.shares_memory(strip, F) for _, strip in model_module.strips(F, rough=True))  # nothing is copied
 
 
 # Cholesky factors.
@@ -94,9 +92,9 @@ def test_strips_are_all_rows_once(rows, rough, monkeypatch):
 
 def test_the_last_factors_are_kept_and_the_oldest_is_forgotten(monkeypatch):
     made = []
-    factored = cholesky.factorize
-    monkeypatch.setattr(cholesky, "factorize", lambda gram, shift: made.append(shift) or factored(gram, shift))
-    factors = cholesky.ShiftedFactors(np.diag([1.0, 8.0]))
+    factored = lapack.factorize
+    monkeypatch.setattr(lapack, "factorize", lambda gram, shift: made.append(shift) or factored(gram, shift))
+    factors = lapack.ShiftedFactors(np.diag([1.0, 8.0]))
     B = np.ones((2, 1))
 
     def asked(place):
@@ -109,25 +107,25 @@ def test_the_last_factors_are_kept_and_the_oldest_is_forgotten(monkeypatch):
     np.testing.assert_allclose(made, 8.0 * 4.0 ** np.array([0, 1, 2, 3, 4, 1]))
     exact = B / (np.array([[1.0], [8.0]]) + 8.0 * 4.0)
     np.testing.assert_allclose(factors.solve(np.array([8.0 * 4.0]), B), exact)
-    assert cholesky.ShiftedFactors(np.zeros((2, 2))).scale == 1.0
-    assert cholesky.ShiftedFactors(-np.eye(2)).scale == 1.0
+    assert lapack.ShiftedFactors(np.zeros((2, 2))).scale == 1.0
+    assert lapack.ShiftedFactors(-np.eye(2)).scale == 1.0
 
 
 def test_a_matrix_that_rounding_made_indefinite_grows_by_little_until_it_has_a_factor(monkeypatch):
     A = np.array([[1.0, 1.0], [1.0, 1.0 - 1e-12]])
-    tried, factor = [], cholesky.upper_factor
-    monkeypatch.setattr(cholesky, "upper_factor", lambda M, d: tried.append(d.copy()) or factor(M, d))
-    U = cholesky.factorize(np.asfortranarray(A), 0.0)
+    tried, factor = [], lapack.upper_factor
+    monkeypatch.setattr(lapack, "upper_factor", lambda M, d: tried.append(d.copy()) or factor(M, d))
+    U = lapack.factorize(np.asfortranarray(A), 0.0)
     growths = [float(d[0]) - 1.0 for d in tried]
-    np.testing.assert_allclose(growths, [0.0, 100 * cholesky.EPS, 1e4 * cholesky.EPS], rtol=1e-2)
+    np.testing.assert_allclose(growths, [0.0, 100 * lapack.EPS, 1e4 * lapack.EPS], rtol=1e-2)
     np.testing.assert_allclose(U.T @ U, A, atol=1e-11)
-    np.testing.assert_array_equal(cholesky.factorize(np.zeros((2, 2)), 0.0), np.eye(2))
-    np.testing.assert_allclose(cholesky.factorize(np.diag([-1.0, 3.0]), 1.0), np.diag([1.0, 2.0]))
-    assert cholesky.upper_factor(A, np.array([1.0, -1.0])) is None
+    np.testing.assert_array_equal(lapack.factorize(np.zeros((2, 2)), 0.0), np.eye(2))
+    np.testing.assert_allclose(lapack.factorize(np.diag([-1.0, 3.0]), 1.0), np.diag([1.0, 2.0]))
+    assert lapack.upper_factor(A, np.array([1.0, -1.0])) is None
     M = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
-    U = cholesky.factorize(np.asfortranarray(M), np.zeros(3))
-    np.testing.assert_allclose(cholesky.inverse(U), np.linalg.inv(M), atol=1e-14)
-    np.testing.assert_allclose(cholesky.solve(U, np.arange(3.0)), np.linalg.solve(M, np.arange(3.0)))
+    U = lapack.factorize(np.asfortranarray(M), np.zeros(3))
+    np.testing.assert_allclose(lapack.inverse(U), np.linalg.inv(M), atol=1e-14)
+    np.testing.assert_allclose(lapack.solve(U, np.arange(3.0)), np.linalg.solve(M, np.arange(3.0)))
 
 
 # Searches along lines.
@@ -186,13 +184,13 @@ def test_few_outputs_wait_longer_for_hessians_of_their_own_and_too_large_ones_fo
     F, Y, s = problem(d=5)
     for loss, outputs, more in ((SquaredHinge(), 3, 1), (MultinomialLogistic(), 3, 3), (MultinomialLogistic(), 7, 5)):
         wide = Features(np.tile(F, (1, 18)), s)
-        objective = nonlinear_cg.L2Objective(wide, WeightedLoss.of(loss, Y, s), 1.0)
+        objective = l2_penalty.L2Objective(wide, WeightedLoss.of(loss, Y, s), 1.0)
         objective.level = np.ones(outputs)
         assert objective.patience == 10 + 3 * more
-        monkeypatch.setattr(nonlinear_cg, "MOST_HESSIAN_ENTRIES", outputs * 90 * 90)
+        monkeypatch.setattr(l2_penalty, "MOST_HESSIAN_ENTRIES", outputs * 90 * 90)
         assert objective.patience == 10 + 3 * more
-        monkeypatch.setattr(nonlinear_cg, "MOST_HESSIAN_ENTRIES", outputs * 90 * 90 - 1)
-        assert objective.patience == nonlinear_cg.MOST_DESCENT_STEPS
+        monkeypatch.setattr(l2_penalty, "MOST_HESSIAN_ENTRIES", outputs * 90 * 90 - 1)
+        assert objective.patience == l2_penalty.MOST_DESCENT_STEPS
         monkeypatch.undo()
 
 
@@ -204,7 +202,7 @@ def test_hessians_are_renewed_five_times_as_often_once_they_are_used():
             objective.hessians = [Z]
 
         objective.update_hessians = update
-        descent = nonlinear_cg.Descent(objective, np.zeros((3, 2)), np.zeros((4, 2)), rough=False)
+        descent = l2_penalty.Descent(objective, np.zeros((3, 2)), np.zeros((4, 2)), rough=False)
         for step in range(20):
             descent.best[:], descent.idle[:] = 1.0, 5.0
             descent._renew_hessians(step)
@@ -215,8 +213,8 @@ def test_hessians_are_renewed_five_times_as_often_once_they_are_used():
 
 
 def test_an_output_goes_on_until_it_is_close_or_makes_no_progress(monkeypatch):
-    monkeypatch.setattr(nonlinear_cg, "MOST_IDLE", 2)
-    descent = nonlinear_cg.Descent(SimpleNamespace(), np.zeros((3, 4)), np.zeros((4, 4)), rough=False)
+    monkeypatch.setattr(l2_penalty, "MOST_IDLE", 2)
+    descent = l2_penalty.Descent(SimpleNamespace(), np.zeros((3, 4)), np.zeros((4, 4)), rough=False)
     descent.left, enough = np.array([0, 2, 3]), np.array([1.0, 9.0, 1.0, 1.0])
     seen = [[4.0, 4.0, 1.0], [3.0, 4.0, 0.5], [2.0, 5.0, 0.1], [2.0, 3.0, 0.1], [1.5, 3.0, 3.0]]
     going = [descent._unconverged(np.array(gap), enough).tolist() for gap in seen]
@@ -230,7 +228,7 @@ def test_an_output_goes_on_until_it_is_close_or_makes_no_progress(monkeypatch):
 def test_directions_are_those_of_polak_and_ribiere():
     rng = np.random.default_rng(0)
     objective = SimpleNamespace(dots=lambda A, B: (A * B).sum(axis=0))
-    descent = nonlinear_cg.Descent(objective, np.zeros((3, 5)), np.zeros((4, 5)), rough=False)
+    descent = l2_penalty.Descent(objective, np.zeros((3, 5)), np.zeros((4, 5)), rough=False)
     P = old = None
     for step in range(4):
         g = rng.standard_normal((3, 5))
@@ -251,10 +249,10 @@ def test_directions_are_those_of_polak_and_ribiere():
 
 
 def test_the_first_preconditioner_is_the_gram_matrix_times_the_average_curvature(monkeypatch):
-    monkeypatch.setattr(cholesky, "SHIFT_RATIO", 1.0001)  # no rounding of shifts
+    monkeypatch.setattr(lapack, "SHIFT_RATIO", 1.0001)  # no rounding of shifts
     F, Y, s = problem(n=60)
     made, loss = Features(F, s), WeightedLoss.of(SquaredHinge(), Y, s)
-    objective = nonlinear_cg.L2Objective(made, loss, 3.0)
+    objective = l2_penalty.L2Objective(made, loss, 3.0)
     Z = np.random.default_rng(0).standard_normal((60, 3))
     objective.update_level(Z)
     level = 2.0 * (s[:, None] * (Y * Z < 1)).sum(axis=0) / s.sum()
@@ -267,20 +265,20 @@ def test_the_first_preconditioner_is_the_gram_matrix_times_the_average_curvature
         H[5, 5] = level[j] * s.sum()
         np.testing.assert_allclose(found[:, j], np.linalg.solve(H, R[:, j]), rtol=1e-3)
     objective.update_level(np.full((60, 3), 1e9) * Y)  # nothing is left of the curvature
-    np.testing.assert_array_equal(objective.level, np.full(3, cholesky.EPS))
-    np.testing.assert_allclose(nonlinear_cg._total_dot(R, R), np.full(3, (R**2).sum()))
+    np.testing.assert_array_equal(objective.level, np.full(3, lapack.EPS))
+    np.testing.assert_allclose(l2_penalty._total_dot(R, R), np.full(3, (R**2).sum()))
 
 
 def steps_taken(monkeypatch, loss, Y, dtype=np.float64, tolerance=1e-9):
     """Return how many outputs each step of a path of penalties moved."""
     F, _, s = problem(3, n=200, d=12, dtype=dtype)
-    taken, turn = [], nonlinear_cg.Descent._turn
+    taken, turn = [], l2_penalty.Descent._turn
 
     def counted(self, *given):
         taken.append(self.V.shape[1])
         turn(self, *given)
 
-    monkeypatch.setattr(nonlinear_cg.Descent, "_turn", counted)
+    monkeypatch.setattr(l2_penalty.Descent, "_turn", counted)
     for found in l2_path(F, Y, s, [100.0, 10.0, 1.0, 0.1], loss, tolerance=tolerance):
         assert found.gap <= tolerance
     return taken
@@ -336,8 +334,8 @@ def test_the_minimum_stays_where_it_is_under_steps(loss, outputs, monkeypatch):
     objective, best = sparse_problem(loss, outputs)
     assert 0 < np.count_nonzero(best.V[:-1].any(axis=1)) < 8
     for inverted in (500, 7):
-        monkeypatch.setattr(admm, "INVERTED", inverted)
-        method = admm.ADMM(objective, best, admm.Rho(0.7, 0.3))
+        monkeypatch.setattr(l1_penalty, "INVERTED", inverted)
+        method = l1_penalty.ADMM(objective, best, l1_penalty.Rho(0.7, 0.3))
         assert method.rho.scores == (2.0 if isinstance(loss, Squared) else 0.3)
         for ratio in (1.0, 1.7, 0.2, 1e9):
             for _ in range(3):
@@ -359,7 +357,7 @@ def test_rho_of_scores_goes_to_twice_the_squared_part_of_the_rows_with_curvature
     objective, best = sparse_problem(SquaredHinge(), 2)
     weights = objective.features.weights
     part = weights @ (best.R != 0).mean(axis=1) / weights.sum()
-    method = admm.ADMM(objective, best, admm.Rho(1.0, 1.0))
+    method = l1_penalty.ADMM(objective, best, l1_penalty.Rho(1.0, 1.0))
     dual = method.score_dual.copy()
     method._adapt(1.0, best, 1e9)
     assert method.rho.scores == pytest.approx(2 * part**2)
@@ -367,9 +365,9 @@ def test_rho_of_scores_goes_to_twice_the_squared_part_of_the_rows_with_curvature
     method._adapt(1.0, best, 1e9)
     assert method.rho.scores == pytest.approx(2 * part**2) and method.rho.weights == 1.0
     method._adapt(1.0, replace(best, R=np.zeros_like(best.R)), 1e9)
-    assert method.rho.scores == pytest.approx(2 * admm.FEWEST_ACTIVE**2)
+    assert method.rho.scores == pytest.approx(2 * l1_penalty.FEWEST_ACTIVE**2)
     method._adapt(1.0, best, 1.25)
-    assert method.rho.scores == pytest.approx(2 * admm.FEWEST_ACTIVE**2 * 1.25)
+    assert method.rho.scores == pytest.approx(2 * l1_penalty.FEWEST_ACTIVE**2 * 1.25)
 
 
 def test_residuals_are_compared_relative_to_what_they_are_residuals_of():
@@ -377,19 +375,19 @@ def test_residuals_are_compared_relative_to_what_they_are_residuals_of():
     fitted, new, old, dual = rng.standard_normal((4, 6, 2))
     norm = np.linalg.norm
     expected = (norm(fitted - new) / norm(fitted)) / (norm(new - old) / norm(dual))
-    assert admm._residual_ratio(fitted, new, old, dual) == pytest.approx(expected**0.5)
-    assert admm._residual_ratio(fitted, new, new, dual) == np.inf
-    assert admm._residual_ratio(new, new, new, dual) == 1.0
+    assert l1_penalty._residual_ratio(fitted, new, old, dual) == pytest.approx(expected**0.5)
+    assert l1_penalty._residual_ratio(fitted, new, new, dual) == np.inf
+    assert l1_penalty._residual_ratio(new, new, new, dual) == 1.0
     W = np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]])
-    np.testing.assert_allclose(admm._limited(W, np.array([1.0, 1.0, 2.0])), [[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]])
+    np.testing.assert_allclose(l1_penalty._limited(W, np.array([1.0, 1.0, 2.0])), [[0.6, 0.8], [0.3, 0.4], [0.0, 0.0]])
 
 
 def test_newton_steps_are_tried_after_four_rounds_and_twice_as_many_each_time(monkeypatch):
     objective, best = sparse_problem(SquaredHinge(), 1)
-    monkeypatch.setattr(admm, "MOST_ROUNDS", 19)
-    monkeypatch.setattr(admm.ADMM, "_gap", lambda self, point: next(gaps))
+    monkeypatch.setattr(l1_penalty, "MOST_ROUNDS", 19)
+    monkeypatch.setattr(l1_penalty.ADMM, "_gap", lambda self, point: next(gaps))
     gaps, rounds, tried, most = iter(range(1000, 0, -1)), [], [], []
-    moved, adapt = admm.ADMM._round, admm.ADMM._adapt
+    moved, adapt = l1_penalty.ADMM._round, l1_penalty.ADMM._adapt
 
     def polished(objective, point, goal):
         tried.append(len(rounds))
@@ -399,10 +397,10 @@ def test_newton_steps_are_tried_after_four_rounds_and_twice_as_many_each_time(mo
         most.append(limit)
         adapt(self, ratio, point, limit)
 
-    monkeypatch.setattr(admm.ADMM, "_round", lambda self: rounds.append(0) or moved(self))
-    monkeypatch.setattr(admm.ADMM, "_adapt", adapted)
-    monkeypatch.setattr(admm, "newton_on_active_set", polished)
-    admm.ADMM(objective, best, admm.Rho(1.0, 1.0)).minimize(0.0)
+    monkeypatch.setattr(l1_penalty.ADMM, "_round", lambda self: rounds.append(0) or moved(self))
+    monkeypatch.setattr(l1_penalty.ADMM, "_adapt", adapted)
+    monkeypatch.setattr(l1_penalty, "newton_on_active_set", polished)
+    l1_penalty.ADMM(objective, best, l1_penalty.Rho(1.0, 1.0)).minimize(0.0)
     assert tried == [4, 8, 16] and len(rounds) == 19
     np.testing.assert_allclose(most, [1 + 1 / (1 + k / 20) ** 2 for k in range(1, 20)])
 
@@ -416,12 +414,12 @@ def test_the_best_round_counts_and_a_round_that_meets_the_goal_is_the_last(monke
         ([5.0, 5.0, 5.0], 1.0, 0, 3),
     ):
         asked = []
-        monkeypatch.setattr(admm, "MOST_ROUNDS", 3)
-        monkeypatch.setattr(admm.ADMM, "_round", lambda self, asked=asked: (1.0, points[len(asked)]))
+        monkeypatch.setattr(l1_penalty, "MOST_ROUNDS", 3)
+        monkeypatch.setattr(l1_penalty.ADMM, "_round", lambda self, asked=asked: (1.0, points[len(asked)]))
         monkeypatch.setattr(
-            admm.ADMM, "_gap", lambda self, point, asked=asked, seen=seen: asked.append(0) or seen[len(asked) - 1]
+            l1_penalty.ADMM, "_gap", lambda self, point, asked=asked, seen=seen: asked.append(0) or seen[len(asked) - 1]
         )
-        found = admm.ADMM(objective, best, admm.Rho(1.0, 1.0)).minimize(goal)
+        found = l1_penalty.ADMM(objective, best, l1_penalty.Rho(1.0, 1.0)).minimize(goal)
         assert found.objective == expected and len(asked) == rounds
 
 
@@ -436,9 +434,9 @@ def test_rounds_on_features_that_resemble_each_other_are_few(loss, outputs, most
     F = np.exp(-((X[:, None] - X[None, :60]) ** 2).sum(axis=2) / 2)
     Y = np.where(np.sin(2 * X[:, :1] + np.arange(outputs)) + 0.3 * rng.standard_normal((150, outputs)) > 0, 1.0, -1.0)
     s, rounds, newton = rng.integers(0, 3, 150).astype(float), [], []
-    moved, step = admm.ADMM._round, active_set_newton._newton_step
-    monkeypatch.setattr(admm.ADMM, "_round", lambda self: rounds.append(0) or moved(self))
-    monkeypatch.setattr(active_set_newton, "_newton_step", lambda *given: newton.append(0) or step(*given))
+    moved, step = l1_penalty.ADMM._round, l1_penalty._newton_step
+    monkeypatch.setattr(l1_penalty.ADMM, "_round", lambda self: rounds.append(0) or moved(self))
+    monkeypatch.setattr(l1_penalty, "_newton_step", lambda *given: newton.append(0) or step(*given))
     monkeypatch.setattr(l1_penalty, "FEWEST_CANDIDATES", 10)
     lams = largest_penalty(F, Y, s, loss) * np.array([0.5, 0.2, 0.1, 0.05])
     for found in l1_path(F, Y, s, lams, loss, tolerance=1e-8):
@@ -461,7 +459,7 @@ def test_the_hessian_of_a_sparse_objective_is_that_of_differences(outputs):
 
     curvatures = objective.loss.curvatures(part.features.scores(V))
     expected = approx_fprime(V.ravel(), gradient, 1e-7)
-    found = active_set_newton._hessian(part, V[:-1], curvatures)
+    found = l1_penalty._hessian(part, V[:-1], curvatures)
     np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
 
 
@@ -470,15 +468,15 @@ def test_newton_steps_from_nearby_end_at_the_minimum(loss, monkeypatch):
     objective, best = sparse_problem(loss)
     start = best.V * 1.05
     start = objective.at(start, objective.features.scores(start))
-    steps, step = [], active_set_newton._newton_step
-    monkeypatch.setattr(active_set_newton, "_newton_step", lambda *given: steps.append(0) or step(*given))
+    steps, step = [], l1_penalty._newton_step
+    monkeypatch.setattr(l1_penalty, "_newton_step", lambda *given: steps.append(0) or step(*given))
     found = newton_on_active_set(objective, start, 1e-9 * best.objective)
     assert found.objective == pytest.approx(best.objective, rel=1e-9)
     np.testing.assert_allclose(found.Z, objective.features.scores(found.V), atol=1e-9)
     assert len(steps) <= 5
     for most, taken in ((3 * np.count_nonzero(best.V[:-1].any(axis=1)), 0), (len(start.V) * 2, len(steps))):
         steps.clear()
-        monkeypatch.setattr(active_set_newton, "MOST_UNKNOWNS", most // 2 if taken == 0 else most)
+        monkeypatch.setattr(l1_penalty, "MOST_UNKNOWNS", most // 2 if taken == 0 else most)
         newton_on_active_set(objective, start, 1e-9 * best.objective)
         assert len(steps) == taken
     none = np.zeros_like(best.V)
@@ -491,7 +489,7 @@ def test_a_weight_that_a_step_would_take_past_zero_stops_there():
     objective = L1Objective(Features(F, np.ones(4)), WeightedLoss.of(Squared(), F[:, 0], np.ones(4)), 0.5)
     V = np.array([[0.5], [-0.01], [0.0]])
     start = objective.at(V, objective.features.scores(V))
-    there, t = active_set_newton._newton_step(objective, start, 0.0)
+    there, t = l1_penalty._newton_step(objective, start, 0.0)
     assert t == 1.0 and there.V[1, 0] == 0.0 and there.V[0, 0] == pytest.approx(1 - 0.5 / 20)
     assert there.objective < start.objective
 
@@ -505,12 +503,12 @@ def test_damping_falls_after_full_steps_and_grows_after_others(monkeypatch):
         damped.append(damping)
         return point, lengths[len(damped) - 1]
 
-    monkeypatch.setattr(active_set_newton, "_newton_step", stepped)
+    monkeypatch.setattr(l1_penalty, "_newton_step", stepped)
     monkeypatch.setattr(L1Objective, "gap", lambda self, point, gradient: float(next(gaps)))
     newton_on_active_set(objective, best, 0.0)
     expected = [1e-2]
     for length in lengths:
-        expected.append(min(max(expected[-1] * (0.1 if length == 1 else 4.0), cholesky.EPS), 1.0))
+        expected.append(min(max(expected[-1] * (0.1 if length == 1 else 4.0), lapack.EPS), 1.0))
     assert len(damped) == 20
     np.testing.assert_allclose(damped, expected[:20])
     for length, seen, goal, steps in ((1, [8.0, 4.0, 2.1, 0.1], 0.0, 3), (1, [8.0, 4.0, 2.0], 4.0, 3), (0, [], 0.0, 1)):

@@ -25,7 +25,7 @@ from similitude.linear import ridge as ridge_module
 from similitude.linear.losses import SquaredHinge
 from similitude.linear.moments import DIVIDED_AT_ONCE, divide_both_sides
 from similitude.linear.penalty_choice import FOLDS, PATH_PATIENCE
-from similitude.linear.ridge import ByCholesky, ByEigenvectors
+from similitude.linear.ridge import ByCholesky, ByEigenvectors, HeldOut
 
 FACTORIZATIONS = {"eigenvectors": 10_000, "cholesky": 0}
 
@@ -300,6 +300,19 @@ def test_a_feature_that_comes_twice_is_penalized_half(factorized):
 # The best penalty.
 
 
+def with_losses(Y):
+    """Turn a function that returns the loss of a penalty, or None, into held-out rows with that loss."""
+
+    def decorate(loss):
+        def scores(lam):
+            found = loss(lam)
+            return None if found is None else Y + np.sqrt(found / Y.shape[1])
+
+        return HeldOut(scores, Y, np.ones(len(Y)))
+
+    return decorate
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_best_penalty_is_the_best_of_all(factorized, seed):
     F, Y, s = problem(seed, n=25, d=6)
@@ -323,10 +336,10 @@ def test_a_walk_from_a_penalty_nearby_ends_where_neighbors_are_no_better(monkeyp
     ridge = Ridge(Moments.of(F, Y, s))
     asked = []
 
+    @with_losses(Y)
     def judge(lam):
         asked.append(lam)
-        place = np.log10(lam / ridge.unit)
-        return Trial(lam, Y, Y[:, 0], (place + 3.0) ** 2, 0.0)
+        return (np.log10(lam / ridge.unit) + 3.0) ** 2
 
     for near, most in ((1e-3, 3), (1e-7, 11), (None, 8), (1e3, 13)):
         asked.clear()
@@ -340,21 +353,22 @@ def test_penalties_without_a_verdict_are_passed_over(factorized):
     ridge = Ridge(Moments.of(F, Y, s))
     limit = ridge.unit * 1e-4
 
+    @with_losses(Y)
     def judge(lam):
         if lam < limit:
             raise LinAlgError("singular")
-        return Trial(lam, Y, Y[:, 0], lam, 0.0)
+        return lam
 
     assert limit <= ridge.best(judge).lam < 10 * limit
-    assert ridge.best(lambda lam: Trial(lam, Y, Y[:, 0], np.nan if lam < limit else lam, 0.0)).lam >= limit
+    assert ridge.best(with_losses(Y)(lambda lam: np.nan if lam < limit else lam)).lam >= limit
     with pytest.raises(ValueError, match="more examples"):
-        ridge.best(lambda lam: None)
+        ridge.best(with_losses(Y)(lambda lam: None))
 
 
 def test_a_tie_goes_to_the_larger_penalty():
     F, Y, s = problem(0)
     ridge = Ridge(Moments.of(F, Y, s))
-    assert ridge.best(lambda lam: Trial(lam, Y, Y[:, 0], 1.0, 0.0)).lam == pytest.approx(ridge.unit * PENALTIES[-1])
+    assert ridge.best(with_losses(Y)(lambda lam: 1.0)).lam == pytest.approx(ridge.unit * PENALTIES[-1])
 
 
 def test_a_singular_matrix_is_refused_by_the_triangular_factor():
@@ -583,7 +597,7 @@ def test_sums_over_groups_are_those_of_a_loop(way, outputs, monkeypatch):
         tensor = None if numbers is None else torch.from_numpy(numbers)
         found = GroupMoments.of(torch.from_numpy(F), Members(torch.from_numpy(group), 4, tensor), torch.from_numpy(s))
     elif way == "strips":
-        monkeypatch.setattr("similitude.linear.strips.STRIP_BYTES", 8 * 3 * 5)
+        monkeypatch.setattr("similitude.linear.model.STRIP_BYTES", 8 * 3 * 5)
         found = GroupMoments.precisely(F, Members(group, 4, numbers), s)
     else:
         found = GroupMoments.of(F, Members(group, 4, numbers), s)
@@ -713,8 +727,8 @@ def test_leverages_are_computed_strip_by_strip(monkeypatch):
     gram, cross = Moments.of(F, Y, s).centered()
     exact = np.einsum("ij,ij->i", F, np.linalg.solve(gram + 0.3 * np.eye(4), F.T).T)
     np.testing.assert_allclose(ByCholesky(gram, cross).of_rows(F)[1](0.3), exact, rtol=1e-10)
-    np.testing.assert_allclose(ByCholesky(gram, cross).divide(0.3, F.T), np.linalg.solve(gram + 0.3 * np.eye(4), F.T))
-    np.testing.assert_allclose(ByEigenvectors(gram, cross).divide(0.3, F.T), ByCholesky(gram, cross).divide(0.3, F.T))
+    np.testing.assert_allclose(ByCholesky(gram, cross).solve(0.3, F.T), np.linalg.solve(gram + 0.3 * np.eye(4), F.T))
+    np.testing.assert_allclose(ByEigenvectors(gram, cross).solve(0.3, F.T), ByCholesky(gram, cross).solve(0.3, F.T))
 
 
 def test_eigenvectors_up_to_a_width_and_how_many_matrices_that_takes(monkeypatch):
@@ -749,10 +763,11 @@ def test_a_walk_asks_for_no_more_penalties_than_it_needs(near, known, best, expe
     F, Y, s = problem(0)
     ridge, asked = Ridge(Moments.of(F, Y, s)), []
 
+    @with_losses(Y)
     def judge(lam):
         place = int(np.abs(np.log(PENALTIES * ridge.unit / lam)).argmin())
         asked.append(place)
-        return None if place < known else Trial(lam, Y, Y[:, 0], float(abs(place - best)), 0.0)
+        return None if place < known else float(abs(place - best))
 
     assert ridge.best(judge, near).lam == pytest.approx(ridge.unit * PENALTIES[best])
     assert asked == expected

@@ -27,7 +27,7 @@ from similitude.landmarks.projection import (
     solve_rows,
     solver,
 )
-from similitude.landmarks.reservoir import Reservoir
+from similitude.landmarks.rules import Reservoir
 from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
 from similitude.results import CONDITIONAL, NONE
 

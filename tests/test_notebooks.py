@@ -30,7 +30,7 @@ from similitude.learners import KernelPerceptron, KernelSVC, RepresenterClassifi
 from similitude.relevance import attribution, importance
 from similitude.report import investigate
 from similitude.results import Curve, Estimate, Guarantee, Premise
-from similitude.similarity.formulas import meaning_of
+from similitude.similarity.display import meaning_of
 from similitude.support import Result, brief, written
 
 HOSTILE = "</script><b onmouseover=x>\N{RIGHT-TO-LEFT OVERRIDE}"

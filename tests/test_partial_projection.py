@@ -8,9 +8,9 @@ from similitude import FromPairs, SimilarityRegressor
 from similitude.errors import PairError
 from similitude.fitting.passes import SumsTask
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
-from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks, partial_projection
-from similitude.landmarks.partial_projection import n_leading as leading
+from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks, projection
 from similitude.landmarks.projection import factor_of_landmarks as projected
+from similitude.landmarks.projection import n_leading as leading
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.linear import Moments
 
@@ -58,9 +58,9 @@ def test_rounding_is_that_of_complete_features(k, width, dtype, coordinates):
 
 @pytest.mark.parametrize(("m", "numbers"), [(11, [0]), (12, [0, 4]), (23, [0, 4]), (24, [0, 4, 8])])
 def test_at_most_a_third_leads_and_what_it_leaves_is_measured(m, numbers, monkeypatch):
-    monkeypatch.setattr(partial_projection, "PANEL", 4)
+    monkeypatch.setattr(projection, "PANEL", 4)
     U, F = np.triu(rng.standard_normal((m, m))), rng.standard_normal((30, m))
-    found, K = partial_projection._left_by(U, F), F @ U
+    found, K = projection._left_by(U, F), F @ U
     assert sorted(found) == numbers
     for r, largest in found.items():
         left = K[:, r:] - F[:, :r] @ U[:r, r:]

@@ -21,7 +21,7 @@ from similitude.fitting.partitions import (
 from similitude.fitting.targets import ClassTargets, NumberTargets
 from similitude.kernels import Gaussian
 from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks, key_below
-from similitude.landmarks.partitions import (
+from similitude.landmarks.distributed import (
     Apart,
     Candidates,
     Proposed,

@@ -15,11 +15,10 @@ from similitude.engines import LocalEngine, use_engine
 from similitude.errors import BudgetError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial, Sigmoid
 from similitude.similarity import calls_per_pair
-from similitude.validity.elimination import Tolerance, asymmetric_pair, negative_direction, negative_square
+from similitude.validity.elimination import Tolerance, Witness, asymmetric_pair, negative_direction, negative_square
 from similitude.validity.search import SEARCH_STARTS, SEARCH_STEPS, _free_vectors, _gram, _lowness, _takes_two, search
 from similitude.validity.spectral_repair import NEGLIGIBLE, _linear_map, _negatives
 from similitude.validity.verdict import _affordable, _SampledObjects
-from similitude.validity.witness import Witness
 
 rng = np.random.default_rng(0)
 NUMBERS = rng.standard_normal(60)

@@ -1,6 +1,6 @@
 """How matrices of similarities are computed: encodings, blocks, hints, compiled loops and engines."""
 
-from similitude.compute.blocks import Blocks, BlockTask, check_fits, finite_block, run_on_strips, strips
+from similitude.compute.blocks import Blocks, BlockTask, check_fits, filled, finite_block, run_on_strips, strips
 from similitude.compute.encodings import (
     FLOATS,
     LARGEST_EXACT,
@@ -10,6 +10,7 @@ from similitude.compute.encodings import (
     as_objects,
     beside,
     check_columns,
+    check_count,
     check_objects,
     concatenated,
     count,

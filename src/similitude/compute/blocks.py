@@ -27,6 +27,7 @@ from similitude.compute.encodings import (
     rows,
     tensor_in,
 )
+from similitude.compute.encodings import itemsize as itemsize_of
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
 from similitude.support import PairError, brief, check_place, complete_file
 
@@ -45,8 +46,6 @@ PYTHON_TILE_EDGE = 128
 ALIGNED = 96
 """Rows and columns of tiles begin at multiples of this, so that BLAS adds up each product in the same order."""
 
-TILES_PER_WORKER = 5
-"""Tiles that one worker may hold in memory: two results in flight, and intermediate arrays."""
 
 STRIP_ROWS = (2048, 4096)
 """Fewest and most rows of a strip: with more columns, more rows make a product of the strip worthwhile."""
@@ -61,7 +60,9 @@ class BlockTask:
     def __init__(self, similarity: Any) -> None:
         hints = similarity.hints
         self.similarity = similarity
-        self.finite, self.heavy, self.on_tensors = hints.finite, hints.heavy, hints.on_tensors
+        self.finite = hints.finite
+        self.heavy = hints.heavy
+        self.on_tensors = hints.on_tensors
         self.threadsafe = hints.threadsafe
         self.fills = hints.threadsafe and _takes_out(type(similarity).block)
 
@@ -70,11 +71,20 @@ class BlockTask:
         values = self.similarity.block(a, b) if out is None else self.similarity.block(a, b, out=out)
         if self.finite:
             return values
-        return finite_block(values, (count(a), count(b)), self.similarity)
+        return finite_block(values, a, b, self.similarity)
 
     def joined(self, parts: list[Any]) -> Any:
         """Return the block of all rows, given the blocks of consecutive rows."""
         return concatenated(parts)
+
+
+def filled(task: BlockTask, A: Encoding, B: Encoding, out: np.ndarray) -> np.ndarray:
+    """Return the array `out` with the values of a block, which are written there at once if the similarity can."""
+    if task.fills:
+        task(A, B, out)
+    else:
+        out[...] = as_numpy(task(A, B))
+    return out
 
 
 class ProductTask:
@@ -85,12 +95,15 @@ class ProductTask:
     """
 
     def __init__(self, task: BlockTask, transposed: bool, half: bool) -> None:
-        self.task, self.transposed, self.half = task, transposed, half
+        self.task = task
+        self.transposed = transposed
+        self.half = half
         self.threadsafe = task.threadsafe
 
     def __call__(self, a: tuple[Any, ...], b: tuple[Any, ...], out: Any = None) -> tuple[Any, Any]:
         """Return the products; of a symmetric matrix, a tile beside the diagonal stands for two."""
-        tile, mirrored = as_numpy(self.task(a[0], b[0])), self.half and a is not b
+        tile = as_numpy(self.task(a[0], b[0]))
+        mirrored = self.half and a is not b
         return (
             tile @ b[-1] if not self.transposed or mirrored else None,
             tile.T @ a[-1] if self.transposed or mirrored else None,
@@ -102,8 +115,9 @@ def _takes_out(block: Callable[..., Any]) -> bool:
     return "out" in inspect.signature(block).parameters
 
 
-def finite_block(values: Any, shape: tuple[int, int], similarity: Any) -> Any:
-    """Validate a block of finite real numbers of this shape, and return it; an error names the pair."""
+def finite_block(values: Any, a: Encoding, b: Encoding, similarity: Any) -> Any:
+    """Validate the block of two encodings, finite real numbers, and return it; an error names the pair."""
+    shape = (count(a), count(b))
     if tuple(getattr(values, "shape", ())) != shape:
         raise ValueError(f"{similarity!r} gave a block of shape {getattr(values, 'shape', None)}, expected {shape}")
     if getattr(values.dtype, "kind", "f") not in "fiub" or "complex" in str(values.dtype):
@@ -130,8 +144,8 @@ class Blocks:
         Compute only the tiles on and above the diagonal of a Gram matrix, and mirror them.
     engine : Engine, optional
         Default: the current one.
-    itemsize : int
-        Bytes of one value, to plan with.
+    itemsize : int, optional
+        Bytes of one value, to plan with. Default: those of a value of `A`.
     whole_rows : bool
         Give each tile all columns of its rows, as feature maps need it.
 
@@ -151,14 +165,16 @@ class Blocks:
         B: Encoding = None,
         symmetric: bool = False,
         engine: Engine | None = None,
-        itemsize: int = 8,
+        itemsize: int | None = None,
         whole_rows: bool = False,
     ) -> None:
         self.task = BlockTask(similarity)
-        self.A, self.B = A, A if B is None else B
-        self.engine = current_engine() if engine is None else engine
-        self.itemsize, self.whole_rows = itemsize, whole_rows
-        self.shape = count(self.A), count(self.B)
+        self.A = A
+        self.B = A if B is None else B
+        self.engine = engine or current_engine()
+        self.itemsize = itemsize or itemsize_of(A)
+        self.whole_rows = whole_rows
+        self.shape = (count(self.A), count(self.B))
         self.half = symmetric and self.B is self.A
 
     def whole(self, out: Any = None) -> Any:
@@ -197,7 +213,8 @@ class Blocks:
 
     def _check_space(self, place: Path) -> None:
         """Refuse a matrix that is larger than what is free on the disk."""
-        needed, free = self.shape[0] * self.shape[1] * self.itemsize, shutil.disk_usage(place.parent).free
+        needed = self.shape[0] * self.shape[1] * self.itemsize
+        free = shutil.disk_usage(place.parent).free
         if needed > free:
             raise ValueError(
                 f"{place}: the matrix of shape {self.shape} takes {format_bytes(needed)}, and {format_bytes(free)} are "
@@ -241,10 +258,12 @@ class Blocks:
 
     def _products(self, v: np.ndarray, transposed: bool) -> Generator[tuple[Tile, Any], None, None]:
         """Yield tiles with their products, see `ProductTask`; closing the generator stops the engine."""
-        A, B = (self.A, v) if transposed else (self.A,), (self.B,) if transposed else (self.B, v)
+        A = (self.A, v) if transposed else (self.A,)
+        B = (self.B,) if transposed else (self.B, v)
         if self.B is self.A:
             A = B = (self.A, v)
-        task, tiles = ProductTask(self.task, transposed, self.half), self._tiling(self.whole_rows)
+        task = ProductTask(self.task, transposed, self.half)
+        tiles = self._tiling(self.whole_rows)
         yield from zip(tiles, self.engine.run(task, A, B, tiles), strict=True)
 
     def reduce(self, step: Callable[[T, Tile, Any], T], start: T) -> T:
@@ -268,7 +287,8 @@ class Blocks:
         n, m = self.shape
         budget = self.engine.budget
         workers = self.engine.workers(self.task)
-        cells = budget // (TILES_PER_WORKER * workers * self.itemsize)
+        # tiles that one worker may hold in memory: two results in flight, and intermediate arrays
+        cells = budget // (5 * workers * self.itemsize)
         usual = self.engine.tile_edge if self.task.threadsafe else PYTHON_TILE_EDGE
         largest = min(usual, max(1, math.isqrt(cells)))
         down = right = largest
@@ -306,7 +326,8 @@ class _Matrix:
     """The output of `Blocks.whole`: the user's array, or one that is allocated when the type of the values is known."""
 
     def __init__(self, blocks: Blocks, values: Any) -> None:
-        self.blocks, self.values = blocks, values
+        self.blocks = blocks
+        self.values = values
         self.lock = threading.Lock()
         self.in_place = False
         if blocks.task.fills and tensor_in(blocks.A) is None and tensor_in(blocks.B) is None:

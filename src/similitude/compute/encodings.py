@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from numbers import Integral, Real
 from typing import Any
 
@@ -48,7 +48,7 @@ def rows(encoding: Encoding, which: Rows) -> Encoding:
     (array([2., 3.]), ['b', 'c'])
     """
     if isinstance(encoding, tuple):
-        return tuple(rows(part, which) for part in encoding)
+        return tuple(map(rows, encoding, repeat(which)))
     if isinstance(encoding, list) and not isinstance(which, slice):
         return list(map(encoding.__getitem__, which))
     return encoding.iloc[which] if hasattr(encoding, "iloc") else encoding[which]
@@ -121,7 +121,7 @@ def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
     (array([2., 4.]), ['a', 'b'])
     """
     if isinstance(encoding, tuple):
-        return tuple(moved(part, move) for part in encoding)
+        return tuple(map(moved, encoding, repeat(move)))
     if hasattr(encoding, "moved"):
         return encoding.moved(move)
     movable = is_tensor(encoding) or (isinstance(encoding, np.ndarray) and encoding.dtype.kind in "fiub")
@@ -282,6 +282,14 @@ def check_objects(X: Any, name: str = "X") -> int:
     return n
 
 
+def check_count(encoding: Encoding, objects: Any, name: str, similarity: Any) -> Encoding:
+    """Return an encoding; raise ValueError if it holds another number of objects than were encoded."""
+    n = check_objects(objects, name)
+    if count(encoding) != n:
+        raise ValueError(f"{similarity!r} encoded {n} objects as {count(encoding)}")
+    return encoding
+
+
 def check_columns(X: Any) -> list[Any]:
     """Validate that a table has columns with different names, and return the names."""
     columns = list(X.columns)
@@ -372,15 +380,18 @@ def as_matrix(X: Any) -> Any:
             return _sparse_matrix(X)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError("a masked array with masked values: vector kernels need every value")
-    X = np.asarray(X) if isinstance(X, np.ndarray) or namespace(X) is np else X
-    X = X[:, None] if X.ndim == 1 else X
+    if isinstance(X, np.ndarray) or namespace(X) is np:
+        X = np.asarray(X)
+    if X.ndim == 1:
+        X = X[:, None]
     if X.ndim != 2:
         raise ValueError(
             f"vector kernels need a matrix with one vector per row, got an array of shape {tuple(X.shape)}"
         )
     if X.shape[1] == 0:
         raise ValueError("the vectors have no entries: vector kernels need at least one column")
-    X = X if X.dtype in FLOATS else _as_floats(X)
+    if X.dtype not in FLOATS:
+        X = _as_floats(X)
     bad = first_nonfinite(X)
     if bad is not None:
         i, j = bad
@@ -398,7 +409,8 @@ def _stored(X: Any) -> Any:
 
 def _as_floats(X: Any) -> Any:
     """Return an array or a tensor in float32 or float64 and native byte order."""
-    kind, xp = str(X.dtype).rsplit(".", 1)[-1], namespace(X)
+    kind = str(X.dtype).rsplit(".", 1)[-1]
+    xp = namespace(X)
     if kind in ("float32", "float64"):
         return X.astype(X.dtype.newbyteorder("=")) if xp is np else X
     if kind.startswith("complex"):
@@ -448,7 +460,8 @@ def _sparse_matrix(X: Any) -> Any:
     if X.dtype.kind not in "fiub":
         raise TypeError(f"vector kernels need real numbers, not {X.dtype}")
     warn_if_rounded(X.data)
-    X = X if X.dtype in FLOATS else X.astype(np.float64)
+    if X.dtype not in FLOATS:
+        X = X.astype(np.float64)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -2,13 +2,17 @@
 
 from similitude.landmarks.distributed import (
     AMONG_ALL,
+    Candidates,
     Collection,
+    Look,
     check_alike,
     choose_among_all,
     describe_choice,
     key_below,
+    look_at_partition,
+    sample_partition,
 )
-from similitude.landmarks.feature_union import FeatureUnion
+from similitude.landmarks.feature_union import FeatureUnion, Groups, most_numbers
 from similitude.landmarks.features import (
     GIVEN,
     UNLABELED,
@@ -20,7 +24,6 @@ from similitude.landmarks.features import (
     lengths,
     sided,
 )
-from similitude.landmarks.groups import Groups, most_numbers
 from similitude.landmarks.guarantees import (
     COMPACT,
     DEFAULT,
@@ -39,7 +42,6 @@ from similitude.landmarks.guarantees import (
     share_without_gap,
     within_range,
 )
-from similitude.landmarks.partitions import Candidates, Look, look_at_partition, sample_partition
 from similitude.landmarks.pivots import draw
 from similitude.landmarks.projection import (
     DOUBLE,
@@ -57,6 +59,5 @@ from similitude.landmarks.projection import (
     solve_rows,
     solver,
 )
-from similitude.landmarks.reservoir import Reservoir
-from similitude.landmarks.rules import RULES, Pool, check_positions, choose, refuse_function
+from similitude.landmarks.rules import RULES, Pool, Reservoir, check_positions, choose, refuse_function
 from similitude.landmarks.sample import SampleFeatures, rows_of

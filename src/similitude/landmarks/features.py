@@ -14,10 +14,13 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.compute import (
+    FLOATS,
     BlockTask,
     Encoding,
     as_numpy,
     count,
+    filled,
+    finite_block,
     in_precision,
     itemsize,
     moved,
@@ -30,7 +33,8 @@ from similitude.landmarks.projection import solve_rows, solver
 from similitude.similarity import Hints, Similarity
 from similitude.support import PairError
 
-GIVEN, UNLABELED = "given", "unlabeled"
+GIVEN = "given"
+UNLABELED = "unlabeled"
 """Rules of landmarks that the user named, and of landmarks drawn uniformly from a pool without labels."""
 
 
@@ -138,7 +142,9 @@ class LandmarkFeatures:
 
     def ready(self, dtype: Any) -> LandmarkFeatures:
         """Return the same with the projection prepared for similarities of a precision."""
-        return self if self.factor is None else replace(self, matrix=solver(self.factor, np.dtype(dtype)))
+        if self.factor is None:
+            return self
+        return replace(self, matrix=solver(self.factor, np.dtype(dtype)))
 
     def moved(self, move: Callable[[Any], Any]) -> LandmarkFeatures:
         """Return the same with its arrays on another device."""
@@ -148,17 +154,15 @@ class LandmarkFeatures:
     def similarities(self, A: Encoding, out: Any = None) -> Any:
         """Return the similarities of encoded objects to the landmarks in floating point; tensors give tensors."""
         like, columns = sided(self.similarity, self.landmarks.encoding, self.side)
-        task = BlockTask(like)
-        if tensor_in(A) is not None:
-            return task(A, columns)
-        if task.fills and (out is not None or _of_one_precision(A, columns)):
-            out = np.empty((count(A), self.n_similarities), A.dtype) if out is None else out
-            return np.asarray(task(A, columns, out))
-        values = in_floats(task(A, columns))
-        if out is None:
+        if out is not None:
+            return filled(BlockTask(like), A, columns, out)
+        values = like.block(A, columns)
+        if not like.hints.finite:
+            finite_block(values, A, columns, like)
+        if not isinstance(values, np.ndarray):
             return values
-        out[...] = values
-        return out
+        values = np.asarray(values)
+        return values if values.dtype in FLOATS else values.astype(np.float64)
 
     def features(self, A: Encoding, out: Any = None) -> Any:
         """Return the features of encoded objects."""
@@ -193,7 +197,8 @@ class LandmarkFeatures:
         """
         if self.factor is None:
             return self.similarity_weights(W).astype(np.float32)
-        right, found = W / self.scale, np.zeros(W.shape, dtype=np.float32)
+        right = W / self.scale
+        found = np.zeros(W.shape, dtype=np.float32)
         for j in reversed(range(len(W))):
             found[j] = (right[j] - self.factor[j, j + 1 :] @ found[j + 1 :].astype(np.float64)) / self.factor[j, j]
         return found
@@ -258,7 +263,8 @@ class TwoSided:
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return K(x, l) or K(l, x) for each landmark, as its side says."""
         landmarks, sides = B
-        left, right = np.flatnonzero(sides == "left"), np.flatnonzero(sides == "right")
+        left = np.flatnonzero(sides == "left")
+        right = np.flatnonzero(sides == "right")
         parts = [np.asarray(self.similarity.block(A, rows(landmarks, left)))] if len(left) else []
         if len(right):
             try:
@@ -271,7 +277,7 @@ class TwoSided:
 def in_floats(values: Any) -> np.ndarray:
     """Return an array of float32 or float64."""
     array = as_numpy(values)
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    return array if array.dtype in FLOATS else array.astype(np.float64)
 
 
 def in_double(k: Similarity, landmarks: Landmarks) -> Encoding:
@@ -292,9 +298,3 @@ def side_by_side(parts: Sequence[Any]) -> Any:
     """Return the columns of several arrays, or tensors, side by side."""
     xp = namespace(parts[0])
     return np.concatenate(parts, axis=1) if xp is np else xp.concat(list(parts), axis=1)
-
-
-def _of_one_precision(A: Encoding, B: Encoding) -> bool:
-    """Tell whether both are plain arrays of the same floating-point type, so that the block is too."""
-    arrays = isinstance(A, np.ndarray) and isinstance(B, np.ndarray)
-    return arrays and A.dtype == B.dtype and A.dtype in (np.float32, np.float64)

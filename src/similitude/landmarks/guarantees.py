@@ -23,14 +23,12 @@ MAPPINGS = 'Balcan, Blum and Vempala, "On Kernels, Margins, and Low-dimensional 
 SIMILARITY = 'Balcan and Blum, "On a Theory of Learning with Similarity Functions"'
 IMPROVED = 'Balcan, Blum and Srebro, "Improved guarantees for learning via similarity functions", size worked out'
 
-TAU, HINGE_EPSILON = 0.5, 0.1
+TAU = 0.5
+HINGE_EPSILON = 0.1
 """The share of objects assumed reasonable to compare with, and the additional hinge loss."""
 
 RANGE_ROUNDING = 1e-6
 """By how much rounding may take a value outside of [-1, 1]."""
-
-MARGIN_STEPS = 200
-"""Steps of the search for the smallest upper bound on a margin."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,8 @@ class Promise:
         was chosen, and more than two classes, each get their share of delta. The Gram matrix `M` of landmarks and their
         class numbers may contradict the margin.
         """
-        epsilon, margin = ask.epsilon, ask.margin
+        epsilon = ask.epsilon
+        margin = ask.margin
         each = replace(ask, delta=ask.delta / choices / (1 if n_classes == 2 else n_classes))
         if margin is None:
             margin = smallest_margin(drawn, self.share * epsilon, self.share * each.delta)
@@ -227,7 +226,8 @@ def guarantee_of_reasonable(drawn: int, n_classes: int, choices: int, premises: 
     if drawn < needed:
         reason = f"{drawn} landmarks are too few for any margin, {needed:,} would do for a margin of 1"
         return Guarantee.none(reason, IMPROVED, numbers)
-    low, high = 1e-3, 1.0
+    low = 1e-3
+    high = 1.0
     for _ in range(40):
         middle = math.sqrt(low * high)
         enough = bounds.reasonable_landmarks(TAU, middle, HINGE_EPSILON, delta) <= drawn
@@ -351,10 +351,12 @@ def margin_bound(M: np.ndarray, signs: np.ndarray) -> float:
     Q = M * np.outer(signs / lengths, signs / lengths)
     a = np.full(len(Q), 1 / len(Q))
     along = Q @ a
-    for _ in range(MARGIN_STEPS):
+    # steps of the search for the smallest upper bound on a margin
+    for _ in range(200):
         best = int(along.argmin())
         squared = float(a @ along)
-        gain, curve = squared - along[best], squared - 2 * along[best] + Q[best, best]
+        gain = squared - along[best]
+        curve = squared - 2 * along[best] + Q[best, best]
         if gain <= 1e-12 * max(squared, 1e-12) or curve <= 0:
             break
         step = min(1.0, gain / curve)
@@ -393,8 +395,10 @@ def share_without_gap(
     sums: Any = K @ member
     sizes = np.broadcast_to(member.sum(axis=0), sums.shape)
     if landmark_labels is None:
-        sums, sizes = sums - own * K.diagonal()[:, None], sizes - own
+        sums = sums - own * K.diagonal()[:, None]
+        sizes = sizes - own
     means = np.divide(sums, sizes, out=np.full(sums.shape, -np.inf), where=sizes > 0)
-    ours, others = means[own], np.where(own, -np.inf, means).max(axis=1)
+    ours = means[own]
+    others = np.where(own, -np.inf, means).max(axis=1)
     known = np.isfinite(ours) & np.isfinite(others)
     return float((ours[known] - others[known] < gamma).mean()) if known.any() else None

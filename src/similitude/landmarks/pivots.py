@@ -24,6 +24,7 @@ from similitude.compute import (
     Encoding,
     as_numpy,
     count,
+    filled,
     in_precision,
     is_sparse,
     itemsize,
@@ -41,11 +42,10 @@ from similitude.validity import Tolerance, Witness, asymmetric_pair, check_gram,
 if TYPE_CHECKING:
     from similitude.landmarks.rules import Pool
 
-FEWEST, MOST = 16, 256
+FEWEST = 16
+MOST = 256
 """Proposals in a block: enough to notice an asymmetric similarity, few enough to stay in the cache."""
 
-PROPOSAL_SHARE = 0.1
-"""Kernel values spent on the Gram matrices of proposals, as a share of those spent on columns."""
 
 ROUNDING = 64
 """A residual below this times eps (1 + sqrt(pivots)) K(x, x) is rounding: errors of one pivot after another add up."""
@@ -77,7 +77,8 @@ def draw(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray
 def sample(weights: Weights, n: int, rng: np.random.Generator, block: int | None) -> np.ndarray:
     """Draw landmarks until there are `n` or every weight is zero, block by block."""
     chosen: list[np.ndarray] = []
-    size, left = block or FEWEST, n
+    size = block or FEWEST
+    left = n
     while left and weights.current.any():
         proposed = draw(weights.current, size, rng)
         accepted = proposed[weights.sift(proposed, rng.random(size), left)]
@@ -90,7 +91,8 @@ def sample(weights: Weights, n: int, rng: np.random.Generator, block: int | None
 
 def _next_size(size: int, rate: float, left: int, n: int) -> int:
     """Return how many to propose next: as many as it takes, as far as their Gram matrix stays cheap."""
-    cheap = max(FEWEST, int(PROPOSAL_SHARE * n * rate))
+    # kernel values spent on the Gram matrices of proposals, as a share of those spent on columns
+    cheap = max(FEWEST, int(0.1 * n * rate))
     return max(1, min(math.ceil(left / rate), 2 * size, MOST, cheap))
 
 
@@ -98,7 +100,8 @@ class Exactness:
     """The precision of a pool's values, and which values no kernel can have."""
 
     def __init__(self, pool: Pool) -> None:
-        self.pool, self.proven = pool, pool.similarity.proven
+        self.pool = pool
+        self.proven = pool.similarity.proven
         self.dtype, self.eps = _precision(pool)
         self.diagonal = pool.diagonal()
         self.floor = 16 * self.eps * float(np.abs(self.diagonal).max(initial=0.0))
@@ -129,7 +132,8 @@ class Exactness:
 
 def _precision(pool: Pool) -> tuple[np.dtype[Any], float]:
     """Return the type of the values, and eps of the coarser of their precision and that of the objects."""
-    value, first = pool.gram(np.arange(1)), rows(pool.encoding, np.arange(1))
+    value = pool.gram(np.arange(1))
+    first = rows(pool.encoding, np.arange(1))
     kinds = (value, first, first[0] if isinstance(first, (list, tuple)) else None)
     names = (str(getattr(kind, "dtype", "")).rsplit(".", 1)[-1] for kind in kinds)
     return value.dtype, max({"float16": 2.0**-10, "float32": 2.0**-23}.get(name, 2.0**-52) for name in names)
@@ -201,7 +205,8 @@ class Residual:
     """The diagonal of K - F F', and F."""
 
     def __init__(self, pool: Pool, k: int) -> None:
-        self.pool, self.exact = pool, Exactness(pool)
+        self.pool = pool
+        self.exact = Exactness(pool)
         _check_factor(pool, k, self.exact.dtype.itemsize)
         self.factor = np.empty((pool.n, k), self.exact.dtype)
         self.pivots = np.empty(0, dtype=np.intp)
@@ -244,11 +249,13 @@ class Residual:
 
     def add(self, accepted: np.ndarray) -> None:
         """Compute the new columns of the factor, and update the residual."""
-        known, new = self.factor[:, : len(self.pivots)], slice(len(self.pivots), len(self.pivots) + len(accepted))
-        A, dtype = self.pool.encoding, self.factor.dtype
+        known = self.factor[:, : len(self.pivots)]
+        new = slice(len(self.pivots), len(self.pivots) + len(accepted))
+        A = self.pool.encoding
+        dtype = self.factor.dtype
         against = (rows(A, accepted), known[accepted], solver(self.triangle.T, dtype))
         fresh = _Fresh(self.pool.similarity)
-        columns = Blocks(fresh, (A, known), against, False, self.pool.engine, dtype.itemsize, whole_rows=True)
+        columns = Blocks(fresh, (A, known), against, False, self.pool.engine, dtype.itemsize, True)
         with pairs_at(None, accepted):
             columns.whole(out=self.factor[:, new])
         self.diagonal -= np.einsum("ij,ij->i", self.factor[:, new], self.factor[:, new], dtype=np.float64)
@@ -288,9 +295,6 @@ class _Fresh:
             return solve_rows(in_precision(task(x, pivots), triangle.dtype) - x_known @ pivots_known.T, triangle)
         K = np.empty((count(x), count(pivots)), triangle.dtype) if out is None else out
         with np.errstate(invalid="ignore"):  # BLAS may raise this flag for memory beside a short row
-            if task.fills:
-                task(x, pivots, K)
-            else:
-                K[...] = task(x, pivots)
+            filled(task, x, pivots, K)
             K -= x_known @ pivots_known.T
             return solve_rows(K, triangle)

@@ -1,18 +1,29 @@
-"""The projection onto the span of landmarks: whether a similarity is projected, the Cholesky factor, and its solves."""
+r"""The projection onto the span of landmarks: whether a similarity is projected, the Cholesky factor, and its solves.
+
+Features are :math:`f = k\,U^{-1}`, and computing them costs as much for each row as adding :math:`f f^\top` to the
+normal equations. But :math:`\sum f f^\top = U^{-\top} (\sum k k^\top)\,U^{-1}`, so sums of similarities would be
+enough, were it not for rounding: dividing by U amplifies it. The amplification is large for the few directions in which
+all objects are similar, and a few landmarks span these. So in a partial projection the features of the first `leading`
+landmarks are computed for every row and subtracted from its similarities to the others; only the rest waits until after
+the sum.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 
 from similitude.compute.engines import factorizing
 from similitude.similarity import Similarity
 from similitude.support import Result, paragraph
 from similitude.validity import stored_witness
 
-PROJECTION, SIMILARITIES = "projection", "similarities"
+PROJECTION = "projection"
+SIMILARITIES = "similarities"
 
 EXAMINED = 500
 """Most landmarks whose Gram matrix is examined if there is no proof that the similarity is a kernel."""
@@ -103,7 +114,7 @@ def choose_representation(
     lowest = float(np.linalg.eigvalsh(M)[0])
     if lowest < -rounding:
         return Representation(SIMILARITIES, f"it is not a kernel: an eigenvalue on {len(M)} landmarks is {lowest:.4g}")
-    known = stored_witness(k)
+    known = stored_witness(k) if k.counterexamples() else None
     if known is not None:
         sides = "left" if known.coefficients or side != "auto" else "both"
         reason = f"it is not a kernel: a counterexample of {len(known.objects)} objects is known"
@@ -186,7 +197,8 @@ def factor_of_landmarks(M: np.ndarray, single: bool, proven: bool = True) -> Fac
     """
     M = (M + M.T) / 2
     precision = max(len(M) * DOUBLE, SINGLE if single else 0.0)
-    precision = precision if proven else max(precision, UNPROVEN)
+    if not proven:
+        precision = max(precision, UNPROVEN)
     factor = factorize(M, precision * max(float(M.diagonal().max()), 0.0))
     if not len(factor.pivots):
         return None
@@ -228,3 +240,73 @@ def solve_rows(K: np.ndarray, T: np.ndarray, leading: int | None = None) -> np.n
             if leading is None:
                 solve_rows(K[:, half:], T[half:, half:])
     return K
+
+
+TIMES = 4.0
+HARMLESS = 1e-12
+"""Accepted relative error of the sums: a multiple of that of complete features, or this small."""
+
+
+def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
+    """Return how many features to complete for every row; None: all of them.
+
+    Parameters
+    ----------
+    U : array of shape (m, m)
+        The factor of the landmarks' Gram matrix.
+    F : array of shape (n, m)
+        The features of some rows, in the precision of all.
+
+    Returns
+    -------
+    int or None
+        As many as keep the rounding of the completed sums near that of sums of complete features, if these are few
+        enough to save time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> F = np.random.default_rng(0).standard_normal((50, 4))
+    >>> n_leading(np.eye(4), F)
+    0
+    >>> n_leading(np.diag([1.0, 1.0, 1.0, 1e-9]), F) is None
+    True
+    """
+    slack = max(TIMES, HARMLESS / float(np.finfo(F.dtype).eps))
+    # rows that the decision is based on
+    F = F[:: -(-len(F) // 1_000)]
+    U = U.astype(F.dtype, copy=False)
+    (inverted,) = get_lapack_funcs(("trtri",), (U,))
+    inverse = inverted(U)[0]
+    left = _left_by(U, F)
+    allowed = slack * _largest_square(F) / len(F)
+    numbers = sorted(left)  # the more, the less is left and the smaller is what remains of the inverse
+    place = bisect_left(numbers, True, key=lambda r: left[r] * _largest_square(inverse[r:, r:]) <= allowed)
+    return numbers[place] if place < len(numbers) else None
+
+
+def _left_by(U: np.ndarray, F: np.ndarray) -> dict[int, float]:
+    """Return, for each number of features that may lead, the largest mean square of a similarity less its projection.
+
+    The last features are added up first: nothing cancels.
+    """
+    left = np.zeros_like(F)
+    found = {}
+    stop = len(U)
+    # at most one landmark in this many leads; more would save too little
+    for r in reversed(range(0, len(U) // 3 + 1, PANEL)):
+        left[:, r:] += F[:, r:stop] @ U[r:stop, r:]
+        found[r] = float(np.square(left[:, r:]).mean(axis=0).max())
+        stop = r
+    return found
+
+
+def _largest_square(A: np.ndarray) -> float:
+    """Return the square of the largest singular value, or a little less."""
+    v = A[np.einsum("ij,ij->i", A, A).argmax()]
+    if not v.any():
+        return 0.0
+    # steps of the power method
+    for _ in range(10):
+        v = A.T @ (A @ (v / np.linalg.norm(v)))
+    return float(np.linalg.norm(v))

@@ -1,4 +1,4 @@
-"""The rules by which landmarks are chosen, by name.
+"""The rules by which landmarks are chosen, by name; and a uniform sample of a stream, whatever its length.
 
 ``uniform``, ``stratified`` and ``diverse`` require nothing of the similarity; ``kmeans++``, ``rpcholesky`` and
 ``leverage`` work in its feature space and so need a kernel.
@@ -7,20 +7,128 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 
-from similitude.compute import Blocks, Encoding, as_numpy, count, rows
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, join, rows, take
 from similitude.compute.engines import Engine
 from similitude.landmarks.features import in_floats
-from similitude.landmarks.leverage import leverage
 from similitude.landmarks.pivots import Exactness, refuse, rpcholesky, sample
 from similitude.similarity import Similarity
 from similitude.support import PairError, brief, pairs_at
+
+
+def leverage(pool: Pool, n: int) -> np.ndarray:
+    """Draw without replacement, with probabilities proportional to approximate ridge leverage scores.
+
+    See `ridge_leverage`. Objects of score zero add nothing and are never drawn, so fewer than `n` may be
+    returned.
+    """
+    scores, _ = ridge_leverage(pool, n)
+    able = np.flatnonzero(scores)
+    if not len(able):
+        return able
+    return pool.rng.choice(able, min(n, len(able)), replace=False, p=scores[able] / scores.sum())
+
+
+def ridge_leverage(pool: Pool, s: int) -> tuple[np.ndarray, float]:
+    r"""Return approximate ridge leverage scores of all objects, and the ridge that they belong to.
+
+    The score of object i, :math:`\ell_i = (K (K + \lambda I)^{-1})_{ii} \in [0, 1]`, measures how much it alone adds to
+    what ridge regression can express; drawing by it gives Nystrom approximations with
+    :math:`K \succeq \tilde K \succeq K - \lambda I`. Exact scores need all of K. Instead: half of the objects are set
+    aside at random, and half of the rest, until s are left; then, from the last half to all objects, the sample of the
+    smaller set estimates the scores of the larger,
+
+    .. math:: \tilde\ell_i = \frac1\lambda
+              \left(K - K S (S' K S + \lambda I)^{-1} S' K\right)_{ii},
+
+    and about s objects are sampled by them, each with probability :math:`p_i = \min(1, \tilde\ell_i \log s)` and
+    weight :math:`p_i^{-1/2}` in :math:`S`. The ridge :math:`\lambda` is the sum of all but the :math:`r` largest
+    eigenvalues of :math:`S' K S`, divided by :math:`r = \lceil s / (4 \log s) \rceil`. About :math:`2 n s` values of K
+    are computed. (Musco and Musco, Recursive sampling for the Nystrom method, 2017, Algorithm 3, with the constants of
+    the authors' program.)
+
+    Parameters
+    ----------
+    pool : Pool
+        Its similarity must be a kernel.
+    s : int
+        Objects in each sample.
+
+    Returns
+    -------
+    scores : array of shape (n,)
+    ridge : float
+    """
+    exact = Exactness(pool)
+    order = pool.rng.permutation(pool.n)
+    sizes = [pool.n]
+    while sizes[-1] > s:
+        sizes.append(math.ceil(sizes[-1] / 2))
+    sample = _Sample(order[: sizes[-1]], np.ones(sizes[-1]))
+    for size in sizes[-2:0:-1]:
+        candidates = order[:size]
+        scores, _ = sample.scores(exact, candidates, rows(pool.encoding, candidates), s)
+        sample = _Sample.drawn(candidates, scores, s, pool.rng)
+    return sample.scores(exact, np.arange(pool.n), pool.encoding, s)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Objects that stand for a larger set, and the probability that each had to be among them."""
+
+    positions: np.ndarray
+    probabilities: np.ndarray
+
+    @classmethod
+    def drawn(cls, candidates: np.ndarray, scores: np.ndarray, s: int, rng: np.random.Generator) -> _Sample:
+        """Draw about s candidates independently by their scores; if by chance none is drawn, uniformly."""
+        probabilities = np.minimum(1.0, scores * _oversampling(s))
+        among = np.flatnonzero(rng.random(len(candidates)) < probabilities)
+        if not len(among):
+            probabilities = np.full(len(candidates), s / len(candidates))
+            among = rng.choice(len(candidates), s, replace=False)
+        return cls(candidates[among], probabilities[among])
+
+    def scores(self, exact: Exactness, candidates: np.ndarray, A: Encoding, s: int) -> tuple[np.ndarray, float]:
+        """Return the scores of the candidates, whose encoding is `A`, as this sample sees them, and the ridge."""
+        pool = exact.pool
+        left = exact.diagonal[candidates]
+        values, vectors = self._eigen(exact)
+        ridge = _ridge(values, math.ceil(s / (4 * _oversampling(s))), exact)
+        solved = vectors / np.sqrt(self.probabilities)[:, None] / np.sqrt(values + ridge)
+        with pairs_at(candidates, self.positions):
+            for strip, K in pool.similarity.blocks(A, rows(pool.encoding, self.positions), pool.engine).rows():
+                left[strip] -= ((np.asarray(K) @ solved) ** 2).sum(axis=1)
+        negative = exact.impossible(left, exact.diagonal[candidates])
+        if negative is not None:
+            refuse(pool, np.append(self.positions, candidates[negative]))
+        return np.clip(left / ridge, 0.0, 1.0), ridge
+
+    def _eigen(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray]:
+        """Return the eigenvalues of S'KS from the smallest, negative rounding as zero, and its eigenvectors."""
+        weights = 1 / np.sqrt(self.probabilities)
+        values, vectors = eigh(exact.gram(self.positions) * weights[:, None] * weights)
+        if exact.impossible(values[:1], np.abs(values).max(keepdims=True)) is not None:
+            refuse(exact.pool, self.positions)
+        return np.maximum(values, 0.0), vectors
+
+
+def _ridge(eigenvalues: np.ndarray, rank: int, exact: Exactness) -> float:
+    """Return the sum of all but the `rank` largest eigenvalues, divided by `rank` and kept away from zero."""
+    smallest = math.sqrt(exact.eps) * float(np.abs(exact.diagonal).mean())
+    return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, smallest) or 1.0
+
+
+def _oversampling(s: int) -> float:
+    return max(1.0, math.log(s))
 
 
 @dataclass(frozen=True)
@@ -222,7 +330,8 @@ class Nearest:
     """The squared distance from every object to the nearest landmark."""
 
     def __init__(self, pool: Pool) -> None:
-        self.pool, self.exact = pool, Exactness(pool)
+        self.pool = pool
+        self.exact = Exactness(pool)
         self.current = np.full(pool.n, np.inf)
 
     def resume(self, n: int) -> None:
@@ -253,7 +362,8 @@ class Nearest:
 
     def _squares(self, K: np.ndarray, these: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return D^2 of every pair, zero within rounding; a clearly negative one raises an error."""
-        these_too, others_too = self.exact.diagonal[these, None], self.exact.diagonal[None, others]
+        these_too = self.exact.diagonal[these, None]
+        others_too = self.exact.diagonal[None, others]
         scale = np.abs(these_too) + np.abs(others_too)
         squares = these_too + others_too - 2.0 * K.astype(np.float64)
         negative = self.exact.impossible(squares, scale)
@@ -283,3 +393,46 @@ def check_positions(indices: Any, n: int, name: str = "landmark_indices", otherw
     if len(outside):
         raise IndexError(f"{name} holds {outside[0]}, X has {n:,} objects")
     return positions % n
+
+
+class Reservoir:
+    """At most `size` objects of a stream, uniform among all subsets of that size (Vitter 1985, algorithm R).
+
+    Parameters
+    ----------
+    size : int
+    rng : Generator
+
+    Examples
+    --------
+    >>> kept = Reservoir(2, np.random.default_rng(0))
+    >>> for batch in (["a", "b", "c"], ["d"]):
+    ...     kept.add(batch)
+    >>> kept.seen, len(kept.objects)
+    (4, 2)
+    """
+
+    def __init__(self, size: int, rng: np.random.Generator) -> None:
+        self.size = size
+        self.rng = rng
+        self.seen = 0
+        self.objects: Any = None
+        self.positions = np.empty(0, dtype=np.intp)
+
+    def add(self, batch: Any) -> None:
+        """Add a batch of the stream."""
+        n = check_objects(batch)
+        held = len(self.positions)
+        places = np.arange(held)
+        pool = batch if held == 0 else join(self.objects, batch)
+        for i in range(n):
+            self.seen += 1
+            if len(places) < self.size:
+                places = np.append(places, held + i)
+                continue
+            slot = int(self.rng.integers(self.seen))
+            if slot < self.size:
+                places[slot] = held + i
+        known = np.concatenate([self.positions, np.arange(self.seen - n, self.seen)])
+        self.objects = take(pool, places)
+        self.positions = known[places]

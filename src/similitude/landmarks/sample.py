@@ -117,7 +117,7 @@ class SampleFeatures:
         like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
         A = self.encoding if len(which) == len(self.places) else rows(self.encoding, which)
         with pairs_at(self.places[which], None if positions is None else positions[new]):
-            return Blocks(like, A, columns, engine=self.engine, itemsize=itemsize(A)).whole()
+            return Blocks(like, A, columns, engine=self.engine).whole()
 
     def _by_symmetry(self, known: int, n: int) -> np.ndarray:
         """Return the similarities of all rows to the landmarks from `known` to n - 1, each pair of landmarks once."""
@@ -126,7 +126,7 @@ class SampleFeatures:
         others = np.setdiff1d(np.arange(len(self.places)), [*old, *new])
         with pairs_at(self.places[new], self.places[new]):
             A = rows(self.encoding, new)
-            gram = Blocks(self.k, A, symmetric=True, engine=self.engine, itemsize=itemsize(A)).whole()
+            gram = Blocks(self.k, A, symmetric=True, engine=self.engine).whole()
         values = np.empty((len(self.places), n - known), gram.dtype)
         values[new] = gram
         if known:
@@ -138,7 +138,10 @@ class SampleFeatures:
     @property
     def n_known(self) -> int:
         """The number of landmarks to which all similarities are known, or all landmarks if none is known."""
-        return min([K.shape[1] for K in self._known.values()], default=len(self.landmarks))
+        known = len(self.landmarks)
+        for K in self._known.values():
+            known = min(known, K.shape[1])
+        return known
 
     def restricted(self, order: np.ndarray, which: np.ndarray) -> SampleFeatures:
         """Return the same for rows in another order, and for some of the landmarks that they were compared with."""
@@ -147,7 +150,9 @@ class SampleFeatures:
         made.encoding = rows(self.encoding, order)
         made.places = self.places[order]
         made.landmarks = self.landmarks.only(which)
-        made._known = {side: K[np.ix_(order, which)] for side, K in self._known.items()}
+        made._known = {}
+        for side, K in self._known.items():
+            made._known[side] = K[np.ix_(order, which)]
         examined = which[which < len(self._gram)]
         made._gram = self._gram[np.ix_(examined, examined)]
         made._own = None if self._own is None else rows_of(made.landmarks.positions, made.places)
@@ -168,7 +173,7 @@ class SampleFeatures:
             return self.similarities(n, "left")[self._own[:n]]
         A = in_double(self.k, self.landmarks.only(np.arange(n)))
         if self.proven:
-            return as_numpy(Blocks(self.k, A, A, True, self.engine, itemsize(A)).whole()).astype(np.float64, copy=False)
+            return as_numpy(Blocks(self.k, A, A, True, self.engine).whole()).astype(np.float64, copy=False)
         known = len(self._gram)
         if known < n:
             whole = np.empty((n, n))
@@ -182,7 +187,7 @@ class SampleFeatures:
         """Return some of the landmarks' Gram matrix."""
         at = self.landmarks.positions if self.landmarks.positions is not None else np.arange(len(self.landmarks))
         with pairs_at(at[down], at[right]):
-            blocks = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine, itemsize=itemsize(A))
+            blocks = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine)
             values = as_numpy(blocks.whole())
         self.single = self.single or values.dtype == np.float32
         return values

@@ -1,12 +1,11 @@
 """Linear models of features: losses, weighted sums over a pass, ridge, logistic and squared hinge, sparse models."""
 
 from similitude.linear.calibration import probabilities, scale_and_shift, temperature, winner_first
-from similitude.linear.cholesky import factorize
 from similitude.linear.gram import GRAM_PENALTIES, LOWEST_POWER, SINGLE_FROM, Gram, GramFactor, unit_of
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import Equations, fit_by_products
-from similitude.linear.lapack import some_eigen, symmetric_eigen
+from similitude.linear.lapack import factorize, some_eigen, symmetric_eigen
 from similitude.linear.left_out_groups import with_mean_of_others
 from similitude.linear.losses import (
     LOSSES,
@@ -25,16 +24,18 @@ from similitude.linear.model import LinearModel
 from similitude.linear.moments import GroupMoments, Members, Moments
 from similitude.linear.newton_step import NewtonStep, is_coupled, newton_step
 from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
-from similitude.linear.penalties import (
+from similitude.linear.penalty_choice import RowsTogether, fit_classes, fit_loss, fit_numbers
+from similitude.linear.ridge import (
     HIGHEST_POWER,
     PENALTIES,
+    ByCholesky,
+    Ridge,
     along_path,
     between_penalties,
     downhill,
+    gram_matrices,
     nearest_place,
     path,
     smallest,
     vertex,
 )
-from similitude.linear.penalty_choice import RowsTogether, fit_classes, fit_loss, fit_numbers
-from similitude.linear.ridge import ByCholesky, Ridge, gram_matrices

@@ -9,12 +9,8 @@ import numpy as np
 from scipy.linalg.blas import dsyrk
 
 from similitude.compute import as_numpy, beside, in_precision, itemsize, namespace
-from similitude.linear.cholesky import ShiftedFactors
-from similitude.linear.model import LinearModel
-from similitude.linear.strips import OFF_CENTER, STRIP_BYTES, products, strips, zeros
-
-FAR_OFF_CENTER = 1e6
-"""`OFF_CENTER` of features in double precision, which then lose three digits of sixteen."""
+from similitude.linear.lapack import ShiftedFactors
+from similitude.linear.model import OFF_CENTER, STRIP_BYTES, LinearModel, products, strips, zeros
 
 FEWEST_NARROW = 2**16
 """Values of features from which on rough products in single precision save time."""
@@ -65,7 +61,8 @@ class Features:
         for rows, strip in strips(self.F, self.mean):
             c = curvatures[rows]
             if isinstance(strip, np.ndarray):  # on a device, selecting the rows with curvature would cost more
-                strip, c = strip[c != 0], c[c != 0]
+                strip = strip[c != 0]
+                c = c[c != 0]
             total = _plus_gram(total, xp.hstack([strip, xp.ones_like(strip[:, :1])]), c)
         return total
 
@@ -88,7 +85,8 @@ class Features:
     @cached_property
     def off_center(self) -> Any:
         """The mean, if it dwarfs the spread of some feature (rows are then centered before products), else None."""
-        far = self.total * self.mean**2 > (OFF_CENTER if self.single else FAR_OFF_CENTER) * self.spread
+        # `OFF_CENTER` of features in double precision, which then lose three digits of sixteen
+        far = self.total * self.mean**2 > (OFF_CENTER if self.single else 1e6) * self.spread
         return self.mean if bool(far.any()) else None
 
     @cached_property
@@ -140,8 +138,11 @@ class Features:
     def columns(self, chosen: np.ndarray) -> Features:
         """Return a copy of some of the features."""
         few = object.__new__(Features)
-        few.F, few.weights, few.total = self.F.take(chosen, axis=1), self.weights, self.total
-        few.mean, few.spread = self.mean[chosen], self.spread[chosen]
+        few.F = self.F.take(chosen, axis=1)
+        few.weights = self.weights
+        few.total = self.total
+        few.mean = self.mean[chosen]
+        few.spread = self.spread[chosen]
         if self.centered is not None:
             few.centered = self.centered.take(chosen, axis=1)
         return few

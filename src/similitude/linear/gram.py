@@ -16,23 +16,17 @@ from scipy.linalg import LinAlgError, get_lapack_funcs, solve_triangular
 
 from similitude.compute import as_numpy, beside, namespace
 from similitude.compute.engines import factorizing
-from similitude.linear.cholesky import EPS, solve, upper_factor
-from similitude.linear.lapack import symmetric_eigen
+from similitude.linear.lapack import EPS, solve, symmetric_eigen, upper_factor
 from similitude.linear.left_out_groups import solved_by_group, with_mean_of_others
-from similitude.linear.model import LinearModel
-from similitude.linear.penalties import path, smallest
-from similitude.linear.strips import zeros
+from similitude.linear.model import LinearModel, zeros
+from similitude.linear.ridge import path, smallest
 
 GRAM_STRIP = 512
 """Rows of an n x n matrix that are worked on at once."""
 
-IN_SPAN = 1e-10
-"""Squared share of an example outside the span of the features up to which it counts as inside."""
 
-LARGEST_PENALTY = 1e300
-"""Penalties relative to the kernel and the weights are at most this large, so that sums with them do not overflow."""
-
-PER_DECADE, LOWEST_POWER = 4, -10
+PER_DECADE = 4
+LOWEST_POWER = -10
 """Penalties in a factor of 10 where one eigendecomposition serves all: the loss of a smooth function with little noise
 changes by a tenth in half a decade. And the power of 10 of the smallest one: the eigenvalues of a wide kernel fall
 fast. With 1,500 rows of a wave the best penalty is below 1e-9, and learned kernels, which start here too, lost 7 % more
@@ -182,7 +176,9 @@ class Gram:
 
     def _relative(self, lams: Any) -> Any:
         """Return penalties in the units of the matrix."""
-        return np.minimum(lams / self.kernel_unit / self.weight_unit, LARGEST_PENALTY)
+        # penalties relative to the kernel and the weights are at most this large, so that sums with them do not
+        # overflow
+        return np.minimum(lams / self.kernel_unit / self.weight_unit, 1e300)
 
     def _by_cholesky(self, lam: float) -> Any:
         """Return (matrix + lam)^-1 targets; None if the matrix may be singular up to rounding."""
@@ -245,7 +241,8 @@ class Gram:
         residuals = xp.where(own[:, :, None] > 0, c / xp.where(own > 0, own, 1.0)[:, :, None], 0.0)
         for column in singular:
             missed = ~spanned[:, column]
-            off = outside[:, column] > IN_SPAN
+            # squared share of an example outside the span of the features up to which it counts as inside
+            off = outside[:, column] > 1e-10
             residuals[off, column] = (W[off][:, missed] @ self._along[missed]) / outside[off, column, None]
         return residuals
 

@@ -17,19 +17,17 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-from similitude.linear.cholesky import factorize
-from similitude.linear.conjugate_gradients import conjugate_steps
+from similitude.linear.lapack import conjugate_steps, factorize
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, sums_of_groups
 
-STEP_TOLERANCE, MOST_STEPS = 5e-4, 60
+STEP_TOLERANCE = 5e-4
+MOST_STEPS = 60
 """The relative error of the objective at which conjugate gradients stop, as they estimate it, and the most steps."""
 
 GROUP_TOLERANCE = 3e-5
 """The same for what groups of rows add to a model."""
 
-LEAST_OBJECTIVE = 1e-12
-"""Part of the squared targets below which an objective is rounding."""
 
 FEW_COLUMNS = 4
 """Number of outputs up to which products with vectors are faster than products of matrices."""
@@ -73,7 +71,9 @@ class IteratedRidge:
         weights: np.ndarray,
         lam: float,
     ) -> None:
-        self.K, self.U, self.lam = K, np.asfortranarray(U), lam
+        self.K = K
+        self.U = np.asfortranarray(U)
+        self.lam = lam
         s = weights * (weights.sum() / (weights[own].sum() + weights[others].sum()))
         self.factor = _factor(_centered_gram(U, F, s[own], s[others]), lam)
 
@@ -88,7 +88,8 @@ class IteratedRidge:
         """Return the minimizer for rows of which some may have no weight, and a penalty, from a start."""
         mean = weights @ Y / weights.sum()
         center = self._center(weights)
-        right, squares = self._adjoint(weights[:, None] * (Y - mean)), weights @ (Y - mean) ** 2
+        right = self._adjoint(weights[:, None] * (Y - mean))
+        squares = weights @ (Y - mean) ** 2
         W = self._solve(right, squares, weights, center, lam, None if start is None else start.weights, tolerance)
         return LinearModel(W, mean - center @ W)
 
@@ -113,7 +114,8 @@ class IteratedRidge:
         for taken, (step, G, size) in enumerate(steps):
             W = first + step
             objective = squares - np.einsum("ij,ij->j", W, right + G)
-            if taken == MOST_STEPS or (size <= tolerance * np.maximum(objective, LEAST_OBJECTIVE * squares)).all():
+            # part of the squared targets below which an objective is rounding
+            if taken == MOST_STEPS or (size <= tolerance * np.maximum(objective, 1e-12 * squares)).all():
                 break
         return W
 
@@ -136,10 +138,14 @@ class IteratedRidge:
         They add up to the model less the mean target: what the steps leave is added in proportion to the weights of the
         groups.
         """
-        n, outputs, total = members.n_groups, Y.shape[1], weights.sum()
+        n = members.n_groups
+        outputs = Y.shape[1]
+        total = weights.sum()
         inside = members.group[:, None] == np.arange(n)
-        mean, share = weights @ Y / total, weights @ inside / total
-        targets, center = weights[:, None] * (Y - mean), self._center(weights)
+        mean = weights @ Y / total
+        share = weights @ inside / total
+        targets = weights[:, None] * (Y - mean)
+        center = self._center(weights)
         right = _divided(self.U, self._sums_of_groups(targets, members), transposed=True)
         right -= np.outer(center, (targets.T @ inside).ravel())
         squares = ((weights[:, None] * (Y - mean) ** 2).T @ inside).ravel()
@@ -156,7 +162,9 @@ class IteratedRidge:
 
     def _times(self, W: np.ndarray, weights: np.ndarray, center: np.ndarray, lam: float) -> np.ndarray:
         """Return the product with the normal equations, in one pass over the similarities."""
-        V, mean, total = _divided(self.U, W).astype(self.K.dtype), center @ W, np.zeros_like(W)
+        V = _divided(self.U, W).astype(self.K.dtype)
+        mean = center @ W
+        total = np.zeros_like(W)
         for rows in self._strips():
             T = weights[rows, None] * (_times(self.K[rows], V) - mean)
             total += _times(self.K[rows].T, T.astype(self.K.dtype))

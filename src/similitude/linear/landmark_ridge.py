@@ -23,11 +23,10 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, count, in_precision, moved, namespace, rows
 from similitude.compute.engines import format_bytes
 from similitude.evaluation import Trial
-from similitude.linear.cholesky import solve
-from similitude.linear.conjugate_gradients import conjugate_steps
+from similitude.linear.lapack import conjugate_steps, solve
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Members, Moments
-from similitude.linear.penalties import DECADE, PENALTIES, along_path, downhill, nearest_place
+from similitude.linear.ridge import DECADE, PENALTIES, along_path, downhill, nearest_place
 
 DIRECTLY = 8
 """Rows per landmark up to which the normal equations of all rows are solved directly."""
@@ -41,8 +40,6 @@ PRECONDITIONED_BY = 4
 CHOSEN_ON = 20
 """Rows per landmark on which the penalty is chosen."""
 
-START = 1e-6
-"""The penalty that is tried first, relative to the trace."""
 
 CG_TOLERANCE = 1e-3
 """The gradient at which steps end, relative to the one at zero, both in the norm of the preconditioner."""
@@ -65,11 +62,6 @@ JITTER = {4: 1e-8, 8: 1e-15}
 GROUP_JITTER = {4: 1e-9, 8: 0.0}
 """Added to the preconditioner for sums over groups, relative to its diagonal: it must not enlarge their rounding."""
 
-DEVICE_MATRICES = 5
-"""Matrices of m x m values in float64 that are on the device at once."""
-
-STRIPES = 4
-"""Groups of columns into which a symmetric product is cut, of which only those above the diagonal are computed."""
 
 CELLS = {"cuda": 2**26, "cpu": 2**20}
 """Values of a block of similarities in float64, by the type of the device."""
@@ -93,9 +85,11 @@ def fit_by_products(
     the penalty does not depend on the number of rows. Penalties near `start`, if given, are tried first.
     """
     chosen_on, judged = held
-    ridge, m = LandmarkRidge(operator, Y, weights), operator.shape[1]
+    ridge = LandmarkRidge(operator, Y, weights)
+    m = operator.shape[1]
     last = np.concatenate([chosen_on, judged])
-    learned, compared = order[: len(order) - len(last)], ridge.only(chosen_on)
+    learned = order[: len(order) - len(last)]
+    compared = ridge.only(chosen_on)
 
     def trial_of(lam: float, model: LinearModel) -> Trial:
         return Trial.of(lam, compared.scores(model), Y[chosen_on], weights[chosen_on])
@@ -146,7 +140,8 @@ def _best_penalty(
         tried[place] = fit(lam, None if nearest is None else tried[nearest])
         return trial_of(lam, tried[place]).loss
 
-    first = START if start is None else start / unit
+    # the penalty that is tried first, relative to the trace
+    first = 1e-6 if start is None else start / unit
     place = downhill(along_path(loss), nearest_place(first), DECADE)
     return unit * float(PENALTIES[place]), tried[place]
 
@@ -191,8 +186,13 @@ class LandmarkRidge:
     """
 
     def __init__(self, operator: Any, Y: Any, weights: Any, gram: Any = None) -> None:
-        self.operator, self.Y, self.weights, self.m = operator, Y, weights, operator.shape[1]
-        needed, budget = DEVICE_MATRICES * 8 * self.m**2, operator.engine.budget
+        self.operator = operator
+        self.Y = Y
+        self.weights = weights
+        self.m = operator.shape[1]
+        # matrices of m x m values in float64 that are on the device at once
+        needed = 5 * 8 * self.m**2
+        budget = operator.engine.budget
         if needed > budget:
             raise MemoryError(
                 f"{self.m:,} landmarks need {format_bytes(needed)} for their factors, the budget of "
@@ -235,7 +235,8 @@ class LandmarkRidge:
     def moments(self) -> Moments:
         """The normal equations: weighted sums over all rows; of the Gram matrix, the upper triangle."""
         Y, weights = (_double(self.operator.move(array)) for array in (self.Y, self.weights))
-        xp, roots = namespace(Y), weights.sqrt()
+        xp = namespace(Y)
+        roots = weights.sqrt()
         with_one = xp.concat([Y, xp.ones_like(Y[:, :1])], axis=1) * roots[:, None]
         G = xp.zeros((self.m, self.m), dtype=Y.dtype, device=Y.device)
         right = xp.zeros((self.m, with_one.shape[1]), dtype=Y.dtype, device=Y.device)
@@ -277,16 +278,19 @@ class LandmarkRidge:
         The factor is that of the normal equations of all rows, or of some if a penalty is given: then there are steps.
         What steps or rounding leave of the model is added in proportion to the weights of the groups.
         """
-        s, n = self.weights, members.n_groups
+        s = self.weights
+        n = members.n_groups
         targets = s[:, None] * (self.Y - s @ self.Y / s.sum())
         R = self._sums_of_groups(targets, members.group, n, precisely=lam is None)
         if lam is None:
             found = solve(factor, R)
         else:
-            R, curvature = R / self.total, partial(self._curvature, lam)
+            R = R / self.total
+            curvature = partial(self._curvature, lam)
             found, _ = conjugate_gradients(curvature, partial(solve, factor), R, R, **GROUP_STEPS)
         W = as_numpy(found).reshape(self.m, n, -1)
-        left, share = model.weights - W.sum(axis=1), np.bincount(members.group, s, n) / s.sum()
+        left = model.weights - W.sum(axis=1)
+        share = np.bincount(members.group, s, n) / s.sum()
         W = (W + left[:, None] * share[:, None]).reshape(self.m, -1)
         return LinearModel(W, -(as_numpy(self._mean) @ W))
 
@@ -303,7 +307,8 @@ class LandmarkRidge:
             sums = self.operator.transposed_times(in_precision(apart, self.operator.dtype))
             return sums - self._mean[:, None] * apart.sum(0)
         sums = xp.zeros((self.m, apart.shape[1]), dtype=apart.dtype, device=device)
-        mean, weights = xp.zeros_like(sums[:, 0]), _double(self._weights)
+        mean = xp.zeros_like(sums[:, 0])
+        weights = _double(self._weights)
         for cut, K in self._blocks(self.operator.A):
             sums += K.T @ apart[cut]
             mean = mean + weights[cut] @ K
@@ -327,7 +332,8 @@ class LandmarkRidge:
     def _sides(self) -> tuple[Any, Any, Any]:
         """The right-hand side of the centered normal equations, the means of the similarities and of the targets."""
         self.operator.store_if_faster()
-        Y, s = _double(self.operator.move(self.Y)), self._weights
+        Y = _double(self.operator.move(self.Y))
+        s = self._weights
         middle = (_double(s) @ Y) / self.total
         wanted = in_precision((Y - middle) * s[:, None], self.operator.dtype)
         right = self.operator.transposed_times(wanted) / self.total
@@ -335,7 +341,8 @@ class LandmarkRidge:
 
     def _curvature(self, lam: float, p: Any) -> Any:
         """Return the covariance of the similarities, plus the penalty, times p."""
-        means, dtype = self._mean, self.operator.dtype
+        means = self._mean
+        dtype = self.operator.dtype
         G, rest = self.operator.normal(in_precision(p, dtype), self._weights, in_precision(means @ p, dtype))
         covariance = (G - means[:, None] * rest) / self.total
         return covariance + lam / self.total * (self.gram @ p + self.jitter * p)
@@ -370,11 +377,14 @@ def conjugate_gradients(
     The residual is what a first guess leaves of the goal.
     """
     reference = (goal * preconditioner(goal)).sum(0).clamp(min=1e-300)
-    best, since = math.inf, 0
+    best = math.inf
+    since = 0
     for taken, (z, _, squares) in enumerate(conjugate_steps(matrix, preconditioner, residual)):
         worst = float((squares / reference).max())
         if taken == 0 or worst < best:
-            best, found, since = worst, z, 0
+            best = worst
+            found = z
+            since = 0
         else:
             since += 1
         if taken == steps or not best > tolerance**2 or since == CG_PATIENCE:
@@ -394,6 +404,7 @@ def _in_double(encoding: Encoding) -> Encoding:
 def _add_gram(G: Any, K: Any) -> None:
     """Add K'K to G, on and above the diagonal."""
     m = K.shape[1]
-    step = max(1, -(-m // STRIPES))
+    # groups of columns into which a symmetric product is cut, of which only those above the diagonal are computed
+    step = max(1, -(-m // 4))
     for start in range(0, m, step):
         G[start : start + step, start:].addmm_(K[:, start : start + step].T, K[:, start:])

@@ -38,7 +38,8 @@ def residuals_from_halves(Z: np.ndarray, residuals: np.ndarray, groups: np.ndarr
     """
     found = np.empty(residuals.shape)
     for rows in rows_by_size(groups):
-        H, r = Z[rows], residuals[rows]
+        H = Z[rows]
+        r = residuals[rows]
         across = np.swapaxes(H, 1, 2)
         wide = rows.shape[1] <= Z.shape[1]
         blocks = np.eye(min(H.shape[1:])) - (H @ across if wide else across @ H)

@@ -137,7 +137,8 @@ class SquaredHinge(Loss):
 
     def along(self, y: Any, weights: Any, Z: Any, D: Any) -> Line:
         """Return 2 s u v and 2 s v^2, where 1 - y f = u + t v is positive, summed over rows."""
-        xp, v = namespace(D), -y * D
+        xp = namespace(D)
+        v = -y * D
         u = 1.0 - y * Z
         sv = 2.0 * weights[:, None] * v
 
@@ -169,13 +170,15 @@ class Logistic(Loss):
 
     def best_constant(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the log odds of +1, finite even if a class is missing."""
-        positive, negative = weights @ (y > 0), weights @ (y < 0)
+        positive = weights @ (y > 0)
+        negative = weights @ (y < 0)
         total = positive + negative
         return np.log(positive / total + PRIOR) - np.log(negative / total + PRIOR)
 
     def along(self, y: Any, weights: Any, Z: Any, D: Any) -> Line:
         """Return -s v p and s v^2 p (1 - p) with p = 1 / (1 + exp(u + t v)), summed over rows."""
-        u, v = y * Z, y * D
+        u = y * Z
+        v = y * D
         sv = weights[:, None] * v
 
         def derivatives(t: Any) -> tuple[Any, Any]:
@@ -262,7 +265,8 @@ class Squared(Loss):
     def along(self, y: Any, weights: Any, Z: Any, D: Any) -> Line:
         """Return the derivatives of a parabola."""
         slopes = 2.0 * weights[:, None] * D
-        first, second = column_dots(Z - y, slopes), column_dots(D, slopes)
+        first = column_dots(Z - y, slopes)
+        second = column_dots(D, slopes)
         return lambda t: (first + t * second, second)
 
 
@@ -286,7 +290,8 @@ class Huber(Loss):
 
     def value(self, y: Any, f: Any) -> Any:
         """Return the loss."""
-        error, inner = np.abs(y - f), np.minimum(np.abs(y - f), self.delta)
+        error = np.abs(y - f)
+        inner = np.minimum(np.abs(y - f), self.delta)
         return inner * (error - inner / 2)
 
     def derivative(self, y: Any, f: Any) -> Any:
@@ -347,7 +352,8 @@ class SmoothQuantile(Loss):
     smooth = True
 
     def __init__(self, tau: float, width: float) -> None:
-        self.tau, self.width = tau, width
+        self.tau = tau
+        self.width = width
 
     @property
     def _tilt(self) -> float:
@@ -376,7 +382,8 @@ class SmoothQuantile(Loss):
 
     def along(self, y: Any, weights: Any, Z: Any, D: Any) -> Line:
         """Return the slope, and the curvature that `second_derivative` tells, summed over rows."""
-        far, sD = Z - y, weights[:, None] * D
+        far = Z - y
+        sD = weights[:, None] * D
 
         def derivatives(t: Any) -> tuple[Any, Any]:
             error = far + t * D
@@ -412,7 +419,8 @@ class EpsilonInsensitive(Loss):
 
     def pieces(self, y: np.ndarray) -> list[Piece]:
         """Return two variables: one pulls up from below the tube, one pulls down from above."""
-        none, one = np.zeros(len(y)), np.ones(len(y))
+        none = np.zeros(len(y))
+        one = np.ones(len(y))
         return [(y - self.epsilon, none, one), (y + self.epsilon, -one, none)]
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.compute import in_precision, namespace
-from similitude.linear.strips import OFF_CENTER, strips
+from similitude.linear.model import OFF_CENTER, strips
 
-SAMPLED, SHIFTED_STRIP = 256, 2048
+SAMPLED = 256
+SHIFTED_STRIP = 2048
 """Rows by which it is decided whether features are far from centered, and rows that are then shifted at once."""
 
 
 FEW_GROUPED_ROWS = 1000
 """Rows whose sums over groups are a product of dense matrices."""
 
-FEWEST_CODES = 32
-"""Number of classes from which on sums over the rows of each are quicker than a product with their codes."""
 
 DIVIDED_AT_ONCE = 256
 """Rows up to which a symmetric matrix is divided by a triangle on one side after the other."""
@@ -58,11 +58,13 @@ class GroupMoments:
     @classmethod
     def of(cls, F: Any, members: Members, weights: Any) -> GroupMoments:
         """Return the sums over rows."""
-        xp, n, columns = namespace(F), members.n_groups, members.columns(weights)
+        xp = namespace(F)
+        n = members.n_groups
+        columns = members.columns(weights)
         if xp is np:
-            totals = [np.bincount(members.group, one, n) for one in columns]
+            totals = np.concatenate(list(map(np.bincount, repeat(members.group), columns, repeat(n))))
             cross = sums_of_groups(F, members, columns).T
-            return cls(_cast(cross, np.float64), np.concatenate(totals), np.bincount(members.group, weights > 0, n))
+            return cls(_cast(cross, np.float64), totals, np.bincount(members.group, weights > 0, n))
         zero = xp.zeros((n, F.shape[1] + 1), dtype=xp.float64, device=F.device)
         parts = []
         for one in [*columns, weights > 0]:
@@ -127,7 +129,7 @@ class Moments:
 
         `members` says to which groups the rows belong, if sums over groups are kept apart.
         """
-        shift = _shift(F) if F.dtype == namespace(F).float32 else None
+        shift = _shift(F) if F.dtype.itemsize == 4 else None
         if shift is None or not shift.any():
             return cls._of(F, Y, weights, members)
         cuts = [slice(start, start + SHIFTED_STRIP) for start in range(0, F.shape[0], SHIFTED_STRIP)]
@@ -209,7 +211,9 @@ class Moments:
 
     def divided(self, U: np.ndarray, columns: slice) -> Moments:
         """Return the moments after some columns of the features are multiplied by the inverse of an upper triangle."""
-        features, gram, cross = self.features.copy(), self.gram.copy(), self.cross.copy()
+        features = self.features.copy()
+        gram = self.gram.copy()
+        cross = self.cross.copy()
         groups = None if self.groups is None else self.groups.moved(np.copy)
         for rows in (features, cross, *([] if groups is None else [groups.cross])):
             rows[columns] = solve_triangular(U, rows[columns], trans=1, check_finite=False)
@@ -248,7 +252,8 @@ def divide_both_sides(G: np.ndarray, U: np.ndarray) -> None:
         for rows in (G, G.T):
             rows[...] = solve_triangular(U, rows, trans=1, check_finite=False)
         return
-    first, last = slice(len(U) // 2), slice(len(U) // 2, None)
+    first = slice(len(U) // 2)
+    last = slice(len(U) // 2, None)
     divide_both_sides(G[first, first], U[first, first])
     half = 0.5 * (G[first, first] @ U[first, last])
     across = solve_triangular(U[first, first], G[first, last], trans=1, check_finite=False) - half
@@ -261,7 +266,8 @@ def divide_both_sides(G: np.ndarray, U: np.ndarray) -> None:
 
 def sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -> np.ndarray:
     """Return the sums of rows times each column over the rows of each group, in one sequential pass over F."""
-    n, several = members.n_groups, len(columns)
+    n = members.n_groups
+    several = len(columns)
     if len(F) < FEW_GROUPED_ROWS:
         dense = np.zeros((len(F), several * n), dtype=F.dtype)
         for i, one in enumerate(columns):
@@ -283,9 +289,12 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
 
     The target of a row is high in the column of its class, and low in all others.
     """
-    if not isinstance(F, np.ndarray) or Y.shape[1] < FEWEST_CODES or not len(Y):
+    # number of classes from which on sums over the rows of each are quicker than a product with their codes
+    if not isinstance(F, np.ndarray) or Y.shape[1] < 32 or not len(Y):
         return None
-    own, low, high = Y.argmax(axis=1), Y.min(), Y.max()
+    own = Y.argmax(axis=1)
+    low = Y.min()
+    high = Y.max()
     if not (Y[np.arange(len(Y)), own] == high).all() or np.count_nonzero(low == Y) != Y.size - len(Y):
         return None
     sums = sums_of_groups(F, Members(own, Y.shape[1]), [weights]).T

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_numpy
-from similitude.linear.cholesky import factorize, solve
 from similitude.linear.features import Features
+from similitude.linear.lapack import factorize, solve
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic, SquaredHinge, softmax
 from similitude.linear.model import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss
@@ -31,8 +31,6 @@ from similitude.linear.weighted_loss import WeightedLoss
 LEAST_CURVATURE = 1e-9
 """Smallest curvature of the logistic losses: rows far beyond the margin keep finite working responses."""
 
-NO_WORSE = 1e-12
-"""By how much the objective may rise, relative to itself: working weights and responses are rounded."""
 
 SLACKS = (0.1, 0.5, np.inf)
 """How far beyond the margin rows count under the squared hinge; the next one is tried if a step does not help."""
@@ -95,7 +93,8 @@ def newton_step(
     given = LOSSES[loss]() if isinstance(loss, str) else loss
     made: Loss = MultinomialLogistic() if coupled else given
     data = WeightedLoss.of(made, Y > 0 if coupled else Y, weights)
-    features, scores = Features(F, weights), model.scores(F)
+    features = Features(F, weights)
+    scores = model.scores(F)
     sizes = np.sqrt((model.weights**2).sum(axis=1))
     used = np.flatnonzero(sizes > 0) if penalty == "l1" else np.arange(len(sizes))
     penalties = lam / sizes[used] if penalty == "l1" else np.full(len(used), 2.0 * lam)
@@ -107,11 +106,14 @@ def newton_step(
         targets = sums - curvatures * base
         W, b = _of_groups(features, curvatures, targets, lambda k: _groups(Y, members, k), used, penalties)
         if coupled:
-            W, b, base = _centered(W, members is None), _centered(b, members is None), base - base.mean()
+            W = _centered(W, members is None)
+            b = _centered(b, members is None)
+            base = base - base.mean()
         after = LinearModel(W.sum(axis=1), b.sum(axis=0) + base, model.gap)
         if penalty == "l1":
             break
-        if data.value(after.scores(F)) + lam * float((after.weights**2).sum()) <= before * (1 + NO_WORSE):
+        # by how much the objective may rise, relative to itself: working weights and responses are rounded
+        if data.value(after.scores(F)) + lam * float((after.weights**2).sum()) <= before * (1 + 1e-12):
             model = after
             break
     return NewtonStep(model, curvatures, sums, base, W, b)
@@ -149,7 +151,8 @@ def _centered(added: np.ndarray, own_apart: bool) -> np.ndarray:
     """Make outputs, the last axis, sum to zero: in each group, or by the second one if the first is each one's own."""
     if not own_apart:
         return added - added.mean(axis=-1, keepdims=True)
-    own, others = added[..., 0, :], added[..., 1, :]
+    own = added[..., 0, :]
+    others = added[..., 1, :]
     return np.stack([own, others - (own + others).mean(axis=-1, keepdims=True)], axis=-2)
 
 
@@ -167,8 +170,11 @@ def _of_groups(
     penalties: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and constants of least squares on the targets of each group, one output after the other."""
-    d, n_groups, outputs = features.F.shape[1], members(0).shape[1], targets.shape[1]
-    weights, constants = np.zeros((d, n_groups, outputs)), np.zeros((n_groups, outputs))
+    d = features.F.shape[1]
+    n_groups = members(0).shape[1]
+    outputs = targets.shape[1]
+    weights = np.zeros((d, n_groups, outputs))
+    constants = np.zeros((n_groups, outputs))
     if not len(used):
         return weights, constants
     few = features if len(used) == d else features.columns(used)
@@ -178,5 +184,6 @@ def _of_groups(
         R = members(output) * targets[:, output, None]
         V = as_numpy(solve(factor, few.combine(few.placed(R))))
         level = R.sum(axis=0) / curvatures[:, output].sum()  # by how much a group moves the mean of all scores
-        weights[used, :, output], constants[:, output] = V[:-1], V[-1] - as_numpy(few.mean) @ V[:-1] - level
+        weights[used, :, output] = V[:-1]
+        constants[:, output] = V[-1] - as_numpy(few.mean) @ V[:-1] - level
     return weights, constants

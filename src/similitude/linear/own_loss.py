@@ -11,7 +11,8 @@ import numpy as np
 from similitude.linear.losses import LOSSES, Loss
 from similitude.support import brief
 
-PROBED_TARGETS, PROBED_SCORES = 25, 41
+PROBED_TARGETS = 25
+PROBED_SCORES = 41
 """Number of targets and scores on which a user's loss is probed."""
 
 LOSS_FUNCTIONS = ("value", "derivative", "second_derivative")
@@ -119,7 +120,8 @@ def check_convex(loss: Loss, y: np.ndarray) -> None:
         raise ValueError(f"{loss!r} or its derivative is not finite for scores within {3 * size:g}")
     if value.min() < 0:
         raise ValueError(f"{loss!r} is negative, {value.min():g}: a loss must be >= 0 (add a constant)")
-    step, rise = np.diff(scores), np.diff(value, axis=1)
+    step = np.diff(scores)
+    rise = np.diff(value, axis=1)
     slack = 1e-6 * (np.abs(value).max() + np.abs(slope).max() * size)
     if (np.diff(slope, axis=1) < -slack / size).any():
         raise ValueError(f"{loss!r} is not convex: its derivative in f decreases, so that minima cannot be certified")

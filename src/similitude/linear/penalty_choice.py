@@ -14,20 +14,23 @@ from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
 from similitude.linear.model import LinearModel
-from similitude.linear.penalties import DECADE, PENALTIES
+from similitude.linear.ridge import DECADE, PENALTIES
 from similitude.support import generator
 
 L1_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
 """Strengths of the l1 penalty, relative to the one at which all weights are zero."""
 
-FEW_VALIDATED_ROWS, FOLDS, FEWER_FOLDS = 300, 5, 3
+FEW_VALIDATED_ROWS = 300
+FOLDS = 5
+FEWER_FOLDS = 3
 """Cross-validation folds up to this many rows, and with more, where models of fewer rows lose less."""
 
 PATH_PATIENCE = 2
 """Penalties that may be worse than the best one before a path ends. With folds and an l2 penalty it does not end while
 the strongest penalty is the best: of several fits to few rows, the next ones may all be worse by chance."""
 
-COMPARED_GAPS, FINAL_GAPS = {"l1": 1e-2, "l2": 1e-4}, {"l1": L1_TOLERANCE, "l2": L2_TOLERANCE}
+COMPARED_GAPS = {"l1": 1e-2, "l2": 1e-4}
+FINAL_GAPS = {"l1": L1_TOLERANCE, "l2": L2_TOLERANCE}
 """Tolerances of models that are only compared, or are on the way to the last one, and of the last one: the former
 differ by less than the folds make them differ."""
 
@@ -92,9 +95,12 @@ def _fit(
     their share of each class; a held-out row of a class without any training row has no part in the choice, because
     no penalty could predict it.
     """
-    n, fit_path = len(F), l1_path if penalty == "l1" else l2_path
+    n = len(F)
+    fit_path = l1_path if penalty == "l1" else l2_path
     compare_path = partial(fit_path, tolerance=COMPARED_GAPS[penalty])
-    path, fitted, last = _path(loss, penalty, F, targets, weights), n_fitted(n), LastRows.of(n)
+    path = _path(loss, penalty, F, targets, weights)
+    fitted = n_fitted(n)
+    last = LastRows.of(n)
     if together is not None and fitted < n:
         last = together.last
         fitted = n - last.held_out
@@ -112,7 +118,8 @@ def _fit(
     tolerance = np.append(np.full(best, COMPARED_GAPS[penalty]), FINAL_GAPS[penalty])
     *_, model = fit_path(F, targets, weights, path[: best + 1], loss, tolerance=tolerance)
     judged = slice(-last.judged if fitted < n else 0, None)
-    rows, held = np.concatenate([test for _, test in splits])[judged], held[judged]
+    rows = np.concatenate([test for _, test in splits])[judged]
+    held = held[judged]
     losses = loss.value(targets[rows], held).sum(axis=1)
     return model, Trial.of_losses(float(path[best]), held, losses, weights[rows]), rows
 
@@ -142,11 +149,15 @@ def _best_of_path(folds: list[Iterator[tuple[np.ndarray, float]]], *, at_once: b
     All folds go along the path together, which ends when the loss keeps getting worse; `at_once`: also
     if it has never been better than at first.
     """
-    best, place, scores = np.inf, 0, np.empty(0)
+    best = np.inf
+    place = 0
+    scores = np.empty(0)
     for i, tried in enumerate(zip(*folds, strict=True)):
         value = sum([one for _, one in tried])
         if value < best or i == 0:
-            best, place, scores = value, i, np.concatenate([held for held, _ in tried])
+            best = value
+            place = i
+            scores = np.concatenate([held for held, _ in tried])
         if i - place >= PATH_PATIENCE and (at_once or place > 0):
             break
     return place, scores

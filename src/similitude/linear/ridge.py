@@ -1,9 +1,9 @@
-"""Ridge regression from moments: every penalty from one factorization, and the held-out error of each."""
+"""Ridge regression from moments: the path of penalties, each from one factorization, and its held-out error."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
@@ -14,10 +14,96 @@ from similitude.linear.lapack import symmetric_eigen, upper_cholesky
 from similitude.linear.left_out_groups import residuals_from_halves
 from similitude.linear.model import LinearModel
 from similitude.linear.moments import Moments
-from similitude.linear.penalties import DECADE, PENALTIES, along_path, downhill, nearest_place, smallest
 
-FIRST_PENALTY = 1e-5
-"""The penalty that is tried first where each takes a factor, relative to the trace."""
+HIGHEST_POWER = 1
+"""The power of 10 of the largest penalty, which leaves little of any direction."""
+
+
+@cache
+def path(per_decade: float = 2, lowest: float = -9.0, highest: float = HIGHEST_POWER) -> np.ndarray:
+    """Return the penalties to try, relative to a unit that each form of the equations knows.
+
+    The unit is the trace of the centered Gram matrix, which is the same for features and for kernels. It is the mean
+    of the diagonal where a penalty serves for other numbers of rows too: as a level of noise it does not depend on
+    them. Ten times the trace leaves little of any direction, and below 1e-9 of it rounding of features in single
+    precision decides which penalty looks best.
+    """
+    found = 10.0 ** np.linspace(lowest, highest, round(per_decade * (highest - lowest)) + 1)
+    found.setflags(write=False)
+    return np.asarray(found)
+
+
+PENALTIES = path()
+"""The path in half decades."""
+
+
+DECADE = 2
+"""Positions on the path that make up a factor of 10: the stride where each penalty takes a fit."""
+
+
+def nearest_place(penalty: float) -> int:
+    """Return the position on the path that is nearest to a penalty."""
+    return int(np.abs(np.log(PENALTIES / penalty)).argmin())
+
+
+def along_path(loss: Callable[[int], float]) -> Callable[[int], float]:
+    """Return the loss by the position of a penalty: computed once, and infinite beyond the ends of the path."""
+    known = cache(loss)
+    return lambda place: known(place) if 0 <= place < len(PENALTIES) else np.inf
+
+
+def smallest(losses: np.ndarray) -> int:
+    """Return the position of the smallest loss, the last one, of the largest penalty, of those equal up to rounding.
+
+    >>> smallest(np.array([2.0, 1.0, 1.0]))
+    2
+    """
+    # relative difference of losses that are equal: without it rounding would choose between penalties on a plateau
+    return int(np.flatnonzero(losses <= losses.min() * (1.0 + 1e-9))[-1])
+
+
+def downhill(loss: Callable[[int], float], start: int, step: int = 1, tie: float = 1.0) -> int:
+    """Return a position whose neighbors, a step to either side, are no better.
+
+    Larger penalties are preferred while their loss is at most `tie` times the smallest.
+
+    >>> downhill(lambda place: abs(place - 3), 8)
+    3
+    """
+    best = start
+    while tie * loss(best - step) < loss(best):
+        best -= step
+    while best >= start and loss(best + step) < loss(best):
+        best += step
+    place = best
+    while loss(place + step) <= tie * loss(best) < np.inf:
+        place += step
+    return place
+
+
+def vertex(before: float, here: float, after: float) -> float:
+    """Return where, at most half a step away, the parabola through the logarithms of three losses is least.
+
+    >>> vertex(np.e**4, 1.0, np.e**4), vertex(np.e**2, 1.0, np.e), vertex(np.inf, 1.0, 2.0)
+    (0.0, 0.16666666666666666, 0.0)
+    """
+    if not (min(before, here, after) > 0 and np.isfinite(before + here + after)):
+        return 0.0
+    fall = np.log(before / here)
+    rise = np.log(after / here)
+    if fall + rise > 0:
+        return float(np.clip(0.5 * (fall - rise) / (fall + rise), -0.5, 0.5))
+    return 0.0
+
+
+def between_penalties(loss: Callable[[int], float], place: int) -> float:
+    """Return the penalty near a position at the vertex of the parabola through its loss and its neighbors'."""
+    steps = vertex(loss(place - 1), loss(place), loss(place + 1))
+    return float(PENALTIES[place] * (PENALTIES[1] / PENALTIES[0]) ** steps)
+
+
+# Ridge regression.
+
 
 BY_EIGENVECTORS = 2000
 """Features up to which one eigendecomposition serves all penalties; beyond, a Cholesky factor each is cheaper."""
@@ -40,8 +126,27 @@ DETERMINED = 1e-8
 
 OfPenalty = Callable[[float], np.ndarray]
 
-Judge = Callable[[float], Trial | None]
-"""Returns the trial of a penalty, or None where it cannot be evaluated."""
+
+class HeldOut:
+    """Rows under models that were not fitted to them.
+
+    Parameters
+    ----------
+    scores : callable
+        Returns the scores of the rows for a penalty, or None where they cannot be evaluated.
+    Y, weights : array
+        Of the rows.
+    """
+
+    def __init__(self, scores: Callable[[float], np.ndarray | None], Y: np.ndarray, weights: np.ndarray) -> None:
+        self.scores = scores
+        self.Y = Y
+        self.weights = weights
+
+    def __call__(self, lam: float) -> Trial | None:
+        """Return the trial of a penalty; None where it cannot be evaluated."""
+        scores = self.scores(lam)
+        return None if scores is None else Trial.of(lam, scores, self.Y, self.weights)
 
 
 class ByEigenvectors:
@@ -52,20 +157,16 @@ class ByEigenvectors:
         self.values = np.maximum(values, 0.0)
         self.along = self.vectors.T @ cross
 
-    def solve(self, lam: float) -> np.ndarray:
-        """Return (gram + lam)^-1 cross."""
-        solution: np.ndarray = self.vectors @ (self.along / (self.values + lam)[:, None])
-        return solution
-
-    def divide(self, lam: float, B: np.ndarray) -> np.ndarray:
-        """Return (gram + lam)^-1 B."""
-        solution: np.ndarray = self.vectors @ ((self.vectors.T @ B) / (self.values + lam)[:, None])
+    def solve(self, lam: float, B: np.ndarray | None = None) -> np.ndarray:
+        """Return (gram + lam)^-1 B, by default of the cross products."""
+        along = self.along if B is None else self.vectors.T @ B
+        solution: np.ndarray = self.vectors @ (along / (self.values + lam)[:, None])
         return solution
 
     def of_rows(self, F: np.ndarray) -> tuple[OfPenalty, OfPenalty]:
         """Return two functions of lam: f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f."""
         Z = F @ self.vectors.astype(F.dtype)
-        squares = cache(lambda: Z**2)
+        squares = cache(partial(np.square, Z))
 
         def scores(lam: float) -> np.ndarray:
             return Z @ (self.along / (self.values + lam)[:, None]).astype(Z.dtype)
@@ -85,20 +186,18 @@ class ByCholesky:
     """Solutions from a Cholesky factor of the Gram matrix for each penalty as it is needed; the last factor is kept."""
 
     def __init__(self, gram: np.ndarray, cross: np.ndarray) -> None:
-        self.gram, self.cross = gram, cross
+        self.gram = gram
+        self.cross = cross
         self._latest: tuple[float, np.ndarray] | None = None
         self._solutions: dict[float, np.ndarray] = {}
 
-    def solve(self, lam: float) -> np.ndarray:
-        """Return (gram + lam)^-1 cross; raise LinAlgError if the matrix is singular up to rounding."""
+    def solve(self, lam: float, B: np.ndarray | None = None) -> np.ndarray:
+        """Return (gram + lam)^-1 B, by default of the cross products; raise LinAlgError if the matrix is singular."""
+        if B is not None:
+            return np.asarray(cho_solve((self._factor(lam), False), B, check_finite=False))
         if lam not in self._solutions:
-            self._solutions[lam] = self.divide(lam, self.cross)
+            self._solutions[lam] = self.solve(lam, self.cross)
         return self._solutions[lam]
-
-    def divide(self, lam: float, B: np.ndarray) -> np.ndarray:
-        """Return (gram + lam)^-1 B."""
-        solution: np.ndarray = cho_solve((self._factor(lam), False), B, check_finite=False)
-        return solution
 
     def _factor(self, lam: float) -> np.ndarray:
         """Return U with U'U = gram + lam."""
@@ -116,7 +215,8 @@ class ByCholesky:
 
         def leverages(lam: float) -> np.ndarray:
             solve = strsm if F.dtype == np.float32 else dtrsm
-            U, found = self._factor(lam).astype(F.dtype, order="F"), np.empty(len(F), F.dtype)
+            U = self._factor(lam).astype(F.dtype, order="F")
+            found = np.empty(len(F), F.dtype)
             for start in range(0, len(F), LEVERAGE_STRIP):
                 V = solve(1.0, U, F[start : start + LEVERAGE_STRIP].T, trans_a=1)  # |U'^-1 f|^2
                 found[start : start + LEVERAGE_STRIP] = np.einsum("ij,ij->j", V, V)
@@ -153,7 +253,9 @@ class Ridge:
     @property
     def smallest(self) -> float:
         """The smallest eigenvalue of the centered Gram matrix, or zero if unknown; more rows do not lower it."""
-        return float(self.factorization.values[0]) if isinstance(self.factorization, ByEigenvectors) else 0.0
+        if isinstance(self.factorization, ByEigenvectors):
+            return float(self.factorization.values[0])
+        return 0.0
 
     def fit(self, lam: float) -> LinearModel:
         """Return the minimizer."""
@@ -171,87 +273,88 @@ class Ridge:
         groups = self.moments.groups
         assert groups is not None
         cross = groups.cross - np.outer(self.moments.features, groups.targets / self.moments.weight)
-        W = self.factorization.divide(lam, cross)
+        W = self.factorization.solve(lam, cross)
         return LinearModel(W, -(self.mean @ W))
 
-    def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> Judge:
-        r"""Evaluate every row by the model fitted to all others: its residual divided by :math:`1 - h_i`.
+    def left_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None = None) -> HeldOut:
+        r"""Return every row under the model fitted to all others: its residual divided by :math:`1 - h_i`.
 
-        With groups the others are those of other groups. The features and targets are those of the moments. None if a
-        row or a group alone determines its prediction.
+        With groups the others are those of other groups. The features and targets are those of the moments. There are
+        no scores if a row or a group alone determines its prediction.
         """
+        centered = F - self.mean.astype(F.dtype)
         if groups is not None:
-            return self._left_out_groups(F, Y, weights, groups)
-        scores, leverages = self.factorization.of_rows(F - self.mean.astype(F.dtype))
+            return HeldOut(self._without_groups(centered, Y, weights, groups), Y, weights)
+        scores, leverages = self.factorization.of_rows(centered)
 
-        def judge(lam: float) -> Trial | None:
+        def without_own(lam: float) -> np.ndarray | None:
             left = 1.0 - weights * (leverages(lam).astype(np.float64) + 1.0 / self.moments.weight)
             if left.min(initial=1.0, where=weights > 0) < DETERMINED:
                 return None
-            residuals = (scores(lam) + self.target_mean - Y) / np.maximum(left, DETERMINED)[:, None]
-            return Trial.of(lam, Y + residuals, Y, weights)
+            return np.asarray(Y + (scores(lam) + self.target_mean - Y) / np.maximum(left, DETERMINED)[:, None])
 
-        return judge
+        return HeldOut(without_own, Y, weights)
 
-    def _left_out_groups(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray) -> Judge:
-        """Evaluate every group of rows with positive weights by the model fitted to all other groups."""
-        centered = F - self.mean.astype(F.dtype)
+    def _without_groups(
+        self, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray
+    ) -> Callable[[float], np.ndarray | None]:
+        """Return a function of lam: the scores of rows with positive weights by the models of all other groups."""
         scores, _ = self.factorization.of_rows(centered)
-        halves, root = self.factorization.halves(centered), np.sqrt(weights)[:, None]
-        constant = np.full((len(F), 1), 1.0 / np.sqrt(self.moments.weight))
+        halves = self.factorization.halves(centered)
+        root = np.sqrt(weights)[:, None]
+        constant = np.full((len(Y), 1), 1.0 / np.sqrt(self.moments.weight))
 
-        def judge(lam: float) -> Trial | None:
+        def without_group(lam: float) -> np.ndarray | None:
             Z = root * np.concatenate([halves(lam), constant], axis=1)
             left = residuals_from_halves(Z, root * (scores(lam) + self.target_mean - Y), groups, DETERMINED)
-            return None if left is None else Trial.of(lam, Y + left / root, Y, weights)
+            return None if left is None else Y + left / root
 
-        return judge
+        return without_group
 
     def predictions(self, F: np.ndarray) -> OfPenalty:
         """Return a function of lam: the scores of rows."""
         scores, _ = self.factorization.of_rows(F - self.mean.astype(F.dtype))
         return lambda lam: scores(lam) + self.target_mean
 
-    def held_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Judge:
-        """Evaluate rows that are not part of the moments."""
-        scores = self.predictions(F)
-        return lambda lam: Trial.of(lam, scores(lam), Y, weights)
+    def held_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> HeldOut:
+        """Return rows that are not part of the moments."""
+        return HeldOut(self.predictions(F), Y, weights)
 
     def judged(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate one penalty on rows that are not part of the moments."""
         return Trial.of(lam, self.fit(lam).scores(F), Y, weights)
 
-    def best(self, judge: Judge, near: float | None = None, descend: bool = False) -> Trial:
+    def best(self, rows: HeldOut, near: float | None = None, descend: bool = False) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.
 
         `near` is a penalty, relative to the trace, from which to descend. Without it all penalties are tried if an
         eigendecomposition makes that cheap; else, and to `descend` where leaving out groups takes a factor for each
         penalty, the descent starts in the middle.
         """
-        trials: dict[int, Trial | None] = {}
+        tried: dict[int, np.ndarray] = {}
 
-        def loss(i: int) -> float:
-            trials[i] = trial = _evaluated(judge, self.unit * float(PENALTIES[i]))
-            return np.inf if trial is None else trial.loss
+        def loss(place: int) -> float:
+            try:
+                scores = rows.scores(self.unit * float(PENALTIES[place]))
+            except LinAlgError:  # the penalty is too small for the precision of the moments
+                return np.inf
+            if scores is None:
+                return np.inf
+            found = float(rows.weights @ ((scores - rows.Y) ** 2).sum(axis=1) / rows.weights.sum())
+            if not np.isfinite(found):
+                return np.inf
+            tried[place] = scores
+            return found
 
         if isinstance(self.factorization, ByEigenvectors) and not descend:
-            place = smallest(np.array([loss(i) for i in range(len(PENALTIES))]))
+            place = smallest(np.fromiter(map(loss, range(len(PENALTIES))), float))
         else:
             known = along_path(loss)
-            place = nearest_place(near or FIRST_PENALTY)
+            # the penalty that is tried first where each takes a factor, relative to the trace
+            place = nearest_place(near or 1e-5)
             while np.isinf(known(place)) and place + 1 < len(PENALTIES):
                 place += 1
             place = downhill(known, place if near else downhill(known, place, DECADE))
-        found = trials[place]
-        if found is None:
+        if place not in tried:
             raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
-        return found
-
-
-def _evaluated(judge: Judge, lam: float) -> Trial | None:
-    """Return the trial of a penalty; None if the penalty is too small for the precision of the moments."""
-    try:
-        trial = judge(lam)
-    except LinAlgError:
-        return None
-    return trial if trial is not None and np.isfinite(trial.loss) else None
+        return Trial.of(self.unit * float(PENALTIES[place]), tried[place], rows.Y, rows.weights)

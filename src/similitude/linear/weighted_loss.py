@@ -1,4 +1,4 @@
-"""The weighted sum of a loss over all rows, as a function of their scores: the data term of every objective here."""
+"""The weighted sum of a loss over all rows, as a function of their scores, and the minimum of it along a line."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.compute import namespace
 from similitude.linear.losses import Line, Loss
 
 
@@ -60,3 +61,41 @@ class WeightedLoss:
     def moved(self, move: Callable[[Any], Any]) -> WeightedLoss:
         """Return the same with its arrays passed through `move`."""
         return WeightedLoss(self.loss, move(self.targets), move(self.weights))
+
+
+def line_minimum(derivatives: Line, start: np.ndarray, flat: float, floor: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return a point on each line where the derivative is down to a fraction `flat` of its initial size, or to a floor.
+
+    `derivatives` returns the first and second derivatives at points t, one per line. The first is non-decreasing; its
+    root is found by Newton steps, with bisection where they leave the bracket.
+
+    >>> line_minimum(lambda t: (t**3 - 8.0, 3 * t**2), np.zeros(1), 1e-12).round(6)
+    array([2.])
+    """
+    xp = namespace(start)
+    t = start
+    low, high, goal = (xp.full_like(t, value) for value in (-np.inf, np.inf, np.nan))
+    # maximum number of evaluations
+    for trial in range(60):
+        slope, curve = derivatives(t)
+        if trial == 0:
+            goal = xp.maximum(flat * abs(slope), floor)
+        going = abs(slope) > goal
+        if not going.any():
+            break
+        low = xp.where(slope < 0, t, low)
+        high = xp.where(slope > 0, t, high)
+        newton = t - xp.where(curve > 0, slope / xp.where(curve > 0, curve, 1.0), np.nan)
+        inside = (newton > low) & (newton < high)
+        if not inside.all():
+            newton = xp.where(inside, newton, _between(low, high))
+        t = xp.where(going, newton, t)
+    return t
+
+
+def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the midpoint of a bracket, or a point well beyond its only finite end."""
+    xp = namespace(low)
+    with np.errstate(invalid="ignore"):  # both ends may be infinite on a line that needs no search
+        middle = low + (high - low) / 2
+    return xp.where(xp.isinf(high), 2 * low + 1, xp.where(xp.isinf(low), 2 * high - 1, middle))

@@ -6,12 +6,11 @@ data, which works for the kernels they know and, as the same paper shows, for no
 ``KernelPCA`` and ``SpectralEmbedding`` place objects in a few dimensions, as a picture needs it.
 """
 
-from similitude.maps.compact import CompactMap
 from similitude.maps.fourier import FourierMap
 from similitude.maps.kernel_pca import KernelPCA
 from similitude.maps.landmark import LandmarkMap
 from similitude.maps.polynomial_sketch import PolynomialSketchMap
-from similitude.maps.projection import ProjectionMap
+from similitude.maps.projection import CompactMap, ProjectionMap
 from similitude.maps.spectral_embedding import SpectralEmbedding
 
 __all__ = [

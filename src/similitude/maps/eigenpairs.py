@@ -1,31 +1,27 @@
-"""The leading eigenpairs of a large symmetric matrix, from its products with blocks of vectors."""
+"""The leading eigenpairs of a large symmetric matrix, such as a centered Gram matrix, from its products with blocks."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import qr
 from sklearn.exceptions import ConvergenceWarning
 
+from similitude.compute import Encoding, as_numpy, count, itemsize, rows
+from similitude.compute.engines import Engine
 from similitude.linear import some_eigen
+from similitude.similarity import Similarity
 
 DENSE = 2000
 """Number of rows up to which the whole matrix is decomposed by LAPACK."""
 
-FEW = 8
-"""LAPACK also decomposes larger matrices, if more than an eighth of their eigenpairs are wanted."""
 
-MAX_ROUNDS, MAX_BLOCKS = 30, 8
+MAX_ROUNDS = 30
+MAX_BLOCKS = 8
 """Rounds, each of which ends with an exact product, and blocks of vectors that a round adds to its basis."""
-
-LATER_GAIN = 1e-4
-"""Factor by which a round after the first one reduces the residual at most: its rough products allow no more."""
-
-RELATIVE_ROUNDING = 8.0
-"""Rough products are trusted up to this multiple of their precision."""
 
 
 class SymmetricMatrix(Protocol):
@@ -56,7 +52,8 @@ class Eigenpairs:
 
 def is_dense(n: int, k: int) -> bool:
     """Tell whether the k leading eigenpairs of n rows are found by LAPACK."""
-    return n <= DENSE or FEW * k > n
+    # LAPACK also decomposes larger matrices, if more than an eighth of their eigenpairs are wanted
+    return n <= DENSE or 8 * k > n
 
 
 def dense_eigenpairs(M: np.ndarray, k: int, every: bool) -> Eigenpairs:
@@ -79,18 +76,24 @@ def leading_eigenpairs(M: SymmetricMatrix, k: int, tol: float, rng: np.random.Ge
     """
     width = min(M.n, k + max(10, k // 3))
     V = _orthonormal(M.start(width, rng))
-    Y, aim, smallest = M.rough(V), max(0.8 * tol, RELATIVE_ROUNDING * M.rough_precision), np.inf
+    Y = M.rough(V)
+    # rough products are trusted up to this multiple of their precision
+    aim = max(0.8 * tol, 8.0 * M.rough_precision)
+    smallest = np.inf
     for _ in range(MAX_ROUNDS):
         V, Y, lowest = _expanded(M, V, Y, k, aim)
         best = _orthonormal(V[:, :k])
         products = M.exact(best)
         values, turned = _ritz(best.T @ products, k)
-        V[:, :k], Y[:, :k] = best @ turned, products @ turned
-        smallest, scale = min(smallest, lowest), max(float(np.abs(values).max()), 1e-300)
+        V[:, :k] = best @ turned
+        Y[:, :k] = products @ turned
+        smallest = min(smallest, lowest)
+        scale = max(float(np.abs(values).max()), 1e-300)
         residual = float(_norms(Y[:, :k] - V[:, :k] * values).max()) / scale
         if residual <= tol:
             break
-        aim = max(0.8 * tol, LATER_GAIN * residual)
+        # factor by which a round after the first one reduces the residual at most: its rough products allow no more
+        aim = max(0.8 * tol, 1e-4 * residual)
     else:
         warnings.warn(
             f"after {MAX_ROUNDS} rounds a residual of eigenvectors is {residual:.2g}, not {tol:.2g}",
@@ -108,15 +111,19 @@ def _expanded(
     Y is the product of V, and its first k columns count as exact. The space grows by the residuals of the first k that
     are above the aim, until none is left.
     """
-    width, n = V.shape[1], M.n
+    width = V.shape[1]
+    n = M.n
     basis, products = (np.empty((n, min(n, width + MAX_BLOCKS * k)), order="F") for _ in range(2))
-    basis[:, :width], products[:, :width], H = V, Y, V.T @ Y
+    basis[:, :width] = V
+    products[:, :width] = Y
+    H = V.T @ Y
     H[:k, k:] = Y[:, :k].T @ V[:, k:]
     H[k:, :k] = H[:k, k:].T
     for block in range(MAX_BLOCKS + 1):
         known = len(H)
         values, turned = _ritz(H, known)
-        V, Y = basis[:, :known] @ turned[:, :k], products[:, :known] @ turned[:, :k]
+        V = basis[:, :known] @ turned[:, :k]
+        Y = products[:, :known] @ turned[:, :k]
         R = Y - V * values[:k]
         norms = _norms(R) / max(float(np.abs(values).max()), 1e-300)
         active = np.flatnonzero(norms > 0.3 * aim)[: n - known]
@@ -127,9 +134,11 @@ def _expanded(
         mixed = np.vstack([products[:, :k].T @ Z, basis[:, k:known].T @ products_of_Z])
         H = np.block([[H, mixed], [mixed.T, Z.T @ products_of_Z]])
         grown = slice(known, known + len(active))
-        basis[:, grown], products[:, grown] = Z, products_of_Z
+        basis[:, grown] = Z
+        products[:, grown] = products_of_Z
     further = turned[:, k:width]
-    V, Y = np.hstack([V, basis[:, :known] @ further]), np.hstack([Y, products[:, :known] @ further])
+    V = np.hstack([V, basis[:, :known] @ further])
+    Y = np.hstack([Y, products[:, :known] @ further])
     return V, Y, float(values[-1])
 
 
@@ -162,3 +171,88 @@ def flipped(vectors: np.ndarray) -> np.ndarray:
     """Return eigenvectors with the signs of scikit-learn: the largest entry of each is positive."""
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+STARTING_ROWS = 1500
+"""Most objects whose eigenvectors are the start."""
+
+
+class StoredMatrix:
+    """A symmetric matrix in memory, in float64."""
+
+    rough_precision = float(np.finfo(np.float64).eps)
+
+    def __init__(self, M: np.ndarray) -> None:
+        self.M = M
+        self.n = len(M)
+
+    def exact(self, V: np.ndarray) -> np.ndarray:
+        """Return the product."""
+        product: np.ndarray = self.M @ V
+        return product
+
+    rough = exact
+
+    def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the products of leading eigenvectors of a principal submatrix."""
+        some = _some(self.n, columns, rng)
+        vectors = dense_eigenpairs(self.M[np.ix_(some, some)], columns, every=False).vectors
+        product: np.ndarray = self.M[:, some] @ vectors
+        return product
+
+
+class CenteredGram:
+    """The matrix H K H with H = I - 1 1'/n, whose tiles are computed anew for each product.
+
+    `single` is the encoding for rough products: that of the objects, or the same in single precision. After the first
+    exact product, `row_means` are the means of the rows of K.
+    """
+
+    row_means: np.ndarray
+
+    def __init__(self, k: Similarity, A: Encoding, single: Encoding, engine: Engine) -> None:
+        self.k = k
+        self.A = A
+        self.single = single
+        self.engine = engine
+        self.n = count(A)
+        self.rough_precision = float(np.finfo(np.float32 if itemsize(single) == 4 else np.float64).eps)
+
+    def exact(self, V: np.ndarray) -> np.ndarray:
+        """Return the product in float64."""
+        known = hasattr(self, "row_means")
+        columns = V if known else np.hstack([V, np.full((self.n, 1), 1 / self.n)])
+        product = as_numpy(self.k.blocks(self.A, engine=self.engine).times(columns))
+        if not known:
+            self.row_means = product[:, -1].copy()
+        return _centered(product[:, : V.shape[1]])
+
+    def rough(self, V: np.ndarray) -> np.ndarray:
+        """Return the product in the precision of the encoding for rough products."""
+        dtype = np.float32 if itemsize(self.single) == 4 else np.float64
+        product = self.k.blocks(self.single, engine=self.engine).times(V.astype(dtype))
+        return _centered(as_numpy(product).astype(np.float64, copy=False))
+
+    def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the products of leading eigenvectors of the centered Gram matrix of some objects."""
+        some = _some(self.n, columns, rng)
+        few = rows(self.A, some)
+        K = as_numpy(self.k.blocks(few, engine=self.engine).whole()).astype(np.float64, copy=False)
+        vectors = dense_eigenpairs(centered_gram(K, K.mean(axis=0)), columns, every=False).vectors
+        return _centered(as_numpy(self.k.blocks(self.A, few, self.engine).times(vectors)))
+
+
+def centered_gram(K: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Return a Gram matrix centered by the means of its rows."""
+    return K - means - means[:, None] + means.mean()
+
+
+def _centered(V: Any) -> np.ndarray:
+    """Subtract the mean of each column."""
+    centered: np.ndarray = V - V.mean(axis=0)
+    return centered
+
+
+def _some(n: int, columns: int, rng: np.random.Generator) -> np.ndarray:
+    """Return positions of some of n rows, at least as many as there are columns."""
+    return np.sort(rng.permutation(n)[: max(columns, STARTING_ROWS)])

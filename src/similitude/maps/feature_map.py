@@ -95,7 +95,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         source = X if isinstance(X, Source) else Source(X)
         if source.n is not None:
             check_fits(source.n, self.n_features_out_, 4, self._engine)
-        parts, n = [], 0
+        parts = []
+        n = 0
         for part in self.transform_batches(source):
             n += len(part)
             check_fits(n, self.n_features_out_, part.dtype.itemsize, self._engine)
@@ -161,12 +162,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
     def _sample_of_source(self, X: Any, y: Any, seed: int) -> FitSample:
         source = X if isinstance(X, Source) else Source(X, y)
         source.require_passes(2, "one to see how large rows are, one to draw a sample")
-        ends, budget = StableSample(MAX_FITTED_ROWS, 0, seed), self._engine.budget
+        ends = StableSample(MAX_FITTED_ROWS, 0, seed)
+        budget = self._engine.budget
         labeled = False
         for batch in read_ahead(source.batches(source.batch_rows(budget))):
             with errors_in_batch(batch):
                 Z = self._checked(batch.objects, reset=batch.start == 0)
-            places, labeled = np.arange(batch.start, batch.stop), batch.labels is not None
+            places = np.arange(batch.start, batch.stop)
+            labeled = batch.labels is not None
             ends.add(Z, batch.labels if labeled else places, np.ones(len(batch)), places)
             check_sample_fits(len(ends.positions), Z, budget)
         return FitSample(ends.objects, ends.labels if labeled else None, ends.positions, n_rows=ends.n_seen)
@@ -181,7 +184,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         looks = list(engine.collect(engine.map(look_at_partition, checks, range(k), *columns)))
         self.__dict__.update(check_alike(looks).inputs)
         sizes = np.array([one.n for one in looks])
-        starts, n = np.cumsum(sizes) - sizes, int(sizes.sum())
+        starts = np.cumsum(sizes) - sizes
+        n = int(sizes.sum())
         limits = [seed] * k, [key_below(MAX_FITTED_ROWS, n)] * k
         parts = list(engine.collect(engine.map(sample_partition, checks, *limits, range(k), starts.tolist(), *columns)))
         parts = [part for part in parts if part is not None]

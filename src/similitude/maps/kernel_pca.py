@@ -11,8 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import Encoding, as_numpy, check_fits, check_objects, is_sparse, itemsize, take
 from similitude.compute.engines import Engine, one_scipy_thread
-from similitude.maps.eigenpairs import Eigenpairs, dense_eigenpairs, flipped, is_dense, leading_eigenpairs
-from similitude.maps.gram_products import CenteredGram, StoredMatrix, centered_gram
+from similitude.maps.eigenpairs import (
+    CenteredGram,
+    Eigenpairs,
+    StoredMatrix,
+    centered_gram,
+    dense_eigenpairs,
+    flipped,
+    is_dense,
+    leading_eigenpairs,
+)
 from similitude.scikit import (
     CHECKED_OBJECTS,
     FLOAT_DTYPES,
@@ -35,8 +43,6 @@ COUNTS_AS_ZERO = {4: 2e-7, 8: 1e-12}
 NEGATIVE = {4: 1e-4, 8: 1e-8}
 """By the bytes of the kernel's values: a larger negative share of the largest eigenvalue is no rounding."""
 
-ROUGH_ENOUGH = 1e-5
-"""Largest change of a kernel value by single precision, as a share of the largest, with which products are rough."""
 
 ONLY_VARIANCE = "no other features of the same number keep more variance, but the margin may be lost"
 
@@ -157,11 +163,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
 
     def _eigenpairs(self, k: Similarity, X: Any, A: Encoding) -> Eigenpairs:
         """Return the leading eigenpairs of the centered Gram matrix; set ``validity_`` and ``row_means_``."""
-        n, d, validity = check_objects(X), self.n_components, proven(k)
+        n = check_objects(X)
+        d = self.n_components
+        validity = proven(k)
         rng = generator(self.random_state)
         if validity is not None and k.objects == "vectors" and not k.hints.heavy and not is_dense(n, d):
             self.validity_ = validity
-            gram = CenteredGram(k, A, in_single_precision(k, A, ROUGH_ENOUGH * self._largest_value(k, A)), self._engine)
+            # largest change of a kernel value by single precision, as a share of the largest, with which products are
+            # rough
+            gram = CenteredGram(k, A, in_single_precision(k, A, 1e-5 * self._largest_value(k, A)), self._engine)
             found = leading_eigenpairs(gram, d, self.tol, rng)
             self.row_means_ = gram.row_means
             return found
@@ -198,7 +208,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
                 f"and {largest:.6g} is the largest; use repair(...) first, or LandmarkMap, which takes any similarity."
             )
         values = np.where(found.values > COUNTS_AS_ZERO[itemsize(A)] * largest, found.values, 0.0)
-        self.eigenvalues_, self.eigenvectors_ = values, flipped(found.vectors)
+        self.eigenvalues_ = values
+        self.eigenvectors_ = flipped(found.vectors)
         self.residual_ = found.residual
         diagonal = as_numpy(k.diagonal(A)).astype(np.float64, copy=False)
         total = float(diagonal.sum() - self.row_means_.sum())
@@ -206,7 +217,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
             self.notes_.append("all objects are the same to this kernel: every component is 0")
         self.explained_variance_ratio_ = np.minimum(values / total, 1.0) if values.any() else values
         self.guarantee_ = Guarantee.none(ONLY_VARIANCE)
-        self.support_objects_, self._support = X, A
+        self.support_objects_ = X
+        self._support = A
         scales = np.sqrt(values)
         self._axes = self.eigenvectors_ / np.where(scales > 0, scales, np.inf)
 

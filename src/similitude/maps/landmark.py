@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute import Blocks, Encoding, as_numpy, check_objects, itemsize, rows, take
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, rows, take
 from similitude.compute.engines import Engine
 from similitude.landmarks import (
     AMONG_ALL,
@@ -40,14 +40,9 @@ from similitude.similarity import (
     Similarity,
     as_similarity,
     budgeted,
-    calls_per_pair,
-    cost_per_call,
-    is_counted,
+    calls_taken,
 )
 from similitude.support import NONE, Premise, brief, check_integer, generator
-
-EXAMINED_LANDMARKS = 100
-"""Most landmarks whose Gram matrix is examined before a guarantee for a kernel is stated."""
 
 
 class LandmarkedMap(FeatureMap):
@@ -85,9 +80,7 @@ class LandmarkedMap(FeatureMap):
             chosen = self._choose(k, X, A, ask, given)
             self.__dict__.pop("_reservoir", None)
             self._finish(k, chosen, ask)
-        counted = is_counted(k)
-        per_object = self._features.n_similarities * calls_per_pair(k) if counted else 0
-        self.calls_ = Calls.of(meter, cost_per_call(k) if counted else None, float(per_object), per_object)
+        self.calls_ = calls_taken(meter, k, self._features.n_similarities)
         return self
 
     def _choose(self, k: Similarity, X: Any, A: Encoding, ask: Ask, given: FitSample) -> Landmarks:
@@ -138,7 +131,8 @@ class LandmarkedMap(FeatureMap):
         self._features = self._learn(k, chosen, ask)
         if self._precomputed:
             self._features = self._features.with_similarity(None)
-        self.landmarks_, self.landmark_indices_ = self._features.landmarks.objects, self._features.landmarks.positions
+        self.landmarks_ = self._features.landmarks.objects
+        self.landmark_indices_ = self._features.landmarks.positions
         return self
 
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
@@ -177,8 +171,11 @@ class LandmarkedMap(FeatureMap):
 
     def _number(self, ask: Ask, n: int) -> int:
         """Return how many of n objects become landmarks."""
-        wanted, of = self._n_wanted(ask), f"the {n:,} objects of X"
-        return min(n, DEFAULT) if wanted is None else at_most(self._counts_landmarks, wanted, n, of)
+        wanted = self._n_wanted(ask)
+        of = f"the {n:,} objects of X"
+        if wanted is None:
+            return min(n, DEFAULT)
+        return at_most(self._counts_landmarks, wanted, n, of)
 
     def _given(self, k: Similarity, X: Any, A: Encoding, ask: Ask) -> Landmarks:
         """Return the landmarks that the user named."""
@@ -192,7 +189,8 @@ class LandmarkedMap(FeatureMap):
         else:
             positions = check_positions(self.landmark_indices, check_objects(X))
             chosen = Landmarks(take(X, positions), positions, rows(A, positions))
-        name, wanted = self._counts_landmarks, self._n_wanted(ask)
+        name = self._counts_landmarks
+        wanted = self._n_wanted(ask)
         if getattr(self, name) is not None and wanted != len(chosen):
             raise ValueError(f"{name} asks for {wanted} landmarks but {len(chosen)} were given: leave it out")
         return chosen
@@ -313,7 +311,8 @@ class LandmarkMap(LandmarkedMap):
 
     def _examined(self, k: Similarity, chosen: Landmarks) -> Premise:
         """Return whether the similarity is a kernel, by proof or on some of the landmarks."""
-        some = chosen.only(np.arange(min(EXAMINED_LANDMARKS, len(chosen))))
+        # most landmarks whose Gram matrix is examined before a guarantee for a kernel is stated
+        some = chosen.only(np.arange(min(100, len(chosen))))
         M = None if k.proven else as_numpy(whole_gram(k, some.encoding, self._engine))
         return is_kernel(k, M, 0.0 if M is None else rounding_of(M, M.dtype == np.float32))
 
@@ -321,4 +320,4 @@ class LandmarkMap(LandmarkedMap):
         """Return the similarities to the landmarks in blocks."""
         features, A = self._asked(X)
         like, columns = sided(features.similarity, features.landmarks.encoding, self.side)
-        return Blocks(like, A, columns, engine=self._engine, itemsize=itemsize(A))
+        return Blocks(like, A, columns, engine=self._engine)

@@ -11,7 +11,7 @@ from scipy import fft
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import Blocks, Encoding, as_matrix, itemsize
+from similitude.compute import Blocks, Encoding, as_matrix
 from similitude.compute.engines import Engine
 from similitude.kernels import Cosine, Linear, Polynomial
 from similitude.kernels.vectors import inner, unit_rows
@@ -20,9 +20,6 @@ from similitude.maps.sketches import Written, random_signs, strips, whole_number
 from similitude.similarity import Power, Scaled, Shifted, as_similarity
 from similitude.support import Guarantee, Premise, generator, rounded_up
 from similitude.theory import DELTA
-
-BATCH = 2**19
-"""Bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache."""
 
 
 class PolynomialSketchMap(FeatureMap):
@@ -92,7 +89,8 @@ class PolynomialSketchMap(FeatureMap):
         form = form_of(self.kernel if self._precomputed else as_similarity(self.kernel))
         with self._sampled(X) as given:
             X = given.objects
-        X, rng = self._checked(X, reset=True), generator(self.random_state)
+        X = self._checked(X, reset=True)
+        rng = generator(self.random_state)
         self._start(X, rng)
         shape = (form.degree, X.shape[1] + 1)
         self.sketch_ = TensorSketch(form, width, rng.integers(width, size=shape), random_signs(rng, shape, X.dtype))
@@ -104,10 +102,11 @@ class PolynomialSketchMap(FeatureMap):
         """Return the features as strips of rows."""
         check_is_fitted(self)
         A = as_matrix(self._checked(X, reset=False))
-        A = unit_rows(A) if self.sketch_.form.unit else A
+        if self.sketch_.form.unit:
+            A = unit_rows(A)
         recipe = self.sketch_.ready(np.dtype(A.dtype))
         name = "PolynomialSketchMap"
-        return Blocks(Written(name), A, recipe, engine=self._engine, itemsize=itemsize(A), whole_rows=True)
+        return Blocks(Written(name), A, recipe, engine=self._engine, whole_rows=True)
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,8 @@ def _form_of(kernel: Any) -> Form | None:
         n = int(kernel.exponent)
         return replace(inside, degree=inside.degree * n, factor=inside.factor**n)
     if kind is Shifted and inside.degree == 1:
-        scale, coef0 = inside.scale * inside.factor, inside.coef0 * inside.factor + float(kernel.constant)
+        scale = inside.scale * inside.factor
+        coef0 = inside.coef0 * inside.factor + float(kernel.constant)
         return replace(inside, scale=scale, coef0=coef0, factor=1.0)
     return None
 
@@ -166,7 +166,8 @@ class TensorSketch:
 
     def ready(self, dtype: np.dtype) -> Convolution:
         """Return the sketches as sparse matrices, and what the constant adds to one of their sums."""
-        d, root = self.sums.shape[1] - 1, math.sqrt(self.form.scale)
+        d = self.sums.shape[1] - 1
+        root = math.sqrt(self.form.scale)
         signs = self.signs.astype(dtype, copy=False)
         matrices = [
             csr_array((sign[:d] * dtype.type(root), (sums[:d], np.arange(d))), shape=(self.width, d))
@@ -194,7 +195,8 @@ class Convolution:
 
     def write(self, A: Encoding, out: np.ndarray) -> None:
         """Write the features of every row of A."""
-        for some in strips(len(out), out.itemsize * self.width, BATCH):
+        # bytes of features that are computed at once: many rows for each Fourier transform, and still in the cache
+        for some in strips(len(out), out.itemsize * self.width, 2**19):
             out[some] = self._convolved(A[some])
         if self.factor != 1.0:
             out *= self.factor

@@ -74,7 +74,8 @@ class Sketch:
         array of shape (n, n_out)
         """
         Z = np.asarray(Z)
-        Z = Z if Z.dtype in (np.float32, np.float64) else Z.astype(np.float64)
+        if Z.dtype not in (np.float32, np.float64):
+            Z = Z.astype(np.float64)
         if Z.ndim != 2 or Z.shape[1] != self.n_in:
             raise ValueError(f"this sketch takes rows of {self.n_in} numbers, got an array of shape {Z.shape}")
         drawn = self._drawn(Z.dtype)
@@ -90,7 +91,8 @@ class Sketch:
         return drawn.toarray() if is_sparse(drawn) else drawn.copy()
 
     def _transformed(self, Z: np.ndarray, signs: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        size, factor = padded(self.n_in), 1.0 / math.sqrt(self.n_out)
+        size = padded(self.n_in)
+        factor = 1.0 / math.sqrt(self.n_out)
         out = np.empty((len(Z), self.n_out), Z.dtype)
         for some in strips(len(Z), signs.nbytes):
             np.multiply(hadamard(Z[some], signs, size)[:, chosen], factor, out=out[some])
@@ -104,7 +106,8 @@ class Sketch:
         return ready[dtype]
 
     def _draw(self, rng: np.random.Generator, dtype: np.dtype) -> Any:
-        k, d = self.n_out, self.n_in
+        k = self.n_out
+        d = self.n_in
         if self.kind == "gaussian":
             return (rng.standard_normal((k, d)) / math.sqrt(k)).astype(dtype, copy=False)
         if self.kind == "sign":

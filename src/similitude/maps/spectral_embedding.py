@@ -13,8 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from similitude.compute import Blocks, Encoding, as_numpy, check_fits, check_objects, count, itemsize
 from similitude.compute.engines import Engine
-from similitude.maps.eigenpairs import Eigenpairs, dense_eigenpairs, flipped, is_dense, leading_eigenpairs
-from similitude.maps.gram_products import StoredMatrix
+from similitude.maps.eigenpairs import Eigenpairs, StoredMatrix, dense_eigenpairs, flipped, is_dense, leading_eigenpairs
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors, whole_gram
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, check_integer, check_positive, generator, number_of
@@ -22,8 +21,6 @@ from similitude.support import Guarantee, check_integer, check_positive, generat
 UNEVEN = {4: 1e-5, 8: 1e-10}
 """By the bytes of the values: a larger share of the largest value is no rounding."""
 
-ABOVE_ONE = 1.0 + 1e-6
-"""The shift for eigenvalues near 1, which is one itself."""
 
 ONLY_NEIGHBORS = "an embedding keeps neighbors together, but perhaps no margin"
 
@@ -128,7 +125,8 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
                 f"only the first {few} coordinates of new objects mean something: the others have mu <= 0"
             )
         self.guarantee_ = Guarantee.none(ONLY_NEIGHBORS)
-        self.support_objects_, self._support = X, A
+        self.support_objects_ = X
+        self._support = A
         return self
 
     def _check_params(self, n: int) -> None:
@@ -172,12 +170,14 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
 
     def _eigenpairs(self, S: np.ndarray) -> Eigenpairs:
         """Return the leading eigenpairs; of neighbors, many of which are close to 1, by shift and invert."""
-        k, rng = self.n_components + 1, generator(self.random_state)
+        k = self.n_components + 1
+        rng = generator(self.random_state)
         if is_dense(len(S), k):
             return dense_eigenpairs(S, k, every=False)
         if self.n_neighbors is None:
             return leading_eigenpairs(StoredMatrix(S), k, self.tol, rng)
-        values, vectors = eigsh(csr_array(S), k, sigma=ABOVE_ONE, v0=rng.uniform(-1, 1, len(S)), tol=self.tol)
+        # the shift for eigenvalues near 1, which is one itself
+        values, vectors = eigsh(csr_array(S), k, sigma=1.0 + 1e-6, v0=rng.uniform(-1, 1, len(S)), tol=self.tol)
         order = np.argsort(-values)
         return Eigenpairs(values[order], vectors[:, order], self.tol, float(values.min()))
 
@@ -194,7 +194,9 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
         a matrix whose diagonal is not constant, K(x, x) counts as 0.
         """
         k, A = self._ask(X)
-        own, parts, mu = self._self_similarities(k, A), [], 1.0 - self.eigenvalues_
+        own = self._self_similarities(k, A)
+        parts = []
+        mu = 1.0 - self.eigenvalues_
         for strip, values in Blocks(k, A, self._support, engine=self._engine).rows():
             W = as_numpy(values).astype(np.float64)
             _refuse_negative(W, k)

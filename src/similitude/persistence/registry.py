@@ -61,8 +61,7 @@ learners.svm.largest_margin: LargestMargin
 linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile SmoothQuantile Squared
     SquaredHinge
 maps: CompactMap FourierMap KernelPCA LandmarkMap PolynomialSketchMap ProjectionMap SpectralEmbedding
-maps.fourier: Waves
-maps.frequencies: Matrix Structured
+maps.fourier: Matrix Structured Waves
 maps.polynomial_sketch: Form TensorSketch
 maps.sketches: Sketch
 selection: Row Selection SideBySide

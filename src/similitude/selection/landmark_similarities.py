@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Blocks, Encoding, as_matrix, check_objects, itemsize, rows, take
+from similitude.compute import Blocks, Encoding, as_matrix, check_objects, rows, take
 from similitude.compute.engines import Engine
 from similitude.evaluation import TaskTargets, interleaved
 from similitude.goodness import stratified
@@ -204,7 +204,7 @@ class LandmarkSimilarities:
     def _block(self, like: Any, A: Encoding, B: Encoding, down: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return a whole block; an error names its pair by positions in X."""
         with pairs_at(down, right):
-            values = in_floats(Blocks(like, A, B, engine=self.engine, itemsize=itemsize(A)).whole())
+            values = in_floats(Blocks(like, A, B, engine=self.engine).whole())
         self.n_calls += values.size
         return values
 

@@ -7,6 +7,7 @@ from similitude.similarity.adapters import (
     Precomputed,
     as_similarity,
     calls_per_pair,
+    calls_taken,
     cost_per_call,
     functions_of_pairs,
     is_counted,
@@ -27,14 +28,14 @@ from similitude.similarity.algebra import (
 )
 from similitude.similarity.automatic import Auto
 from similitude.similarity.bounds import Bounds, Candidates
-from similitude.similarity.cache_files import (
+from similitude.similarity.cached import (
+    Cached,
     CacheInformation,
     cache_information,
     exported_pairs,
     merge_caches,
     prune_cache,
 )
-from similitude.similarity.cached import Cached
 from similitude.similarity.claims import (
     BOUNDED,
     KERNEL,
@@ -43,12 +44,11 @@ from similitude.similarity.claims import (
     UNIT_DIAGONAL,
     UNIT_KERNEL,
     Proof,
-    check_claims,
 )
-from similitude.similarity.contract import Similarity, image, remembered_images
+from similitude.similarity.contract import Similarity, check_claims, image, remembered_images
 from similitude.similarity.feature_space import finite_diagonal as finite_diagonal
 from similitude.similarity.feature_space import kernel_distance as kernel_distance
-from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, current_meters, metered, progress_line
+from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, metered, progress_line
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
@@ -94,10 +94,10 @@ __all__ = [
     "budgeted",
     "cache_information",
     "calls_per_pair",
+    "calls_taken",
     "check_claims",
     "check_max_calls",
     "cost_per_call",
-    "current_meters",
     "exported_pairs",
     "functions_of_pairs",
     "hints_of_parts",

@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, count, stacked
-from similitude.similarity.calling import MOST_REPEATS, Calling, Deliver, as_number, hint_of_matrices
-from similitude.similarity.claims import SYMMETRIC, check_claims, listed_claims
-from similitude.similarity.contract import Similarity
-from similitude.similarity.meter import current_meters
+from similitude.similarity.calling import (
+    MOST_REPEATS,
+    Deliver,
+    as_number,
+    call_pairs,
+    check_errors,
+    hint_of_matrices,
+)
+from similitude.similarity.claims import SYMMETRIC
+from similitude.similarity.contract import Similarity, check_claims, listed_claims
+from similitude.similarity.meter import Calls, Meter, open_meters
 from similitude.similarity.parameters import constructor_parameters
-from similitude.similarity.read_only import all_read_only, read_only, unchanged, with_hint
+from similitude.similarity.read_only import all_read_only, is_async, read_only, unchanged, with_hint
 from similitude.support import PairError, brief, check_integer, check_nonnegative, check_positive
 
 
@@ -68,6 +76,19 @@ def _declare(self: Any, claims: Iterable[str]) -> None:
 
 
 declared: Any = property(attrgetter("_claims"), _declare, doc="The claims that the user declares, and no others.")
+
+
+OPTIONS: dict[str, Callable[[str, Any], Any]] = {
+    "batch": partial(check_integer, otherwise="None"),
+    "workers": check_integer,
+    "retries": partial(check_integer, low=0),
+    "retry_on": check_errors,
+    "timeout": partial(check_positive, otherwise="None"),
+    "rate": partial(check_positive, otherwise="None"),
+    "cost": partial(check_nonnegative, otherwise="None"),
+    "repeats": partial(check_integer, high=MOST_REPEATS),
+}
+"""The options of calls, with what validates them if they are given."""
 
 
 class FromPairs(Similarity):
@@ -126,6 +147,7 @@ class FromPairs(Similarity):
 
     claims = declared
     hints = Hints(threadsafe=False)
+    _quiet = tuple(OPTIONS)
 
     def __init__(
         self,
@@ -155,48 +177,14 @@ class FromPairs(Similarity):
     def check_params(self) -> None:
         """Validate the claims and the options, and that `f` takes two objects, or with `batch` a list of pairs."""
         check_claims(self.claims)
-        if self.batch is not None:
-            check_integer("batch", self.batch, otherwise="None")
-        check_integer("workers", self.workers)
-        check_integer("retries", self.retries, low=0)
-        check_integer("repeats", self.repeats, 1, MOST_REPEATS)
-        if self.timeout is not None:
-            check_positive("timeout", self.timeout, otherwise="None")
-        if self.rate is not None:
-            check_positive("rate", self.rate, otherwise="None")
-        if self.cost is not None:
-            check_nonnegative("cost", self.cost, otherwise="None")
-        if self.retry_on is not None:
-            self.calling.check_errors()
+        for name, check in OPTIONS.items():
+            given = getattr(self, name)
+            if given is not constructor_parameters(FromPairs)[name].default:
+                check(name, given)
         if self.batch is None:
             check_arguments(self.f, "f(x, z)", 2)
         else:
             check_arguments(self.f, "f(pairs)", 1)
-
-    @property
-    def calling(self) -> Calling:
-        """How the function is called."""
-        options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate)
-        return Calling(self.f, *options, self.cost, self.repeats, self._is_async)
-
-    @property
-    def _is_async(self) -> bool:
-        called = getattr(self.f, "__call__", None)  # noqa: B004
-        return inspect.iscoroutinefunction(self.f) or inspect.iscoroutinefunction(called)
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether pairs are simply called one after the other."""
-        options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate, self.repeats)
-        return options == (None, 1, 0, None, None, None, 1) and not self._is_async
-
-    def written_params(self) -> dict[str, str]:
-        """Return the parameters by name as `repr` shows them; options of calls only where they are given."""
-        written = super().written_params()
-        for name, parameter in constructor_parameters(FromPairs).items():
-            if name not in ("f", "claims") and getattr(self, name) == parameter.default:
-                written.pop(name, None)
-        return written
 
     def encode(self, objects: Any) -> Encoding:
         """Return the list of objects, of which arrays cannot be written to."""
@@ -206,10 +194,12 @@ class FromPairs(Similarity):
         """Call the function for each pair, or for each unordered pair once if it is claimed to be symmetric."""
         half = A is B and SYMMETRIC in self.claims
         values = np.empty((len(A), len(B)))
-        if self._is_plain:
+        options = (self.batch, self.workers, self.retries, self.retry_on, self.timeout, self.rate, self.repeats)
+        if options == (None, 1, 0, None, None, None, 1) and not is_async(self.f):
             if A and isinstance(A[0], np.ndarray) and A[0].flags.writeable:  # in a worker, to which arrays are copied
-                A, B = all_read_only(A), all_read_only(B)
-            meters = current_meters()
+                A = all_read_only(A)
+                B = all_read_only(B)
+            meters = open_meters.get()
             with unchanged(self.f, A, B):
                 for i in range(len(A)):
                     start = i if half else 0
@@ -232,7 +222,9 @@ class FromPairs(Similarity):
         self, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, deliver: Deliver | None = None
     ) -> np.ndarray:
         """Call the function for some pairs."""
-        values, rows, columns = np.empty(len(i)), i.tolist(), j.tolist()
+        values = np.empty(len(i))
+        rows = i.tolist()
+        columns = j.tolist()
 
         def keep(positions: Sequence[int], numbers: Sequence[float]) -> None:
             values[list(positions)] = numbers
@@ -241,7 +233,7 @@ class FromPairs(Similarity):
 
         pairs = [(read_only(A[row]), read_only(B[column])) for row, column in zip(rows, columns, strict=True)]
         with unchanged(self.f, [x for x, _ in pairs], [z for _, z in pairs]):
-            self.calling.values(pairs, keep, lambda p: (rows[p], columns[p]))
+            call_pairs(self, pairs, keep, lambda p: (rows[p], columns[p]))
         return values
 
 
@@ -315,11 +307,12 @@ class FromBlocks(Similarity):
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Call the function on two parts of the collections; each pair counts as a call."""
-        for meter in current_meters():
+        for meter in open_meters.get():
             meter.spend(count(A) * count(B))
         with unchanged(self.f, A, B):
             values = self.f(all_read_only(A), all_read_only(B))
-        values = values if hasattr(values, "shape") else np.asarray(values)
+        if not hasattr(values, "shape"):
+            values = np.asarray(values)
         if values.shape == () and (count(A), count(B)) != (1, 1):
             raise ValueError(
                 f"{self!r} gave one number for {count(A)} and {count(B)} objects: if it is a function of two objects, "
@@ -383,8 +376,10 @@ class Precomputed(Similarity):
                 f"are compared with: no row {A.max()} and column {B.max()}, and no Gram matrix unless it is square"
             )
         values = self._chosen(A, B, copied=out is None) if isinstance(self.M, np.ndarray) else self.M[A][:, B]
-        values = values.toarray() if hasattr(values, "toarray") else values
-        values = values if str(values.dtype).endswith(("float32", "float64")) else np.asarray(values, dtype=float)
+        if hasattr(values, "toarray"):
+            values = values.toarray()
+        if not str(values.dtype).endswith(("float32", "float64")):
+            values = np.asarray(values, dtype=float)
         if out is None:
             return values
         out[...] = values
@@ -392,7 +387,8 @@ class Precomputed(Similarity):
 
     def _chosen(self, A: np.ndarray, B: np.ndarray, copied: bool) -> np.ndarray:
         """Return rows and columns of an array; a run of both, as in a tile, is much quicker than any others."""
-        down, right = _run(A), _run(B)
+        down = _run(A)
+        right = _run(B)
         if down is None or right is None:
             return self.M[np.ix_(A, B)]
         view: np.ndarray = self.M[down, right]
@@ -437,21 +433,30 @@ def functions_of_pairs(k: Similarity) -> list[FromPairs]:
 
 def may_be_costly(k: Similarity) -> bool:
     """Whether a similarity calls a function of pairs that is not stated to be cheap by ``cost=0``."""
-    return any(one.cost != 0 for one in functions_of_pairs(k))
+    costs = set(map(attrgetter("cost"), functions_of_pairs(k)))
+    return bool(costs - {0})
 
 
 def calls_per_pair(k: Similarity) -> int:
     """Return the fewest calls of users' functions that one pair takes, counting at least one."""
-    return max(1, sum(one.repeats for one in functions_of_pairs(k)))
+    return max(1, sum(map(attrgetter("repeats"), functions_of_pairs(k))))
 
 
 def cost_per_call(k: Similarity) -> float | None:
     """Return the mean cost of a call; None if no function states one."""
     functions = functions_of_pairs(k)
-    stated = [one.cost for one in functions if one.cost]
+    stated = list(filter(None, map(attrgetter("cost"), functions)))
     return sum(stated) / len(functions) if stated else None
 
 
 def is_counted(k: Similarity) -> bool:
     """Whether a similarity calls a user's function, of pairs or of blocks, so that its calls are counted."""
     return isinstance(k, (FromPairs, FromBlocks)) or any(map(is_counted, k.parts()))
+
+
+def calls_taken(meter: Meter, k: Similarity, pairs: int) -> Calls:
+    """Return the calls that a meter counted, with those of a prediction that takes a number of similarities."""
+    if not is_counted(k):
+        return Calls.of(meter, None, 0.0, 0)
+    each = pairs * calls_per_pair(k)
+    return Calls.of(meter, cost_per_call(k), float(each), each)

@@ -26,14 +26,14 @@ from similitude.support import check_number
 Claims = frozenset[str]
 
 
-def add(left: Similarity, right: Similarity | float) -> Similarity:
+def add(left: Similarity, right: Any) -> Similarity:
     """Return left + right; nested sums are flattened."""
     if isinstance(right, Similarity):
         return Sum.of(left, right)
     return left if right == 0 else Shifted(left, _finite(right))
 
 
-def multiply(left: Similarity, right: Similarity | float) -> Similarity:
+def multiply(left: Similarity, right: Any) -> Similarity:
     """Return left * right; nested products are flattened, factors multiplied."""
     if isinstance(right, Similarity):
         return Product.of(left, right)
@@ -141,7 +141,8 @@ def _common_objects(parts: Sequence[Similarity]) -> str:
 
 def _sum_profile(node: Node) -> Profile | None:
     """Return the sum of the profiles of the parts, over the encoding of the node; None if a part has none."""
-    leaves, total = _leaves(node), Profile(())
+    leaves = _leaves(node)
+    total = Profile(())
     for part in node.parts():
         profile = profile_of(part)
         if profile is None or (not isinstance(part, Node) and any(term.part is not None for term in profile.terms)):

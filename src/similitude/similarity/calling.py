@@ -14,15 +14,14 @@ import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.similarity.meter import Meter, current_meters
-from similitude.similarity.read_only import with_hint
+from similitude.similarity.meter import Meter, open_meters
+from similitude.similarity.read_only import is_async, with_hint
 from similitude.support import (
     BudgetError,
     PairError,
@@ -30,11 +29,15 @@ from similitude.support import (
     in_daemon_thread,
 )
 
+if TYPE_CHECKING:
+    from similitude.similarity.adapters import FromPairs
+
 TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # one class from Python 3.11 on
 RETRIED = (OSError, *TIMEOUTS)
 """Errors after which a pair is asked again if `retry_on` is not given: connections that fail, and time-outs."""
 
-FIRST_DELAY, LONGEST_DELAY = 0.5, 60.0
+FIRST_DELAY = 0.5
+LONGEST_DELAY = 60.0
 """Seconds before the first retry, which double with each further one, and the most of them."""
 
 OF_MATRICES = "if it is a function of matrices, f(X, Z), wrap it: FromBlocks(f)"
@@ -43,8 +46,6 @@ OF_MATRICES = "if it is a function of matrices, f(X, Z), wrap it: FromBlocks(f)"
 MOST_REPEATS = 10_000
 """How often a pair may be asked: the error of the mean is then a hundredth of that of one answer."""
 
-GRACE_SECONDS = 1.0
-"""How long calls that are on their way may take to end after Ctrl-C."""
 
 Deliver = Callable[[Sequence[int], Sequence[float]], None]
 Request = list[int]
@@ -53,61 +54,46 @@ Request = list[int]
 Take = Callable[[Request, list[float]], None]
 
 
-@dataclass(frozen=True)
-class Calling:
-    """How a function of pairs is called; see `FromPairs`."""
-
-    f: Callable[..., Any]
-    batch: int | None = None
-    workers: int = 1
-    retries: int = 0
-    retry_on: Any = None
-    timeout: float | None = None
-    rate: float | None = None
-    cost: float | None = None
-    repeats: int = 1
-    is_async: bool = False
-
-    @property
-    def errors_to_retry(self) -> tuple[type[BaseException], ...]:
-        """The errors after which a pair is asked again."""
-        if self.retry_on is None:
-            return RETRIED
-        return self.retry_on if isinstance(self.retry_on, tuple) else tuple(_listed(self.retry_on))
-
-    def check_errors(self) -> None:
-        """Validate the errors after which a pair is asked again."""
-        for kind in self.errors_to_retry:
-            if not (isinstance(kind, type) and issubclass(kind, Exception)):
-                raise TypeError(f"retry_on must be exception classes such as ConnectionError, got {brief(kind)}")
-
-    def values(self, pairs: Sequence[tuple[Any, Any]], deliver: Deliver, at: Callable[[int], tuple[int, int]]) -> None:
-        """Call the function for every pair and deliver the values by their positions, in any order.
-
-        Parameters
-        ----------
-        pairs : sequence of (x, z)
-        deliver : callable
-            Called in this thread with positions and values, as soon as they are known.
-        at : callable
-            Gives the row and column of a pair, for errors.
-        """
-        calls = _Calls(self, pairs, at, current_meters())
-        collected = _Means(self.repeats, calls.meters)
-
-        def take(request: Request, numbers: list[float]) -> None:
-            done, means = collected.add([p // self.repeats for p in request], numbers)
-            if done:
-                deliver(done, means)
-
-        if self.workers == 1 and self.timeout is None and not self.is_async:
-            calls.here(take)
-        else:
-            calls.on_loop(take)
+def errors_to_retry(given: Any) -> tuple[Any, ...]:
+    """Return the errors after which a pair is asked again."""
+    if given is None:
+        return RETRIED
+    return (given,) if isinstance(given, type) or not hasattr(given, "__iter__") else tuple(given)
 
 
-def _listed(kinds: Any) -> list[Any]:
-    return [kinds] if isinstance(kinds, type) or not hasattr(kinds, "__iter__") else list(kinds)
+def check_errors(name: str, given: Any) -> None:
+    """Validate the errors after which a pair is asked again."""
+    for kind in errors_to_retry(given):
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            raise TypeError(f"{name} must be exception classes such as ConnectionError, got {brief(kind)}")
+
+
+def call_pairs(
+    how: FromPairs, pairs: Sequence[tuple[Any, Any]], deliver: Deliver, at: Callable[[int], tuple[int, int]]
+) -> None:
+    """Call a function for every pair and deliver the values by their positions, in any order.
+
+    Parameters
+    ----------
+    how : FromPairs
+    pairs : sequence of (x, z)
+    deliver : callable
+        Called in this thread with positions and values, as soon as they are known.
+    at : callable
+        Gives the row and column of a pair, for errors.
+    """
+    calls = _Calls(how, pairs, at, open_meters.get())
+    collected = _Means(how.repeats, calls.meters)
+
+    def take(request: Request, numbers: list[float]) -> None:
+        done, means = collected.add([p // how.repeats for p in request], numbers)
+        if done:
+            deliver(done, means)
+
+    if how.workers == 1 and how.timeout is None and not calls.is_async:
+        calls.here(take)
+    else:
+        calls.on_loop(take)
 
 
 def as_number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
@@ -128,7 +114,8 @@ def as_number(value: Any, i: int, j: int, x: Any, z: Any) -> float:
 
 def hint_of_matrices(f: Callable[..., Any], x: Any, z: Any) -> str:
     """Return a hint if a function that failed for two vectors works on two matrices of a row each."""
-    x, z = np.asarray(x), np.asarray(z)
+    x = np.asarray(x)
+    z = np.asarray(z)
     if x.ndim != 1 or z.ndim != 1 or x.dtype.kind not in "fiu":
         return ""
     try:
@@ -142,14 +129,16 @@ class _Means:
     """Averages repeated answers of each pair, and passes their variance on to the meters."""
 
     def __init__(self, repeats: int, meters: tuple[Meter, ...]) -> None:
-        self.repeats, self.meters = repeats, meters
+        self.repeats = repeats
+        self.meters = meters
         self.answers: dict[int, list[float]] = {}
 
     def add(self, positions: list[int], numbers: list[float]) -> tuple[list[int], list[float]]:
         """Return the pairs that are complete with these answers, and the means of their answers."""
         if self.repeats == 1:
             return positions, numbers
-        done, means = [], []
+        done = []
+        means = []
         for position, number in zip(positions, numbers, strict=True):
             answers = self.answers.setdefault(position, [])
             answers.append(number)
@@ -168,18 +157,24 @@ class _Calls:
 
     def __init__(
         self,
-        how: Calling,
+        how: FromPairs,
         pairs: Sequence[tuple[Any, Any]],
         at: Callable[[int], tuple[int, int]],
         meters: tuple[Meter, ...],
     ) -> None:
-        self.how, self.pairs, self.at, self.meters = how, pairs, at, meters
+        self.how = how
+        self.pairs = pairs
+        self.at = at
+        self.meters = meters
+        self.is_async = is_async(how.f)
+        self.retried = errors_to_retry(how.retry_on)
         self.stopped = False
         self.limiter = None if how.rate is None else _limiter(how.f, how.rate)
 
     def requests(self) -> Iterator[Request]:
         """Yield the positions of the calls that one request sends; every pair occurs once for each repeat."""
-        n, size = len(self.pairs) * self.how.repeats, self.how.batch or 1
+        n = len(self.pairs) * self.how.repeats
+        size = self.how.batch or 1
         for start in range(0, n, size):
             yield list(range(start, min(start + size, n)))
 
@@ -196,7 +191,7 @@ class _Calls:
 
     def delay(self, error: BaseException, attempt: int) -> float | None:
         """Return the seconds to wait before another attempt; None if there is none."""
-        if attempt >= self.how.retries or not isinstance(error, self.how.errors_to_retry):
+        if attempt >= self.how.retries or not isinstance(error, self.retried):
             return None
         asked = getattr(error, "retry_after", None)
         own = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt)
@@ -270,7 +265,8 @@ class _Calls:
         wake = threading.Event()
         future = asyncio.run_coroutine_threadsafe(self._work(arrived, wake), _event_loop())
         future.add_done_callback(lambda _: wake.set())
-        taken, errors = 0, []
+        taken = 0
+        errors = []
         deadline = math.inf
         interrupt: BaseException | None = None
         while taken < len(arrived) or not (future.done() or time.monotonic() > deadline):
@@ -288,7 +284,10 @@ class _Calls:
             except BaseException as stop:  # Ctrl-C, for instance: what arrives within a second is still taken
                 if interrupt is not None:
                     raise
-                self.stopped, interrupt, deadline = True, stop, time.monotonic() + GRACE_SECONDS
+                self.stopped = True
+                interrupt = stop
+                # how long calls that are on their way may take to end after Ctrl-C
+                deadline = time.monotonic() + 1.0
         if interrupt is not None:
             future.cancel()
             raise interrupt
@@ -329,7 +328,7 @@ class _Calls:
             await asyncio.sleep(delay)
 
     def _called(self, arguments: tuple[Any, ...]) -> Awaitable[Any]:
-        if self.how.is_async:
+        if self.is_async:
             awaited: Awaitable[Any] = self.how.f(*arguments)
             return awaited
         return asyncio.wrap_future(in_daemon_thread(self.how.f, *arguments))
@@ -367,7 +366,8 @@ class _Limiter:
     """Spaces requests evenly, so that no more than `rate` start in a second."""
 
     def __init__(self) -> None:
-        self.rate, self.next = 1.0, 0.0
+        self.rate = 1.0
+        self.next = 0.0
         self.lock = threading.Lock()
 
     def delay(self) -> float:

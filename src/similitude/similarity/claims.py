@@ -10,10 +10,10 @@ BOUNDED            -1 <= K(x, z) <= 1, the range that Balcan and Blum (2006) ass
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from similitude.support import Html, Result, brief, bullets, escaped, joined, paragraph, shortened, tag
+from similitude.support import Html, Result, bullets, escaped, joined, paragraph, shortened, tag
 
 SYMMETRIC = "SYMMETRIC"
 PSD = "PSD"
@@ -29,25 +29,6 @@ MOST_PREMISES = 8
 
 UNIT_KERNEL = CLAIMS
 """The claims of a kernel of features of length 1."""
-
-
-def check_claims(claims: Iterable[str]) -> frozenset[str]:
-    """Validate claims and return them as a frozenset."""
-    given = listed_claims(claims)
-    unknown = sorted(map(str, given - CLAIMS))
-    if unknown:
-        raise ValueError(f"unknown claim {unknown[0]!r}: a claim is one of {', '.join(sorted(CLAIMS))}")
-    return given
-
-
-def listed_claims(claims: Iterable[str]) -> frozenset[str]:
-    """Return claims as a frozenset; a single one may be given as a text."""
-    if isinstance(claims, str):
-        return frozenset({claims})
-    try:
-        return frozenset(claims)
-    except TypeError:
-        raise TypeError(f"claims must be a sequence such as ['SYMMETRIC', 'PSD'], got {brief(claims)}") from None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from similitude.compute import (
     Hints,
     as_numpy,
     as_objects,
+    check_count,
     check_fits,
     check_objects,
     concatenated,
@@ -31,7 +32,7 @@ from similitude.compute import (
 )
 from similitude.compute.engines import Engine, engine_for
 from similitude.similarity.bounds import Bounds
-from similitude.similarity.claims import PSD, SYMMETRIC, Proof, check_claims
+from similitude.similarity.claims import CLAIMS, PSD, SYMMETRIC, Proof
 from similitude.similarity.feature_space import finite_diagonal, kernel_distance
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.read_only import read_only, unchanged
@@ -184,7 +185,11 @@ class Similarity(Parametric, ABC):
 
     def parts(self) -> tuple[Similarity, ...]:
         """Return the similarities that this one is made of; none for a leaf."""
-        return tuple(value for value in self._params().values() if isinstance(value, Similarity))
+        found = []
+        for value in self._params().values():
+            if isinstance(value, Similarity):
+                found.append(value)
+        return tuple(found)
 
     def premises(self) -> tuple[Similarity, ...]:
         """Return the parts that must be kernels for this one to be a kernel."""
@@ -233,16 +238,14 @@ class Similarity(Parametric, ABC):
         """Return K(x, z)."""
         self.check_params()
         self.check_resolved(f"{type(self).__name__}(...)(x, z)")
-        values = self.block(self.encode([x]), self.encode([z]))
-        return float(finite_block(values, (1, 1), self)[0, 0])
+        A = self.encode([x])
+        B = self.encode([z])
+        return float(finite_block(self.block(A, B), A, B, self)[0, 0])
 
     def encode_checked(self, objects: Any, name: str = "X") -> Encoding:
         """Encode objects and check their number; an error begins with the name of the argument."""
         try:
-            encoded = self.encode(objects)
-            if count(encoded) != check_objects(objects, name):
-                raise ValueError(f"{self!r} encoded {check_objects(objects)} objects as {count(encoded)}")
-            return encoded
+            return check_count(self.encode(objects), objects, name, self)
         except (TypeError, ValueError):
             with error_prefix(name):
                 raise
@@ -257,7 +260,7 @@ class Similarity(Parametric, ABC):
 
     def blocks(self, A: Encoding, B: Encoding = None, engine: Engine | None = None) -> Blocks:
         """Return the matrix of two encodings, by default the Gram matrix of one, to be computed in tiles."""
-        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_for(A), itemsize(A))
+        return Blocks(self, A, B, SYMMETRIC in self.claims, engine or engine_for(A))
 
     def gram(self, X: Any, out: Any = None) -> Any:
         """Return the matrix K(x_i, x_j); data-dependent parameters are fixed on X.
@@ -284,7 +287,8 @@ class Similarity(Parametric, ABC):
         out : array or path, optional
             See :meth:`similitude.compute.Blocks.whole`.
         """
-        n, m = check_objects(X), check_objects(Z, "Z")
+        n = check_objects(X)
+        m = check_objects(Z, "Z")
         self.check_params()
         self.check_resolved("cross(X, Z)")
         if self.objects == "vectors" and is_table(X) and is_table(Z) and list(X.columns) != list(Z.columns):
@@ -359,19 +363,23 @@ class Similarity(Parametric, ABC):
     # The algebra: each operation returns a small node (see algebra.py and wrappers.py).
 
     def __add__(self, other: Any) -> Similarity:
-        return _algebra().add(self, other) if _is_operand(other) else NotImplemented
+        if isinstance(other, (Similarity, Real)):
+            return algebra.add(self, other)
+        return NotImplemented
 
     def __radd__(self, other: Any) -> Similarity:
         return self + other
 
     def __sub__(self, other: Any) -> Similarity:
-        return self + (-1.0 * other) if _is_operand(other) else NotImplemented
+        return self + (-1.0 * other) if isinstance(other, (Similarity, Real)) else NotImplemented
 
     def __rsub__(self, other: Any) -> Similarity:
-        return -1.0 * self + other if _is_operand(other) else NotImplemented
+        return -1.0 * self + other if isinstance(other, (Similarity, Real)) else NotImplemented
 
     def __mul__(self, other: Any) -> Similarity:
-        return _algebra().multiply(self, other) if _is_operand(other) else NotImplemented
+        if isinstance(other, (Similarity, Real)):
+            return algebra.multiply(self, other)
+        return NotImplemented
 
     def __rmul__(self, other: Any) -> Similarity:
         return self * other
@@ -383,26 +391,26 @@ class Similarity(Parametric, ABC):
         return -1.0 * self
 
     def __pow__(self, exponent: float) -> Similarity:
-        return _algebra().power(self, exponent) if isinstance(exponent, Real) else NotImplemented
+        return algebra.power(self, exponent) if isinstance(exponent, Real) else NotImplemented
 
     def __abs__(self) -> Similarity:
-        return _algebra().Absolute(self)
+        return algebra.Absolute(self)
 
     def minimum(self, other: Similarity) -> Similarity:
         """Return min(K, other), pair by pair."""
-        return _algebra().Minimum.of(self, other)
+        return algebra.Minimum.of(self, other)
 
     def maximum(self, other: Similarity) -> Similarity:
         """Return max(K, other), pair by pair."""
-        return _algebra().Maximum.of(self, other)
+        return algebra.Maximum.of(self, other)
 
     def exp(self) -> Similarity:
         """Return exp(K)."""
-        return _algebra().Exponential(self)
+        return algebra.Exponential(self)
 
     def normalized(self) -> Similarity:
         """Return K(x, z) / sqrt(K(x, x) K(z, z)); zero where an object has K(x, x) = 0."""
-        return _wrappers().Normalized(self)
+        return wrappers.Normalized(self)
 
     normalised = normalized
 
@@ -412,11 +420,11 @@ class Similarity(Parametric, ABC):
         `SimilarityClassifier`, `SimilarityRegressor` and `choose_kernel` learn it from their training rows, in every
         fold anew; `learn_kernel` does so outright.
         """
-        return _wrappers().Learnable(self)
+        return wrappers.Learnable(self)
 
     def symmetrized(self) -> Similarity:
         """Return (K(x, z) + K(z, x)) / 2."""
-        return _wrappers().Symmetrized(self)
+        return wrappers.Symmetrized(self)
 
     symmetrised = symmetrized
 
@@ -428,7 +436,7 @@ class Similarity(Parametric, ABC):
         f : callable
             Called once per object, or once with all objects if `batched`.
         """
-        return _wrappers().Pullback(self, f, batched)
+        return wrappers.Pullback(self, f, batched)
 
     def cached(self, path: Any = None, name: str | None = None) -> Similarity:
         """Return the same similarity, which remembers the value of every pair of contents.
@@ -464,20 +472,23 @@ class Similarity(Parametric, ABC):
         return Cached(self, PairStore(path, name))
 
 
-def _algebra() -> Any:
-    from similitude.similarity import algebra
-
-    return algebra
-
-
-def _wrappers() -> Any:
-    from similitude.similarity import wrappers
-
-    return wrappers
+def check_claims(claims: Iterable[str]) -> frozenset[str]:
+    """Validate claims and return them as a frozenset."""
+    given = listed_claims(claims)
+    unknown = sorted(map(str, given - CLAIMS))
+    if unknown:
+        raise ValueError(f"unknown claim {unknown[0]!r}: a claim is one of {', '.join(sorted(CLAIMS))}")
+    return given
 
 
-def _is_operand(other: Any) -> bool:
-    return isinstance(other, (Similarity, Real))
+def listed_claims(claims: Iterable[str]) -> frozenset[str]:
+    """Return claims as a frozenset; a single one may be given as a text."""
+    if isinstance(claims, str):
+        return frozenset({claims})
+    try:
+        return frozenset(claims)
+    except TypeError:
+        raise TypeError(f"claims must be a sequence such as ['SYMMETRIC', 'PSD'], got {brief(claims)}") from None
 
 
 def _stated_for_other_code(cls: type[Similarity], name: str) -> bool:
@@ -532,3 +543,8 @@ def _image_of_one(f: Callable[[Any], Any], x: Any, memory: Images | None) -> Any
     if (id(f), id(x), False) not in memory:
         memory[id(f), id(x), False] = x, f(read_only(x))
     return memory[id(f), id(x), False][1]
+
+
+# The nodes of the algebra are similarities themselves.
+
+from similitude.similarity import algebra, wrappers  # noqa: E402

@@ -1,21 +1,181 @@
-"""Similarities written as expressions such as ``spectrum(p=3) + 0.5*edit()``; nothing in them is executed."""
+"""Similarities written as expressions such as ``spectrum(p=3) + 0.5*edit()``; nothing in them is executed.
+
+Python parses a checked text, and errors show the text with a caret.
+"""
 
 from __future__ import annotations
 
 import ast
 import difflib
 import inspect
+import keyword
 import math
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
 from similitude import kernels
 from similitude.similarity import Similarity
-from similitude.similarity.expression_syntax import SPACES, parsed, pointed
 from similitude.support import ExpressionError, brief, parameter_hint
+
+DEEPEST = 50
+"""Maximum nesting of similarities, values and signs."""
+
+REACH = 36
+"""Number of characters that an error shows on each side of its caret."""
+
+SPACES = " \t\r\n"
+ESCAPES = r"\\ \' \" \n \r \t \x.. and, but for bytes, \u.... \U........"
+
+_LETTER = r"[^\x00-/:-@\[-^`{-\x7f]"  # of ASCII, letters, digits and _; other alphabets as a range compile slowly
+_NAME = rf"(?![0-9]){_LETTER}+"
+_SPACE = f"[{SPACES}]*"
+_TOKEN = re.compile(
+    rf"""(?P<space>[{SPACES}]+)
+       | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+       | (?P<text>(?P<bytes>b)?(?P<quote>['"])
+           (?:(?!(?P=quote)|\\)(?(bytes)[ -\x7f]|[^\0-\x1f\ud800-\udfff])
+             |\\(?:[\\'"nrt]|x[0-9a-fA-F]{{2}})
+             |(?(bytes)(?!)|\\(?:u[0-9a-fA-F]{{4}}|U(?:000[0-9a-fA-F]|0010)[0-9a-fA-F]{{4}})))*(?P<closed>(?P=quote))?)
+       | (?P<argument>{_NAME})(?={_SPACE}=)
+       | \.{_SPACE}(?P<method>{_NAME})
+       | (?P<constant>(?:True|False|None|inf)(?!{_LETTER}))
+       | (?P<keyword>(?:{"|".join(keyword.kwlist)})(?!{_LETTER}))
+       | (?P<function>{_NAME}(?:{_SPACE}\.{_SPACE}{_NAME})*{_SPACE}:{_SPACE}{_NAME})
+       | (?P<name>{_NAME})
+       | (?P<sign>\*\*|[-+*/()\[\]{{}},:=])""",
+    re.VERBOSE,
+)
+_NAMES = ("argument", "method", "function", "name")
+_STARTS = ("number", "text", "argument", "constant", "function", "name")
+_ENDS = (*_STARTS, "method", ")", "]", "}")
+
+
+def parsed(text: str) -> ast.expr:
+    """Return Python's tree of an expression; its names and positions are those of the characters in the text."""
+    source = _masked(text)
+    try:
+        root = ast.parse(source, mode="eval").body
+    except SyntaxError as error:
+        at = error.offset - 1 if error.offset else len(text)
+        raise pointed(text, _reason(error.msg, text, at), at) from None
+    places = [place for place, letter in enumerate(source) for _ in letter.encode()] + [len(text)]
+    nodes = [node for node in ast.walk(root) if isinstance(node, (ast.expr, ast.keyword))]
+    for node in nodes:
+        start = places[node.col_offset]
+        end = places[node.end_col_offset or 0]
+        node.col_offset = start
+        node.end_col_offset = end
+        if isinstance(node, ast.Name):
+            node.id = "".join(text[start:end].split())
+        elif isinstance(node, ast.Attribute):
+            node.attr = text[end - len(node.attr) : end]
+        elif isinstance(node, ast.keyword):
+            node.arg = text[start : start + len(node.arg or "")]
+    _check_depth(nodes, text)
+    return root
+
+
+def pointed(text: str, problem: str, at: int) -> ExpressionError:
+    """Return an error that shows a text, or the neighborhood of the position in a long one, with a caret.
+
+    >>> print(pointed("gaussian(sigma=)", "expected a number", 15))
+    expected a number
+      gaussian(sigma=)
+                     ^
+    """
+    left, right = (
+        "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in part)
+        for part in (text[max(0, at - REACH) : at], text[at : at + REACH])
+    )
+    left = "…" * (at > REACH) + left
+    right = right + "…" * (at + REACH < len(text))
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in left)
+    width = len(left) + wide - sum(unicodedata.combining(letter) > 0 for letter in left)
+    return ExpressionError(f"{problem}\n  {left}{right}\n  {' ' * width}^")
+
+
+def _masked(text: str) -> str:
+    """Return the text on one line, with underscores for names and for ``module:name``.
+
+    Thus Python neither normalizes a name nor takes it for a keyword. The rest is checked as far as Python would warn of
+    it or allow more: escapes, texts side by side, other prefixes of texts and numbers, subscripts, unpacking.
+
+    >>> print(_masked("2*größe(class=mine : f, a='é')"))
+    2*_____(_____=________, _='é')
+    """
+    mask = ""
+    before = ""
+    at = 0
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            raise pointed(text, f"unexpected character {text[at]!r}", at)
+        kind = token.lastgroup or ""
+        if kind != "space":
+            _check(token, before)
+            before = token[0] if kind == "sign" else kind
+        start, end = token.span(kind)
+        mask += text[at:start] + ("_" * (end - start) if kind in _NAMES else token[kind])
+        at = end
+    return re.sub(f"[{SPACES}]", " ", mask)
+
+
+def _check(token: re.Match[str], before: str) -> None:
+    """Refuse a token that is not part of the language, or cannot follow the kind of token before it."""
+    kind = token.lastgroup
+    word = token[0]
+    at = token.start()
+    problem = ""
+    if kind == "keyword":
+        problem = f"{word!r} is a keyword of Python, not a similarity"
+    elif kind == "number" and not math.isfinite(float(word)):
+        problem = "the number is too large"
+    elif kind == "text" and not token["closed"]:
+        problem = "this text is never closed"
+        at = token.start("quote")
+        if token.end() < len(token.string):
+            at = token.end()
+            problem = f"a text does not contain {token.string[at]!r} as such; a backslash begins one of {ESCAPES}"
+    elif kind in _NAMES and not all(map(str.isidentifier, re.findall(_NAME, word))):
+        problem = f"{brief(word)} is not a name"
+    elif before in _ENDS:
+        if word in ("[", "{") or kind in _STARTS or (word == "(" and before not in ("name", "method")):
+            problem = f"expected an operator or a comma, found {brief(word)}"
+    elif kind == "method" or word in ("+", "*", "**", "/", "="):
+        problem = f"expected a similarity or a value, found {brief(word)}"
+    if problem:
+        raise pointed(token.string, problem, at)
+
+
+def _reason(message: str, text: str, at: int) -> str:
+    """Return the reason why Python does not parse a masked text, given its message."""
+    if "=" in message or text.startswith("=", at):
+        return "name=value stands only in the arguments of a call"
+    if "dictionary key" in message or text.startswith(":", at):
+        return "key: value stands only in a dict, for each of its items; keys are texts in quotes, or numbers"
+    if message != "invalid syntax":
+        return message.split(";")[0]
+    return f"expected a similarity or a value, found {brief(text[at]) if at < len(text) else 'the end'}"
+
+
+def _check_depth(nodes: list[ast.expr | ast.keyword], text: str) -> None:
+    """Refuse an expression that is nested too deeply; a sum or product may have any number of terms."""
+    depths: dict[ast.AST, int] = {nodes[0]: 1}
+    for node in nodes:
+        if depths[node] > DEEPEST:
+            raise pointed(text, f"more than {DEEPEST} similarities, values or signs inside each other", node.col_offset)
+        for child in ast.iter_child_nodes(node):
+            depths[child] = depths[node] + (not isinstance(node, ast.keyword))
+        if isinstance(node, ast.Call):
+            depths[node.func] = depths[node]
+        elif isinstance(node, ast.BinOp):  # K1 + K2 + K3 is one sum, K + 1 + 1 is a sum inside a sum
+            names = (part.id for part in ast.walk(node.right) if isinstance(part, ast.Name))
+            depths[node.left] = depths[node] + all(name in ("abs", "inf") for name in names)
+
 
 __all__ = ["NAMES", "ExpressionError", "parse"]
 
@@ -160,7 +320,8 @@ class Builder:
         value = self.value(chain[-1].left)
         for one in reversed(chain):
             sign, combine = OPERATIONS[type(one.op)]
-            at, right = self.text.index(sign, one.left.end_col_offset), self.value(one.right)
+            at = self.text.index(sign, one.left.end_col_offset)
+            right = self.value(one.right)
             value = self.attempted(at, _applied, combine, f"{sign!r} combines", value, right)
         return value
 
@@ -182,7 +343,8 @@ class Builder:
 
     def from_module(self, node: ast.Name) -> Similarity:
         """Return the function of a user's module, if the caller allows to fetch it."""
-        function, at = self.function, node.col_offset
+        function = self.function
+        at = node.col_offset
         if function is None:
             how = "pass the function itself in Python, or --trust on the command line"
             raise self.error(f"{brief(node.id)} is code of your own, which an expression does not run: {how}", at)
@@ -190,7 +352,8 @@ class Builder:
 
     def named(self, node: ast.Name, arguments: Arguments) -> Any:
         """Return a similarity by its name, or an absolute value."""
-        name, at = node.id, node.col_offset
+        name = node.id
+        at = node.col_offset
         if name == "abs":
             return self.attempted(at, _applied, abs, "abs takes", *self.given(abs, name, arguments, at).values())
         if name not in CLASSES:
@@ -201,7 +364,8 @@ class Builder:
 
     def method(self, node: ast.Attribute, arguments: Arguments | None) -> Similarity:
         """Return what a method makes of a similarity, or an alternative constructor of its arguments."""
-        name, at = node.attr, (node.end_col_offset or 0) - len(node.attr)
+        name = node.attr
+        at = (node.end_col_offset or 0) - len(node.attr)
         is_gaussian = isinstance(node.value, ast.Name) and CLASSES.get(node.value.id) is kernels.Gaussian
         of = kernels.Gaussian if is_gaussian and name in MAKERS else self.value(node.value)
         known = METHODS + MAKERS if is_gaussian else METHODS
@@ -264,7 +428,9 @@ class Builder:
 
 def _parameters(call: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a class, which estimators ask for again with every call, or of a method."""
-    return _parameters_of_class(call) if isinstance(call, type) else inspect.signature(call).parameters
+    if isinstance(call, type):
+        return _parameters_of_class(call)
+    return inspect.signature(call).parameters
 
 
 @lru_cache(maxsize=256)
@@ -303,6 +469,10 @@ def _nearest(name: str, among: Iterable[str]) -> str:
 def _first_line(error: Exception) -> str:
     """Return the first line of an error: the error of a nested expression shows that expression below it."""
     if isinstance(error, (ZeroDivisionError, OverflowError)):
-        return "division by zero" if isinstance(error, ZeroDivisionError) else "the number is too large"
+        if isinstance(error, ZeroDivisionError):
+            return "division by zero"
+        return "the number is too large"
     first = (str(error).splitlines() or [""])[0]
-    return first if isinstance(error, (TypeError, ValueError)) and first else f"{type(error).__name__}: {first}"
+    if isinstance(error, (TypeError, ValueError)) and first:
+        return first
+    return f"{type(error).__name__}: {first}"

@@ -9,11 +9,9 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, count, first_nonfinite, namespace
 from similitude.support import PairError
 
-DISTANCE_STRIP_CELLS, DISTANCE_STRIP_ROWS = 2**16, 8
+DISTANCE_STRIP_CELLS = 2**16
+DISTANCE_STRIP_ROWS = 8
 """Values of a strip of an array, so that it stays in the cache, and its fewest rows."""
-
-TENSOR_STRIP_ROWS = 512
-"""Rows of a strip of a tensor."""
 
 
 def finite_diagonal(k: Any, A: Encoding) -> Any:
@@ -32,7 +30,8 @@ def kernel_distance(K: Any, dx: Any, dz: Any, same: bool) -> Any:
     """Replace the matrix K by distances, in place and strip by strip; `same` if it is a Gram matrix."""
     xp = namespace(K)
     rounding = max(1e-12, 32 * float(xp.finfo(K.dtype).eps))
-    height = TENSOR_STRIP_ROWS
+    # rows of a strip of a tensor
+    height = 512
     if isinstance(K, np.ndarray):
         height = max(DISTANCE_STRIP_ROWS, DISTANCE_STRIP_CELLS // max(1, K.shape[1]))
     for start in range(0, K.shape[0], height):

@@ -34,11 +34,15 @@ class Meter:
     """
 
     def __init__(self, limit: int | None = None, show: Callable[[Meter], None] | None = None) -> None:
-        self.limit, self.show = limit, show
-        self.spent, self.price, self.started = 0, 0.0, time.monotonic()
+        self.limit = limit
+        self.show = show
+        self.spent = 0
+        self.price = 0.0
+        self.started = time.monotonic()
         self.purposes: dict[str, int] = {}
         self.purpose = "similarities"
-        self.squares, self.freedom = 0.0, 0
+        self.squares = 0.0
+        self.freedom = 0
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, object]:
@@ -82,7 +86,8 @@ class Meter:
     @contextmanager
     def spending_on(self, purpose: str) -> Iterator[None]:
         """Name what calls are spent on inside of the context."""
-        before, self.purpose = self.purpose, purpose
+        before = self.purpose
+        self.purpose = purpose
         try:
             yield
         finally:
@@ -91,7 +96,8 @@ class Meter:
 
 def budgeted(max_calls: int | None, engine: Engine | None = None) -> AbstractContextManager[Meter]:
     """Validate a budget, and return a context in which calls of users' functions are counted and bounded by it."""
-    check_max_calls(max_calls, engine)
+    if max_calls is not None:
+        check_max_calls(max_calls, engine)
     return metered(Meter(max_calls))
 
 
@@ -108,22 +114,18 @@ def check_max_calls(max_calls: int | None, engine: Engine | None = None) -> None
         )
 
 
-_meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
-
-
-def current_meters() -> tuple[Meter, ...]:
-    """Return the meters of all contexts that are open."""
-    return _meters.get()
+open_meters: ContextVar[tuple[Meter, ...]] = ContextVar("meters", default=())
+"""The meters of all contexts that are open."""
 
 
 @contextmanager
 def metered(meter: Meter) -> Iterator[Meter]:
     """Return a context in which calls of users' functions count on a meter, and on those of outer contexts."""
-    token = _meters.set((*_meters.get(), meter))
+    token = open_meters.set((*open_meters.get(), meter))
     try:
         yield meter
     finally:
-        _meters.reset(token)
+        open_meters.reset(token)
 
 
 @dataclass(frozen=True)

@@ -301,7 +301,8 @@ def _fill(connection: sqlite3.Connection, f: int, a: np.ndarray, b: np.ndarray, 
     rows, row_of = np.unique(a, return_inverse=True)
     columns, column_of = np.unique(b, return_inverse=True)
     found = np.full((len(rows), len(columns)), np.nan)
-    low, high = int(columns[0]), int(columns[-1])
+    low = int(columns[0])
+    high = int(columns[-1])
     kind = np.dtype([("a", np.int64), ("b", np.int64), ("value", np.float64)])
     for part in _parts(rows.tolist()):
         marks = ",".join("?" * len(part))

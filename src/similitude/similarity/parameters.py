@@ -6,13 +6,14 @@ import copy
 import functools
 import inspect
 import pickle
+from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from similitude.compute import is_sparse, is_table
-from similitude.support import digest, misfit, unknown_parameter, written
+from similitude.support import digest, naming_parameters, unknown_parameter, written
 
 PLAIN_TYPES = (str, int, float, bool, type(None))
 
@@ -21,11 +22,13 @@ class Parametric:
     """An object that consists of its constructor parameters, in the sense of scikit-learn."""
 
     __hash__ = None  # type: ignore[assignment]
+    _quiet: ClassVar[tuple[str, ...]] = ()  # parameters that `repr` leaves out while they have their defaults
+    _writers: ClassVar[dict[str, Callable[[Any], str]]] = {}  # of parameters that `repr` shows in short
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls) and cls.__module__.startswith("similitude."):
-            cls.__init__ = _naming_parameters(cls.__init__)  # type: ignore[method-assign]
+            naming_parameters(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; with `deep`, also those of the parts (``k1__sigma``)."""
@@ -40,7 +43,8 @@ class Parametric:
         """Set parameters by name, those of a part as ``part__name``, and return self."""
         for path in sorted(params, key=lambda path: "__" in path):  # parts first, then their parameters
             name, _, inner = path.partition("__")
-            known, value = self._params(), params[path]
+            known = self._params()
+            value = params[path]
             if name not in known:
                 raise ValueError(f"{unknown_parameter(type(self), name, known)}{self._deeper(path)}")
             if not inner:
@@ -58,7 +62,10 @@ class Parametric:
 
     def _params(self) -> dict[str, Any]:
         cls: Any = type(self)
-        return {name: getattr(self, name) for name in constructor_parameters(cls)}
+        found = {}
+        for name in constructor_parameters(cls):
+            found[name] = getattr(self, name)
+        return found
 
     def _set_param(self, name: str, value: Any) -> None:
         setattr(self, name, value)
@@ -76,7 +83,8 @@ class Parametric:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Parametric) or type(self) is not type(other):
             return NotImplemented if not isinstance(other, Parametric) else False
-        mine, theirs = self._params(), other._params()
+        mine = self._params()
+        theirs = other._params()
         return mine.keys() == theirs.keys() and all(_same(mine[name], theirs[name]) for name in mine)
 
     def __repr__(self) -> str:
@@ -85,7 +93,15 @@ class Parametric:
 
     def written_params(self) -> dict[str, str]:
         """Return the parameters by name as `repr` shows them."""
-        return {name: _written(value) for name, value in self._params().items()}
+        cls: Any = type(self)
+        texts = {}
+        for name, value in self._params().items():
+            if name in self._quiet:
+                default = constructor_parameters(cls)[name].default
+                if type(value) is type(default) and value == default:
+                    continue
+            texts[name] = self._writers.get(name, _written)(value)
+        return texts
 
     def fingerprint(self) -> str:
         """Return a short text that is equal for equal similarities, also in another process.
@@ -100,22 +116,6 @@ class Parametric:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({k: v.function() if isinstance(v, _Pickled) else v for k, v in state.items()})
-
-
-def _naming_parameters(init: Any) -> Any:
-    """Return a constructor whose error, if it is called with an unknown parameter, names those that it has."""
-
-    @functools.wraps(init)
-    def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            init(self, *args, **kwargs)
-        except TypeError as error:
-            text = misfit(type(self), init, args, kwargs)
-            if text is None:
-                raise
-            raise TypeError(text) from error
-
-    return constructed
 
 
 class _Pickled:
@@ -173,4 +173,6 @@ def _written(value: Any) -> str:
         return repr(value.item())
     if isinstance(value, frozenset):
         return repr(tuple(sorted(value)))
-    return getattr(value, "__qualname__", repr(value)) if _needs_cloudpickle(value) else written(value)
+    if _needs_cloudpickle(value):
+        return getattr(value, "__qualname__", repr(value))
+    return written(value)

@@ -12,6 +12,7 @@ kinds.
 
 from __future__ import annotations
 
+import inspect
 import marshal
 import warnings
 from collections import UserDict, UserList, deque
@@ -27,8 +28,6 @@ from similitude.support import brief, user_stacklevel
 WATCHED = 64
 """Most objects of one argument that are compared before and after the calls of a block."""
 
-WATCHED_CLOSELY = 8
-"""Most objects of one argument, of other types than the quick ones, that are compared."""
 
 QUICK_TYPES = frozenset({list, dict, set, bytearray, tuple})
 UNCHANGING_TYPES = frozenset({str, bytes, int, float, bool, complex, frozenset, type(None)})
@@ -71,9 +70,11 @@ def all_read_only(objects: Any) -> Any:
 def unchanged(f: Any, *arguments: Sequence[Any]) -> Iterator[None]:
     """Raise if some objects of the lists of arguments are not what they were at the beginning."""
     before = []
-    for listed in arguments:
-        for one in _watched(listed):
-            before.append((one, _contents(one)))
+    for objects in arguments:
+        if isinstance(objects, np.ndarray) and objects.dtype.kind == "O":
+            objects = list(objects[:WATCHED])
+        if isinstance(objects, list) and not set(map(type, objects[:WATCHED])) <= UNCHANGING_TYPES:
+            before += [(one, _contents(one)) for one in _watched(objects[:WATCHED])]
     try:
         yield
     except ValueError as error:
@@ -102,17 +103,11 @@ def _complain(f: Any, one: Any, name: str) -> None:
     )
 
 
-def _watched(objects: Any) -> list[Any]:
-    """Return the objects of an argument that are compared."""
-    if isinstance(objects, np.ndarray) and objects.dtype.kind == "O":
-        objects = list(objects[:WATCHED])
-    if not isinstance(objects, list):
-        return []
-    first = objects[:WATCHED]
-    if set(map(type, first)) <= UNCHANGING_TYPES:
-        return []
+def _watched(first: list[Any]) -> list[Any]:
+    """Return the objects that are compared, of the first ones of an argument."""
     others = [one for one in first if type(one) not in QUICK_TYPES and not _is_protected(one)]
-    return [one for one in first if type(one) in QUICK_TYPES] + others[:WATCHED_CLOSELY]
+    # most objects of one argument, of other types than the quick ones, that are compared
+    return [one for one in first if type(one) in QUICK_TYPES] + others[:8]
 
 
 def _is_protected(value: Any) -> bool:
@@ -135,6 +130,11 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 def _listed(slots: Any) -> list[str]:
     return [slots] if isinstance(slots, str) else list(slots)
+
+
+def is_async(f: Any) -> bool:
+    """Whether a function, or the call of an object, must be awaited."""
+    return inspect.iscoroutinefunction(f) or inspect.iscoroutinefunction(getattr(f, "__call__", None))  # noqa: B004
 
 
 def with_hint(error: BaseException) -> str:

@@ -4,7 +4,6 @@ Nothing here imports NumPy before it is used, so that the command line starts qu
 """
 
 from similitude.support.atomic_write import check_path, check_place, complete_file, remove_abandoned
-from similitude.support.constructors import misfit, naming_parameters, parameter_hint, unknown_parameter
 from similitude.support.errors import (
     BudgetError,
     CacheError,
@@ -50,7 +49,6 @@ from similitude.support.notebook_html import (
     tag,
 )
 from similitude.support.outliers import outlier_limits, outlying_rows
-from similitude.support.printable import printable, short_numbers
 from similitude.support.randomness import generator, key_order, random_keys
 from similitude.support.results import (
     CONDITIONAL,
@@ -70,6 +68,7 @@ from similitude.support.results import (
     rounded_down,
     rounded_up,
 )
+from similitude.support.text import plain_values, printable, short_numbers, unboxed, written
 from similitude.support.threads import a_call_goes_on, in_daemon_thread, interruptibly
 from similitude.support.user_line import user_stacklevel
 from similitude.support.validation import (
@@ -82,6 +81,8 @@ from similitude.support.validation import (
     check_share,
     is_integer,
     is_number,
+    naming_parameters,
+    parameter_hint,
+    unknown_parameter,
 )
 from similitude.support.versions import core_versions, package_version
-from similitude.support.written import plain_values, unboxed, written

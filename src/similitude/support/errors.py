@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from similitude.support.written import unboxed
+from similitude.support.text import unboxed
 
 
 class _Brief(reprlib.Repr):
@@ -57,7 +57,9 @@ class PairError(ValueError):
 
     def __init__(self, i: int, j: int, problem: str) -> None:
         super().__init__(i, j, problem)
-        self.i, self.j, self.problem = i, j, problem
+        self.i = i
+        self.j = j
+        self.problem = problem
 
     def __str__(self) -> str:
         return f"pair ({self.i}, {self.j}): {self.problem}"
@@ -132,7 +134,8 @@ class InseparableError(ValueError):
 
     def __init__(self, problem: str, conflicts: Sequence[int]) -> None:
         super().__init__(problem, conflicts)
-        self.problem, self.conflicts = problem, tuple(int(i) for i in conflicts)
+        self.problem = problem
+        self.conflicts = tuple(int(i) for i in conflicts)
 
     def __str__(self) -> str:
         return self.problem
@@ -151,7 +154,8 @@ class NotAKernelError(ValueError):
 
     def __init__(self, problem: str, witness: Any = None) -> None:
         super().__init__(problem, witness)
-        self.problem, self.witness = problem, witness
+        self.problem = problem
+        self.witness = witness
 
     def __str__(self) -> str:
         return self.problem if self.witness is None else f"{self.problem} {self.witness}"

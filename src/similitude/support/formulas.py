@@ -76,7 +76,8 @@ def _parts(tokens: Iterator[str], ascii_only: bool, end: str | None) -> Iterator
             part = f"({part})"
         elif part[:1].isalnum() and token not in "_^":
             is_next_name = len(part) > 1 and part.isalpha() and before[-1:].isalnum()
-            part = f" {part}" if is_name or is_next_name else part
+            if is_name or is_next_name:
+                part = f" {part}"
         before = part
         yield part
 
@@ -90,7 +91,8 @@ def _part(token: str, tokens: Iterator[str], ascii_only: bool) -> str:
         return " " if token.isspace() else token
     name = token[1:]
     if name == "frac":
-        above, below = _argument(tokens, ascii_only), _argument(tokens, ascii_only)
+        above = _argument(tokens, ascii_only)
+        below = _argument(tokens, ascii_only)
         return f"{_in_brackets(above)}/{_in_brackets(below)}"
     if name == "binom":
         return f"C({_argument(tokens, ascii_only)}, {_argument(tokens, ascii_only)})"

@@ -9,7 +9,7 @@ import html
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from similitude.support.printable import printable
+from similitude.support.text import printable
 
 TABLE_ROWS = 12
 """Rows of a table that are shown; the others are counted."""
@@ -209,7 +209,8 @@ def progress_bar(done: int, total: int | None) -> Html:
 
 def bar_from_middle(share: float) -> Html:
     """Return a bar from the middle of its cell: to the right if the share is positive, else to the left."""
-    half, side = 50 * _share(abs(share)), "for" if share >= 0 else "against"
+    half = 50 * _share(abs(share))
+    side = "for" if share >= 0 else "against"
     left = 50 - (0 if share >= 0 else half)
     inside = f'<span class="s-bar s-{side}" style="margin-left:{left:.1f}%;width:{half:.1f}%"></span>'
     return Html(f'<span class="s-room s-wide">{inside}</span>')

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-MOST_OUTLYING, FEWEST_OUTLYING, MUCH_FARTHER = 0.02, 3, 3.0
+MOST_OUTLYING = 0.02
+FEWEST_OUTLYING = 3
+MUCH_FARTHER = 3.0
 """The share and the number of entries on either side of a column that may be outliers, and how much farther from the
 others than these are spread they must be."""
 
@@ -29,7 +31,8 @@ def outlier_limits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n = len(numbers)
     apart = min(max(FEWEST_OUTLYING, math.ceil(MOST_OUTLYING * n)), n // 4)
     ordered = np.sort(numbers, axis=0)
-    low, high = ordered[apart], ordered[n - 1 - apart]
+    low = ordered[apart]
+    high = ordered[n - 1 - apart]
     spread = MUCH_FARTHER * (high - low)
     some = spread > 0
     return np.where(some, low - spread, ordered[0]), np.where(some, high + spread, ordered[-1])

@@ -9,7 +9,8 @@ from similitude.support.errors import brief
 if TYPE_CHECKING:
     import numpy as np
 
-_GAMMA, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_GAMMA = 0x9E3779B97F4A7C15
+_MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def generator(random_state: Any = None) -> np.random.Generator:

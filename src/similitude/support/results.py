@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from similitude.support.errors import brief
 from similitude.support.notebook_html import Html, card, facts, joined, paragraph, preformatted, table, tag
-from similitude.support.written import written
+from similitude.support.text import written
 
 if TYPE_CHECKING:
     import numpy as np

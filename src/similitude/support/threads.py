@@ -7,9 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any
 
-LONGEST_WAIT = 0.2
-"""Seconds until a thread that waits looks for Ctrl-C at the latest."""
-
 
 def in_daemon_thread(f: Callable[..., Any], *arguments: Any) -> Future[Any]:
     """Call a function in a thread that does not keep the process alive.
@@ -42,7 +39,8 @@ def interruptibly(f: Callable[..., Any], *arguments: Any) -> Any:
     future = in_daemon_thread(f, *arguments)
     _GOING_ON.append(future)
     future.add_done_callback(_GOING_ON.remove)
-    while not wait([future], LONGEST_WAIT).done:  # a signal just before a wait does not end it
+    # seconds until a thread that waits looks for Ctrl-C at the latest
+    while not wait([future], 0.2).done:  # a signal just before a wait does not end it
         pass
     return future.result()
 

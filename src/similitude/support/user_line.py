@@ -10,7 +10,9 @@ LIBRARIES = ("similitude", "sklearn")
 
 def user_stacklevel() -> int:
     """Return the ``stacklevel`` with which `warnings.warn` names the first line outside this library."""
-    frame, level = currentframe(), 0
+    frame = currentframe()
+    level = 0
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in LIBRARIES:
-        frame, level = frame.f_back, level + 1
+        frame = frame.f_back
+        level = level + 1
     return level

@@ -1,7 +1,13 @@
 """Bounds of the theory as functions of numbers, and exact confidence intervals."""
 
 from similitude.theory import bounds
-from similitude.theory.bounds import margin_perceptron_updates, perceptron_mistakes
+from similitude.theory.bounds import (
+    BALCAN_BLUM,
+    BALCAN_BLUM_VEMPALA,
+    DELTA,
+    margin_perceptron_updates,
+    perceptron_mistakes,
+)
 from similitude.theory.intervals import (
     LEVEL,
     clopper_pearson,
@@ -11,4 +17,3 @@ from similitude.theory.intervals import (
     highest_level,
     proportion,
 )
-from similitude.theory.sources import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA

@@ -15,6 +15,13 @@ import math
 
 from similitude.support import brief, check_integer, check_number, check_positive
 
+BALCAN_BLUM = "Balcan and Blum, On a Theory of Learning with Similarity Functions, 2006"
+BALCAN_BLUM_VEMPALA = "Balcan, Blum and Vempala, On Kernels, Margins, and Low-dimensional Mappings, 2004"
+
+DELTA = 0.05
+"""Probability of failure for which guarantees are stated."""
+
+
 __all__ = [
     "combined_margin",
     "compact_dimension",
@@ -61,7 +68,8 @@ def landmarks(epsilon: float, gamma: float, delta: float, alpha: float = 0) -> i
     >>> landmarks(epsilon=0.1, gamma=0.2, delta=0.05), landmarks(epsilon=0.1, gamma=0.2, delta=0.05, alpha=0.1)
     (2240, 2700)
     """
-    epsilon, alpha = check_number("epsilon", epsilon, "(0, 1)"), check_number("alpha", alpha, "[0, 1)")
+    epsilon = check_number("epsilon", epsilon, "(0, 1)")
+    alpha = check_number("alpha", alpha, "[0, 1)")
     log = _log("delta", delta) + (math.log(2) if alpha else 0)
     n = _up(8 / epsilon * (_inverse_square(gamma) + log))
     return _draws(n, 1 - alpha, log) if alpha else n
@@ -110,7 +118,9 @@ def compact_dimension(epsilon: float, gamma: float, delta: float, practical: boo
     """
     log = _log("epsilon", epsilon) + _log("delta", delta)
     gamma = check_number("gamma", gamma, "(0, 1]")
-    return _up(8 * log * _inverse_square(gamma)) if practical else _projection(gamma / (16 + gamma), math.log(24) + log)
+    if practical:
+        return _up(8 * log * _inverse_square(gamma))
+    return _projection(gamma / (16 + gamma), math.log(24) + log)
 
 
 def johnson_lindenstrauss(distortion: float, failure: float) -> int:
@@ -175,7 +185,8 @@ def consistent_sample(dimension: int, epsilon: float, delta: float) -> int:
     >>> consistent_sample(dimension=10, epsilon=0.1, delta=0.05)
     5618
     """
-    dimension, epsilon = check_integer("dimension", dimension), check_number("epsilon", epsilon, "(0, 1)")
+    dimension = check_integer("dimension", dimension)
+    epsilon = check_number("epsilon", epsilon, "(0, 1)")
     confidence = 4 / epsilon * (1 + _log("delta", delta) / math.log(2))
     return _up(max(confidence, 8 * dimension / epsilon * math.log2(13 / epsilon)))
 
@@ -257,7 +268,8 @@ def reasonable_landmarks(tau: float, gamma: float, epsilon: float, delta: float,
     >>> reasonable_landmarks(tau=0.5, gamma=0.4, epsilon=0.25, delta=0.05)
     2974
     """
-    tau, log = check_number("tau", tau, "(0, 1]"), math.log(2) + _log("delta", delta)
+    tau = check_number("tau", tau, "(0, 1]")
+    log = math.log(2) + _log("delta", delta)
     squared = _inverse_square(gamma) / check_number("epsilon", epsilon, "(0, 1)") ** 2
     if as_printed:
         return _up(2 / tau * (1 + 16 * squared) * log)
@@ -284,7 +296,8 @@ def combined_margin(gamma: float, n_similarities: int, norm: float = 1.0) -> flo
     >>> combined_margin(0.4, n_similarities=4), combined_margin(0.4, n_similarities=4, norm=0.5)
     (0.05, 0.1)
     """
-    gamma, norm = check_number("gamma", gamma, "(0, 1]"), check_positive("norm", norm)
+    gamma = check_number("gamma", gamma, "(0, 1]")
+    norm = check_positive("norm", norm)
     root = math.sqrt(check_integer("n_similarities", n_similarities))
     if not 1 / root - 1e-9 <= norm <= 1 + 1e-9:
         raise ValueError(f"norm must be a number in [1/sqrt(n_similarities), 1] = [{1 / root:.6g}, 1], got {norm:g}")
@@ -337,7 +350,8 @@ def hinge_error(epsilon: float, gamma: float, delta: float, definition: int = 3)
     >>> hinge_error(0.01, 0.5, 0.01), hinge_error(0.01, 0.5, 0.01, definition=4)
     (0.18, 0.11)
     """
-    epsilon, delta = check_number("epsilon", epsilon, "[0, 1)"), check_number("delta", delta, "(0, 1)")
+    epsilon = check_number("epsilon", epsilon, "[0, 1)")
+    delta = check_number("delta", delta, "(0, 1)")
     if isinstance(definition, bool) or definition not in (3, 4):
         raise ValueError(f"definition must be 3 or 4, got {brief(definition)}")
     worst = 1 + 4 / check_number("gamma", gamma, "(0, 1]")
@@ -408,7 +422,8 @@ def margin_perceptron_sample(gamma: float, accuracy: float, delta: float, as_pri
     >>> margin_perceptron_sample(0.1, 0.1, 0.05), margin_perceptron_sample(0.1, 0.1, 0.05, as_printed=True)
     (3455, 3030)
     """
-    accuracy, log = check_number("accuracy", accuracy, "(0, 1)"), _log("delta", delta)
+    accuracy = check_number("accuracy", accuracy, "(0, 1)")
+    log = _log("delta", delta)
     if as_printed:
         return _up((3 * _inverse_square(gamma) + log) / accuracy)
     return _draws(margin_perceptron_updates(gamma), accuracy, log)
@@ -437,7 +452,8 @@ def kernel_as_similarity(epsilon: float, gamma: float, accuracy: float) -> tuple
     >>> print(f"{error:.3g}, {gap:.3g}")
     0.1, 1.02e-06
     """
-    epsilon, accuracy = check_number("epsilon", epsilon, "[0, 1)"), check_number("accuracy", accuracy, "(0, 1)")
+    epsilon = check_number("epsilon", epsilon, "[0, 1)")
+    accuracy = check_number("accuracy", accuracy, "(0, 1)")
     size = margin_perceptron_sample(gamma, accuracy, accuracy, as_printed=True)
     return 8 * (epsilon + 2 * accuracy) / float(gamma), 1 / (2 * size)
 

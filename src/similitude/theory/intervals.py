@@ -25,7 +25,8 @@ def clopper_pearson(successes: Any, trials: Any, level: Any = LEVEL) -> tuple[np
     """
     from scipy.stats import beta
 
-    k, n = np.asarray(successes), np.asarray(trials)
+    k = np.asarray(successes)
+    n = np.asarray(trials)
     tail = (1 - level) / 2
     with np.errstate(all="ignore"):
         low = np.where(k > 0, beta.ppf(tail, k, n - k + 1), 0.0)

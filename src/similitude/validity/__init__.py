@@ -7,10 +7,9 @@ matrix, ``witness`` describes it, ``search`` looks for one beyond the sample, ``
 similarity into a kernel.
 """
 
-from similitude.validity.elimination import Tolerance, asymmetric_pair
+from similitude.validity.elimination import Tolerance, Witness, asymmetric_pair
 from similitude.validity.spectral_repair import repair
 from similitude.validity.verdict import Validity, check_gram, check_kernel, stored_witness
-from similitude.validity.witness import Witness
 
 __all__ = [
     "Tolerance",

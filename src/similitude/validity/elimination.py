@@ -1,27 +1,107 @@
-"""Counterexamples in a Gram matrix: an asymmetric pair, or the fewest objects whose matrix is not PSD."""
+"""Counterexamples in a Gram matrix, as witnesses: an asymmetric pair, or the fewest objects whose matrix is not PSD."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from similitude.compute.loops import worst_triple
+from similitude.support import Result, brief, table
+
+_NUMBERS = ("no", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+@dataclass(frozen=True)
+class Witness(Result):
+    """A few objects whose similarities no kernel can have.
+
+    Attributes
+    ----------
+    indices : tuple of int
+        Their positions in X; empty if they are not part of X.
+    objects : tuple
+        The objects themselves.
+    coefficients : tuple of float
+        Weights c, the largest of magnitude 1: the eigenvector of the smallest eigenvalue, up to scale. Empty for an
+        asymmetric pair.
+    value : float
+        The sum of c_i c_j K(x_i, x_j), which is negative; for an asymmetric pair K(x, z) - K(z, x).
+    gram : array
+        The matrix K(x_i, x_j) of these objects.
+    """
+
+    indices: tuple[int, ...]
+    objects: tuple[Any, ...]
+    coefficients: tuple[float, ...]
+    value: float
+    gram: np.ndarray
+
+    def in_short(self) -> str:
+        """Return the counterexample in a few words."""
+        if not self.coefficients:
+            return f"K(x, z) = {self.gram[0, 1]:.3g}, K(z, x) = {self.gram[1, 0]:.3g}"
+        if len(self.objects) == 1:
+            return f"K(x, x) = {self.value:.3g} < 0"
+        return f"a squared length of {self.value:.3g} from {len(self.objects)} objects"
+
+    def __str__(self) -> str:
+        return "\n".join([self.claim(), *self.lines()])
+
+    def html_parts(self) -> Sequence[object]:
+        """Return what the objects show, and the objects with their weights and similarities."""
+        places = [f"X[{i}]" for i in self.indices] or [f"x{i}" for i in range(1, len(self.objects) + 1)]
+        weights = [f"{one:.4g}" for one in self.coefficients] if len(self.coefficients) > 1 else [""] * len(places)
+        near = [[f"{value:.4g}" for value in row] for row in self.gram.tolist()]
+        # objects of a witness whose similarities to each other a notebook shows
+        few = len(places) <= 6
+        rows = [
+            (place, brief(one), weight, *(similar if few else ()))
+            for place, one, weight, similar in zip(places, self.objects, weights, near, strict=True)
+        ]
+        heads = ("", "object", "weight c", *[f"K to {place}" for place in places if few])
+        return self.claim(), table(heads, rows, numbers=range(2, len(heads)), noun="objects")
+
+    def claim(self) -> str:
+        """Return a sentence that says what the objects show, and what their weights mean."""
+        if not self.coefficients:
+            there = self.gram[0, 1]
+            back = self.gram[1, 0]
+            return f"It is not symmetric: K(x, z) = {there:.6g} but K(z, x) = {back:.6g} for these two objects x and z."
+        impossible = "but K(x, x) is the squared length of the feature vector of x, and no length is negative"
+        if len(self.objects) == 1:
+            return f"One object shows it: K(x, x) = {self.value:.6g}, {impossible}."
+        number = _NUMBERS[len(self.objects)] if len(self.objects) < len(_NUMBERS) else str(len(self.objects))
+        claim = (
+            f"{number} objects show it: with the weights c below, the sum of c_i c_j K(x_i, x_j) is {self.value:.6g}. "
+            f"If K were a kernel, this would be the squared length of the sum of their feature vectors with these "
+            f"weights, and no squared length is negative."
+        )
+        whole = np.rint(self.coefficients)
+        total = float(whole @ self.gram @ whole)
+        if total < 0 and not np.allclose(whole, self.coefficients):
+            claim += f" (Whole weights {_listed(whole)} do as well: {total:.6g}.)"
+        return claim
+
+    def lines(self, shorten: Callable[[Any], str] = brief) -> list[str]:
+        """Return a line per object, with its weight if there are several."""
+        places = [f"X[{i}]" for i in self.indices] or [f"x{i}" for i in range(1, len(self.objects) + 1)]
+        weights = [f"c = {weight:7.4f}  " for weight in self.coefficients] if len(self.coefficients) > 1 else []
+        weights = weights or [""] * len(places)
+        listed = zip(weights, places, map(shorten, self.objects), strict=True)
+        return [f"  {weight}{place} = {text}" for weight, place, text in listed]
+
+
+def _listed(weights: Any) -> str:
+    return ", ".join(f"{weight:.4g}" for weight in weights)
+
 
 ONE_BY_ONE = 200
 """Objects from which one after another is removed, so that no set is larger than by plain backward elimination; of
 more, which would take seconds, those with small weights are dropped in portions first."""
-
-KEPT_SHARE = 0.8
-"""The share of the objects that such a portion leaves."""
-
-LARGEST_POLISHED = 60
-"""The largest set that is compared with sets that contain other objects."""
-
-EXHAUSTIVE = 12
-"""The number of objects up to which all sets are tried."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +141,8 @@ def negative_direction(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray,
     for weights in (np.ones(len(K)), scale):
         lowest = np.linalg.eigh(K * weights[:, None] * weights[None, :])[1][:, 0] * weights
         a = lowest / lowest[np.abs(lowest).argmax()]
-        a = a if a[np.flatnonzero(a)[0]] > 0 else -a
+        if a[np.flatnonzero(a)[0]] < 0:
+            a = -a
         value = negative_square(K, a, tolerance)
         if value is not None:
             return a, value
@@ -70,7 +151,8 @@ def negative_direction(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray,
 
 def negative_square(K: np.ndarray, a: np.ndarray, tolerance: Tolerance) -> float | None:
     """Return a'Ka if it is negative beyond the tolerance, else None."""
-    terms, sizes = a[:, None] * K * a[None, :], np.abs(np.outer(a, a))
+    terms = a[:, None] * K * a[None, :]
+    sizes = np.abs(np.outer(a, a))
     granted = max(16 * len(K) * np.finfo(float).eps, tolerance.relative) * np.abs(terms).sum()
     return float(terms.sum()) if terms.sum() < -granted - tolerance.floor * sizes.sum() else None
 
@@ -93,7 +175,8 @@ def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: boo
     if found is None or len(found) <= 3:
         return found
     for fewer in range(3, len(found)):
-        better = _exhaustive(K, fewer, tolerance) if len(K) <= EXHAUSTIVE else None
+        # the number of objects up to which all sets are tried
+        better = _exhaustive(K, fewer, tolerance) if len(K) <= 12 else None
         if better is None and fewer == 3 and scan_triples:
             better = _triple(K, tolerance)
         if better is not None:
@@ -170,7 +253,8 @@ class _Elimination:
         enough = 2
         while enough < len(order) and not self.shows(order[:enough]):
             enough *= 2
-        low, high = enough // 2, min(enough, len(order))
+        low = enough // 2
+        high = min(enough, len(order))
         if not self.shows(order[:high]):
             return
         while high - low > 1:
@@ -183,7 +267,8 @@ class _Elimination:
     def _without_small_weights(self, order: np.ndarray) -> np.ndarray:
         """Drop the objects with the smallest entries in the lowest eigenvector, which is then computed again."""
         while len(order) > ONE_BY_ONE:
-            size = max(ONE_BY_ONE, int(KEPT_SHARE * len(order)))
+            # the share of the objects that such a portion leaves
+            size = max(ONE_BY_ONE, int(0.8 * len(order)))
             vector = self.lowest(order[:size])[1]
             while size < len(order) and not self.shows(order[:size], vector):
                 size = (size + len(order) + 1) // 2
@@ -206,7 +291,8 @@ class _Elimination:
 
     def polished(self, kept: np.ndarray) -> np.ndarray:
         """Add the objects that lower the eigenvalue most and eliminate again, as long as this finds a better set."""
-        while 3 < len(kept) <= LARGEST_POLISHED:
+        # the largest set that is compared with sets that contain other objects
+        while 3 < len(kept) <= 60:
             value, vector = self.lowest(kept)
             gain = (self.M[:, kept] @ vector) ** 2 / (self.M.diagonal() - value)
             gain[kept] = -1.0
@@ -225,16 +311,21 @@ def _least_needed(values: np.ndarray, vectors: np.ndarray) -> int:
     S_i(t) = sum_(j > 1) v_ij^2 / (w_j - w_1 - t). S_i increases, so t <= v_i1^2 / S_i(0), and objects whose t exceeds
     the smallest of these bounds are out. The others are compared by bisection.
     """
-    squares, gaps = vectors**2, values[1:] - values[0]
-    first, others = squares[:, 0], squares[:, 1:]
+    squares = vectors**2
+    gaps = values[1:] - values[0]
+    first = squares[:, 0]
+    others = squares[:, 1:]
     if gaps[0] <= 1e-12 * abs(values[0]):  # a multiple eigenvalue stays the same without any one object
         return int(squares[:, values - values[0] <= 1e-12 * abs(values[0])].sum(axis=1).argmin())
     high = float((first / np.maximum(others @ (1 / gaps), 1e-300)).min())
-    candidates, low, t = np.arange(len(values)), 0.0, min(high, 0.5 * float(gaps[0]))
+    candidates = np.arange(len(values))
+    low = 0.0
+    t = min(high, 0.5 * float(gaps[0]))
     for _ in range(50):
         below = t * (others[candidates] @ (1 / (gaps - t))) >= first[candidates]
         if below.any():
-            candidates, high = candidates[below], t
+            candidates = candidates[below]
+            high = t
         else:
             low = t
         t = (low + min(high, float(gaps[0]))) / 2

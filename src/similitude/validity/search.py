@@ -12,14 +12,9 @@ import numpy as np
 from similitude.compute import as_objects, is_column, is_sparse, is_table
 from similitude.similarity import Similarity
 
-LARGEST_SET = 5
-"""The largest number of objects in a searched set."""
-
 CORNERS = 3
 """Sample points that are mixed in one local search."""
 
-NOTICEABLE = 1e-7
-"""The magnitude of a negative eigenvalue, relative to the largest entry, that deserves a closer look."""
 
 SEARCH_STARTS = {"normal": 3, "high": 30}
 SEARCH_STEPS = {"normal": 80, "high": 400}
@@ -37,20 +32,24 @@ class Outcome:
 def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str, rng: np.random.Generator) -> Outcome:
     """Search for at most five objects with a negative direction, starting from objects of X."""
     if mutate is not None:
-        move, kind = _mutations(X, mutate, rng), "mutated objects"
+        move = _mutations(X, mutate, rng)
+        kind = "mutated objects"
     else:
         matrix, why_not = _free_vectors(k, X)
         if matrix is None:
             return Outcome(None, None, f"no search beyond the sample ({why_not})")
         wants_rows = np.ndim(X) == 2 or k.objects == "vectors"
-        move, kind = _moved_vectors(matrix, rng, wants_rows), "moved vectors"
+        move = _moved_vectors(matrix, rng, wants_rows)
+        kind = "moved vectors"
     tried = 0
-    for size in range(1, LARGEST_SET + 1):
+    # the largest number of objects in a searched set
+    for size in range(1, 5 + 1):
         for _ in range(SEARCH_STARTS[effort]):
             tried += 1
             objects = move(lambda objects: _lowness(_gram(k, objects)), size, SEARCH_STEPS[effort])
             gram = _gram(k, objects)
-            if _lowness(gram) < -NOTICEABLE:
+            # the magnitude of a negative eigenvalue, relative to the largest entry, that deserves a closer look
+            if _lowness(gram) < -1e-7:
                 return Outcome(objects, gram, f"{tried} local searches over {kind}")
     return Outcome(None, None, f"{tried} local searches over {kind} found none")
 
@@ -89,7 +88,8 @@ def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> 
             trial = [*objects[:place], changed(objects[place]), *objects[place + 1 :]]
             trial_value = low(trial)
             if trial_value <= value:
-                objects, value = trial, trial_value
+                objects = trial
+                value = trial_value
         return objects
 
     return climb
@@ -120,7 +120,8 @@ def _free_vectors(k: Similarity, X: Any) -> tuple[np.ndarray | None, str]:
         return None, "the objects are Python lists; mutate= says how to change one"
     matrix = matrix.reshape(len(matrix), -1)
     if k.objects == "any":
-        norms, sums = np.linalg.norm(matrix, axis=1), matrix.sum(axis=1)
+        norms = np.linalg.norm(matrix, axis=1)
+        sums = matrix.sum(axis=1)
         if (matrix == np.rint(matrix)).all() or (matrix.shape[1] > 1 and (_constant(norms) or _constant(sums))):
             why = "the vectors look constrained (whole numbers, one norm or one sum); mutate= says how to change one"
             return None, why

@@ -34,19 +34,23 @@ from similitude.support import (
     shortened,
     tag,
 )
-from similitude.validity.elimination import Tolerance, asymmetric_pair, negative_direction, smallest_negative_set
+from similitude.validity.elimination import (
+    Tolerance,
+    Witness,
+    asymmetric_pair,
+    negative_direction,
+    smallest_negative_set,
+)
 from similitude.validity.search import search
-from similitude.validity.witness import Witness
 
-VALID, INVALID, UNKNOWN = "VALID", "INVALID", "UNKNOWN"
+VALID = "VALID"
+INVALID = "INVALID"
+UNKNOWN = "UNKNOWN"
 
 KNOWN = "These objects are a known counterexample, not part of the data."
 
 SAMPLE_SIZES = {"normal": 1000, "high": 4000}
 """The largest number of objects whose whole Gram matrix is examined, by effort."""
-
-SCAN_LIMIT = 500
-"""The largest number of objects whose triples are all scanned at normal effort."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,9 @@ class Validity(Result):
         """Return the reason for the verdict in a few words."""
         if self.verdict == VALID:
             return "proven"
-        return self.witness.in_short() if self.witness is not None else "no counterexample found, no proof"
+        if self.witness is not None:
+            return self.witness.in_short()
+        return "no counterexample found, no proof"
 
     def why(self) -> str:
         """Return the proof, the counterexample, or a record of the search, without the name of the similarity."""
@@ -326,7 +332,9 @@ def stored_witness(k: Similarity) -> Witness | None:
 def _or_stored(k: Similarity, seen: Validity) -> Validity:
     """Return the verdict, or INVALID if it is UNKNOWN and a known counterexample refutes the similarity."""
     witness = stored_witness(k) if seen.verdict == UNKNOWN else None
-    return seen if witness is None else replace(seen, verdict=INVALID, witness=witness, remark=KNOWN)
+    if witness is None:
+        return seen
+    return replace(seen, verdict=INVALID, witness=witness, remark=KNOWN)
 
 
 def check_gram(
@@ -343,14 +351,16 @@ def check_gram(
 
 def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndarray, scan: bool) -> Validity:
     """Look for a counterexample in the Gram matrix of a sample; with `scan` among all triples."""
-    K, tolerance = values.astype(np.float64), Tolerance.of(values, sample.precision(values))
+    K = values.astype(np.float64)
+    tolerance = Tolerance.of(values, sample.precision(values))
     asymmetry, pair = asymmetric_pair(K, tolerance)
     if pair is not None:
         witness = _witness(K, np.array(pair), sample.objects, sample.positions, None)
         return Validity(INVALID, proof, witness, asymmetry, None, str(sample))
     K = (K + K.T) / 2
     smallest = float(np.linalg.eigvalsh(K)[0])
-    found = smallest_negative_set(K, tolerance, scan or len(K) <= SCAN_LIMIT)
+    # the largest number of objects whose triples are all scanned at normal effort
+    found = smallest_negative_set(K, tolerance, scan or len(K) <= 500)
     if found is not None:
         witness = _witness(K, found, sample.objects, sample.positions, tolerance)
         return Validity(INVALID, proof, witness, asymmetry, smallest, str(sample))

@@ -6,7 +6,14 @@ mathematics. It is configuration: it pickles, and ``clone`` shares it.
 
 from typing import TYPE_CHECKING, Any
 
-from similitude.compute.engines.checkpoints import damaged_checkpoint, remove_checkpoint
+from similitude.compute.engines.checkpoints import (
+    EncodedBatch,
+    PartialSums,
+    damaged_checkpoint,
+    partial_sums,
+    remove_checkpoint,
+    sum_batches,
+)
 from similitude.compute.engines.default_engine import current_engine, engine_for, use_engine
 from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Task, Tile, format_bytes
@@ -18,7 +25,6 @@ from similitude.compute.engines.local import (
     one_scipy_thread,
 )
 from similitude.compute.engines.progress import Display, display_for, phase, phases_told_to, with_progress
-from similitude.compute.engines.reduction import EncodedBatch, PartialSums, partial_sums, sum_batches
 from similitude.compute.engines.torch.engine import TorchEngine, check_device
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ def current_engine() -> Engine:
 
 def engine_for(encoding: Encoding) -> Engine:
     """Return the engine for an encoding: that of the device for tensors, the current one for everything else."""
-    tensor, current = tensor_in(encoding), current_engine()
+    tensor = tensor_in(encoding)
+    current = current_engine()
     if tensor is None or (isinstance(current, TorchEngine) and current.torch_device == tensor.device):
         return current
     return TorchEngine(device=str(tensor.device))
@@ -49,7 +50,8 @@ class use_engine:  # noqa: N801 (reads as a verb: a function and a context manag
     def __init__(self, engine: Engine) -> None:
         if not isinstance(engine, Engine):
             raise TypeError(f"use_engine takes an engine such as LocalEngine(), got {type(engine).__name__}")
-        self._engine, self._before = engine, _default[0]
+        self._engine = engine
+        self._before = _default[0]
         _default[0] = engine
 
     def __enter__(self) -> Engine:

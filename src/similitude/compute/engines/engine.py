@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import lru_cache
@@ -66,11 +66,8 @@ class Engine(ABC):
     memory: int | str
     progress: bool | ProgressFunction = False
     checkpoint: Any = None
-
-    @property
-    def products_from(self) -> int | None:
-        """Number of landmarks from which ridge regression is fitted by products; None without an operator."""
-        return None
+    tile_edge = TILE_EDGE
+    products_from: int | None = None  # landmarks from which ridge regression is fitted by products, with an operator
 
     @abstractmethod
     def run(
@@ -91,11 +88,6 @@ class Engine(ABC):
     def budget(self) -> int:
         """The memory budget in bytes."""
         return parse_bytes(self.memory)
-
-    @property
-    def tile_edge(self) -> int:
-        """Rows and columns of a tile."""
-        return TILE_EDGE
 
     def without_progress(self) -> Engine:
         """Return the same engine without a progress line, for the parts of a computation that shows its own."""
@@ -140,16 +132,28 @@ def tile_inputs(A: Encoding, B: Encoding, tile: Tile) -> tuple[Encoding, Encodin
     return a, (a if A is B and down == right else rows(B, right))
 
 
-def compute_tile(task: Task, a: Encoding, b: Encoding, tile: Tile, target: Target | None = None) -> Any:
+def compute_tile(task: Task, A: Encoding, B: Encoding, tile: Tile, target: Target | None = None) -> Any:
     """Run the task on one tile; errors name their pair by its position in the whole matrix."""
+    down, right = tile
+    a = rows(A, down)
+    b = a if A is B and down == right else rows(B, right)
     out = None if target is None else target.view(tile)
     try:
         result = task(a, b) if out is None else task(a, b, out)
     except PairError as error:
+        raise error.moved(down.start, right.start) from error.__cause__
+    if target is None:
+        return result
+    target.put(tile, result)
+    return None
+
+
+def compute_piece(task: Callable[..., Any], a: Encoding, b: Encoding, tile: Tile) -> Any:
+    """Run the task where only the rows and columns of one tile are; errors are those of `compute_tile`."""
+    try:
+        return task(a, b)
+    except PairError as error:
         raise error.moved(tile[0].start, tile[1].start) from error.__cause__
-    if target is not None:
-        target.put(tile, result)
-    return result if target is None else None
 
 
 def deliver(result: Any, tile: Tile, target: Target | None) -> Any:

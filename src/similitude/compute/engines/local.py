@@ -22,18 +22,13 @@ from similitude.compute.engines.engine import (
     Task,
     Tile,
     check_checkpoint,
+    compute_piece,
     compute_tile,
     deliver,
     tile_inputs,
 )
 from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
 from similitude.support import check_integer, naming_parameters
-
-INTERRUPT_WAIT = 0.5
-"""Seconds that an interrupted run waits for the tiles in flight."""
-
-PARENT_WATCH = 0.5
-"""Seconds after which a worker process looks again whether its parent is still there."""
 
 
 @naming_parameters
@@ -103,14 +98,14 @@ class LocalEngine(Engine):
     ) -> Iterator[Any]:
         with one_blas_thread if self.threads == 1 else nullcontext():
             for tile in tiles:
-                yield compute_tile(task, *tile_inputs(A, B, tile), tile, target)
+                yield compute_tile(task, A, B, tile, target)
 
 
 def _in_threads(
     task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None, threads: int
 ) -> Iterator[Any]:
     def start(tile: Tile) -> Future[Any]:
-        return pool.submit(compute_tile, task, *tile_inputs(A, B, tile), tile, target)
+        return pool.submit(compute_tile, task, A, B, tile, target)
 
     pool = ThreadPoolExecutor(threads, thread_name_prefix="similitude")
     with one_blas_thread:
@@ -166,12 +161,15 @@ def _in_order(
     finally:
         for future in pending:
             future.cancel()
-        close(bool(wait(pending, timeout=INTERRUPT_WAIT).not_done))
+        # seconds that an interrupted run waits for the tiles in flight
+        close(bool(wait(pending, timeout=0.5).not_done))
 
 
 def available_cores() -> int:
     """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class _BlasLimit(ContextDecorator):
@@ -191,13 +189,7 @@ class _BlasLimit(ContextDecorator):
     def __init__(self, what: str) -> None:
         self._what = what
 
-    def __enter__(self) -> None:
-        self._count(1)
-
-    def __exit__(self, *_: object) -> None:
-        self._count(-1)
-
-    def _count(self, by: int) -> None:
+    def _count(self, by: int, *_: object) -> None:
         """Count a holder more or less, and set the threads of each library."""
         holders = self._holders
         with self._lock:
@@ -214,6 +206,9 @@ class _BlasLimit(ContextDecorator):
                 if threads != wanted:
                     library.set_num_threads(wanted)
 
+    __enter__ = functools.partialmethod(_count, 1)
+    __exit__ = functools.partialmethod(_count, -1)
+
 
 one_blas_thread = _BlasLimit("all")
 """The context in which BLAS uses one thread."""
@@ -221,15 +216,14 @@ one_blas_thread = _BlasLimit("all")
 one_scipy_thread = _BlasLimit("scipy")
 """The context in which SciPy's own BLAS uses one thread, but for large factorizations."""
 
-LARGE_FACTORIZATION = 1500
-"""Number of rows from which several threads pay."""
 
 _all_threads = _BlasLimit("lifted")
 
 
 def factorizing(n: int) -> AbstractContextManager[Any]:
     """Return a context for factorizations of n rows by SciPy: of many, with all threads."""
-    return _all_threads if n >= LARGE_FACTORIZATION else nullcontext()
+    # number of rows from which several threads pay
+    return _all_threads if n >= 1500 else nullcontext()
 
 
 @contextmanager
@@ -283,7 +277,8 @@ def _begin_worker(parent: int) -> None:
 
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(PARENT_WATCH)
+        # seconds after which a worker process looks again whether its parent is still there
+        time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -296,4 +291,4 @@ def _unpickled(pickled: bytes) -> Task:
 
 
 def _compute_in_worker(pickled: bytes, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
-    return compute_tile(_unpickled(pickled), a, a if b is None else b, tile)
+    return compute_piece(_unpickled(pickled), a, a if b is None else b, tile)

@@ -79,7 +79,8 @@ def with_progress(
 def _shown(
     items: Iterator[T], display: Display, total: int | None, size: Callable[[Any], int], done: int, unit: str
 ) -> Iterator[T]:
-    before, start = done, time.monotonic()
+    before = done
+    start = time.monotonic()
     try:
         for item in items:
             yield item
@@ -104,7 +105,8 @@ class Display(ABC):
     """Where progress is shown: by the thread that began, and not more often than every `REFRESH` seconds."""
 
     def __init__(self) -> None:
-        self._last, self._thread = time.monotonic(), threading.get_ident()
+        self._last = time.monotonic()
+        self._thread = threading.get_ident()
 
     def update(self, done: int, total: int | None, text: Callable[[], str]) -> None:
         """Show how much is done, if an update is due; the last one always is."""

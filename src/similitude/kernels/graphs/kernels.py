@@ -106,6 +106,7 @@ class AttributeSimilarity(HistogramSimilarity):
     """A graph kernel of histograms, which with a base kernel of attributes is a sum over pairs of nodes instead."""
 
     attributes: Similarity | None = None
+    _quiet = ("attributes",)
 
     @abstractmethod
     def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
@@ -144,14 +145,6 @@ class AttributeSimilarity(HistogramSimilarity):
     def diagonal(self, A: Encoding) -> Any:
         """Return the squared norms of the histograms, or the sums over pairs of nodes of the same graph."""
         return A.squared_norms() if self.attributes is None else Similarity.diagonal(self, A)
-
-    def written_params(self) -> dict[str, str]:
-        """Return the parameters as `repr` shows them: nothing of a base kernel that is missing."""
-        return {
-            name: text
-            for name, text in super().written_params().items()
-            if name != "attributes" or self.attributes is not None
-        }
 
     def encode_nodes(self, objects: Any) -> NodeVectors:
         """Return the vectors of the nodes of each graph, encoded for the base kernel."""

@@ -58,6 +58,7 @@ class Edit(Similarity):
     objects = "strings"
     hints = Hints(finite=True, heavy=True)
     costs: Any = None
+    _quiet = ("costs",)
 
     def __init__(self, costs: tuple[float, float, float] | None = None) -> None:
         self.costs = costs
@@ -78,10 +79,6 @@ class Edit(Similarity):
     def check_params(self) -> None:
         """Validate the costs."""
         _as_costs(self.costs)
-
-    def written_params(self) -> dict[str, str]:
-        """Return the parameters as `repr` shows them: nothing for costs of 1."""
-        return {} if self.costs is None else super().written_params()
 
     def counterexamples(self) -> list[Any]:
         """Return the four strings of the reason, and two that differ by a deletion."""

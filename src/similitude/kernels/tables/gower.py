@@ -96,6 +96,7 @@ class Gower(Similarity):
     """
 
     objects = "table"
+    _quiet = ("weights",)
     hints = Hints(finite=True)
     resolves = ("ranges",)
 
@@ -126,11 +127,6 @@ class Gower(Similarity):
             "with missing values or numbers outside the ranges Gower's coefficient need not be a kernel (Gower 1971); "
             "Gower(strict=True) refuses these and is one"
         )
-
-    def written_params(self) -> dict[str, str]:
-        """Return the parameters as `repr` shows them, without weights if there are none."""
-        written = super().written_params()
-        return {name: text for name, text in written.items() if name != "weights" or self.weights is not None}
 
     def check_params(self) -> None:
         """Validate the range of each column, and the weights."""

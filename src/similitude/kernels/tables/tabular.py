@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,8 @@ class Tabular(Similarity):
     """
 
     resolves = ("columns",)
+    _quiet = ("columns",)
+    _writers: ClassVar = {"columns": lambda columns: f"<{len(columns)} columns>"}
     reason = "a kernel of phi(x) and phi(z) is a kernel of x and z, whatever the features phi of a row are"
     hints = hints_of_parts(lambda self: profile_of(self.k), lambda self: self.k.hints.cells)
 
@@ -127,12 +129,6 @@ class Tabular(Similarity):
     def diagonal(self, A: Encoding) -> Any:
         """Return the diagonal of the kernel of vectors."""
         return self.k.diagonal(A)
-
-    def written_params(self) -> dict[str, str]:
-        """Return the parameters as `repr` shows them: of columns their number."""
-        written = super().written_params()
-        written.pop("columns")
-        return written if self.columns is None else {**written, "columns": f"<{len(self.columns)} columns>"}
 
 
 def _is_matrix(X: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class DistanceSimilarity(VectorSimilarity):
 
     sums: str = "squared_difference"
     metric: Any = None
+    _quiet = ("metric",)
+    _writers: ClassVar = {"metric": written_metric}
 
     def encode(self, objects: Any) -> Encoding:
         """Return the vectors under the metric's linear map, as the rows of one float matrix."""
@@ -93,13 +95,6 @@ class DistanceSimilarity(VectorSimilarity):
         if any(getattr(cls, name) is not getattr(usual, name) for name in methods):
             return None
         return self.sums if self.metric is None else f"{self.sums} {digest(self.metric).hex()}"
-
-    def written_params(self) -> dict[str, str]:
-        """Return the parameters as `repr` shows them: a metric in short, and nothing of none."""
-        written = super().written_params()
-        if written.pop("metric", None) is not None and self.metric is not None:
-            written["metric"] = written_metric(self.metric)
-        return written
 
 
 def proof_with_metric(reason: str) -> Any:

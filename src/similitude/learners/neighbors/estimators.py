@@ -88,7 +88,7 @@ class BaseNeighbors(KernelLearner):
         nearest: NearestColumns | NearestOnDevice | None = None
         with (
             self._engine.linear_algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"),
-            closing(Blocks(k, there, self._support, engine=self._engine, itemsize=itemsize(A)).tiles()) as tiles,
+            closing(Blocks(k, there, self._support, engine=self._engine).tiles()) as tiles,
         ):
             for tile, values in tiles:
                 far = -values if self._lengths is None else self._lengths.ranked(values, tile[1])

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, itemsize, rows
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, rows
 from similitude.compute.engines import Engine
 from similitude.learners.neighbors.bounded import BoundedSearch, Searched
 from similitude.learners.neighbors.descent import GRAPH_NEIGHBORS, NeighborDescent
@@ -234,7 +234,7 @@ class SimilarityIndex(SimilarityEstimator):
                 return self._among_themselves(self._bounded, wanted)
             return self._bounded.nearest(A, wanted, own, None if self.exact_ else self._short_list(wanted))
         nearest = NearestColumns(count(A), wanted)
-        blocks = Blocks(k, A, self._support, engine=self._engine, itemsize=itemsize(A))
+        blocks = Blocks(k, A, self._support, engine=self._engine)
         with closing(blocks.tiles()) as tiles:
             for tile, values in tiles:
                 far = -as_numpy(values).astype(np.float64)
@@ -289,7 +289,7 @@ class SimilarityIndex(SimilarityEstimator):
             yield from self._bounded.pairs(threshold)
             return
         A = self._support
-        with closing(Blocks(k, A, None, True, self._engine, itemsize(A)).tiles()) as tiles:
+        with closing(Blocks(k, A, None, True, self._engine).tiles()) as tiles:
             for (down, right), given in tiles:
                 values = as_numpy(given)
                 i, j = np.nonzero(values >= threshold)

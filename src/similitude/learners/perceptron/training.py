@@ -77,7 +77,7 @@ class EncodedExamples:
         with pairs_at(range(part.start, part.stop), positions):
             if self.cheap and n * len(positions) <= ONE_BLOCK_VALUES:
                 return np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
-            return Blocks(self.kernel, some, others, engine=self.engine, itemsize=itemsize(some)).times(weights)
+            return Blocks(self.kernel, some, others, engine=self.engine).times(weights)
 
     def diagonal(self) -> np.ndarray:
         """Return K(x, x)."""

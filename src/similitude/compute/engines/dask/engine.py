@@ -1,4 +1,4 @@
-"""DaskEngine: tiles, and functions of partitions, on the workers of a Dask cluster."""
+"""DaskEngine: tiles, and functions of the partitions of a collection, on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,13 +16,66 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.encodings import Encoding, rows
-from similitude.compute.engines.dask.partitions import column_partitions, partition_lengths, partitions_of
+from similitude.compute.encodings import Encoding, is_distributed, rows
 from similitude.compute.engines.distributed import DistributedEngine, Handle
-from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_tile, deliver
+from similitude.compute.engines.engine import Target, Task, Tile, check_checkpoint, compute_piece, deliver
 from similitude.compute.engines.local import available_cores, one_blas_thread
 from similitude.compute.engines.progress import ProgressFunction, check_progress, with_progress
 from similitude.support import ClusterError, brief, missing_extra, naming_parameters
+
+
+def partitions_of(X: Any) -> list[Handle]:
+    """Return the partitions of a collection, each with whole rows.
+
+    Partitions of arrays and bags keep their keys, so that what X and its labels have in common is computed once. Data
+    frames are optimized by Dask, so that only the needed columns are read.
+    """
+    if not is_distributed(X) or not hasattr(X, "to_delayed"):
+        raise TypeError(f"a dask array, dataframe or bag is needed, got {type(X).__name__}")
+    if hasattr(X, "chunks") and X.ndim > 1:
+        X = X.rechunk({axis: -1 for axis in range(1, X.ndim)})
+    return list(np.ravel(X.to_delayed() if hasattr(X, "divisions") else X.to_delayed(optimize_graph=False)))
+
+
+def column_partitions(X: Any, column: Any, n: int, what: str) -> list[Any]:
+    """Return the labels or weights for each of the n partitions of X."""
+    if column is None:
+        return [None] * n
+    if isinstance(column, str):
+        names = list(getattr(X, "columns", []))
+        if column not in names:
+            available = f"there are {brief(names)}" if names else f"X is a {type(X).__name__} without columns"
+            raise ValueError(f"{what}: there is no column {column!r}, {available}")
+        return [column] * n
+    if not is_distributed(column):
+        raise TypeError(
+            f"{what} of a dask collection are a collection with the same partitions or the name of a column, got "
+            f"{type(column).__name__}: use dask.array.from_array({what}, chunks=...)"
+        )
+    found = partitions_of(_rechunked(X, column, what))
+    if len(found) != n:
+        raise ValueError(f"X has {n} partitions and {what} {len(found)}: give both the same partitions")
+    return found
+
+
+def _rechunked(X: Any, column: Any, what: str) -> Any:
+    """Return an array with the chunks of X, if the chunks of both are known."""
+    mine, theirs = (getattr(one, "chunks", ((np.nan,),))[0] for one in (X, column))
+    if np.isnan(sum(mine)) or np.isnan(sum(theirs)):
+        return column
+    if sum(mine) != sum(theirs):
+        pairs = enumerate(zip(mine, theirs, strict=False))
+        first = next((i for i, (a, b) in pairs if a != b), min(len(mine), len(theirs)))
+        raise ValueError(
+            f"X holds {sum(mine):,} objects and there are {sum(theirs):,} {what}: they differ from partition {first} on"
+        )
+    return column if mine == theirs else column.rechunk({0: mine})
+
+
+def partition_lengths(X: Any, n: int) -> list[Any]:
+    """Return the number of rows of each partition; NaN if it is unknown until the partition is read."""
+    return list(X.chunks[0]) if hasattr(X, "chunks") else [np.nan] * n
+
 
 try:
     import dask
@@ -30,9 +83,6 @@ try:
     from dask import delayed
 except ImportError:
     raise missing_extra("dask", "DaskEngine") from None
-
-PLANNED_WORKERS = 8
-"""Number of workers for which tiles are planned, whatever the cluster has: results do not depend on its size."""
 
 
 @naming_parameters
@@ -84,7 +134,8 @@ class DaskEngine(DistributedEngine):
 
     def workers(self, task: Task) -> int:
         """Return the number of workers for which tiles are planned."""
-        return PLANNED_WORKERS
+        # number of workers for which tiles are planned, whatever the cluster has: results do not depend on its size
+        return 8
 
     # Connection.
 
@@ -230,9 +281,6 @@ def _without_size_warning() -> Any:
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"})
 
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of mallopt
-
-
 @functools.lru_cache(maxsize=1)
 def _keep_freed_memory() -> None:
     """Let the allocator of this process keep up to 128 MiB of freed memory.
@@ -242,8 +290,8 @@ def _keep_freed_memory() -> None:
     """
     change = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if change is not None:
-        change(_MMAP_THRESHOLD, 2**25)
-        change(_TRIM_THRESHOLD, 2**27)
+        change(-3, 2**25)
+        change(-1, 2**27)
 
 
 def _call_on_worker(function: Callable[..., Any], *values: Any) -> Any:
@@ -253,7 +301,7 @@ def _call_on_worker(function: Callable[..., Any], *values: Any) -> Any:
 
 
 def _compute_on_worker(task: Task, a: Encoding, b: Encoding | None, tile: Tile) -> Any:
-    return _call_on_worker(compute_tile, task, a, a if b is None else b, tile)
+    return _call_on_worker(compute_piece, task, a, a if b is None else b, tile)
 
 
 def _identity(value: Any) -> Any:

@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from similitude.compute.encodings import Encoding, as_numpy, moved, nbytes, tensor_in
-from similitude.compute.engines.engine import TILE_EDGE, Engine, Target, Task, Tile, deliver, parse_bytes, tile_inputs
+from similitude.compute.engines.engine import (
+    TILE_EDGE,
+    Engine,
+    Target,
+    Task,
+    Tile,
+    compute_piece,
+    deliver,
+    parse_bytes,
+    tile_inputs,
+)
 from similitude.compute.engines.local import LocalEngine
-from similitude.support import PairError, brief, check_choice, missing_extra, naming_parameters
+from similitude.support import brief, check_choice, missing_extra, naming_parameters
 
 if TYPE_CHECKING:
     import torch
 
-GPU_TILE_EDGE = 8192
-"""Rows and columns of a tile on a GPU, which needs large tiles to be busy."""
-
-GPU_MEMORY_SHARE = 0.8
-"""Share of the memory of a GPU that is the default budget."""
 
 PRODUCTS_FROM = {"cuda": 100, "cpu": 3_000}
 """Landmarks from which products with the matrix cost less than sums over features, by the type of the device."""
-
-HELD_SHARE = 0.5
-"""Share of the budget up to which arrays are held on the device for linear algebra."""
 
 
 @naming_parameters
@@ -86,17 +89,19 @@ class TorchEngine(Engine):
             return parse_bytes(self.memory)
         if self.torch_device.type == "cpu":
             return 2 * 2**30
-        return int(GPU_MEMORY_SHARE * torch.cuda.get_device_properties(self.torch_device).total_memory)
+        # share of the memory of a GPU that is the default budget
+        return int(0.8 * torch.cuda.get_device_properties(self.torch_device).total_memory)
 
     @property
-    def products_from(self) -> int:
+    def products_from(self) -> int:  # type: ignore[override]
         """Number of landmarks from which ridge regression by products is faster than by sums over features."""
         return PRODUCTS_FROM[self.torch_device.type]
 
     @property
-    def tile_edge(self) -> int:
+    def tile_edge(self) -> int:  # type: ignore[override]
         """Rows and columns of a tile."""
-        return GPU_TILE_EDGE if self.torch_device.type == "cuda" else TILE_EDGE
+        # rows and columns of a tile on a GPU, which needs large tiles to be busy
+        return 8192 if self.torch_device.type == "cuda" else TILE_EDGE
 
     def workers(self, task: Task) -> int:
         """Return the number of tiles of this task that are computed at once."""
@@ -151,7 +156,8 @@ class TorchEngine(Engine):
         """Yield the results of the device; those of a tile are copied back while the next tile is computed."""
         from similitude.compute.engines.torch.transfer import DeviceCopier, prefetched
 
-        copy, keep_tensors = DeviceCopier(self.torch_device), tensor_in(A) is not None
+        copy = DeviceCopier(self.torch_device)
+        keep_tensors = tensor_in(A) is not None
         B_there = moved(B, copy) if nbytes(B) <= self.budget // 4 else B
         A_there = B_there if A is B else A
 
@@ -173,19 +179,17 @@ class TorchEngine(Engine):
             yield delivered(*previous)
 
     def _compute(self, task: Any, a: Encoding, b: Encoding, tile: Tile) -> Any:
-        from similitude.compute.engines.torch.device_memory import in_halves_if_needed
+        from similitude.compute.engines.torch.transfer import in_halves_if_needed
 
-        try:
-            with self.matmul_precision():
-                return in_halves_if_needed(task, task.joined, a, b)
-        except PairError as error:
-            raise error.moved(tile[0].start, tile[1].start) from error.__cause__
+        with self.matmul_precision():
+            return compute_piece(partial(in_halves_if_needed, task, task.joined), a, b, tile)
 
     def to_device(self, encoding: Encoding, reserve: int = 0) -> Encoding:
         """Return an encoding on the device, or unchanged if it is too large (see `Engine.to_device`)."""
         from similitude.compute.engines.torch.transfer import DeviceCopier, is_movable
 
-        fits = is_movable(encoding) and nbytes(encoding) + reserve <= HELD_SHARE * self.budget
+        # share of the budget up to which arrays are held on the device for linear algebra
+        fits = is_movable(encoding) and nbytes(encoding) + reserve <= 0.5 * self.budget
         return moved(encoding, DeviceCopier(self.torch_device)) if fits else encoding
 
     @contextmanager
@@ -216,7 +220,8 @@ class TorchEngine(Engine):
             finally:
                 torch.set_float32_matmul_precision(before)
             return
-        before, matmul.fp32_precision = matmul.fp32_precision, "tf32" if self.precision == "tf32" else "ieee"
+        before = matmul.fp32_precision
+        matmul.fp32_precision = "tf32" if self.precision == "tf32" else "ieee"
         try:
             yield
         finally:

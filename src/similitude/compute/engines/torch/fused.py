@@ -33,19 +33,9 @@ Rounding in single precision changes a value by up to 1e-7 times the squared nor
 to others lie in clusters: those of vectors far from all others are below 1e-3.
 """
 
-MAX_NORM_RATIO = 2.0**10
-"""Largest over smallest norm of the rows up to which half precision keeps the digits of the small ones."""
 
-FEW_LARGE = 0.5
-"""Share of rows with large norms up to which these are computed separately by the direct method."""
-
-OUTLIER_DISTANCE = 16.0
-"""Distance from the center, over the median distance, from which on a row is left out of the mean."""
-
-MAX_DEGREE = 10
-"""The largest degree of a polynomial that is multiplied out."""
-
-SINGLE_OUTPUTS, SINGLE_FEATURES = 3, 64
+SINGLE_OUTPUTS = 3
+SINGLE_FEATURES = 64
 """Outputs and features up to which outputs are computed one by one: several at once are padded to 16."""
 
 FUSED_OUTPUTS = 32
@@ -77,7 +67,8 @@ def _is_known(term: Term) -> bool:
     name = term.form[0]
     if term.sums != "product":
         return name in kernels().SUM_FORMS
-    return name in ("identity", "sigmoid") or (name == "polynomial" and term.form[3] <= MAX_DEGREE)
+    # the largest degree of a polynomial that is multiplied out
+    return name in ("identity", "sigmoid") or (name == "polynomial" and term.form[3] <= 10)
 
 
 @dataclass(frozen=True)
@@ -106,7 +97,8 @@ class PreparedVectors:
     """
 
     def __init__(self, X: torch.Tensor, term: Term, center: torch.Tensor | None) -> None:
-        self.X, self.term = X, term
+        self.X = X
+        self.term = term
         self.center = None if term.sums == "product" else center
         self._made: dict[str, Any] = {}
 
@@ -145,14 +137,16 @@ class PreparedVectors:
         if not self.n_large:
             return (slice(None), self), (slice(0, 0), self.subset(slice(0, 0)))
         is_large = self._is_large
-        small, large = torch.nonzero(~is_large)[:, 0], torch.nonzero(is_large)[:, 0]
+        small = torch.nonzero(~is_large)[:, 0]
+        large = torch.nonzero(is_large)[:, 0]
         return (small, self.subset(small)), (large, self.subset(large))
 
     @functools.cached_property
     def norm_range(self) -> tuple[float, float]:
         """The smallest and largest norm, except for zero vectors."""
         norms = (-2.0 * self._offset[: len(self.X)]).sqrt()
-        largest, smallest = norms.max(), torch.where(norms > 0, norms, math.inf).min()
+        largest = norms.max()
+        smallest = torch.where(norms > 0, norms, math.inf).min()
         return (float(smallest), float(largest)) if bool(largest > 0) else (1.0, 1.0)
 
     @functools.cached_property
@@ -180,7 +174,8 @@ class PreparedVectors:
 
 def _unit(term: Term) -> float:
     """Return the scale at which half the squared distance of vectors is the argument of the function."""
-    name, p = term.form[0], float(term.form[1])
+    name = term.form[0]
+    p = float(term.form[1])
     return math.sqrt(-2.0 * p * LOG2E) if name == "gaussian" else math.sqrt(2.0 * p)
 
 
@@ -193,19 +188,22 @@ def method_of(x: PreparedVectors, y: PreparedVectors, precision: str) -> str:
         return f"{method_of(x.by_norm[0][1], y.by_norm[0][1], precision)} and direct"
     if term.sums == "absolute_difference" or (term.sums == "squared_difference" and term.form[0] not in SMOOTH_AT_ZERO):
         return "direct"
-    smallest, largest = min(x.norm_range[0], y.norm_range[0]), max(x.norm_range[1], y.norm_range[1])
+    smallest = min(x.norm_range[0], y.norm_range[0])
+    largest = max(x.norm_range[1], y.norm_range[1])
     if term.sums == "squared_difference" and largest**2 > MAX_SQUARED_NORM:
         return "direct"
     if precision == "tf32":
         return "tf32"
-    uneven = term.sums == "product" and largest > MAX_NORM_RATIO * smallest
+    # largest over smallest norm of the rows up to which half precision keeps the digits of the small ones
+    uneven = term.sums == "product" and largest > (2.0**10) * smallest
     return "tf32x3" if uneven else "fp16x3"
 
 
 def robust_mean(X: torch.Tensor) -> torch.Tensor:
     """Return the mean of the rows without outliers."""
     distance = torch.linalg.vector_norm(X - torch.sort(X, dim=0).values[len(X) // 2], dim=1)
-    usual = distance <= OUTLIER_DISTANCE * torch.sort(distance).values[len(X) // 2]
+    # distance from the center, over the median distance, from which on a row is left out of the mean
+    usual = distance <= 16.0 * torch.sort(distance).values[len(X) // 2]
     return X[usual].mean(0)
 
 
@@ -213,7 +211,8 @@ def _few_large(x: PreparedVectors, y: PreparedVectors) -> bool:
     """Tell whether distances can be computed from dot products except for those of a few vectors."""
     if x.term.sums != "squared_difference" or x.term.form[0] not in SMOOTH_AT_ZERO or not (x.n_large or y.n_large):
         return False
-    return all(one.n_large <= FEW_LARGE * len(one.X) for one in (x, y))
+    # share of rows with large norms up to which these are computed separately by the direct method
+    return all(one.n_large <= 0.5 * len(one.X) for one in (x, y))
 
 
 def _times_by_norm(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: str) -> torch.Tensor:
@@ -233,24 +232,31 @@ def times(x: PreparedVectors, y: PreparedVectors, V: torch.Tensor, precision: st
     """Return the product of the matrix of one term, of the vectors x and y, with V, in float64."""
     if _few_large(x, y):
         return _times_by_norm(x, y, V, precision)
-    term, method = x.term, method_of(x, y, precision)
+    term = x.term
+    method = method_of(x, y, precision)
     name, *parameters = term.form
     if method == "two products":
         return term.weight * (x.X @ (y.X.T @ V)).to(torch.float64)
     if method == "direct":
         p, q = _exponents(name, parameters)
         absolute = term.sums == "absolute_difference"
-        rows, columns = x.feature_rows(), y.feature_rows()
+        rows = x.feature_rows()
+        columns = y.feature_rows()
         sums = [kernels().of_sums(rows, columns, part, absolute, name, p, q) for part in V.split(FUSED_OUTPUTS, dim=1)]
         return term.weight * torch.cat(sums, dim=1)
     if term.sums == "product":
         power = 2.0 ** math.ceil(math.log2(max(x.largest, y.largest, 1e-30)) - 8)
-        p, q = float(parameters[0]) * power**2, float(parameters[1])
+        p = float(parameters[0]) * power**2
+        q = float(parameters[1])
         degree = int(parameters[2]) if name == "polynomial" else 1
     else:
-        power, p, q, degree = 1.0, 0.0, float(parameters[1]) if name == "rational_quadratic" else 0.0, 1
+        power = 1.0
+        p = 0.0
+        q = float(parameters[1]) if name == "rational_quadratic" else 0.0
+        degree = 1
     one_by_one = V.shape[1] <= SINGLE_OUTPUTS and x.X.shape[1] <= SINGLE_FEATURES
-    left, right = x.split(method, power), y.split(method, power)
+    left = x.split(method, power)
+    right = y.split(method, power)
     parts = V.split(1 if one_by_one else FUSED_OUTPUTS, dim=1)
     products = [kernels().of_dots(left, right, part, name, p, q, degree, method) for part in parts]
     return term.weight * torch.cat(products, dim=1)

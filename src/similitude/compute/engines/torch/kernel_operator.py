@@ -14,24 +14,14 @@ import torch
 
 from similitude.compute.encodings import Encoding, as_numpy, count, is_tensor, itemsize, moved, nbytes, rows, tensor_in
 from similitude.compute.engines.torch import fused
-from similitude.compute.engines.torch.device_memory import check_divisible, free_for_halves, in_halves_if_needed
-from similitude.compute.engines.torch.transfer import DeviceCopier, prefetched
+from similitude.compute.engines.torch.transfer import (
+    DeviceCopier,
+    check_divisible,
+    free_for_halves,
+    in_halves_if_needed,
+    prefetched,
+)
 from similitude.compute.hints import Profile, Term, profile_of
-
-RESIDENT_SHARE = 0.4
-"""Share of the memory budget up to which all rows stay on the device, including what is derived from them."""
-
-STREAMED_SHARE = 0.05
-"""Share of the memory budget that one piece of the rows takes if they are streamed."""
-
-STORED_SHARE = 0.3
-"""Share of the memory budget up to which the matrix is stored for many products."""
-
-NARROW_FEATURES = 128
-"""Number of features up to which a fused product costs less than reading the stored matrix from memory."""
-
-SUMMED_ROWS = 2**13
-"""Rows of a stored matrix that are added up in its own precision."""
 
 MANY_OUTPUTS = 64
 """Outputs beyond which blocks of the matrix are stored: fused products compute it again for every few outputs."""
@@ -64,7 +54,11 @@ class FusedRows:
         precision: str,
         blockwise: BlockwiseRows,
     ):
-        self.profile, self.x, self.y, self.precision, self.blockwise = profile, x, y, precision, blockwise
+        self.profile = profile
+        self.x = x
+        self.y = y
+        self.precision = precision
+        self.blockwise = blockwise
         self._halves: tuple[FusedRows, FusedRows] | None = None
 
     def __len__(self) -> int:
@@ -115,7 +109,9 @@ class FusedRows:
         total = torch.zeros(len(first.X), V.shape[1], device=V.device, dtype=torch.float64)
         for term in self.profile.terms:
             total += fused.times(x[term], y[term], V, self.precision)
-        return total + self.profile.constant * V.sum(0, dtype=torch.float64) if self.profile.constant else total
+        if self.profile.constant:
+            return total + self.profile.constant * V.sum(0, dtype=torch.float64)
+        return total
 
 
 @dataclass
@@ -168,7 +164,8 @@ class StoredRows:
     def transposed_times(self, W: torch.Tensor) -> torch.Tensor:
         """Return K' W in float64."""
         total = torch.zeros(self.K.shape[1], W.shape[1], device=W.device, dtype=torch.float64)
-        for down in _slices(len(self.K), SUMMED_ROWS):
+        # rows of a stored matrix that are added up in its own precision
+        for down in _slices(len(self.K), 2**13):
             total += self.K[down].T @ W[down]
         return total
 
@@ -185,7 +182,9 @@ class KernelOperator:
     """
 
     def __init__(self, engine: Any, similarity: Any, A: Encoding, B: Encoding) -> None:
-        self.engine, self.similarity, self.A = engine, similarity, A
+        self.engine = engine
+        self.similarity = similarity
+        self.A = A
         self.move = DeviceCopier(engine.torch_device)
         self.shape = count(A), count(B)
         self.dtype = torch.float32 if itemsize(A) == itemsize(B) == 4 else torch.float64
@@ -227,13 +226,17 @@ class KernelOperator:
             i = int(torch.nonzero(~torch.isfinite(result))[0, 0])
             raise ValueError(f"row {i} of the product is not finite: {self.similarity!r} overflows in {self.dtype}")
         result = result.reshape(len(result), *v.shape[1:])
-        return result.to(self.dtype) if tensor_in(self.A) is not None else as_numpy(result.to(torch.float64))
+        if tensor_in(self.A) is not None:
+            return result.to(self.dtype)
+        return as_numpy(result.to(torch.float64))
 
     def store_if_faster(self) -> None:
         """Compute and store the matrix for many products, if it fits and fused products would cost more."""
         n, m = self.shape
-        narrow = self.fused and all(_vectors(self.b, term).shape[1] <= NARROW_FEATURES for term in self.profile.terms)
-        fits = n * m * self.dtype.itemsize <= STORED_SHARE * self.engine.budget
+        # number of features up to which a fused product costs less than reading the stored matrix from memory
+        narrow = self.fused and all(_vectors(self.b, term).shape[1] <= 128 for term in self.profile.terms)
+        # share of the memory budget up to which the matrix is stored for many products
+        fits = n * m * self.dtype.itemsize <= 0.3 * self.engine.budget
         if narrow or not fits or self._resident is None:
             return
         device = self.engine.torch_device
@@ -276,7 +279,8 @@ class KernelOperator:
     def cuts(self) -> list[slice]:
         """The pieces of the rows if they are streamed."""
         size = max(1, nbytes(self.A) // self.shape[0])
-        return _slices(self.shape[0], max(1, int(STREAMED_SHARE * self.engine.budget) // (4 * size)))
+        # share of the memory budget that one piece of the rows takes if they are streamed
+        return _slices(self.shape[0], max(1, int(0.05 * self.engine.budget) // (4 * size)))
 
     def subset(self, which: np.ndarray) -> KernelOperator:
         """Return the operator of some of the rows; rows on the device are not copied there again."""
@@ -292,7 +296,8 @@ class KernelOperator:
     def _resident(self) -> RowsOperator | None:
         """The operator of all rows if they fit on the device."""
         is_there = tensor_in(self.A) is not None
-        if not is_there and 4 * nbytes(self.A) > RESIDENT_SHARE * self.engine.budget:
+        # share of the memory budget up to which all rows stay on the device, including what is derived from them
+        if not is_there and 4 * nbytes(self.A) > 0.4 * self.engine.budget:
             return None
         try:
             self.a = self._to_device(self.A)

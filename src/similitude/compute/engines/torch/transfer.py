@@ -1,7 +1,8 @@
-"""Copying arrays to a device while the device computes."""
+"""Copying arrays to a device while the device computes; and what to do where its memory runs out."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -9,13 +10,41 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from similitude.compute.encodings import Encoding, is_sparse, is_tensor
+from similitude.compute.encodings import Encoding, count, is_sparse, is_tensor, rows
+from similitude.support import PairError
 
-STAGED_BYTES = 2**24
-"""Bytes that one thread copies at once, through pinned memory."""
 
-COPY_THREADS = 8
-"""Threads that copy to pinned memory: a single one is slower than the bus."""
+def in_halves_if_needed(
+    compute: Callable[[Encoding, Encoding], Any], join: Callable[[list[Any]], Any], a: Encoding, b: Encoding
+) -> Any:
+    """Return ``compute(a, b)``; if that does not fit on the device, the joined results for both halves of `a`."""
+    try:
+        return compute(a, b)
+    except torch.OutOfMemoryError as error:
+        check_divisible(count(a), error)
+    free_for_halves(count(a))  # after the except block, whose traceback holds tensors
+    half = count(a) // 2
+    top = in_halves_if_needed(compute, join, rows(a, slice(0, half)), b)
+    try:
+        return join([top, in_halves_if_needed(compute, join, rows(a, slice(half, None)), b)])
+    except PairError as error:
+        raise error.moved(half, 0) from error.__cause__
+
+
+def check_divisible(n: int, error: Exception) -> None:
+    """Raise a MemoryError if the rows that did not fit are a single one."""
+    if n < 2:
+        raise MemoryError(f"one row does not fit on the device: use fewer landmarks ({error})") from error
+
+
+def free_for_halves(n: int) -> None:
+    """Free cached memory before n rows are computed in halves, and warn."""
+    torch.cuda.empty_cache()
+    warnings.warn(
+        f"a tile of {n:,} rows did not fit on the device: it is computed in halves; a smaller memory= avoids the retry",
+        stacklevel=3,
+    )
+
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -52,10 +81,12 @@ class DeviceCopier:
                 on_device[start : start + step].copy_(pinned, non_blocking=True)
             stream.synchronize()  # so that each thread holds one pinned piece at most
 
-        step = max(1, STAGED_BYTES // max(1, array.nbytes // max(1, len(array))))
+        # bytes that one thread copies at once, through pinned memory
+        step = max(1, (2**24) // max(1, array.nbytes // max(1, len(array))))
         starts = range(0, len(array), step)
         if len(starts) > 1:
-            with ThreadPoolExecutor(COPY_THREADS) as pool:
+            # threads that copy to pinned memory: a single one is slower than the bus
+            with ThreadPoolExecutor(8) as pool:
                 list(pool.map(copy, starts))
         elif len(starts):
             copy(0)

@@ -17,7 +17,10 @@ from triton.runtime.errors import OutOfResources
 PAD = 128
 """Rows and columns are padded to multiples of this."""
 
-TILE_ROWS, TILE_COLUMNS, WARPS, STAGES = 64, 128, 4, 3
+TILE_ROWS = 64
+TILE_COLUMNS = 128
+WARPS = 4
+STAGES = 3
 """The tile of pairs that a program computes in each step, and its launch parameters."""
 
 CHUNK_FEATURES = 64
@@ -249,7 +252,8 @@ def padded_features(d: int) -> int:
 def offsets(X: torch.Tensor, center: torch.Tensor | None, unit: float) -> torch.Tensor:
     """Return minus half the squared norms of ``(X - center) * unit``, padded to whole tiles."""
     n, d = X.shape
-    rows, centered = padded_rows(n), center is not None
+    rows = padded_rows(n)
+    centered = center is not None
     out = torch.empty(rows, device=X.device, dtype=torch.float32)
     with torch.cuda.device_of(X):
         offsets_kernel[(rows // TILE_ROWS,)](
@@ -264,7 +268,9 @@ def halves(X: torch.Tensor, center: torch.Tensor | None, unit: float, split: boo
     Otherwise both are the same array in float32.
     """
     n, d = X.shape
-    rows, width, centered = padded_rows(n), padded_features(d), center is not None
+    rows = padded_rows(n)
+    width = padded_features(d)
+    centered = center is not None
     high = torch.empty(rows, width, device=X.device, dtype=torch.float16 if split else torch.float32)
     low = torch.empty_like(high) if split else high
     with torch.cuda.device_of(X):
