@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.persistence.equal_hashes import check_hashes
-from similitude.persistence.plain_forms import Parts, PlainForm, attributes, library
-from similitude.persistence.standard_forms import standard_zone
+from similitude.persistence.forms import STANDARD_FORMS, Parts, PlainForm, attributes, library, standard_zone
+from similitude.persistence.limits import check_hashes
 from similitude.support import SavedModelError
 
 NULLABLE = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|boolean|str|string\[\w+\]|[\w\[\]():, =/+-]{1,80}\[pyarrow\]")
@@ -81,10 +80,6 @@ def _index(values: Any, name: Any, frequency: Any) -> Any:
     return made
 
 
-def _categorical(codes: Any, categories: Any, ordered: bool) -> Any:
-    return library("pandas").Categorical.from_codes(codes, categories, ordered=ordered)
-
-
 def _multi_index(levels: Any, names: Any) -> Any:
     for level in levels:
         if level.dtype == object:  # pandas looks its values up by their hashes
@@ -103,7 +98,9 @@ def _zoned(moments: Any, zone: Any) -> Any:
 
 
 def _nullable_parts(array: Any) -> Parts:
-    dtype, name, missing = array.dtype, str(array.dtype), np.asarray(array.isna())
+    dtype = array.dtype
+    name = str(dtype)
+    missing = np.asarray(array.isna())
     if type(dtype).__name__ == "StringDtype" and dtype.na_value is library("pandas").NA:
         name = f"string[{dtype.storage}]"
     parts = {"dtype": name, "values": array[~missing].tolist(), "missing": missing}
@@ -158,11 +155,6 @@ def _polars_series(name: str, dtype: Any, values: Any, missing: Any) -> Any:
     return polars.Series(name, _with_missing(values, missing, None), dtype=storage).cast(dtype)
 
 
-def _work_of_polars_series(parts: Parts, size: int) -> int:
-    """Return the work of making a column, where a missing row is as wide as any other."""
-    return size + len(parts["missing"]) * _width(parts["dtype"])
-
-
 def _width(dtype: Any) -> int:
     """Return the number of values in a row of a type: an array of arrays has many."""
     inner = [field.dtype for field in getattr(dtype, "fields", ())] or [getattr(dtype, "inner", None)]
@@ -207,7 +199,10 @@ TABLE_FORMS = {
         },
         _multi_index,
     ),
-    "pandas.Categorical": PlainForm(attributes("codes", "categories", "ordered"), _categorical),
+    "pandas.Categorical": PlainForm(
+        attributes("codes", "categories", "ordered"),
+        lambda codes, categories, ordered: library("pandas").Categorical.from_codes(codes, categories, ordered=ordered),
+    ),
     "pandas.DatetimeArray": PlainForm(_zoned_parts, _zoned),
     **{f"pandas.{kind}": PlainForm(_nullable_parts, _nullable) for kind in _NULLABLE_ARRAYS},
     "pandas.Timestamp": PlainForm(_timestamp_parts, _timestamp),
@@ -217,7 +212,11 @@ TABLE_FORMS = {
     "polars.DataFrame": PlainForm(
         lambda value: {"columns": value.get_columns()}, lambda columns: library("polars").DataFrame(columns)
     ),
-    "polars.Series": PlainForm(_polars_parts, _polars_series, _work_of_polars_series),
+    "polars.Series": PlainForm(
+        _polars_parts,
+        _polars_series,
+        lambda parts, size: size + len(parts["missing"]) * _width(parts["dtype"]),  # a missing row is as wide as others
+    ),
     "polars.Field": PlainForm(attributes("name", "dtype"), lambda name, dtype: library("polars").Field(name, dtype)),
     "polars.DataTypeClass": PlainForm(lambda value: {"type": value()}, lambda type: type),
     **{
@@ -225,3 +224,6 @@ TABLE_FORMS = {
         for name, parameters in POLARS_TYPES.items()
     },
 }
+
+FORMS = {**STANDARD_FORMS, **TABLE_FORMS}
+"""The types that are stored as plain parts, by package and name: a closed list."""
