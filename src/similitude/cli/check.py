@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import similitude
 from similitude.cli.errors import REFUTED, UsageError
-from similitude.cli.inputs import SimilarityOptions, parsed
-from similitude.cli.options import MaxCalls, MaybeFile, MaybeLabel, Seed
+from similitude.cli.inputs import UnlabeledOptions, parsed
+from similitude.cli.options import FILE, MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -24,16 +24,13 @@ MAX_OBJECTS = 8
 """Largest number of objects of a counterexample that are all shown."""
 
 
-@dataclass
-class CheckOptions(SimilarityOptions):
+@dataclass(kw_only=True)
+class CheckOptions(UnlabeledOptions):
     """A similarity, and a file of objects if there is one."""
 
-    file: MaybeFile = None  # type: ignore[assignment]
-    label: MaybeLabel = None
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `read`: rows without a label are rows like others."""
-        return {**super().arguments(), "unlabeled": "keep"}
+    file: Annotated[  # type: ignore[assignment]
+        str | None, typer.Argument(metavar="[FILE]", help=f"{FILE} Without one, only a proof is searched.")
+    ] = None
 
 
 def check(given: CheckOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, run: Computation) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, FileOptions, TrainingOptions, labels_of, parsed, task_of
-from similitude.cli.options import Groups, Learn, MaxCalls, Seed, SimilarityTexts, TaskName, Trust
+from similitude.cli.options import Groups, Learn, MaxCalls, Seed, TaskName, Trust, expression
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def compare(
     given: FileOptions,
-    similarity: SimilarityTexts = None,
+    similarity: Annotated[
+        list[str] | None, expression("May be repeated: several are ranked. Default: that of 'fit'.")
+    ] = None,
     trust: Trust = False,
     task: TaskName = None,
     learn: Learn = False,

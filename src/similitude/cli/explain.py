@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
+from similitude.cli.options import INPUT, OUTPUT, option
 from similitude.cli.output import Computation, Terminal
 from similitude.cli.saved_models import ModelOptions, SavedModel
 from similitude.support import brief
@@ -25,27 +24,30 @@ WITHOUT_VALUE = ("nan", "None", "<NA>", "NaT")
 MAX_EDGES = 8
 """Largest number of edges of a graph that are listed."""
 
-Row = Annotated[int, typer.Option("--row", min=0, metavar="NUMBER", help="The row of the file, counted from 0.")]
-By = Annotated[
-    Literal["auto", "examples", "landmarks"],
-    typer.Option(
-        "--by",
-        help="examples: the training examples that decided; auto takes them together where few of them do not tell; "
-        "landmarks: the weights of landmarks, which may cancel.",
-    ),
-]
 
-
-Parts = Annotated[
-    bool,
-    typer.Option(
-        "--parts/--no-parts",
-        help="Show what in the row mattered: letters, cells, items, nodes, segments. Similarities of your own: no.",
-    ),
-]
-
-
-def explain(given: ModelOptions, row: Row, by: By = "auto", parts: Parts = True, *, run: Computation) -> None:
+def explain(
+    given: ModelOptions,
+    row: Annotated[int, option(INPUT, "--row", "The row of the file, counted from 0.", "NUMBER", min=0)],
+    by: Annotated[
+        Literal["auto", "examples", "landmarks"],
+        option(
+            OUTPUT,
+            "--by",
+            "examples: the training examples that decided; auto takes them together where few of them do not tell; "
+            "landmarks: the weights of landmarks, which may cancel.",
+        ),
+    ] = "auto",
+    parts: Annotated[
+        bool,
+        option(
+            OUTPUT,
+            "--parts/--no-parts",
+            "Show what in the row mattered: letters, cells, items, nodes, segments. Similarities of your own: no.",
+        ),
+    ] = True,
+    *,
+    run: Computation,
+) -> None:
     """Show which training examples decided one prediction, with their labels, and what in the row mattered."""
     from similitude.compute import as_objects
     from similitude.relevance import text_of

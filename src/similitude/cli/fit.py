@@ -5,56 +5,43 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-import typer
-
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, LearningOptions, TrainingData, check_not_read
-from similitude.cli.options import Groups, Learn, MaxCalls, Seed
+from similitude.cli.options import MODEL, OUTPUT, Groups, Learn, MaxCalls, Seed, option
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
-
-ModelOut = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write, for instance model.sim.")
-]
-PlanOnly = Annotated[
-    bool,
-    typer.Option(
-        "--plan", help="Print how the model would be fitted and what that costs, and stop.", show_default=False
-    ),
-]
-Landmarks = Annotated[
-    int | None,
-    typer.Option(
-        "--landmarks",
-        min=1,
-        metavar="NUMBER",
-        help="The number of landmarks. Default: as many as reduce the held-out error.",
-    ),
-]
-Loss = Annotated[
-    Literal["auto", "squared", "logistic", "squared_hinge"],
-    typer.Option("--loss", help="The loss that the model minimizes: auto, squared, logistic or squared_hinge."),
-]
-Penalty = Annotated[
-    Literal["l2", "l1"],
-    typer.Option("--penalty", help="The penalty on its weights: l2, or l1, which keeps few landmarks."),
-]
-
-SHORT_NAME = 120
-"""Most letters of an automatic similarity that is shown in full."""
 
 
 def fit(
     given: LearningOptions,
-    output: ModelOut = None,
+    output: Annotated[
+        str | None, option(OUTPUT, "--output -o", "The model file to write, for instance model.sim.", "MODEL")
+    ] = None,
     groups: Groups = None,
-    landmarks: Landmarks = None,
-    loss: Loss = "auto",
-    penalty: Penalty = "l2",
+    landmarks: Annotated[
+        int | None,
+        option(
+            MODEL,
+            "--landmarks",
+            "The number of landmarks. Default: as many as reduce the held-out error.",
+            "NUMBER",
+            min=1,
+        ),
+    ] = None,
+    loss: Annotated[
+        Literal["auto", "squared", "logistic", "squared_hinge"],
+        option(MODEL, "--loss", "The loss that the model minimizes: auto, squared, logistic or squared_hinge."),
+    ] = "auto",
+    penalty: Annotated[
+        Literal["l2", "l1"],
+        option(MODEL, "--penalty", "The penalty on its weights: l2, or l1, which keeps few landmarks."),
+    ] = "l2",
     learn: Learn = False,
     max_calls: MaxCalls = None,
     seed: Seed = 0,
-    plan: PlanOnly = False,
+    plan: Annotated[
+        bool, option(OUTPUT, "--plan", "Print how the model would be fitted and what that costs, and stop.")
+    ] = False,
     *,
     run: Computation,
 ) -> None:
@@ -203,8 +190,9 @@ def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
 
 
 def _show(terminal: Terminal, about: dict[str, Any], output: str) -> None:
-    short = len(about["fitted_similarity"]) <= SHORT_NAME and about["similarity"] == AUTO_TEXT
-    name = about["fitted_similarity"] if short else about["similarity"]
+    name = about["similarity"]
+    if name == AUTO_TEXT and len(about["fitted_similarity"]) <= 120:
+        name = about["fitted_similarity"]
     head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows with {name}"
     terminal.sentence(f"{about['verdict'][0].upper()}{about['verdict'][1:]}.", "bold")
     terminal.say(head)

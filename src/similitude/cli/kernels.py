@@ -17,13 +17,13 @@ from similitude.cli.errors import UsageError
 from similitude.cli.output import Output, Terminal
 from similitude.support import in_letters
 
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one in full.", show_default=False)]
-
 PROOF_WORDS = {True: "kernel", False: "no proof", None: "by parts"}
 CLAIM_WORDS = {"UNIT_DIAGONAL": "unit", "BOUNDED": "bounded"}
 
 
-def kernels(out: Output, name: Name = None) -> None:
+def kernels(
+    out: Output, name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one in full.")] = None
+) -> None:
     """List the similarities that have names, with their parameters, objects and claims."""
     from similitude.similarity.expressions import NAMES
 

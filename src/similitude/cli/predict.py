@@ -7,10 +7,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import check_not_read
+from similitude.cli.options import OUTPUT, option
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.cli.saved_models import ModelOptions, SavedModel
 
@@ -19,56 +18,42 @@ if TYPE_CHECKING:
 
     from similitude.cli.scoring import Score
 
-
 STDOUT = "-"
 
-PredictionsOut = Annotated[
-    str,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="The file to write: .csv, .tsv, .jsonl, .parquet, .arrow, also .gz; - is standard output (CSV).",
-    ),
-]
-Probabilities = Annotated[
-    bool, typer.Option("--probabilities", help="Add the probability of each class.", show_default=False)
-]
-Nearest = Annotated[
-    int,
-    typer.Option(
-        "--nearest",
-        min=0,
-        metavar="NUMBER",
-        help="Add this many of the most similar landmarks, by their rows at fit, and their similarities.",
-    ),
-]
-Interval = Annotated[
-    float | None,
-    typer.Option(
-        "--interval",
-        metavar="LEVEL",
-        help="Add the ends of an interval that holds the number with this probability, such as 0.9.",
-    ),
-]
-ClassSet = Annotated[
-    float | None,
-    typer.Option(
-        "--set",
-        metavar="LEVEL",
-        help="Add for each class whether it is in a set that holds the true one with this probability, such as 0.9.",
-    ),
-]
 
-
-@dataclass
+@dataclass(kw_only=True)
 class PredictedColumns:
     """What is written for each row, besides the prediction."""
 
-    probabilities: Probabilities = False
-    nearest: Nearest = 0
-    interval: Interval = None
-    class_set: ClassSet = None
+    probabilities: Annotated[bool, option(OUTPUT, "--probabilities", "Add the probability of each class.")] = False
+    nearest: Annotated[
+        int,
+        option(
+            OUTPUT,
+            "--nearest",
+            "Add this many of the most similar landmarks, by their rows at fit, and their similarities.",
+            "NUMBER",
+            min=0,
+        ),
+    ] = 0
+    interval: Annotated[
+        float | None,
+        option(
+            OUTPUT,
+            "--interval",
+            "Add the ends of an interval that holds the number with this probability, such as 0.9.",
+            "LEVEL",
+        ),
+    ] = None
+    class_set: Annotated[
+        float | None,
+        option(
+            OUTPUT,
+            "--set",
+            "Add for each class whether it is in a set that holds the true one with this probability, such as 0.9.",
+            "LEVEL",
+        ),
+    ] = None
 
     def check(self, run: Computation, found: SavedModel) -> None:
         """Refuse what the model does not have; note how intervals and sets of classes are calibrated."""
@@ -119,7 +104,19 @@ class PredictedColumns:
 
 
 def predict(
-    given: ModelOptions, wanted: PredictedColumns, output: PredictionsOut = STDOUT, *, run: Computation
+    given: ModelOptions,
+    wanted: PredictedColumns,
+    output: Annotated[
+        str,
+        option(
+            OUTPUT,
+            "--output -o",
+            "The file to write: .csv, .tsv, .jsonl, .parquet, .arrow, also .gz; - is standard output (CSV).",
+            "FILE",
+        ),
+    ] = STDOUT,
+    *,
+    run: Computation,
 ) -> None:
     """Predict every row of a file, in order. Labels in the file are used only to score the predictions."""
     from similitude.cli.scoring import Score

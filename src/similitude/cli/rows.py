@@ -1,44 +1,73 @@
-"""`similitude drift`: whether the rows of a new file have the distribution of those of an old one."""
+"""`similitude duplicates` and `similitude drift`: rows that are alike, and rows unlike those before."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from similitude.cli.errors import UsageError
-from similitude.cli.inputs import AUTO_TEXT, SimilarityOptions, kind_of_data, parsed
-from similitude.cli.options import FILE, MaybeLabel, Seed
+from similitude.cli.inputs import AUTO_TEXT, UnlabeledOptions, kind_of_data, parsed
+from similitude.cli.options import FILE, MODEL, Seed, option
 from similitude.cli.output import Computation, Terminal
-from similitude.support import number_of
+from similitude.support import brief, number_of
 
-Old = Annotated[str, typer.Argument(metavar="OLD", help=FILE, show_default=False)]
-New = Annotated[str, typer.Argument(metavar="NEW", help="A file with the same columns.", show_default=False)]
-Batch = Annotated[
-    int | None,
-    typer.Option("--batch", min=2, metavar="NUMBER", help="Compare each this many consecutive new rows by themselves."),
-]
-Level = Annotated[float, typer.Option("--level", metavar="NUMBER", help="The probability of a false alarm, at most.")]
+if TYPE_CHECKING:
+    import numpy as np
 
 
-@dataclass
-class DriftOptions(SimilarityOptions):
-    """A file of old rows and a similarity; labels are not needed."""
+def duplicates(
+    given: UnlabeledOptions,
+    threshold: Annotated[
+        float, option(MODEL, "--threshold", "Rows at least this similar are duplicates.", "NUMBER")
+    ] = 0.9,
+    *,
+    run: Computation,
+) -> None:
+    """Find groups of rows that are linked by similarities of at least a threshold."""
+    with run.working("starting"):
+        from similitude.compute import as_objects
+        from similitude.learners import SimilarityIndex
 
-    file: Old
-    label: MaybeLabel = None
+    data, text, k = given.read_both(run)
+    with run.computing(f"comparing {len(data):,} rows"):
+        index = SimilarityIndex(k, method="exact").fit(data.objects)
+        groups = index.duplicates(threshold)
+    document = {
+        "command": "duplicates",
+        "similarity": text,
+        "threshold": threshold,
+        "rows": len(data),
+        "groups": [group.tolist() for group in groups],
+        "pairs_evaluated": index.n_evaluated_,
+    }
+    run.result(document, lambda terminal: _show_groups(terminal, groups, as_objects(data.objects)))
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of `read`: rows without a label are rows like others."""
-        return {**super().arguments(), "unlabeled": "keep"}
+
+def _show_groups(terminal: Terminal, groups: list[np.ndarray], objects: list[Any]) -> None:
+    rows = sum(len(group) for group in groups)
+    terminal.say(f"{number_of(len(groups), 'group')} of duplicates with {rows:,} of {len(objects):,} rows")
+    for group in groups:
+        terminal.say("\n".join(f"  row {row}: {brief(objects[row])}" for row in group.tolist()))
+        terminal.say("")
+
+
+@dataclass(kw_only=True)
+class DriftOptions(UnlabeledOptions):
+    """A file of old rows and a similarity."""
+
+    file: Annotated[str, typer.Argument(metavar="OLD", help=FILE)]
 
 
 def drift(
     given: DriftOptions,
-    new: New,
-    batch: Batch = None,
-    level: Level = 0.05,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="A file with the same columns.")],
+    batch: Annotated[
+        int | None,
+        option(MODEL, "--batch", "Compare each this many consecutive new rows by themselves.", "NUMBER", min=2),
+    ] = None,
+    level: Annotated[float, option(MODEL, "--level", "The probability of a false alarm, at most.", "NUMBER")] = 0.05,
     seed: Seed = 0,
     *,
     run: Computation,
