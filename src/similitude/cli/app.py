@@ -35,9 +35,7 @@ from similitude.cli import (
     saved_models,
 )
 from similitude.cli.errors import CLOSED_PIPE, INTERRUPTED, SUCCESS, discard_output, message_of, report_error
-from similitude.cli.options import FORMAT, INPUT, MODEL, OUTPUT, SIMILARITY
-
-PANELS = ("Commands", "Arguments", INPUT, FORMAT, SIMILARITY, MODEL, OUTPUT, "Options")
+from similitude.cli.options import PANELS
 
 
 class Command(TyperCommand):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import INPUT, OUTPUT, option
+from similitude.cli.options import option
 from similitude.cli.output import Output, Terminal
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def merge(
 
 def export(
     cache: CacheFile,
-    output: Annotated[str, option(OUTPUT, "--output -o", "The file; - is standard output.", "CSV")] = "-",
+    output: Annotated[str, option("Output", "--output -o", "The file; - is standard output.", "CSV")] = "-",
 ) -> None:
     """Write all pairs as CSV: the similarity, digests of both objects, the value and the time."""
     from similitude.similarity import exported_pairs
@@ -64,9 +64,9 @@ def prune(
     cache: CacheFile,
     out: Output,
     older_than: Annotated[
-        float | None, option(INPUT, "--older-than", "Remove pairs older than this many days.", "DAYS", min=0)
+        float | None, option("Input", "--older-than", "Remove pairs older than this many days.", "DAYS", min=0)
     ] = None,
-    keep: Annotated[int | None, option(INPUT, "--keep", "Keep only this many newest pairs.", "PAIRS", min=0)] = None,
+    keep: Annotated[int | None, option("Input", "--keep", "Keep only this many newest pairs.", "PAIRS", min=0)] = None,
 ) -> None:
     """Remove old pairs from a cache, and the space that they took."""
     from similitude.similarity import prune_cache

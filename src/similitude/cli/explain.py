@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from similitude.cli.options import INPUT, OUTPUT, option
+from similitude.cli.options import option
 from similitude.cli.output import Computation, Terminal
 from similitude.cli.saved_models import ModelOptions, SavedModel
 from similitude.support import brief
@@ -27,11 +27,11 @@ MAX_EDGES = 8
 
 def explain(
     given: ModelOptions,
-    row: Annotated[int, option(INPUT, "--row", "The row of the file, counted from 0.", "NUMBER", min=0)],
+    row: Annotated[int, option("Input", "--row", "The row of the file, counted from 0.", "NUMBER", min=0)],
     by: Annotated[
         Literal["auto", "examples", "landmarks"],
         option(
-            OUTPUT,
+            "Output",
             "--by",
             "examples: the training examples that decided; auto takes them together where few of them do not tell; "
             "landmarks: the weights of landmarks, which may cancel.",
@@ -40,7 +40,7 @@ def explain(
     parts: Annotated[
         bool,
         option(
-            OUTPUT,
+            "Output",
             "--parts/--no-parts",
             "Show what in the row mattered: letters, cells, items, nodes, segments. Similarities of your own: no.",
         ),

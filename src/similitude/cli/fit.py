@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, LearningOptions, TrainingData, check_not_read
-from similitude.cli.options import MODEL, OUTPUT, Groups, Learn, MaxCalls, Seed, option
+from similitude.cli.options import Groups, Learn, MaxCalls, Seed, option
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
 
@@ -15,13 +15,13 @@ from similitude.support import Estimate, Premise, check_place, plain
 def fit(
     given: LearningOptions,
     output: Annotated[
-        str | None, option(OUTPUT, "--output -o", "The model file to write, for instance model.sim.", "MODEL")
+        str | None, option("Output", "--output -o", "The model file to write, for instance model.sim.", "MODEL")
     ] = None,
     groups: Groups = None,
     landmarks: Annotated[
         int | None,
         option(
-            MODEL,
+            "Model",
             "--landmarks",
             "The number of landmarks. Default: as many as reduce the held-out error.",
             "NUMBER",
@@ -30,17 +30,17 @@ def fit(
     ] = None,
     loss: Annotated[
         Literal["auto", "squared", "logistic", "squared_hinge"],
-        option(MODEL, "--loss", "The loss that the model minimizes: auto, squared, logistic or squared_hinge."),
+        option("Model", "--loss", "The loss that the model minimizes: auto, squared, logistic or squared_hinge."),
     ] = "auto",
     penalty: Annotated[
         Literal["l2", "l1"],
-        option(MODEL, "--penalty", "The penalty on its weights: l2, or l1, which keeps few landmarks."),
+        option("Model", "--penalty", "The penalty on its weights: l2, or l1, which keeps few landmarks."),
     ] = "l2",
     learn: Learn = False,
     max_calls: MaxCalls = None,
     seed: Seed = 0,
     plan: Annotated[
-        bool, option(OUTPUT, "--plan", "Print how the model would be fitted and what that costs, and stop.")
+        bool, option("Output", "--plan", "Print how the model would be fitted and what that costs, and stop.")
     ] = False,
     *,
     run: Computation,

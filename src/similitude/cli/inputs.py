@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import FORMAT, INPUT, File, MaybeLabel, TaskName, Trust, column, expression, option
+from similitude.cli.options import File, MaybeLabel, TaskName, Trust, column, expression, option
 from similitude.cli.output import Output
 from similitude.support import FileError, FileTooLargeError
 
@@ -31,21 +31,21 @@ class FormatOptions:
 
     separator: Annotated[
         str | None,
-        option(FORMAT, "--separator", "What separates cells: ';', tab, '|'. Default: detected.", "SIGN"),
+        option("Format", "--separator", "What separates cells: ';', tab, '|'. Default: detected.", "SIGN"),
     ] = None
     decimal: Annotated[
         Literal[".", ","] | None,
-        option(FORMAT, "--decimal", "The decimal mark, . or , (the other separates thousands). Default: detected."),
+        option("Format", "--decimal", "The decimal mark, . or , (the other separates thousands). Default: detected."),
     ] = None
     encoding: Annotated[
         str | None,
-        option(FORMAT, "--encoding", "The encoding of a text file: latin-1, utf-16. Default: detected.", "NAME"),
+        option("Format", "--encoding", "The encoding of a text file: latin-1, utf-16. Default: detected.", "NAME"),
     ] = None
     missing: Annotated[
         list[str] | None,
-        option(FORMAT, "--missing", "A text that is a missing value in any column; may be repeated.", "TEXT"),
+        option("Format", "--missing", "A text that is a missing value in any column; may be repeated.", "TEXT"),
     ] = None
-    sheet: Annotated[str | None, option(FORMAT, "--sheet", "The sheet of an Excel workbook.", "NAME")] = None
+    sheet: Annotated[str | None, option("Format", "--sheet", "The sheet of an Excel workbook.", "NAME")] = None
 
     def format_arguments(self) -> dict[str, Any]:
         """Return the arguments of `read` that say how a file is written."""
@@ -68,7 +68,7 @@ class FileOptions(FormatOptions):
     kind: Annotated[
         Literal["vectors", "strings", "graphs", "series", "sets", "table"] | None,
         option(
-            INPUT,
+            "Input",
             "--kind",
             "The kind of objects: vectors, strings, graphs, series, sets or table. Default: inferred from the "
             "similarity and the file.",
@@ -81,20 +81,20 @@ class FileOptions(FormatOptions):
     unlabeled: Annotated[
         Literal["drop", "use", "refuse"],
         option(
-            INPUT,
+            "Input",
             "--unlabeled --unlabelled",
             "Rows without a label: drop leaves them out, use makes them candidates for landmarks ('fit'), and refuse "
             "is an error.",
         ),
     ] = "drop"
     drop_unlabeled: Annotated[
-        bool, option(INPUT, "--drop-unlabeled --drop-unlabelled", "The same as --unlabeled drop.")
+        bool, option("Input", "--drop-unlabeled --drop-unlabelled", "The same as --unlabeled drop.")
     ] = False
     image_size: Annotated[
         str | None,
-        option(INPUT, "--image-size", "The rows and columns to which images of a folder are resized.", "32x32"),
+        option("Input", "--image-size", "The rows and columns to which images of a folder are resized.", "32x32"),
     ] = None
-    color: Annotated[bool, option(INPUT, "--color", "Take images of a folder in color.")] = False
+    color: Annotated[bool, option("Input", "--color", "Take images of a folder in color.")] = False
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `read` besides the columns."""

@@ -9,11 +9,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-INPUT = "Input"
-FORMAT = "Input format"
-SIMILARITY = "Similarity"
-MODEL = "Model"
-OUTPUT = "Output"
+PANELS = ("Commands", "Arguments", "Input", "Format", "Similarity", "Model", "Output", "Options")
+"""The panels of ``--help``, in order."""
 
 
 def option(panel: str, names: str, help: str, metavar: str | None = None, **more: Any) -> Any:
@@ -23,13 +20,13 @@ def option(panel: str, names: str, help: str, metavar: str | None = None, **more
 
 def column(name: str, help: str) -> Any:
     """Declare an option for a column, whose names the shell can complete."""
-    return option(INPUT, name, help, "COLUMN", autocompletion=_quietly(_columns))
+    return option("Input", name, help, "COLUMN", autocompletion=_quietly(_columns))
 
 
 def expression(help: str) -> Any:
     """Declare the option for a similarity."""
     text = f"Similarity of two objects: 'gaussian(sigma=2)', 'spectrum(p=3) + 0.5*edit()', mymodule:func. {help}"
-    return option(SIMILARITY, "--similarity -s", text, "EXPRESSION", autocompletion=_quietly(_names))
+    return option("Similarity", "--similarity -s", text, "EXPRESSION", autocompletion=_quietly(_names))
 
 
 def _quietly(complete: Callable[[typer.Context], list[str]]) -> Callable[[typer.Context, str], list[str]]:
@@ -77,33 +74,35 @@ Groups = Annotated[
 ]
 TaskName = Annotated[
     Literal["classification", "regression"] | None,
-    option(MODEL, "--task", "classification or regression. Default: inferred from the labels."),
+    option("Model", "--task", "classification or regression. Default: inferred from the labels."),
 ]
-Trust = Annotated[bool, option(SIMILARITY, "--trust", "Allow mymodule:func: Python code that is imported and run.")]
+Trust = Annotated[bool, option("Similarity", "--trust", "Allow mymodule:func: Python code that is imported and run.")]
 Learn = Annotated[
     bool,
     option(
-        SIMILARITY, "--learn", "Learn a metric, or weights of substrings, items, subtrees or columns, from the labels."
+        "Similarity",
+        "--learn",
+        "Learn a metric, or weights of substrings, items, subtrees or columns, from labels.",
     ),
 ]
 MaxCalls = Annotated[
     int | None,
     option(
-        SIMILARITY,
+        "Similarity",
         "--max-calls",
         "The most calls of mymodule:func; with fewer than all pairs take, the computation is frugal.",
         "NUMBER",
         min=1,
     ),
 ]
-Seed = Annotated[int, option(MODEL, "--seed", "The random seed; the same seed gives the same result.", min=0)]
+Seed = Annotated[int, option("Model", "--seed", "The random seed; the same seed gives the same result.", min=0)]
 EngineSettings = Annotated[
     str,
     option(
-        MODEL,
+        "Model",
         "--engine",
         "Any of threads=2, memory=4GiB, processes=4, checkpoint=FILE, separated by commas.",
         "SETTINGS",
     ),
 ]
-AsJson = Annotated[bool, option(OUTPUT, "--json", "One JSON document on standard output.")]
+AsJson = Annotated[bool, option("Output", "--json", "One JSON document on standard output.")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import check_not_read
-from similitude.cli.options import OUTPUT, option
+from similitude.cli.options import option
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.cli.saved_models import ModelOptions, SavedModel
 
@@ -25,11 +25,11 @@ STDOUT = "-"
 class PredictedColumns:
     """What is written for each row, besides the prediction."""
 
-    probabilities: Annotated[bool, option(OUTPUT, "--probabilities", "Add the probability of each class.")] = False
+    probabilities: Annotated[bool, option("Output", "--probabilities", "Add the probability of each class.")] = False
     nearest: Annotated[
         int,
         option(
-            OUTPUT,
+            "Output",
             "--nearest",
             "Add this many of the most similar landmarks, by their rows at fit, and their similarities.",
             "NUMBER",
@@ -39,7 +39,7 @@ class PredictedColumns:
     interval: Annotated[
         float | None,
         option(
-            OUTPUT,
+            "Output",
             "--interval",
             "Add the ends of an interval that holds the number with this probability, such as 0.9.",
             "LEVEL",
@@ -48,7 +48,7 @@ class PredictedColumns:
     class_set: Annotated[
         float | None,
         option(
-            OUTPUT,
+            "Output",
             "--set",
             "Add for each class whether it is in a set that holds the true one with this probability, such as 0.9.",
             "LEVEL",
@@ -109,7 +109,7 @@ def predict(
     output: Annotated[
         str,
         option(
-            OUTPUT,
+            "Output",
             "--output -o",
             "The file to write: .csv, .tsv, .jsonl, .parquet, .arrow, also .gz; - is standard output (CSV).",
             "FILE",

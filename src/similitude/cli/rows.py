@@ -9,7 +9,7 @@ import typer
 
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, UnlabeledOptions, kind_of_data, parsed
-from similitude.cli.options import FILE, MODEL, Seed, option
+from similitude.cli.options import FILE, Seed, option
 from similitude.cli.output import Computation, Terminal
 from similitude.support import brief, number_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def duplicates(
     given: UnlabeledOptions,
     threshold: Annotated[
-        float, option(MODEL, "--threshold", "Rows at least this similar are duplicates.", "NUMBER")
+        float, option("Model", "--threshold", "Rows at least this similar are duplicates.", "NUMBER")
     ] = 0.9,
     *,
     run: Computation,
@@ -65,9 +65,9 @@ def drift(
     new: Annotated[str, typer.Argument(metavar="NEW", help="A file with the same columns.")],
     batch: Annotated[
         int | None,
-        option(MODEL, "--batch", "Compare each this many consecutive new rows by themselves.", "NUMBER", min=2),
+        option("Model", "--batch", "Compare each this many consecutive new rows by themselves.", "NUMBER", min=2),
     ] = None,
-    level: Annotated[float, option(MODEL, "--level", "The probability of a false alarm, at most.", "NUMBER")] = 0.05,
+    level: Annotated[float, option("Model", "--level", "The probability of a false alarm, at most.", "NUMBER")] = 0.05,
     seed: Seed = 0,
     *,
     run: Computation,

@@ -22,7 +22,7 @@ from similitude.support import SavedModelError, brief
 READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {**ARRAY_READERS, **instances.INSTANCE_READERS}
 """How nodes are read, by their kind."""
 
-SIMPLE = frozenset((NoneType, bool, int, float, str))
+OF_JSON = frozenset((NoneType, bool, int, float, str))
 
 
 class Place(NamedTuple):
@@ -162,13 +162,13 @@ class ModelReader:
         written = node.get("parts", ())
         parts = []
         extents = []
-        if written and (kind in CONTAINERS or kind == "objects") and SIMPLE.issuperset(map(type, written)):
+        if written and (kind in CONTAINERS or kind == "objects") and OF_JSON.issuperset(map(type, written)):
             parts = written
             extents = [extent_of_simple(parts)]
         else:
             for one in written:
                 is_reference = type(one) is list
-                if not is_reference and type(one) not in SIMPLE:
+                if not is_reference and type(one) not in OF_JSON:
                     raise SavedModelError("a value is neither simple nor a reference")
                 place = self._place(one) if is_reference else None
                 parts.append(one if place is None else self._values[place])
