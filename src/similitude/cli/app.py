@@ -34,24 +34,21 @@ from similitude.cli import (
     rows,
     saved_models,
 )
-from similitude.cli.errors import CLOSED_PIPE, INTERRUPTED, SUCCESS, discard_output, message_of, report_error
+from similitude.cli.errors import ExitCode, discard_output, message_of, report_error
 from similitude.cli.options import PANELS
 
 
-class Command(TyperCommand):
+class _InPanels:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(help_text(self, ctx))
+
+
+class Command(_InPanels, TyperCommand):
     """A command whose help is that of `help_text`."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        formatter.write(help_text(self, ctx))
 
-
-class Group(TyperGroup):
+class Group(_InPanels, TyperGroup):
     """A group of commands whose help is that of `help_text`."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        formatter.write(help_text(self, ctx))
 
 
 def help_text(command: Any, ctx: Any) -> str:
@@ -171,7 +168,8 @@ def _ungrouped(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{field: given.pop(field) for field in fields})
         command(**given)
 
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__name__ = command.__name__
+    run.__doc__ = command.__doc__
     run.__annotations__ = {option.name: option.annotation for option in options}
     by_name = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature([option.replace(kind=by_name) for option in options])  # type: ignore[attr-defined]
@@ -224,11 +222,12 @@ def exit_code(arguments: list[str]) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        message, code = "interrupted", INTERRUPTED
+        message = "interrupted"
+        code = ExitCode.INTERRUPTED
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             discard_output()
-            return CLOSED_PIPE
+            return ExitCode.CLOSED_PIPE
         if debug:
             traceback.print_exc()
         message, code = message_of(error, debug)
@@ -256,4 +255,4 @@ def _run(arguments: list[str]) -> int:
             command.invoke(context)
     except typer.Exit as end:
         return end.exit_code
-    return SUCCESS
+    return ExitCode.SUCCESS

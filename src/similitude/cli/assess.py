@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from similitude.support import Curve
 
 
-SHARES = (5, 10, 20, 50)
-"""Shares of rows, in per cent, that may fall short of the gaps in the table."""
-
-
 def assess(given: TrainingOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, run: Computation) -> None:
     """Assess how good a similarity is for the labels of a file, before anything is trained."""
     data = given.load(run)
@@ -45,7 +41,7 @@ def _show(terminal: Terminal, text: str, label: str | None, goodness: Goodness) 
     equal = _by_share(goodness.strong)
     weighted = {} if goodness.weighted is None else _by_share(goodness.weighted)
     columns = dict.fromkeys(("all rows but", "equal weights", "learned weights, held out"), "right")
-    terminal.table(columns, [(f"{share} %", equal[share], weighted.get(share, "")) for share in SHARES])
+    terminal.table(columns, [(f"{share} %", equal[share], weighted.get(share, "")) for share in (5, 10, 20, 50)])
     terminal.say("What theorems ask for, if the gaps are as estimated", "bold")
     for size in goodness.sizes:
         needed = "no positive gap was found" if size.needed is None else f"{size.needed:,} needed"
@@ -55,10 +51,14 @@ def _show(terminal: Terminal, text: str, label: str | None, goodness: Goodness) 
 def _facts(goodness: Goodness) -> list[tuple[str, object]]:
     from similitude.goodness import SIGNIFICANT
 
-    p, weighted, margin = goodness.p_value, goodness.weighted, goodness.margin
+    p = goodness.p_value
+    weighted = goodness.weighted
     classes = [str(name) for name in goodness.classes_.tolist()]
-    listed = ", ".join(classes[:8]) + (", …" if len(classes) > 8 else "")
+    listed = ", ".join([*classes[:8], *["…"] * (len(classes) > 8)])
     related = "yes" if p.value <= SIGNIFICANT else "not shown"
+    margin = goodness.margin.reason
+    if goodness.margin.value is not None:
+        margin = f"{goodness.margin.value:.3g}"
     facts: list[tuple[str, object]] = [
         ("rows", f"{goodness.n:,} in {len(classes)} classes: {listed}"),
         ("related to the labels?", f"{related}: p = {p.value:.3g}, {p.permutations:,} permutations"),
@@ -71,11 +71,13 @@ def _facts(goodness: Goodness) -> list[tuple[str, object]]:
             ("error of weighted votes", with_interval(weighted.error, share=True)),
         ]
     facts += [
-        ("margin as a kernel", f"{margin.value:.3g}" if margin.value is not None else margin.reason),
+        ("margin as a kernel", margin),
         ("hardest rows", _listed(goodness.hardest)),
         ("labels that look wrong", _listed(goodness.suspects)),
     ]
-    return facts if weighted is None else [*facts, ("best landmarks", _listed(goodness.witnesses))]
+    if weighted is not None:
+        facts.append(("best landmarks", _listed(goodness.witnesses)))
+    return facts
 
 
 def _listed(positions: Any) -> str:

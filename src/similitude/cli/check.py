@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import similitude
-from similitude.cli.errors import REFUTED, UsageError
+from similitude.cli.errors import ExitCode, UsageError
 from similitude.cli.inputs import UnlabeledOptions, parsed
 from similitude.cli.options import FILE, MaxCalls, Seed
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
     from similitude.validity import Validity
-
-MAX_TRIED = 100
-"""Largest number of rows on which the similarity is tried first, since a proof does not use the file."""
-
-
-MAX_OBJECTS = 8
-"""Largest number of objects of a counterexample that are all shown."""
 
 
 @dataclass(kw_only=True)
@@ -46,17 +39,18 @@ def check(given: CheckOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, ru
     if given.file is None:
         if given.similarity is None:
             raise UsageError("check needs a FILE, or --similarity to search for a proof without one")
-        text, k = given.similarity, parsed(given.similarity, given.trust)
+        text = given.similarity
+        k = parsed(text, given.trust)
     else:
         data, text, k = given.read_both(run)
         X = data.objects
-        k.prepare(take(X, np.arange(min(len(data), MAX_TRIED))))
+        k.prepare(take(X, np.arange(min(len(data), 100))))  # a proof alone would not try it on the file
     with run.computing(f"checking {text}"):
         validity = similitude.check_kernel(k, X, max_calls=max_calls, random_state=seed)
     document = {"command": "check", "similarity": text, **validity.to_dict()}
     run.result(document, lambda terminal: _show(terminal, text, validity))
     if validity.verdict == "INVALID":
-        raise typer.Exit(REFUTED)
+        raise typer.Exit(ExitCode.REFUTED)
 
 
 def _show(terminal: Terminal, text: str, validity: Validity) -> None:
@@ -75,7 +69,7 @@ def _show(terminal: Terminal, text: str, validity: Validity) -> None:
 def _why(validity: Validity) -> str:
     """Return the reason for a verdict; of a large counterexample, only the rows."""
     witness = validity.witness
-    if witness is None or len(witness.objects) <= MAX_OBJECTS:
+    if witness is None or len(witness.objects) <= 8:
         return validity.why()
     claim = (
         f"{len(witness.objects)} objects show it: a weighted sum of their feature vectors would have the squared "

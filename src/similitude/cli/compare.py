@@ -46,7 +46,8 @@ def compare(
         raise UsageError("--learn needs the --similarity that is to be learned")
     candidates = {text: parsed(text, trust) for text in similarity}
     data = given.read(run, list(candidates.values()), groups=groups)
-    chosen_task, y = task_of(run, data, task), labels_of(data)
+    chosen_task = task_of(run, data, task)
+    y = labels_of(data)
     with run.computing(f"comparing {len(candidates)} similarities on {len(y):,} rows"):
         selection = similitude.choose_kernel(
             candidates,
@@ -111,9 +112,12 @@ def _cells(one: ComparedModel, place: int, classes: bool) -> tuple[str, ...]:
     def both(value: float, error: float) -> str:
         return f"{100 * value:.1f} ± {100 * error:.1f} %" if classes else f"{figure(value)} ± {figure(error)}"
 
-    sign = "+" if one.difference < 0 else ""
-    apart = f"{sign}{both(0.0 - one.difference, one.difference_error)}" if place else ""
-    return one.name, both(one.error, one.standard_error), apart, f"{one.seconds:.1f}"
+    difference = both(0.0 - one.difference, one.difference_error)
+    if place == 0:
+        difference = ""
+    elif one.difference < 0:
+        difference = f"+{difference}"
+    return one.name, both(one.error, one.standard_error), difference, f"{one.seconds:.1f}"
 
 
 def _error(classes: bool) -> str:
@@ -126,10 +130,9 @@ def _show(terminal: Terminal, selection: Selection) -> None:
     terminal.say(f"{selection.task}: {selection.folds}, {selection.n_examples:,} rows, {landmarks}", "bold")
     columns = {"": "left", "similarity": "fold", _error(classes): "left", "worse by": "left", "features": "left"}
     rows = []
-    for i, row in enumerate(selection.table):
-        worse = _range(row.difference, classes) if i else ""
-        mark = "*" if row.as_good else ""
-        rows.append((mark, row.candidate, _range(row.error, classes), worse, row.representation.name))
+    for row in selection.table:
+        worse = _range(row.difference, classes) if rows else ""
+        rows.append(("*" * row.as_good, row.candidate, _range(row.error, classes), worse, row.representation.name))
     terminal.table(columns, rows, style_first="bold")
     terminal.say("* not shown to be worse than the best; the intervals (95 %) hold simultaneously.")
     terminal.say(f"{selection.on_new_rows()}.", "bold")

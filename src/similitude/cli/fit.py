@@ -146,7 +146,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
     }
     if data.task == "classification":
         found["constant_error"] = 1 - float(np.unique(data.labels, return_counts=True)[1].max()) / len(data.labels)
-        found["classes"], found["suspects"] = model.classes_, model.suspects_
+        found |= {"classes": model.classes_, "suspects": model.suspects_}
     else:
         found["constant_error"] = model.constant_error_  # on the held-out rows
     about: dict[str, Any] = plain(found, finite=True)
@@ -155,7 +155,8 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
 
 def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
     """Return the names and values that describe a fitted model."""
-    n, promise = about["landmarks"], about["guarantee"]
+    n = about["landmarks"]
+    promise = about["guarantee"]
     cost = f"{n:,}: {n:,} similarity evaluations per prediction" if n else "none: every row gets the same prediction"
     grade = "" if promise["grade"] == "NONE" else f"{promise['grade']}: "
     return [
@@ -180,7 +181,8 @@ def _planned(plan: dict[str, Any] | None) -> list[tuple[str, object]]:
 
 
 def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
-    error, constant = Estimate(**about["held_out_error"]), about["constant_error"]
+    error = Estimate(**about["held_out_error"])
+    constant = about["constant_error"]
     if about["task"] == "classification":
         baseline = f"always the most frequent class: {100 * constant:.1f} %"
         return [("held-out error", with_interval(error, share=True)), ("", baseline)]

@@ -52,8 +52,8 @@ def report(
         "--groups": groups,
         "--title": title,
         "--image-shape": image_shape,
-        "--map": None if map == "pca" else map,
-        "--max-calls": None if max_calls is None else str(max_calls),
+        "--map": map.replace("pca", ""),
+        "--max-calls": str(max_calls or ""),
         "--seed": str(seed),
         **given.repeated(),
     }
@@ -89,5 +89,5 @@ def command_line(file: str, options: dict[str, str | None], trust: bool, more: S
     >>> command_line("my genes.csv", {"--label": "class", "--object": None, "--seed": "0"}, trust=True)
     "similitude report 'my genes.csv' --label class --seed 0 --trust"
     """
-    words = [word for name, value in options.items() if value is not None for word in (name, value)]
+    words = [word for name, value in options.items() if value for word in (name, value)]
     return shlex.join(["similitude", "report", file, *words, *more, *["--trust"] * trust])

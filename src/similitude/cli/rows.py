@@ -84,13 +84,13 @@ def drift(
     if not 0 < level < 1:
         raise UsageError(f"--level must be strictly between 0 and 1, got {level:g}")
     text = given.similarity or AUTO_TEXT
-    k = None if text == AUTO_TEXT else parsed(text, given.trust)
-    old = given.read(run, [] if k is None else [k])
+    known = [parsed(text, given.trust)] if text != AUTO_TEXT else []
+    old = given.read(run, known)
     with run.working(f"reading {new}"):
         later = files.read(new, schema=old.schema)
     run.note(*later.notes)
     with run.computing(f"comparing {len(later):,} new rows with {len(old):,} old ones"):
-        kernel = Auto(kind_of_data(old)) if k is None else k
+        (kernel,) = known or [Auto(kind_of_data(old))]
         found = drift_test(kernel, old.objects, later.objects, batches=batch, level=level, random_state=seed)
     document = {
         "command": "drift",
