@@ -32,9 +32,11 @@ def is_simple(value: Any) -> bool:
 
 
 def _with_items(node: dict[str, Any], items: list[Any]) -> Described:
-    if all(map(is_simple, items)):
-        return ({**node, "parts": items} if items else node), []
-    return node, [(f"[{i}]", item) for i, item in enumerate(items)]
+    if not all(map(is_simple, items)):
+        return node, [(f"[{i}]", item) for i, item in enumerate(items)]
+    if items:
+        node["parts"] = items
+    return node, []
 
 
 def _write_container(w: Any, value: Any, path: Any) -> Described:
@@ -70,8 +72,10 @@ def _read_dict(r: Any, node: Any, parts: list[Any]) -> Any:
 
 
 def _write_type(w: Any, value: Any, path: Any) -> Described:
-    name = next((name for name, kind in TYPES.items() if kind is value), None)
-    return (w.user_code.node(value, path) if name is None else {"is": "type", "name": name}), []
+    for name, kind in TYPES.items():
+        if kind is value:
+            return {"is": "type", "name": name}, []
+    return w.user_code.node(value, path), []
 
 
 def _write_array(w: Any, value: np.ndarray, path: Any) -> Described:

@@ -208,7 +208,7 @@ class ArrayReader:
         if stop > len(self._stored):
             raise SavedModelError(f"an array of shape {tuple(shape)} is larger than what the file contains")
         self._at = stop
-        flat = np.frombuffer(self._stored[start:stop], dtype) if stop > start else np.empty(0, dtype)
+        flat = np.ndarray((stop - start) // dtype.itemsize, dtype, self._stored[start:stop])
         return flat.reshape(shape, order=order)
 
     def check_used_up(self) -> None:

@@ -122,14 +122,14 @@ def _generator_parts(value: np.random.Generator) -> Parts:
 def _generator(name: str, state: Any, seed: Any) -> np.random.Generator:
     if name not in GENERATORS:
         raise SavedModelError(f"there is no random generator called {str(name)[:40]!r}")
-    source = getattr(np.random, name)(0 if seed is None else np.random.SeedSequence(**seed))
+    source = getattr(np.random, name)(seed and np.random.SeedSequence(**seed))
     source.state = state
     return np.random.Generator(source)
 
 
 def _work_of_generator(parts: Parts, size: int) -> int:
     """Return the work of mixing the words of a seed, at most one for each byte, into each word of its pool."""
-    pool = 0 if parts["seed"] is None else max(0, int(parts["seed"]["pool_size"]))
+    pool = max(0, int((parts["seed"] or {"pool_size": 0})["pool_size"]))
     return size + pool * (pool + size)
 
 
@@ -179,7 +179,7 @@ def _networkx(kind: str, graph: Any, nodes: Any, ends: Any, keys: Any, edges: An
         made.nodes[node].update(attributes or {})
     names = list(nodes)
     for number, (i, j) in enumerate(ends.tolist()):
-        edge = (names[i], names[j]) if keys is None else (names[i], names[j], keys[number])
+        edge = (names[i], names[j], *(keys or ())[number : number + 1])
         made.add_edge(*edge)
         made.edges[edge].update((edges and edges[number]) or {})
     return made

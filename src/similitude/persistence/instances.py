@@ -141,9 +141,10 @@ def _read(node: Any, parts: list[Any], cls: Any) -> Any:
     demanded = _demanded(cls)
     bad = _misplaced(cls, attributes, demanded)
     missing = sorted(demanded - attributes.keys())
-    if bad is not None or missing:
-        problem = f"an attribute {bad!r}, which cannot be set" if bad is not None else f"no {missing[0]!r}"
-        raise SavedModelError(f"a {cls.__name__} in the file has {problem}")
+    if bad is not None:
+        raise SavedModelError(f"a {cls.__name__} in the file has an attribute {bad!r}, which cannot be set")
+    if missing:
+        raise SavedModelError(f"a {cls.__name__} in the file has no {missing[0]!r}")
     _add_encodings(attributes)
     if issubclass(cls, tuple):
         return tuple.__new__(cls, [attributes[name] for name in cls._fields])

@@ -66,7 +66,8 @@ def extent_of_simple(items: Sequence[Any]) -> Extent:
 
 def _size(value: Any) -> int:
     """Return the size of a value without its parts, but with rows that take no space in a file."""
-    package, name = type(value).__module__.partition(".")[0], type(value).__name__
+    name = type(value).__name__
+    package = type(value).__module__.partition(".")[0]
     if package not in PLAIN_PACKAGES:  # an instance takes 512 bytes
         if (package, name) == ("pandas", "RangeIndex"):
             return 512 + ITEM_SIZE * len(value)

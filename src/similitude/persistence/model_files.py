@@ -165,12 +165,11 @@ def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
     except SavedModelError as error:
         mine = package_version("similitude")
         written_by = manifest.get("written_by")
-        theirs = written_by.get("similitude", mine) if isinstance(written_by, dict) else mine
-        if theirs == mine:
-            raise SavedModelError(f"{path}: {error}") from error
-        theirs = brief(theirs).strip("'")
-        versions = f"the file was written by similitude {theirs}, and this is similitude {mine}"
-        raise SavedModelError(f"{path}: {error} ({versions})") from error
+        versions = ""
+        if isinstance(written_by, dict) and written_by.get("similitude", mine) != mine:
+            theirs = brief(written_by["similitude"]).strip("'")
+            versions = f" (the file was written by similitude {theirs}, and this is similitude {mine})"
+        raise SavedModelError(f"{path}: {error}{versions}") from error
 
 
 def information(path: Any) -> Information:
@@ -213,7 +212,7 @@ def information(path: Any) -> Information:
 
 def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
     """Validate the data to store beside the model: JSON must not change it."""
-    given = {} if about is None else about
+    given = about if about is not None else {}
     try:
         if not isinstance(given, Mapping) or json.loads(json.dumps(dict(given), allow_nan=False)) != dict(given):
             raise TypeError("use dicts with strings as keys, lists, strings, finite numbers, True, False and None")
@@ -225,7 +224,9 @@ def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
 def _parameters(model: Any) -> dict[str, str]:
     """Return the constructor parameters as short strings that are the same in every process."""
     found = {}
-    for name, value in model.get_params(deep=False).items() if hasattr(model, "get_params") else ():
+    if not hasattr(model, "get_params"):
+        return {}
+    for name, value in model.get_params(deep=False).items():
         if value is None or isinstance(value, (bool, int, float, str)):
             found[name] = repr(value)[:100]
         else:

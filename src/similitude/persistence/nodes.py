@@ -93,9 +93,13 @@ class ModelWriter:
         elif parts:
             node["parts"] = []
             for part in values:
-                number = None if is_simple(part) else self._numbers[_identity(part)]
-                node["parts"].append(part if number is None else [number])
-                extents.append(extent_of(part) if number is None else self._extents[number])
+                if is_simple(part):
+                    node["parts"].append(part)
+                    extents.append(extent_of(part))
+                else:
+                    number = self._numbers[_identity(part)]
+                    node["parts"].append([number])
+                    extents.append(self._extents[number])
         try:
             self._budget.pay_for(node, values, extents, FORMS.get(node["is"]))
         except SavedModelError as error:
@@ -167,12 +171,13 @@ class ModelReader:
             extents = [extent_of_simple(parts)]
         else:
             for one in written:
-                is_reference = type(one) is list
-                if not is_reference and type(one) not in OF_JSON:
-                    raise SavedModelError("a value is neither simple nor a reference")
-                place = self._place(one) if is_reference else None
-                parts.append(one if place is None else self._values[place])
-                extents.append(extent_of(one) if place is None else self._extents[place])
+                if type(one) in OF_JSON:
+                    parts.append(one)
+                    extents.append(extent_of(one))
+                else:
+                    place = self._place(one)
+                    parts.append(self._values[place])
+                    extents.append(self._extents[place])
         form = FORMS.get(kind)
         self._budget.pay_for(node, parts, extents, form)
         self._budget.check(self._file_size)
@@ -183,8 +188,10 @@ class ModelReader:
         self._values.append(value)
         self._extents.append(extent_of(value, extents))
 
-    def _place(self, reference: list[Any]) -> int:
+    def _place(self, reference: Any) -> int:
         """Return the number of the node that a reference ``[i]`` points to."""
+        if type(reference) is not list:
+            raise SavedModelError("a value is neither simple nor a reference")
         (place,) = reference
         if type(place) is not int or not 0 <= place < len(self._values):
             raise SavedModelError("a reference points to a later node, or to none")

@@ -91,11 +91,13 @@ class RequiredCode:
         except Exception as error:  # a closure can contain anything
             raise SavedModelError(f"{path}: the closure of {brief(value)} has no fingerprint: {error}") from error
         plain = str(getattr(value, "__name__", None) or type(value).__name__)
+        name = plain
         alike = [one for one in self.needed if one.name.split(" ")[0] == plain]
-        same = next((one for one in alike if (one.kind, one.fingerprint) == (kind, print_)), None)
-        if same is not None:
-            return same.name
-        name = plain if not alike else f"{plain} {len(alike) + 1}"
+        for one in alike:
+            if (one.kind, one.fingerprint) == (kind, print_):
+                return one.name
+        if alike:
+            name = f"{plain} {len(alike) + 1}"
         self.needed.append(Needed(name, kind, print_, str(path)))
         self.given[name] = value
         return name
@@ -104,7 +106,8 @@ class RequiredCode:
 def supplied_code(listed: Any, given: Mapping[str, Any] | None, their_version: Any) -> dict[str, Any]:
     """Return the functions and classes that a model needs from those passed to ``load``, after checking them."""
     needed = read_needed(listed)
-    given = {} if given is None else given
+    if given is None:
+        given = {}
     if not isinstance(given, Mapping):
         raise SavedModelError(f"functions must be a dict of functions by name, got {brief(given)}")
     missing = [one for one in needed if one.name not in given]
