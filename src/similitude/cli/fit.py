@@ -67,21 +67,19 @@ def fit(
         unlabeled=pool,
         random_state=seed,
     )
+    objects = data.objects
+    known: dict[str, Any] = {}
+    if not isinstance(objects, Source):
+        objects = _with_names(data)
+        known = {"y": data.labels, "groups": data.groups}
     if plan:
-        planned = (
-            model.plan(data.objects)
-            if isinstance(data.objects, Source)
-            else model.plan(data.objects, data.labels, groups=data.groups)
-        )
+        planned = model.plan(data.objects, **known)
         run.result({"command": "fit", "plan": plain(planned)}, lambda terminal: terminal.say(str(planned)))
         return
     with run.computing(f"fitting to {len(data.labels):,} rows"):
-        if isinstance(data.objects, Source):
-            model.fit(data.objects)
-        else:
-            model.fit(_with_names(data), data.labels, groups=data.groups)
-            if hasattr(model, "feature_names_in_"):
-                del model.feature_names_in_  # new files are read as arrays, by the schema
+        model.fit(objects, **known)
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_  # new files are read as arrays, by the schema
     about = _about(model, data, seed)
     with run.working(f"saving {place}"):
         save(model, place, about=about)

@@ -46,7 +46,9 @@ class ModelOptions(FormatOptions):
         about = checked_about(self.model, found.about)
         if not about:
             raise SavedModelError(f"{self.model}: not written by 'similitude fit', so how to read a file is unknown")
-        functions = self._functions(about["similarity"]) if found.functions else None
+        functions = {}
+        if found.functions:
+            functions = self._functions(about["similarity"])
         with run.computing(f"loading {self.model}"):
             model = similitude.load(self.model, functions=functions)
         return SavedModel(model, about, Schema.from_dict(about["schema"]))
@@ -137,31 +139,28 @@ def export(
         data = graph.SerializeToString()
         with complete_file(place) as written:
             written.write(data)
-    document = {"command": "export", "model": model, "file": file, "size": len(data), **_interface(graph)}
-    names = _columns(model, found)
-    document |= {"columns": names} if document["inputs"][0]["shape"] == [None, len(names)] else {}
+    document = {
+        "command": "export",
+        "model": model,
+        "file": file,
+        "size": len(data),
+        "inputs": [_described(one) for one in graph.graph.input],
+        "outputs": [_described(one) for one in graph.graph.output],
+    }
+    schema = checked_about(model, found.about).get("schema", {})
+    names = list(map(str, schema.get("names") or ()))
+    if document["inputs"][0]["shape"] == [None, len(names)]:
+        document["columns"] = names
     out.result(document, lambda terminal: _show_graph(terminal, document))
 
 
-def _interface(graph: Any) -> dict[str, Any]:
-    """Return the input and the outputs of a graph: names, types and shapes."""
+def _described(value: Any) -> dict[str, Any]:
+    """Return the name, the type and the shape of an input or output of a graph."""
     from onnx import TensorProto
 
-    def described(value: Any) -> dict[str, Any]:
-        kind = value.type.tensor_type
-        sizes = [one.dim_value or None for one in kind.shape.dim]
-        return {"name": value.name, "type": TensorProto.DataType.Name(kind.elem_type).lower(), "shape": sizes}
-
-    return {
-        "inputs": [described(one) for one in graph.graph.input],
-        "outputs": [described(one) for one in graph.graph.output],
-    }
-
-
-def _columns(path: str, found: Information) -> list[str]:
-    """Return the columns of the file that the model was fitted to, in the order of the input; none if unknown."""
-    about = checked_about(path, found.about)
-    return [str(name) for name in about["schema"].get("names") or ()] if about else []
+    kind = value.type.tensor_type
+    sizes = [one.dim_value or None for one in kind.shape.dim]
+    return {"name": value.name, "type": TensorProto.DataType.Name(kind.elem_type).lower(), "shape": sizes}
 
 
 def _show_graph(terminal: Terminal, document: dict[str, Any]) -> None:

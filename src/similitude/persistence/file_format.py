@@ -50,7 +50,7 @@ class ArrayWriter:
         is_plain = dtype.names or np.dtype(dtype.str) == dtype
         if dtype.hasobject or not dtype.itemsize or dtype.metadata or not is_plain:
             raise SavedModelError(f"{path} is an array of {dtype}, which cannot be stored: convert it, e.g. to float64")
-        fields = {"dtype": np.lib.format.dtype_to_descr(dtype), "shape": list(array.shape)}
+        fields: dict[str, Any] = {"dtype": np.lib.format.dtype_to_descr(dtype), "shape": list(array.shape)}
         if array.flags.f_contiguous and not array.flags.c_contiguous:
             fields["order"] = "F"
             array = array.T
