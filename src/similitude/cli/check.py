@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from similitude.validity import Validity
 
 
+MaybeFile = Annotated[
+    str | None, typer.Argument(metavar="[FILE]", help=f"{FILE} Without one, only a proof is searched.")
+]
+
+
 @dataclass(kw_only=True)
 class CheckOptions(UnlabeledOptions):
     """A similarity, and a file of objects if there is one."""
 
-    file: Annotated[  # type: ignore[assignment]
-        str | None, typer.Argument(metavar="[FILE]", help=f"{FILE} Without one, only a proof is searched.")
-    ] = None
+    file: MaybeFile = None  # type: ignore[assignment]
 
 
 def check(given: CheckOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, run: Computation) -> None:

@@ -129,7 +129,7 @@ def _show(terminal: Terminal, selection: Selection) -> None:
     landmarks = f"{len(selection.landmark_indices):,} landmarks"
     terminal.say(f"{selection.task}: {selection.folds}, {selection.n_examples:,} rows, {landmarks}", "bold")
     columns = {"": "left", "similarity": "fold", _error(classes): "left", "worse by": "left", "features": "left"}
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for row in selection.table:
         worse = _range(row.difference, classes) if rows else ""
         rows.append(("*" * row.as_good, row.candidate, _range(row.error, classes), worse, row.representation.name))

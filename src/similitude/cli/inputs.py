@@ -100,7 +100,7 @@ class FileOptions(FormatOptions):
         """Return the arguments of `read` besides the columns."""
         if self.drop_unlabeled and self.unlabeled != "drop":
             raise UsageError(f"--drop-unlabeled and --unlabeled {self.unlabeled} exclude each other")
-        size = self.image_size and image_shape_of(self.image_size, "--image-size")
+        size = image_shape_of(self.image_size, "--image-size")
         chosen = {"keep": self.keep or (), "ignore": self.ignore or (), "unlabeled": self.unlabeled}
         return {**self.format_arguments(), **chosen, "image_size": size, "color": self.color}
 
@@ -172,12 +172,14 @@ class FileOptions(FormatOptions):
         return files.Data(source, y, schema)
 
 
-def image_shape_of(text: str, option: str = "--image-shape") -> tuple[int, int]:
+def image_shape_of(text: str | None, option: str = "--image-shape") -> tuple[int, int] | None:
     """Return the rows and columns of images.
 
     >>> image_shape_of("8x8")
     (8, 8)
     """
+    if text is None:
+        return None
     rows, _, columns = text.lower().partition("x")
     if not (rows.isdigit() and columns.isdigit()):
         raise UsageError(f"{option} {text!r} is not two numbers, such as 28x28")

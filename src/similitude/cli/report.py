@@ -36,7 +36,7 @@ def report(
     run: Computation,
 ) -> None:
     """Write one page: how well a model does beside baselines, what decided, and how good the similarity is."""
-    shape = image_shape and image_shape_of(image_shape)
+    shape = image_shape_of(image_shape)
     others = {text: text if text == AUTO_TEXT else parsed(text, given.trust) for text in compare or ()}
     check_not_read(output, given.file)
     with run.working("starting"):

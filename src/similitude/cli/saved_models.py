@@ -139,7 +139,7 @@ def export(
         data = graph.SerializeToString()
         with complete_file(place) as written:
             written.write(data)
-    document = {
+    document: dict[str, Any] = {
         "command": "export",
         "model": model,
         "file": file,
