@@ -241,6 +241,7 @@ CONTENTS = {
     ),
     "huge seed": (huge_seed, "far more memory and time"),
     "other parts": (node(**{"is": "builtins.complex", "names": ["real", "code"], "parts": [1, 2]}), "cannot be read"),
+    "bytes of a number": (node(**{"is": "builtins.bytearray", "names": ["text"], "parts": [10**9]}), "cannot be read"),
     "no parts": (node(**{"is": "builtins.complex"}), "cannot be read"),
     "zone": (node(**{"is": "zoneinfo.ZoneInfo", "names": ["key"], "parts": ["../../etc/passwd"]}), "cannot be read"),
     "type": (node(**{"is": "type", "name": "eval"}), "cannot be read"),

@@ -57,6 +57,10 @@ def _fraction(numerator: int, denominator: int) -> Fraction:
     return Fraction(numerator, denominator)
 
 
+def _work_of_fraction(parts: Parts, size: int) -> int:
+    return size + size**2 // 1024  # the greatest common divisor
+
+
 # Dates.
 
 
@@ -211,21 +215,25 @@ def _igraph(directed: bool, degrees: Any, ends: Any, graph: Any, nodes: Any, edg
     return made
 
 
+def _letters(value: bytes | bytearray) -> Parts:
+    return {"text": value.decode("latin-1")}
+
+
 _bounds = attributes("start", "stop", "step")
 
 STANDARD_FORMS = {
     "builtins.int": PlainForm(lambda value: {"hex": f"{value:x}"}, lambda hex: int(hex, 16)),
     "builtins.float": PlainForm(lambda value: {"text": repr(value)}, lambda text: float(text)),
     "builtins.complex": PlainForm(attributes("real", "imag"), complex),
-    "builtins.bytes": PlainForm(lambda value: {"text": value.decode("latin-1")}, lambda text: text.encode("latin-1")),
-    "builtins.bytearray": PlainForm(lambda value: {"bytes": bytes(value)}, lambda bytes: bytearray(bytes)),
+    "builtins.bytes": PlainForm(_letters, lambda text: text.encode("latin-1")),
+    "builtins.bytearray": PlainForm(_letters, lambda text: bytearray(text.encode("latin-1"))),
     "builtins.range": PlainForm(_bounds, lambda start, stop, step: range(start, stop, step)),
     "builtins.slice": PlainForm(_bounds, lambda start, stop, step: slice(start, stop, step)),
     "decimal.Decimal": PlainForm(lambda value: {"text": str(value)}, lambda text: Decimal(text)),
     "fractions.Fraction": PlainForm(
         attributes("numerator", "denominator"),
         _fraction,
-        lambda parts, size: size + size**2 // 1024,  # the greatest common divisor
+        _work_of_fraction,
     ),
     "datetime.date": PlainForm(attributes("year", "month", "day"), date),
     "datetime.timedelta": PlainForm(attributes("days", "seconds", "microseconds"), timedelta),
