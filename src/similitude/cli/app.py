@@ -21,9 +21,7 @@ from rich.table import Table
 from typer.core import TyperCommand, TyperGroup
 
 from similitude.cli import (
-    assess,
     cache,
-    check,
     compare,
     demo,
     explain,
@@ -33,6 +31,7 @@ from similitude.cli import (
     report,
     rows,
     saved_models,
+    similarity,
 )
 from similitude.cli.errors import ExitCode, discard_output, message_of, report_error
 from similitude.cli.options import PANELS
@@ -180,8 +179,8 @@ app = typer.Typer(cls=Group, pretty_exceptions_enable=False, rich_markup_mode=No
 app.callback()(similitude)
 app.command(cls=Command)(demo.demo)
 for command, example in (
-    (check.check, "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"),
-    (assess.assess, "assess genes.csv --label class --similarity 'spectrum(p=4)'"),
+    (similarity.check, "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"),
+    (similarity.assess, "assess genes.csv --label class --similarity 'spectrum(p=4)'"),
     (compare.compare, "compare genes.csv --label class"),
     (report.report, "report genes.csv --label class -o report.html"),
     (fit.fit, "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"),

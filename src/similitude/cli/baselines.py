@@ -201,7 +201,7 @@ def _suited(kind: str, X: Any, classes: bool, seed: int) -> Iterator[tuple[str, 
         make = SimilarityKNeighborsClassifier if classes else SimilarityKNeighborsRegressor
         return make(DTW(), n_neighbors=1)
 
-    named = "logistic regression" if classes else "ridge regression"
+    named, machine = ("logistic regression", "linear SVM") if classes else ("ridge regression", "ridge regression")
     if kind == "vectors":
         scaled = [StandardScaler(with_mean=False)] if is_sparse(X) else _imputed()
         yield named, lambda: make_pipeline(*scaled, linear())
@@ -211,7 +211,6 @@ def _suited(kind: str, X: Any, classes: bool, seed: int) -> Iterator[tuple[str, 
         yield f"{named}, one-hot", lambda: make_pipeline(FunctionTransformer(_cells), _one_hot(), linear())
         yield "gradient boosting", lambda: make_pipeline(FunctionTransformer(_cells), _codes(), trees())
     elif kind == "strings":
-        machine = "linear SVM" if classes else "ridge regression"
         if sum(" " in text for text in map(str, X)) > len(X) / 2:
             yield f"TF-IDF of words, {machine}", of_texts
         letters = {"analyzer": "char", "ngram_range": (1, 4), "lowercase": False}

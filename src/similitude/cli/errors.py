@@ -31,20 +31,21 @@ def message_of(error: Exception, debug: bool) -> tuple[str, int]:
 
     if hasattr(error, "format_message"):  # raised by Typer
         context = getattr(error, "ctx", None)
-        hint = f"\nTry '{context.command_path} --help'." if context is not None else ""
-        return f"{_of_typer(error.format_message())}{hint}", ExitCode.USAGE
+        message = _of_typer(error.format_message())
+        if context is not None:
+            message += f"\nTry '{context.command_path} --help'."
+        return message, ExitCode.USAGE
     if isinstance(error, (UsageError, ExpressionError)):
         return str(error), ExitCode.USAGE
     if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}", ExitCode.FAILURE
+        return ": ".join(filter(None, (error.filename and str(error.filename), error.strerror))), ExitCode.FAILURE
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".rstrip(" ."), ExitCode.FAILURE
     if isinstance(error, FileError):
         return in_options(str(error)), ExitCode.FAILURE
     if isinstance(error, (ValueError, TypeError, ImportError, OSError, BudgetError, CacheError)) and str(error):
         return str(error), ExitCode.FAILURE
-    hint = "" if debug else " (--debug shows where)"
+    hint = " (--debug shows where)" * (not debug)
     return f"unexpected {type(error).__name__}: {error}{hint}", ExitCode.FAILURE
 
 

@@ -59,10 +59,14 @@ def explain(
 
     def show(terminal: Terminal) -> None:
         (shown,) = as_objects(one)
-        truth = f" (the file says {actual})" if actual is not None else ""
-        terminal.say(f"{label}: {explanation.prediction}{truth}", "bold")
+        said = f"{label}: {explanation.prediction}"
+        if actual is not None:
+            said += f" (the file says {actual})"
+        terminal.say(said, "bold")
         terminal.facts([("row", in_short(shown))])
-        of = "" if explanation.against is None else f" of {explanation.prediction} against {explanation.against}"
+        of = ""
+        if explanation.against is not None:
+            of = f" of {explanation.prediction} against {explanation.against}"
         terminal.say(f"\nThe score{of} is {explanation.score:.4g}, the sum of:")
         title = "landmark" if by == "landmarks" else "training example"
         if isinstance(shown, dict):
@@ -76,7 +80,9 @@ def explain(
         if explanation.note:
             terminal.say(explanation.note)
         if mattered is not None:
-            sums = "" if mattered.base is None else f"; with a base of {mattered.base:.3g} it sums to the score"
+            sums = ""
+            if mattered.base is not None:
+                sums = f"; with a base of {mattered.base:.3g} it sums to the score"
             terminal.say(f"What in the row mattered{sums}:")
             terminal.drawing(text_of(mattered))
 

@@ -156,7 +156,7 @@ def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
     n = about["landmarks"]
     promise = about["guarantee"]
     cost = f"{n:,}: {n:,} similarity evaluations per prediction" if n else "none: every row gets the same prediction"
-    grade = "" if promise["grade"] == "NONE" else f"{promise['grade']}: "
+    grade = f"{promise['grade']}: ".removeprefix("NONE: ")
     return [
         *_errors(about),
         *_planned(about.get("plan")),
@@ -184,8 +184,9 @@ def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
     if about["task"] == "classification":
         baseline = f"always the most frequent class: {100 * constant:.1f} %"
         return [("held-out error", with_interval(error, share=True)), ("", baseline)]
-    share = f", R² {1 - error.value / constant:.3f}" if constant > 0 else ""
-    root = f"a root of {error.value**0.5:.4g}{share}"
+    root = f"a root of {error.value**0.5:.4g}"
+    if constant > 0:
+        root += f", R² {1 - error.value / constant:.3f}"
     return [("squared error, held out", with_interval(error)), ("", f"{root}; always the mean: {constant:.3g}")]
 
 

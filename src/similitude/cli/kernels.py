@@ -32,8 +32,9 @@ def kernels(
         out.result({"command": "kernels", "kernels": found}, lambda terminal: _show_all(terminal, found))
         return
     if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "'similitude kernels' lists all"
+        hint = "'similitude kernels' lists all"
+        for near in difflib.get_close_matches(name, NAMES, n=1):
+            hint = f"did you mean {near!r}?"
         raise UsageError(f"there is no similarity called {name!r}; {hint}")
     one = _described(name, NAMES[name])
     out.result({"command": "kernels", "kernels": [one]}, lambda terminal: _show(terminal, one))
@@ -78,7 +79,9 @@ def _show_all(terminal: Terminal, found: list[dict[str, Any]]) -> None:
 
 
 def _show(terminal: Terminal, one: dict[str, Any]) -> None:
-    claims = "depend on its parts" if one["claims"] is None else ", ".join(one["claims"]) or "none"
+    claims = "depend on its parts"
+    if one["claims"] is not None:
+        claims = ", ".join(one["claims"]) or "none"
     kernel = {
         True: one["reason"],
         False: "there is no proof: 'similitude check' searches for a counterexample",
