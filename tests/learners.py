@@ -1,7 +1,7 @@
 """One list of learners, estimators and maps: small settings of every public class, for the tests that try them all."""
 
 from similitude import SimilarityClassifier, SimilarityOrdinalClassifier, SimilarityRegressor
-from similitude.checks.learners import check_largest_score_wins
+from similitude.checks.estimators import check_largest_score_wins
 from similitude.kernels import Cosine
 from similitude.learners import (
     AlignmentVote,

@@ -25,7 +25,7 @@ def rows(tmp_path):
 def test_a_file_as_a_source(rows, monkeypatch):
     path, X, y = rows
     monkeypatch.setattr(open_file, "_uncompressed_size", lambda file, most: 10**15)
-    data = TrainingOptions(path, label="where", similarity="gaussian(sigma=1)").load(Output(True), may_stream=True)
+    data = TrainingOptions(file=path, label="where", similarity="gaussian(sigma=1)").load(Output(True), may_stream=True)
     assert isinstance(data.objects, Source) and data.text == "gaussian(sigma=1)"
     assert np.array_equal(data.labels, y)
     assert np.array_equal(next(data.objects.batches()).objects, X)

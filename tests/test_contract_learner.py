@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 import similitude
 from similitude import learners
 from similitude.checks import check_learner
-from similitude.checks.learners import LEARNER_CHECKS
+from similitude.checks.estimators import LEARNER_CHECKS
 
 TARGETS = [(CLASSIFIERS, TWO), (REGRESSORS, NUMBERS), (CLUSTERERS, None), (DETECTORS, None)]
 

@@ -63,7 +63,7 @@ def test_everything_comes_back_as_it_was(tmp_path, few_penalties):
     """Bit for bit, and to the same bytes when saved again; the examples contain every class of the registry.
 
     Here all of them, in a new process every third one. One test, as the examples take long to make. Where the
-    attributes differ: run ``python tests/saved_files.py``; after a release see ``registry.UPGRADES`` first.
+    attributes differ: run ``python tests/saved_files.py``.
     """
     seen: dict = {}
     for number, (name, model, objects) in enumerate(saved_examples.everything()):

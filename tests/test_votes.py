@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from similitude import FromBlocks, FromPairs, Precomputed, bounds, datasets
-from similitude.checks.learners import check_learner
+from similitude.checks.estimators import check_learner
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Linear

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from similitude.checks.engine import check_engine
-    from similitude.checks.learners import check_learner
-    from similitude.checks.maps import check_map
+    from similitude.checks.estimators import check_learner, check_map
     from similitude.checks.saved import check_saved
     from similitude.checks.similarity import check_similarity
 
@@ -17,8 +16,8 @@ __all__ = ["check_engine", "check_learner", "check_map", "check_saved", "check_s
 
 _KITS = {
     "check_engine": "engine",
-    "check_learner": "learners",
-    "check_map": "maps",
+    "check_learner": "estimators",
+    "check_map": "estimators",
     "check_saved": "saved",
     "check_similarity": "similarity",
 }

@@ -1,4 +1,4 @@
-"""The checks that maps and learners share."""
+"""The contracts of learners and maps as test kits."""
 
 from __future__ import annotations
 
@@ -8,14 +8,76 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
 from similitude.checks.comparing import same
 from similitude.compute import check_objects, take
-from similitude.support import digest
+from similitude.support import GRADES, NONE, Guarantee, digest
 
 Check = Callable[[Any, Any, Any], None]
+
+
+def check_learner(learner: Any, X: Any, y: Any = None) -> None:
+    """Check that a learner keeps its contract on some objects.
+
+    It is a scikit-learn estimator: ``fit`` returns the learner, changes neither parameters nor objects, and gives the
+    same result again; the prediction for an object does not depend on the other objects; a classifier predicts labels
+    that it was fitted to, by the largest score; a pickled copy agrees; a fit that fails leaves the learner unfitted.
+
+    Parameters
+    ----------
+    learner : estimator
+        It is cloned, and stays as it is.
+    X : sequence
+        A few objects.
+    y : sequence, optional
+        Labels or targets; None for unsupervised learners.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails; the message says what was found.
+
+    Examples
+    --------
+    >>> from similitude.checks import check_learner
+    >>> from similitude.learners import KernelSVC
+    >>> check_learner(KernelSVC("linear"), [[0., 1.], [2., 0.], [1., 1.], [3., 2.]], ["a", "b", "a", "b"])
+    """
+    for check in LEARNER_CHECKS:
+        check(clone(learner), X, y)
+
+
+def check_map(feature_map: Any, X: Any, y: Any = None) -> None:
+    """Check that a map keeps its contract on some objects.
+
+    It is a scikit-learn transformer: ``fit`` returns the map, changes neither parameters nor objects, and gives the
+    same result again; the features of an object do not depend on the other objects, and each has a name; a pickled
+    copy agrees; ``guarantee_`` states a guarantee and its grade.
+
+    Parameters
+    ----------
+    feature_map : transformer
+        It is cloned, and stays as it is.
+    X : sequence
+        At least four objects.
+    y : sequence, optional
+        Labels, where the choice of landmarks needs them.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails; the message says what was found.
+
+    Examples
+    --------
+    >>> from similitude.checks import check_map
+    >>> from similitude.maps import LandmarkMap
+    >>> check_map(LandmarkMap(), [[0., 1.], [2., 0.], [1., 1.], [3., 2.]])
+    """
+    for check in MAP_CHECKS:
+        check(clone(feature_map), X, y)
 
 
 def check_raises(call: Callable[[], Any], kind: type[Exception], what: str) -> None:
@@ -68,3 +130,52 @@ def shared_checks(method: str) -> tuple[Check, ...]:
     """Return the shared checks for estimators whose results a method gives."""
     checks = (check_unfitted_raises, check_fit_changes_nothing, check_rows_are_independent, check_same_again)
     return tuple(functools.partial(check, method) for check in checks)
+
+
+def check_largest_score_wins(learner: Any, X: Any, y: Any) -> None:
+    """Check that a classifier predicts by its scores and probabilities: a score >= 0 is the second of two classes."""
+    if not is_classifier(learner):
+        return
+    answers = learner.fit(X, y).predict(X)
+    assert set(np.asarray(answers).tolist()) <= set(np.asarray(y).tolist()), "predict gave a label that is not in y"
+    if hasattr(learner, "decision_function"):
+        scores = np.asarray(learner.decision_function(X))
+        winner = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        same("predictions and the classes with the largest scores", learner.classes_[winner], answers)
+    if hasattr(learner, "predict_proba"):
+        shares = np.asarray(learner.predict_proba(X))
+        same("sums of probabilities and 1", shares.sum(axis=1), np.ones(len(shares)))
+        clear = np.diff(np.sort(shares, axis=1)[:, -2:], axis=1)[:, 0] > 0
+        largest = learner.classes_[shares.argmax(axis=1)][clear]
+        same("predictions and the classes with the largest probabilities", largest, answers[clear])
+
+
+def check_failed_fit_leaves_it_unfitted(learner: Any, X: Any, y: Any) -> None:
+    """Check that a learner is still unfitted after a fit that failed."""
+    if y is None:
+        return
+    check_raises(lambda: learner.fit(X, list(y)[:-1]), ValueError, "fit with fewer labels than objects")
+    check_raises(lambda: learner.predict(X), NotFittedError, "predict after a fit that failed")
+
+
+LEARNER_CHECKS = (*shared_checks("predict"), check_largest_score_wins, check_failed_fit_leaves_it_unfitted)
+
+
+def check_features(m: Any, X: Any, y: Any) -> None:
+    """Check that features are finite, have one name per column, and are those of fit_transform."""
+    F = np.asarray(m.fit(X, y).transform(X))
+    names = m.get_feature_names_out()
+    assert F.shape[1:] == (len(names),), f"features of shape {F.shape} with {len(names)} names"
+    assert np.isfinite(F).all(), "features must be finite"
+    same("features by fit_transform and by fit and transform", clone(m).fit_transform(X, y), F)
+
+
+def check_guarantee_has_a_grade(m: Any, X: Any, y: Any) -> None:
+    """Check that the map states a guarantee, its grade, and the premises of its theorem."""
+    promised = getattr(m.fit(X, y), "guarantee_", None)
+    assert isinstance(promised, Guarantee), f"guarantee_ must be a Guarantee, found {promised!r}"
+    assert promised.grade in GRADES, f"unknown grade {promised.grade!r}"
+    assert promised.grade == NONE or promised.premises, "a guarantee must state the premises of its theorem"
+
+
+MAP_CHECKS = (*shared_checks("transform"), check_features, check_guarantee_has_a_grade)

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from similitude.checks.processes import in_new_process
+from similitude.checks.comparing import in_new_process
 from similitude.persistence import functions_of, load, model_bytes, save
 from similitude.similarity import Similarity
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.checks.comparing import same, tolerance
-from similitude.checks.processes import in_new_process
+from similitude.checks.comparing import in_new_process, same, tolerance
 from similitude.compute import as_matrix, as_objects, check_objects, count, is_sparse, rows, take
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity, check_claims
 from similitude.support import digest
@@ -56,7 +55,8 @@ def check_similarity(similarity: Similarity, objects: Any) -> None:
 
 def check_gram_equals_pairs(k: Similarity, X: Any) -> None:
     """Check that k.gram(X)[i, j] is k(x_i, x_j)."""
-    resolved, K = k.resolve(X), np.asarray(k.gram(X))
+    resolved = k.resolve(X)
+    K = np.asarray(k.gram(X))
     singles = as_objects(as_matrix(X) if k.objects == "vectors" else X)
     pairs = np.array([[resolved(x, z) for z in singles] for x in singles])
     same("gram and pairs", K, pairs)
@@ -64,7 +64,8 @@ def check_gram_equals_pairs(k: Similarity, X: Any) -> None:
 
 def check_cross_equals_gram(k: Similarity, X: Any) -> None:
     """Check that cross(X, X) and cross of some rows of X give the Gram matrix and its rows."""
-    resolved, K = k.resolve(X), np.asarray(k.gram(X))
+    resolved = k.resolve(X)
+    K = np.asarray(k.gram(X))
     some = np.arange(len(K))[::-2]
     same("cross(X, X) and gram(X)", np.asarray(resolved.cross(X, copy.copy(X))), K)
     same("cross(some rows, X) and gram(X)", np.asarray(resolved.cross(take(X, some), X)), K[some])
@@ -78,9 +79,11 @@ def check_diag_equals_diagonal(k: Similarity, X: Any) -> None:
 def check_encoding_slices(k: Similarity, X: Any) -> None:
     """Check that encodings can be counted and sliced, and are a pure function of each object."""
     resolved, A = k.prepare(X)
-    n, K = check_objects(X), np.asarray(k.gram(X))
+    n = check_objects(X)
+    K = np.asarray(k.gram(X))
     assert count(A) == n, f"encode gave {count(A)} encoded objects for {n} objects"
-    first, some = slice(0, (n + 1) // 2), np.arange(n)[::-2]
+    first = slice(0, (n + 1) // 2)
+    some = np.arange(n)[::-2]
     part = np.asarray(resolved.block(rows(A, first), rows(A, some)))
     same("a block of sliced encodings and the part of gram", part, K[first][:, some])
     alone = resolved.encode(take(X, some))
@@ -103,7 +106,8 @@ def check_claims_hold(k: Similarity, X: Any) -> None:
     claims = check_claims(k.claims)
     resolved, A = k.prepare(X)
     K = np.asarray(resolved.block(A, rows(A, slice(0, count(A)))))
-    scale, allowed = float(np.abs(K).max(initial=0.0)), tolerance(K)
+    scale = float(np.abs(K).max(initial=0.0))
+    allowed = tolerance(K)
     if SYMMETRIC in claims:
         same("K and its transpose, claimed SYMMETRIC,", K, K.T)
     if PSD in claims:
@@ -119,7 +123,8 @@ def check_precision_is_kept(k: Similarity, X: Any) -> None:
     """Check that a similarity of vectors returns the precision and the array namespace of its input."""
     if k.objects != "vectors" or not k.hints.threadsafe:
         return
-    resolved, X = k.resolve(X), as_matrix(X)
+    resolved = k.resolve(X)
+    X = as_matrix(X)
     X = X.toarray() if is_sparse(X) else np.asarray(X)
     for dtype in (np.float32, np.float64):
         found = resolved.gram(X.astype(dtype)).dtype
@@ -171,7 +176,8 @@ def check_inputs_unchanged(k: Similarity, X: Any) -> None:
         X = X.copy()
         X.setflags(write=False)
     k = copy.copy(k)
-    before, own = cloudpickle.dumps(X), sorted(vars(k))
+    before = cloudpickle.dumps(X)
+    own = sorted(vars(k))
     resolved, A = k.prepare(X)
     encoded = cloudpickle.dumps(A)
     resolved.block(A, A)

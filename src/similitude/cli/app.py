@@ -1,39 +1,126 @@
-"""The application: all commands, and running one of them."""
+"""The application: all commands, their help, and running one of them."""
 
 from __future__ import annotations
 
 import dataclasses
 import errno
 import inspect
+import io
 import os
+import re
+import shutil
 import sys
 import traceback
 from collections.abc import Callable
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from typer.core import TyperCommand, TyperGroup
 
 from similitude.cli import (
-    assess,
     cache,
-    check,
     compare,
     demo,
-    drift,
-    duplicates,
     explain,
-    export,
     fit,
-    info,
     kernels,
     predict,
     report,
+    rows,
+    saved_models,
+    similarity,
 )
-from similitude.cli.errors import CLOSED_PIPE, INTERRUPTED, SUCCESS, discard_output, message_of, report_error
-from similitude.cli.help import Command, Group
+from similitude.cli.errors import ExitCode, discard_output, message_of, report_error
+from similitude.cli.options import PANELS
 
-COMPLETION = "_SIMILITUDE_COMPLETE"
-"""Set by the shell when it asks for completions."""
+
+class _InPanels:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(help_text(self, ctx))
+
+
+class Command(_InPanels, TyperCommand):
+    """A command whose help is that of `help_text`."""
+
+
+class Group(_InPanels, TyperGroup):
+    """A group of commands whose help is that of `help_text`."""
+
+
+def help_text(command: Any, ctx: Any) -> str:
+    """Return the help of a command: how it is called, what it does, its panels, and an example."""
+    width = min(max(shutil.get_terminal_size().columns, 20), 100)  # longer lines are hard to read
+    page = Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False, color_system=None)
+    panels: dict[str, list[tuple[str, str]]] = {}
+    if isinstance(command, Group):
+        for name in command.list_commands(ctx):
+            about = _paragraphs(command.get_command(ctx, name))[0]
+            panels.setdefault("Commands", []).append((name, about))
+    words = ["COMMAND"] if panels else []
+    for one in command.get_params(ctx):
+        if one.param_type_name == "argument":
+            words.append(one.metavar)
+            panels.setdefault("Arguments", []).append((one.metavar, one.help))
+        elif not one.hidden:
+            panel = getattr(one, "rich_help_panel", None) or "Options"
+            panels.setdefault(panel, []).append((_spelled(one), _described(one)))
+    page.print(" ".join(["Usage:", ctx.command_path, *words, "[OPTIONS]"]))
+    for one in _paragraphs(command):
+        page.print(f"\n{one}")
+    for title in sorted(panels, key=PANELS.index):
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        longest = max([len(name) for name, _ in panels[title]])
+        grid.add_column(width=min(longest, 28, width // 3 + 2), overflow="fold")
+        grid.add_column(overflow="fold")
+        for entry in panels[title]:
+            grid.add_row(*entry)
+        page.print(f"\n{title}:", Padding.indent(grid, 2))
+    page.print(f"\n{_ending(command.epilog or '', width)}".rstrip())
+    return re.sub(r" +$", "", page.file.getvalue(), flags=re.MULTILINE)  # type: ignore[attr-defined]
+
+
+def _paragraphs(command: Any) -> list[str]:
+    """Return what a command does, from its docstring."""
+    return [" ".join(one.split()) for one in (command.help or "").split("\n\n")]
+
+
+def _spelled(option: Any) -> str:
+    """Return how an option is written: its names, and what follows them."""
+    names = ", ".join(sorted(option.opts, key=len))
+    if option.is_flag:
+        return "/".join([names, *option.secondary_opts])
+    return f"{names} {option.metavar or option.name.upper()}"
+
+
+def _described(option: Any) -> str:
+    """Return the help of an option with its default."""
+    if option.required:
+        return f"{option.help} Required."
+    if option.is_flag or option.default in (None, ""):
+        return str(option.help)
+    return f"{option.help} Default: {option.default}."
+
+
+def _ending(epilog: str, width: int) -> str:
+    r"""Return what follows the options; an example may be pasted into a shell, also where it takes several lines.
+
+    >>> print(_ending("Example: similitude check -s 'edit() + linear()' genes.csv", 40))
+    Example:
+      similitude check -s \
+        'edit() + linear()' genes.csv
+    """
+    if not epilog.startswith("Example: "):
+        return epilog
+    lines = ["  "]
+    for word in re.findall(r"(?:'[^']*'|\S)+", epilog.removeprefix("Example: ")):
+        if len(lines[-1]) + len(word) + 3 > width and lines[-1].strip():
+            lines.append("    ")
+        lines[-1] += word if lines[-1].isspace() else f" {word}"
+    return "Example:\n" + " \\\n".join(lines)
+
 
 EPILOG = (
     "Exit codes: 0 success, 1 invalid data or model, or failed work, 2 invalid command line, "
@@ -80,7 +167,8 @@ def _ungrouped(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{field: given.pop(field) for field in fields})
         command(**given)
 
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__name__ = command.__name__
+    run.__doc__ = command.__doc__
     run.__annotations__ = {option.name: option.annotation for option in options}
     by_name = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature([option.replace(kind=by_name) for option in options])  # type: ignore[attr-defined]
@@ -91,17 +179,17 @@ app = typer.Typer(cls=Group, pretty_exceptions_enable=False, rich_markup_mode=No
 app.callback()(similitude)
 app.command(cls=Command)(demo.demo)
 for command, example in (
-    (check.check, "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"),
-    (assess.assess, "assess genes.csv --label class --similarity 'spectrum(p=4)'"),
+    (similarity.check, "check genes.csv --label class --similarity 'spectrum(p=3) + 0.5*edit()'"),
+    (similarity.assess, "assess genes.csv --label class --similarity 'spectrum(p=4)'"),
     (compare.compare, "compare genes.csv --label class"),
     (report.report, "report genes.csv --label class -o report.html"),
     (fit.fit, "fit genes.csv --label class -o genes.sim --similarity 'spectrum(p=4)'"),
     (predict.predict, "predict genes.sim new.csv -o predictions.csv --probabilities"),
     (explain.explain, "explain genes.sim new.csv --row 3"),
-    (duplicates.duplicates, "duplicates names.csv --similarity edit --threshold 0.85"),
-    (drift.drift, "drift january.csv june.csv --label class"),
-    (info.info, "info genes.sim"),
-    (export.export, "export flowers.sim flowers.onnx"),
+    (rows.duplicates, "duplicates names.csv --similarity edit --threshold 0.85"),
+    (rows.drift, "drift january.csv june.csv --label class"),
+    (saved_models.info, "info genes.sim"),
+    (saved_models.export, "export flowers.sim flowers.onnx"),
     (kernels.kernels, "kernels spectrum"),
 ):
     app.command(cls=Command, epilog=f"Example: similitude {example}")(_ungrouped(command))
@@ -133,11 +221,12 @@ def exit_code(arguments: list[str]) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        message, code = "interrupted", INTERRUPTED
+        message = "interrupted"
+        code = ExitCode.INTERRUPTED
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             discard_output()
-            return CLOSED_PIPE
+            return ExitCode.CLOSED_PIPE
         if debug:
             traceback.print_exc()
         message, code = message_of(error, debug)
@@ -158,11 +247,11 @@ def _prepare_streams() -> None:
 
 def _run(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
-    if COMPLETION in os.environ:
-        command(prog_name="similitude")  # answers the shell and exits
+    if "_SIMILITUDE_COMPLETE" in os.environ:  # the shell asks for completions
+        command(prog_name="similitude")
     try:
         with command.make_context("similitude", arguments) as context:
             command.invoke(context)
     except typer.Exit as end:
         return end.exit_code
-    return SUCCESS
+    return ExitCode.SUCCESS

@@ -11,22 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from similitude.cli.errors import UsageError
+from similitude.cli.options import option
 from similitude.cli.output import Output, Terminal
 
 if TYPE_CHECKING:
     from similitude.similarity import CacheInformation
 
-CacheFile = Annotated[
-    str, typer.Argument(metavar="CACHE", help="A file made by similarity.cached(path).", show_default=False)
-]
-OtherFiles = Annotated[
-    list[str], typer.Argument(metavar="OTHER...", help="The caches that are merged into it.", show_default=False)
-]
-OutputFile = Annotated[str, typer.Option("--output", "-o", metavar="CSV", help="The file; - is standard output.")]
-OlderThan = Annotated[
-    float | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Remove pairs older than this many days.")
-]
-Keep = Annotated[int | None, typer.Option("--keep", metavar="PAIRS", min=0, help="Keep only this many newest pairs.")]
+CacheFile = Annotated[str, typer.Argument(metavar="CACHE", help="A file made by similarity.cached(path).")]
 
 
 def info(cache: CacheFile, out: Output) -> None:
@@ -37,7 +28,11 @@ def info(cache: CacheFile, out: Output) -> None:
     out.result({"command": "cache info", **found.to_dict()}, lambda terminal: _show(terminal, found))
 
 
-def merge(into: CacheFile, others: OtherFiles, out: Output) -> None:
+def merge(
+    into: CacheFile,
+    others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="The caches that are merged into it.")],
+    out: Output,
+) -> None:
     """Copy the pairs of other caches of the same function into one, which is made if there is none."""
     from similitude.similarity import cache_information, merge_caches
 
@@ -47,7 +42,10 @@ def merge(into: CacheFile, others: OtherFiles, out: Output) -> None:
     out.result(document, lambda terminal: terminal.say(f"{into}: {added:,} pairs added, {found.pairs:,} in all"))
 
 
-def export(cache: CacheFile, output: OutputFile = "-") -> None:
+def export(
+    cache: CacheFile,
+    output: Annotated[str, option("Output", "--output -o", "The file; - is standard output.", "CSV")] = "-",
+) -> None:
     """Write all pairs as CSV: the similarity, digests of both objects, the value and the time."""
     from similitude.similarity import exported_pairs
     from similitude.support import check_place, complete_file
@@ -62,7 +60,14 @@ def export(cache: CacheFile, output: OutputFile = "-") -> None:
         text.detach()
 
 
-def prune(cache: CacheFile, out: Output, older_than: OlderThan = None, keep: Keep = None) -> None:
+def prune(
+    cache: CacheFile,
+    out: Output,
+    older_than: Annotated[
+        float | None, option("Input", "--older-than", "Remove pairs older than this many days.", "DAYS", min=0)
+    ] = None,
+    keep: Annotated[int | None, option("Input", "--keep", "Keep only this many newest pairs.", "PAIRS", min=0)] = None,
+) -> None:
     """Remove old pairs from a cache, and the space that they took."""
     from similitude.similarity import prune_cache
 

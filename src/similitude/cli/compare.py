@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, FileOptions, TrainingOptions, labels_of, parsed, task_of
-from similitude.cli.options import Groups, Learn, MaxCalls, Seed, SimilarityTexts, TaskName, Trust
+from similitude.cli.options import Groups, Learn, MaxCalls, Seed, TaskName, Trust, expression
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def compare(
     given: FileOptions,
-    similarity: SimilarityTexts = None,
+    similarity: Annotated[
+        list[str] | None, expression("May be repeated: several are ranked. Default: that of 'fit'.")
+    ] = None,
     trust: Trust = False,
     task: TaskName = None,
     learn: Learn = False,
@@ -44,7 +46,8 @@ def compare(
         raise UsageError("--learn needs the --similarity that is to be learned")
     candidates = {text: parsed(text, trust) for text in similarity}
     data = given.read(run, list(candidates.values()), groups=groups)
-    chosen_task, y = task_of(run, data, task), labels_of(data)
+    chosen_task = task_of(run, data, task)
+    y = labels_of(data)
     with run.computing(f"comparing {len(candidates)} similarities on {len(y):,} rows"):
         selection = similitude.choose_kernel(
             candidates,
@@ -109,9 +112,12 @@ def _cells(one: ComparedModel, place: int, classes: bool) -> tuple[str, ...]:
     def both(value: float, error: float) -> str:
         return f"{100 * value:.1f} ± {100 * error:.1f} %" if classes else f"{figure(value)} ± {figure(error)}"
 
-    sign = "+" if one.difference < 0 else ""
-    apart = f"{sign}{both(0.0 - one.difference, one.difference_error)}" if place else ""
-    return one.name, both(one.error, one.standard_error), apart, f"{one.seconds:.1f}"
+    difference = both(0.0 - one.difference, one.difference_error)
+    if place == 0:
+        difference = ""
+    elif one.difference < 0:
+        difference = f"+{difference}"
+    return one.name, both(one.error, one.standard_error), difference, f"{one.seconds:.1f}"
 
 
 def _error(classes: bool) -> str:
@@ -123,11 +129,10 @@ def _show(terminal: Terminal, selection: Selection) -> None:
     landmarks = f"{len(selection.landmark_indices):,} landmarks"
     terminal.say(f"{selection.task}: {selection.folds}, {selection.n_examples:,} rows, {landmarks}", "bold")
     columns = {"": "left", "similarity": "fold", _error(classes): "left", "worse by": "left", "features": "left"}
-    rows = []
-    for i, row in enumerate(selection.table):
-        worse = _range(row.difference, classes) if i else ""
-        mark = "*" if row.as_good else ""
-        rows.append((mark, row.candidate, _range(row.error, classes), worse, row.representation.name))
+    rows: list[tuple[str, ...]] = []
+    for row in selection.table:
+        worse = _range(row.difference, classes) if rows else ""
+        rows.append(("*" * row.as_good, row.candidate, _range(row.error, classes), worse, row.representation.name))
     terminal.table(columns, rows, style_first="bold")
     terminal.say("* not shown to be worse than the best; the intervals (95 %) hold simultaneously.")
     terminal.say(f"{selection.on_new_rows()}.", "bold")

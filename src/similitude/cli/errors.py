@@ -6,19 +6,18 @@ import json
 import os
 import re
 import sys
+from enum import IntEnum
 
-SUCCESS = 0
-FAILURE = 1
-"""The data or the model is invalid, or the work failed."""
 
-USAGE = 2
-"""The command line is invalid: an option, an expression."""
+class ExitCode(IntEnum):
+    """How a command ended."""
 
-REFUTED = 3
-"""``check`` found a counterexample."""
-
-INTERRUPTED = 130
-CLOSED_PIPE = 141
+    SUCCESS = 0
+    FAILURE = 1  # the data or the model is invalid, or the work failed
+    USAGE = 2  # the command line is invalid: an option, an expression
+    REFUTED = 3  # 'check' found a counterexample
+    INTERRUPTED = 130
+    CLOSED_PIPE = 141
 
 
 class UsageError(ValueError):
@@ -32,21 +31,22 @@ def message_of(error: Exception, debug: bool) -> tuple[str, int]:
 
     if hasattr(error, "format_message"):  # raised by Typer
         context = getattr(error, "ctx", None)
-        hint = f"\nTry '{context.command_path} --help'." if context is not None else ""
-        return f"{_of_typer(error.format_message())}{hint}", USAGE
+        message = _of_typer(error.format_message())
+        if context is not None:
+            message += f"\nTry '{context.command_path} --help'."
+        return message, ExitCode.USAGE
     if isinstance(error, (UsageError, ExpressionError)):
-        return str(error), USAGE
+        return str(error), ExitCode.USAGE
     if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror}", FAILURE
+        return ": ".join(filter(None, (error.filename and str(error.filename), error.strerror))), ExitCode.FAILURE
     if isinstance(error, MemoryError):
-        return f"not enough memory. {error}".rstrip(" ."), FAILURE
+        return f"not enough memory. {error}".rstrip(" ."), ExitCode.FAILURE
     if isinstance(error, FileError):
-        return in_options(str(error)), FAILURE
+        return in_options(str(error)), ExitCode.FAILURE
     if isinstance(error, (ValueError, TypeError, ImportError, OSError, BudgetError, CacheError)) and str(error):
-        return str(error), FAILURE
-    hint = "" if debug else " (--debug shows where)"
-    return f"unexpected {type(error).__name__}: {error}{hint}", FAILURE
+        return str(error), ExitCode.FAILURE
+    hint = " (--debug shows where)" * (not debug)
+    return f"unexpected {type(error).__name__}: {error}{hint}", ExitCode.FAILURE
 
 
 def _of_typer(message: str) -> str:

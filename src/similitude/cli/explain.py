@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
+from similitude.cli.options import option
 from similitude.cli.output import Computation, Terminal
 from similitude.cli.saved_models import ModelOptions, SavedModel
-from similitude.support import brief
+from similitude.support import brief, number_of
 
 if TYPE_CHECKING:
     from similitude.estimators import Explanation
@@ -19,33 +19,30 @@ if TYPE_CHECKING:
 MAX_LISTED = 6
 """Largest number of training examples in the table."""
 
-WITHOUT_VALUE = ("nan", "None", "<NA>", "NaT")
-"""How cells without a value are written."""
 
-MAX_EDGES = 8
-"""Largest number of edges of a graph that are listed."""
-
-Row = Annotated[int, typer.Option("--row", min=0, metavar="NUMBER", help="The row of the file, counted from 0.")]
-By = Annotated[
-    Literal["auto", "examples", "landmarks"],
-    typer.Option(
-        "--by",
-        help="examples: the training examples that decided; auto takes them together where few of them do not tell; "
-        "landmarks: the weights of landmarks, which may cancel.",
-    ),
-]
-
-
-Parts = Annotated[
-    bool,
-    typer.Option(
-        "--parts/--no-parts",
-        help="Show what in the row mattered: letters, cells, items, nodes, segments. Similarities of your own: no.",
-    ),
-]
-
-
-def explain(given: ModelOptions, row: Row, by: By = "auto", parts: Parts = True, *, run: Computation) -> None:
+def explain(
+    given: ModelOptions,
+    row: Annotated[int, option("Input", "--row", "The row of the file, counted from 0.", "NUMBER", min=0)],
+    by: Annotated[
+        Literal["auto", "examples", "landmarks"],
+        option(
+            "Output",
+            "--by",
+            "examples: the training examples that decided; auto takes them together where few of them do not tell; "
+            "landmarks: the weights of landmarks, which may cancel.",
+        ),
+    ] = "auto",
+    parts: Annotated[
+        bool,
+        option(
+            "Output",
+            "--parts/--no-parts",
+            "Show what in the row mattered: letters, cells, items, nodes, segments. Similarities of your own: no.",
+        ),
+    ] = True,
+    *,
+    run: Computation,
+) -> None:
     """Show which training examples decided one prediction, with their labels, and what in the row mattered."""
     from similitude.compute import as_objects
     from similitude.relevance import text_of
@@ -59,24 +56,33 @@ def explain(given: ModelOptions, row: Row, by: By = "auto", parts: Parts = True,
     document = {"command": "explain", "row": row, "actual": actual, **explanation.to_dict()}
     if mattered is not None:
         document["attribution"] = {name: mattered.to_dict()[name] for name in ("parts", "values", "base", "how")}
-    truth = "" if actual is None else f" (the file says {actual})"
 
     def show(terminal: Terminal) -> None:
         (shown,) = as_objects(one)
-        terminal.say(f"{label}: {explanation.prediction}{truth}", "bold")
+        said = f"{label}: {explanation.prediction}"
+        if actual is not None:
+            said += f" (the file says {actual})"
+        terminal.say(said, "bold")
         terminal.facts([("row", in_short(shown))])
-        of = "" if explanation.against is None else f" of {explanation.prediction} against {explanation.against}"
+        of = ""
+        if explanation.against is not None:
+            of = f" of {explanation.prediction} against {explanation.against}"
         terminal.say(f"\nThe score{of} is {explanation.score:.4g}, the sum of:")
-        differs = ", where it differs" if isinstance(shown, dict) else ""
-        title = f"{'landmark' if by == 'landmarks' else 'training example'}{differs}"
+        title = "landmark" if by == "landmarks" else "training example"
+        if isinstance(shown, dict):
+            title += ", where it differs"
         columns = {"adds": "right", "label": "left", "rows": "right", "similarity": "right", "row at fit": "right"}
         if by == "landmarks":
             del columns["label"], columns["rows"]
-        terminal.table({**columns, title: "fold"}, _lines(shown, explanation))
+        columns[title] = "fold"
+        rows = _lines(shown, explanation, title)
+        terminal.table(columns, [[one.get(name, "") for name in columns] for one in rows])
         if explanation.note:
             terminal.say(explanation.note)
         if mattered is not None:
-            sums = "" if mattered.base is None else f"; with a base of {mattered.base:.3g} it sums to the score"
+            sums = ""
+            if mattered.base is not None:
+                sums = f"; with a base of {mattered.base:.3g} it sums to the score"
             terminal.say(f"What in the row mattered{sums}:")
             terminal.drawing(text_of(mattered))
 
@@ -112,24 +118,27 @@ def _row(run: Computation, found: SavedModel, given: ModelOptions, row: int) -> 
     raise ValueError(f"{given.file} has {before:,} rows, so --row is from 0 to {before - 1:,}: there is no row {row:,}")
 
 
-def _lines(row: Any, found: Explanation) -> list[tuple[str, ...]]:
-    """Return the examples with the largest influences, the sum of the others, the rest, and the base."""
-    cells = []
+def _lines(row: Any, found: Explanation, title: str) -> list[dict[str, str]]:
+    """Return the examples with the largest influences, the sum of the others, the rest, and the base, by column."""
+    lines = []
     for i in range(min(MAX_LISTED, len(found.examples))):
-        place = "" if found.positions is None else str(found.positions[i])
-        group = () if found.labels is None else (_label(found.labels[i]), f"{found.counts[i]:,}")
-        example = in_short(found.examples[i], unlike=row)
-        cells.append((f"{found.influences[i]:+.3g}", *group, f"{found.similarities[i]:.3g}", place, example))
-    blank = ("",) * (2 if found.labels is None else 3)
+        one = {"adds": f"{found.influences[i]:+.3g}", "similarity": f"{found.similarities[i]:.3g}"}
+        one[title] = in_short(found.examples[i], unlike=row)
+        if found.positions is not None:
+            one["row at fit"] = str(found.positions[i])
+        if found.labels is not None:
+            one["label"] = _label(found.labels[i])
+            one["rows"] = f"{found.counts[i]:,}"
+        lines.append(one)
     others = found.others(MAX_LISTED)
     if others is not None:
-        size, what = others
-        rows = () if found.labels is None else ("", f"{found.counts[MAX_LISTED:].sum():,}")
-        cells.append((f"{size:+.3g}", *rows, "", "", what if found.labels is None else "all others"))
+        lines.append({"adds": f"{others[0]:+.3g}", title: others[1]})
+        if found.labels is not None:
+            lines[-1].update({"rows": f"{found.counts[MAX_LISTED:].sum():,}", title: "all others"})
     if found.rest:
-        cells.append((f"{found.rest:+.3g}", *blank, "", "left by the solver"))
+        lines.append({"adds": f"{found.rest:+.3g}", title: "left by the solver"})
     base = "intercept" if found.labels is None else "base: the score without any influence"
-    return [*cells, (f"{found.base:+.3g}", *([""] * (len(cells[0]) - 2 if cells else len(blank) + 1)), base)]
+    return [*lines, {"adds": f"{found.base:+.3g}", title: base}]
 
 
 def _label(label: Any) -> str:
@@ -152,10 +161,12 @@ def in_short(value: Any, unlike: Any = None) -> str:
         return _graph(*value)
     if not isinstance(value, dict):
         return brief(value)
-    other = unlike if isinstance(unlike, dict) else {}
-    unlike_other = {name: cell for name, cell in value.items() if name not in other or str(other[name]) != str(cell)}
-    cells = [f"{name} {'missing' if str(cell) in WITHOUT_VALUE else cell}" for name, cell in unlike_other.items()]
-    return ", ".join(cells) or "nowhere"
+    texts = {name: re.sub("^(nan|None|<NA>|NaT)$", "missing", str(cell)) for name, cell in value.items()}
+    if isinstance(unlike, dict):
+        texts = {
+            name: text for name, text in texts.items() if name not in unlike or str(unlike[name]) != str(value[name])
+        }
+    return ", ".join([f"{name} {text}" for name, text in texts.items()]) or "nowhere"
 
 
 def _graph(edges: Any, nodes: Any, edge_labels: Any = None, attributes: Any = None) -> str:
@@ -163,7 +174,11 @@ def _graph(edges: Any, nodes: Any, edge_labels: Any = None, attributes: Any = No
 
     Attributes of nodes are left out: numbers of many nodes tell a reader little.
     """
-    count, labels = (nodes, "") if isinstance(nodes, int) else (len(nodes), f", labels {brief(nodes)}")
-    pairs = [f"{u}-{v}" for u, v in list(edges)[:MAX_EDGES]] + ["…"] * (len(edges) > MAX_EDGES)
-    marked = "" if edge_labels is None else f", edge labels {brief(edge_labels)}"
-    return f"{count} {'node' if count == 1 else 'nodes'}, edges {', '.join(pairs) or 'none'}{labels}{marked}"
+    count = nodes if isinstance(nodes, int) else len(nodes)
+    pairs = [f"{u}-{v}" for u, v in list(edges)[:8]] + ["…"] * (len(edges) > 8)
+    parts = [number_of(count, "node"), f"edges {', '.join(pairs) or 'none'}"]
+    if not isinstance(nodes, int):
+        parts.append(f"labels {brief(nodes)}")
+    if edge_labels is not None:
+        parts.append(f"edge labels {brief(edge_labels)}")
+    return ", ".join(parts)

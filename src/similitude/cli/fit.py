@@ -5,56 +5,43 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-import typer
-
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, LearningOptions, TrainingData, check_not_read
-from similitude.cli.options import Groups, Learn, MaxCalls, Seed
+from similitude.cli.options import Groups, Learn, MaxCalls, Seed, option
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
-
-ModelOut = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write, for instance model.sim.")
-]
-PlanOnly = Annotated[
-    bool,
-    typer.Option(
-        "--plan", help="Print how the model would be fitted and what that costs, and stop.", show_default=False
-    ),
-]
-Landmarks = Annotated[
-    int | None,
-    typer.Option(
-        "--landmarks",
-        min=1,
-        metavar="NUMBER",
-        help="The number of landmarks. Default: as many as reduce the held-out error.",
-    ),
-]
-Loss = Annotated[
-    Literal["auto", "squared", "logistic", "squared_hinge"],
-    typer.Option("--loss", help="The loss that the model minimizes: auto, squared, logistic or squared_hinge."),
-]
-Penalty = Annotated[
-    Literal["l2", "l1"],
-    typer.Option("--penalty", help="The penalty on its weights: l2, or l1, which keeps few landmarks."),
-]
-
-SHORT_NAME = 120
-"""Most letters of an automatic similarity that is shown in full."""
 
 
 def fit(
     given: LearningOptions,
-    output: ModelOut = None,
+    output: Annotated[
+        str | None, option("Output", "--output -o", "The model file to write, for instance model.sim.", "MODEL")
+    ] = None,
     groups: Groups = None,
-    landmarks: Landmarks = None,
-    loss: Loss = "auto",
-    penalty: Penalty = "l2",
+    landmarks: Annotated[
+        int | None,
+        option(
+            "Model",
+            "--landmarks",
+            "The number of landmarks. Default: as many as reduce the held-out error.",
+            "NUMBER",
+            min=1,
+        ),
+    ] = None,
+    loss: Annotated[
+        Literal["auto", "squared", "logistic", "squared_hinge"],
+        option("Model", "--loss", "The loss that the model minimizes: auto, squared, logistic or squared_hinge."),
+    ] = "auto",
+    penalty: Annotated[
+        Literal["l2", "l1"],
+        option("Model", "--penalty", "The penalty on its weights: l2, or l1, which keeps few landmarks."),
+    ] = "l2",
     learn: Learn = False,
     max_calls: MaxCalls = None,
     seed: Seed = 0,
-    plan: PlanOnly = False,
+    plan: Annotated[
+        bool, option("Output", "--plan", "Print how the model would be fitted and what that costs, and stop.")
+    ] = False,
     *,
     run: Computation,
 ) -> None:
@@ -80,21 +67,19 @@ def fit(
         unlabeled=pool,
         random_state=seed,
     )
+    objects = data.objects
+    known: dict[str, Any] = {}
+    if not isinstance(objects, Source):
+        objects = _with_names(data)
+        known = {"y": data.labels, "groups": data.groups}
     if plan:
-        planned = (
-            model.plan(data.objects)
-            if isinstance(data.objects, Source)
-            else model.plan(data.objects, data.labels, groups=data.groups)
-        )
+        planned = model.plan(data.objects, **known)
         run.result({"command": "fit", "plan": plain(planned)}, lambda terminal: terminal.say(str(planned)))
         return
     with run.computing(f"fitting to {len(data.labels):,} rows"):
-        if isinstance(data.objects, Source):
-            model.fit(data.objects)
-        else:
-            model.fit(_with_names(data), data.labels, groups=data.groups)
-            if hasattr(model, "feature_names_in_"):
-                del model.feature_names_in_  # new files are read as arrays, by the schema
+        model.fit(objects, **known)
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_  # new files are read as arrays, by the schema
     about = _about(model, data, seed)
     with run.working(f"saving {place}"):
         save(model, place, about=about)
@@ -159,7 +144,7 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
     }
     if data.task == "classification":
         found["constant_error"] = 1 - float(np.unique(data.labels, return_counts=True)[1].max()) / len(data.labels)
-        found["classes"], found["suspects"] = model.classes_, model.suspects_
+        found |= {"classes": model.classes_, "suspects": model.suspects_}
     else:
         found["constant_error"] = model.constant_error_  # on the held-out rows
     about: dict[str, Any] = plain(found, finite=True)
@@ -168,9 +153,10 @@ def _about(model: Any, data: TrainingData, seed: int) -> dict[str, Any]:
 
 def learned_facts(about: dict[str, Any]) -> list[tuple[str, object]]:
     """Return the names and values that describe a fitted model."""
-    n, promise = about["landmarks"], about["guarantee"]
+    n = about["landmarks"]
+    promise = about["guarantee"]
     cost = f"{n:,}: {n:,} similarity evaluations per prediction" if n else "none: every row gets the same prediction"
-    grade = "" if promise["grade"] == "NONE" else f"{promise['grade']}: "
+    grade = f"{promise['grade']}: ".removeprefix("NONE: ")
     return [
         *_errors(about),
         *_planned(about.get("plan")),
@@ -193,18 +179,21 @@ def _planned(plan: dict[str, Any] | None) -> list[tuple[str, object]]:
 
 
 def _errors(about: dict[str, Any]) -> list[tuple[str, object]]:
-    error, constant = Estimate(**about["held_out_error"]), about["constant_error"]
+    error = Estimate(**about["held_out_error"])
+    constant = about["constant_error"]
     if about["task"] == "classification":
         baseline = f"always the most frequent class: {100 * constant:.1f} %"
         return [("held-out error", with_interval(error, share=True)), ("", baseline)]
-    share = f", R² {1 - error.value / constant:.3f}" if constant > 0 else ""
-    root = f"a root of {error.value**0.5:.4g}{share}"
+    root = f"a root of {error.value**0.5:.4g}"
+    if constant > 0:
+        root += f", R² {1 - error.value / constant:.3f}"
     return [("squared error, held out", with_interval(error)), ("", f"{root}; always the mean: {constant:.3g}")]
 
 
 def _show(terminal: Terminal, about: dict[str, Any], output: str) -> None:
-    short = len(about["fitted_similarity"]) <= SHORT_NAME and about["similarity"] == AUTO_TEXT
-    name = about["fitted_similarity"] if short else about["similarity"]
+    name = about["similarity"]
+    if name == AUTO_TEXT and len(about["fitted_similarity"]) <= 120:
+        name = about["fitted_similarity"]
     head = f"Learned {about['label']!r} ({about['task']}) from {about['rows']:,} rows with {name}"
     terminal.sentence(f"{about['verdict'][0].upper()}{about['verdict'][1:]}.", "bold")
     terminal.say(head)

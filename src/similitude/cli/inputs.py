@@ -7,31 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import (
-    ChosenSimilarity,
-    Color,
-    Decimal,
-    DropUnlabeled,
-    Encoding,
-    File,
-    Ignore,
-    ImageSize,
-    Keep,
-    Kind,
-    Label,
-    Missing,
-    ObjectColumn,
-    Separator,
-    Sheet,
-    SimilarityText,
-    TaskName,
-    Trust,
-    Unlabeled,
-)
+from similitude.cli.options import File, MaybeLabel, TaskName, Trust, column, expression, option
 from similitude.cli.output import Output
 from similitude.support import FileError, FileTooLargeError
 
@@ -41,16 +21,31 @@ if TYPE_CHECKING:
     from similitude.data.files import Data, Schema
     from similitude.similarity import Similarity
 
+AUTO_TEXT = "auto"
+"""The similarity that is learned."""
+
 
 @dataclass(kw_only=True)
 class FormatOptions:
     """How a file is written, where that is not detected."""
 
-    separator: Separator = None
-    decimal: Decimal = None
-    encoding: Encoding = None
-    missing: Missing = None
-    sheet: Sheet = None
+    separator: Annotated[
+        str | None,
+        option("Format", "--separator", "What separates cells: ';', tab, '|'. Default: detected.", "SIGN"),
+    ] = None
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        option("Format", "--decimal", "The decimal mark, . or , (the other separates thousands). Default: detected."),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        option("Format", "--encoding", "The encoding of a text file: latin-1, utf-16. Default: detected.", "NAME"),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        option("Format", "--missing", "A text that is a missing value in any column; may be repeated.", "TEXT"),
+    ] = None
+    sheet: Annotated[str | None, option("Format", "--sheet", "The sheet of an Excel workbook.", "NAME")] = None
 
     def format_arguments(self) -> dict[str, Any]:
         """Return the arguments of `read` that say how a file is written."""
@@ -58,34 +53,65 @@ class FormatOptions:
         return {**{name: getattr(self, name) for name in names}, "missing": self.missing or ()}
 
 
-@dataclass
+@dataclass(kw_only=True)
 class FileOptions(FormatOptions):
     """A file, and which of its columns are read as what."""
 
     file: File
-    label: Label = None
-    object: ObjectColumn = None
-    kind: Kind = None
-    keep: Keep = field(default=None, kw_only=True)
-    ignore: Ignore = field(default=None, kw_only=True)
-    unlabeled: Unlabeled = field(default="drop", kw_only=True)
-    drop_unlabeled: DropUnlabeled = field(default=False, kw_only=True)
-    image_size: ImageSize = field(default=None, kw_only=True)
-    color: Color = field(default=False, kw_only=True)
+    label: Annotated[
+        str | None, column("--label", "The column to predict. Default: the labels that .ts, npz and TU files contain.")
+    ] = None
+    object: Annotated[
+        str | None,
+        column("--object", "The column with the objects. Default: the only one, or all of them as rows of a table."),
+    ] = None
+    kind: Annotated[
+        Literal["vectors", "strings", "graphs", "series", "sets", "table"] | None,
+        option(
+            "Input",
+            "--kind",
+            "The kind of objects: vectors, strings, graphs, series, sets or table. Default: inferred from the "
+            "similarity and the file.",
+        ),
+    ] = None
+    keep: Annotated[
+        list[str] | None, column("--keep", "A column to use although it only names the rows; may be repeated.")
+    ] = None
+    ignore: Annotated[list[str] | None, column("--ignore", "A column not to use; may be repeated.")] = None
+    unlabeled: Annotated[
+        Literal["drop", "use", "refuse"],
+        option(
+            "Input",
+            "--unlabeled --unlabelled",
+            "Rows without a label: drop leaves them out, use makes them candidates for landmarks ('fit'), and refuse "
+            "is an error.",
+        ),
+    ] = "drop"
+    drop_unlabeled: Annotated[
+        bool, option("Input", "--drop-unlabeled --drop-unlabelled", "The same as --unlabeled drop.")
+    ] = False
+    image_size: Annotated[
+        str | None,
+        option("Input", "--image-size", "The rows and columns to which images of a folder are resized.", "32x32"),
+    ] = None
+    color: Annotated[bool, option("Input", "--color", "Take images of a folder in color.")] = False
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `read` besides the columns."""
         if self.drop_unlabeled and self.unlabeled != "drop":
             raise UsageError(f"--drop-unlabeled and --unlabeled {self.unlabeled} exclude each other")
-        size = None if self.image_size is None else image_shape_of(self.image_size, "--image-size")
+        size = image_shape_of(self.image_size, "--image-size")
         chosen = {"keep": self.keep or (), "ignore": self.ignore or (), "unlabeled": self.unlabeled}
         return {**self.format_arguments(), **chosen, "image_size": size, "color": self.color}
 
     def repeated(self) -> dict[str, str | None]:
         """Return the options that were given besides the columns, for a command that reads the file again."""
         given = {**self.format_arguments(), "image_size": self.image_size}
-        found = {f"--{name.replace('_', '-')}": one for name, one in given.items() if isinstance(one, str)}
-        return {**found, "--unlabeled": None if self.unlabeled == "drop" else self.unlabeled}
+        found: dict[str, str | None] = {f"--{name.replace('_', '-')}": one for name, one in given.items() if one}
+        found.pop("--missing", None)
+        if self.unlabeled != "drop":
+            found["--unlabeled"] = self.unlabeled
+        return found
 
     def repeated_lists(self) -> list[str]:
         """Return the options that may be repeated, as the words of a command line."""
@@ -139,33 +165,32 @@ class FileOptions(FormatOptions):
             for data in files.batches(self.file, **columns):
                 out.note(*data.notes)
                 labels.append(labels_of(data))
-        y, schema = np.concatenate(labels), data.schema
+        y = np.concatenate(labels)
+        schema = data.schema
         again = {**self.format_arguments(), "unlabeled": self.unlabeled}
         source = Source(lambda: (one.objects for one in files.batches(self.file, schema=schema, **again)), labels=y)
         return files.Data(source, y, schema)
 
 
-def image_shape_of(text: str, option: str = "--image-shape") -> tuple[int, int]:
+def image_shape_of(text: str | None, option: str = "--image-shape") -> tuple[int, int] | None:
     """Return the rows and columns of images.
 
     >>> image_shape_of("8x8")
     (8, 8)
     """
+    if text is None:
+        return None
     rows, _, columns = text.lower().partition("x")
     if not (rows.isdigit() and columns.isdigit()):
         raise UsageError(f"{option} {text!r} is not two numbers, such as 28x28")
     return int(rows), int(columns)
 
 
-AUTO_TEXT = "auto"
-"""The similarity that is learned."""
-
-
-@dataclass
+@dataclass(kw_only=True)
 class SimilarityOptions(FileOptions):
     """A file, and a similarity of its objects."""
 
-    similarity: SimilarityText = None
+    similarity: Annotated[str | None, expression("Default: one for the kind of objects.")] = None
     trust: Trust = False
 
     def read_both(
@@ -175,22 +200,32 @@ class SimilarityOptions(FileOptions):
 
         If it may be learned, ``auto`` is the default, and stands for itself.
         """
-        text = None if may_learn and self.similarity == AUTO_TEXT else self.similarity
-        given = None if text is None else parsed(text, self.trust)
-        data = self.read(out, [] if given is None else [given], may_stream, groups)
-        if text is None or given is None:
-            from similitude.kernels import default_similarity
-            from similitude.similarity import Auto
+        if self.similarity is not None and not (may_learn and self.similarity == AUTO_TEXT):
+            given = parsed(self.similarity, self.trust)
+            return self.read(out, [given], may_stream, groups), self.similarity, given
+        from similitude.kernels import default_similarity
+        from similitude.similarity import Auto
 
-            kind = kind_of_data(data)
-            if may_learn:
-                if self.similarity is None:
-                    out.note("no --similarity was given: it is chosen by the labels")
-                return data, AUTO_TEXT, Auto(kind)
-            given = default_similarity(data.objects, kind)
-            text = repr(given)
-            out.note(f"no --similarity was given: {text}, the default for {kind}")
-        return data, text, given
+        data = self.read(out, [], may_stream, groups)
+        kind = kind_of_data(data)
+        if may_learn:
+            if self.similarity is None:
+                out.note("no --similarity was given: it is chosen by the labels")
+            return data, AUTO_TEXT, Auto(kind)
+        similarity = default_similarity(data.objects, kind)
+        out.note(f"no --similarity was given: {similarity!r}, the default for {kind}")
+        return data, repr(similarity), similarity
+
+
+@dataclass(kw_only=True)
+class UnlabeledOptions(SimilarityOptions):
+    """A file and a similarity; labels are not needed, and rows without one are rows like others."""
+
+    label: MaybeLabel = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `read` besides the columns."""
+        return {**super().arguments(), "unlabeled": "keep"}
 
 
 def kind_of_data(data: Data) -> str:
@@ -217,7 +252,7 @@ class TrainingData:
     groups: np.ndarray | None = None
 
 
-@dataclass
+@dataclass(kw_only=True)
 class TrainingOptions(SimilarityOptions):
     """A file with labels, and a similarity of its objects."""
 
@@ -233,11 +268,13 @@ class TrainingOptions(SimilarityOptions):
         return TrainingData(data.objects, labels, task, data.schema, text, similarity, data.unlabeled, data.groups)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class LearningOptions(TrainingOptions):
     """A file with labels, by which the similarity is chosen if none is given."""
 
-    similarity: ChosenSimilarity = None
+    similarity: Annotated[
+        str | None, expression("Default, or auto: several for the kind of objects are tried, and the labels decide.")
+    ] = None
 
 
 def parsed(text: str, trust: bool = False) -> Similarity:
@@ -270,12 +307,13 @@ def task_of(out: Output, data: Data, task: str | None) -> str:
 
     from similitude.evaluation import CLASSIFICATION, MOST_INTEGER_CLASSES, infer_task
 
-    labels, name = labels_of(data), data.schema.label
-    distinct, numeric = np.unique(labels), labels.dtype.kind in "fiu"
+    labels = labels_of(data)
+    name = data.schema.label
+    distinct = np.unique(labels)
     if len(distinct) < 2:
         raise ValueError(f"label {name!r} has the single value {distinct[0]!s}: there is nothing to learn")
     if task is not None:
-        if task == "regression" and not numeric:
+        if task == "regression" and labels.dtype.kind not in "fiu":
             raise ValueError(f"label {name!r} holds text such as {distinct[0]!s}: regression needs numbers")
         return task
     task, found = infer_task(labels)

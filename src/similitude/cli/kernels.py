@@ -17,13 +17,13 @@ from similitude.cli.errors import UsageError
 from similitude.cli.output import Output, Terminal
 from similitude.support import in_letters
 
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one in full.", show_default=False)]
-
 PROOF_WORDS = {True: "kernel", False: "no proof", None: "by parts"}
 CLAIM_WORDS = {"UNIT_DIAGONAL": "unit", "BOUNDED": "bounded"}
 
 
-def kernels(out: Output, name: Name = None) -> None:
+def kernels(
+    out: Output, name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Describe one in full.")] = None
+) -> None:
     """List the similarities that have names, with their parameters, objects and claims."""
     from similitude.similarity.expressions import NAMES
 
@@ -32,8 +32,9 @@ def kernels(out: Output, name: Name = None) -> None:
         out.result({"command": "kernels", "kernels": found}, lambda terminal: _show_all(terminal, found))
         return
     if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "'similitude kernels' lists all"
+        hint = "'similitude kernels' lists all"
+        for near in difflib.get_close_matches(name, NAMES, n=1):
+            hint = f"did you mean {near!r}?"
         raise UsageError(f"there is no similarity called {name!r}; {hint}")
     one = _described(name, NAMES[name])
     out.result({"command": "kernels", "kernels": [one]}, lambda terminal: _show(terminal, one))
@@ -78,7 +79,9 @@ def _show_all(terminal: Terminal, found: list[dict[str, Any]]) -> None:
 
 
 def _show(terminal: Terminal, one: dict[str, Any]) -> None:
-    claims = "depend on its parts" if one["claims"] is None else ", ".join(one["claims"]) or "none"
+    claims = "depend on its parts"
+    if one["claims"] is not None:
+        claims = ", ".join(one["claims"]) or "none"
     kernel = {
         True: one["reason"],
         False: "there is no proof: 'similitude check' searches for a counterexample",

@@ -72,16 +72,15 @@ class Computation(Output):
     engine: EngineSettings = ""  # settings such as threads=2,memory=4GiB
 
     def __post_init__(self) -> None:
-        engine_of(self.engine)  # an error is reported before any work
+        self._engine = engine_of(self.engine, is_animated(sys.stderr))  # an error is reported before any work
 
     @contextmanager
     def computing(self, what: str) -> Iterator[Callable[[str], None]]:
         """Use the engine, show what is being done as `working` does, and write the library's warnings as notes."""
         from similitude.compute.engines import phases_told_to, use_engine
 
-        shown = is_animated(sys.stderr)
-        line = StatusLine(sys.stderr, what, shown)
-        with use_engine(engine_of(self.engine, shown)), warnings.catch_warnings(record=True) as caught, line:
+        line = StatusLine(sys.stderr, what, is_animated(sys.stderr))
+        with use_engine(self._engine), warnings.catch_warnings(record=True) as caught, line:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
             with phases_told_to(line.begin):
@@ -131,7 +130,9 @@ class Terminal(Console):
     def shown(self, text: object) -> str:
         """Return text without control characters, with short numbers, in ASCII if the stream has no other letters."""
         shown = short_numbers(printable(text))
-        return shown if self.is_unicode else shown.translate(IN_ASCII)
+        if not self.is_unicode:
+            shown = shown.translate(IN_ASCII)
+        return shown
 
     @property
     def is_unicode(self) -> bool:
@@ -170,10 +171,8 @@ class Terminal(Console):
         """Print a table; each column is aligned "left" or "right", or is to "fold" over several lines."""
         if self.is_terminal and self.width < MIN_WIDTH:
             for cells in rows:
-                named = [
-                    f"{title}: {cell}" if title else cell for title, cell in zip(columns, cells, strict=True) if cell
-                ]
-                self.say("- " + "\n  ".join(named))
+                named = [f"{title}: {cell}" for title, cell in zip(columns, cells, strict=True) if cell]
+                self.say("- " + "\n  ".join(named).removeprefix(": "))
             return
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for title, how in columns.items():

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import check_not_read
+from similitude.cli.options import option
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.cli.saved_models import ModelOptions, SavedModel
 
@@ -19,56 +17,42 @@ if TYPE_CHECKING:
 
     from similitude.cli.scoring import Score
 
-
 STDOUT = "-"
 
-PredictionsOut = Annotated[
-    str,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="The file to write: .csv, .tsv, .jsonl, .parquet, .arrow, also .gz; - is standard output (CSV).",
-    ),
-]
-Probabilities = Annotated[
-    bool, typer.Option("--probabilities", help="Add the probability of each class.", show_default=False)
-]
-Nearest = Annotated[
-    int,
-    typer.Option(
-        "--nearest",
-        min=0,
-        metavar="NUMBER",
-        help="Add this many of the most similar landmarks, by their rows at fit, and their similarities.",
-    ),
-]
-Interval = Annotated[
-    float | None,
-    typer.Option(
-        "--interval",
-        metavar="LEVEL",
-        help="Add the ends of an interval that holds the number with this probability, such as 0.9.",
-    ),
-]
-ClassSet = Annotated[
-    float | None,
-    typer.Option(
-        "--set",
-        metavar="LEVEL",
-        help="Add for each class whether it is in a set that holds the true one with this probability, such as 0.9.",
-    ),
-]
 
-
-@dataclass
+@dataclass(kw_only=True)
 class PredictedColumns:
     """What is written for each row, besides the prediction."""
 
-    probabilities: Probabilities = False
-    nearest: Nearest = 0
-    interval: Interval = None
-    class_set: ClassSet = None
+    probabilities: Annotated[bool, option("Output", "--probabilities", "Add the probability of each class.")] = False
+    nearest: Annotated[
+        int,
+        option(
+            "Output",
+            "--nearest",
+            "Add this many of the most similar landmarks, by their rows at fit, and their similarities.",
+            "NUMBER",
+            min=0,
+        ),
+    ] = 0
+    interval: Annotated[
+        float | None,
+        option(
+            "Output",
+            "--interval",
+            "Add the ends of an interval that holds the number with this probability, such as 0.9.",
+            "LEVEL",
+        ),
+    ] = None
+    class_set: Annotated[
+        float | None,
+        option(
+            "Output",
+            "--set",
+            "Add for each class whether it is in a set that holds the true one with this probability, such as 0.9.",
+            "LEVEL",
+        ),
+    ] = None
 
     def check(self, run: Computation, found: SavedModel) -> None:
         """Refuse what the model does not have; note how intervals and sets of classes are calibrated."""
@@ -85,13 +69,13 @@ class PredictedColumns:
             )
         if self.nearest and not len(found.model.landmark_indices_):
             raise UsageError("--nearest: the model has no landmarks, it predicts the same for every row")
-        level, option = (self.class_set, "--set") if classes else (self.interval, "--interval")
-        if level is not None:
-            try:
-                found.model.uncertainty_.check_level(level)
-            except ValueError as error:
-                raise UsageError(f"{option}: {error}") from None
-            run.note(f"{option} {level:g}: {found.model.uncertainty_}")
+        for name, level in (("--set", self.class_set), ("--interval", self.interval)):
+            if level is not None:
+                try:
+                    found.model.uncertainty_.check_level(level)
+                except ValueError as error:
+                    raise UsageError(f"{name}: {error}") from None
+                run.note(f"{name} {level:g}: {found.model.uncertainty_}")
 
     def of(self, model: Any, X: Any) -> dict[str, np.ndarray]:
         """Return the columns of the output for a batch of objects."""
@@ -119,9 +103,23 @@ class PredictedColumns:
 
 
 def predict(
-    given: ModelOptions, wanted: PredictedColumns, output: PredictionsOut = STDOUT, *, run: Computation
+    given: ModelOptions,
+    wanted: PredictedColumns,
+    output: Annotated[
+        str,
+        option(
+            "Output",
+            "--output -o",
+            "The file to write: .csv, .tsv, .jsonl, .parquet, .arrow, also .gz; - is standard output (CSV).",
+            "FILE",
+        ),
+    ] = STDOUT,
+    *,
+    run: Computation,
 ) -> None:
     """Predict every row of a file, in order. Labels in the file are used only to score the predictions."""
+    import numpy as np
+
     from similitude.cli.scoring import Score
     from similitude.data import files
 
@@ -131,77 +129,58 @@ def predict(
     wanted.check(run, found)
     score = Score(getattr(found.model, "classes_", None))
     collected: list[dict[str, Any]] = []
-    in_document = run.as_json and output == STDOUT
-    writing = nullcontext(collected.append) if in_document else files.writer(output)
-    with run.computing(f"predicting {given.file}") as say, writing as add:
-        write = add if in_document else _noting(run, output, add)
-        rows = _predict_all(run, say, found, given, wanted, score, write)
-    _report(run, output, rows, score, collected)
+    is_in_document = run.as_json and output == STDOUT
+    writing = nullcontext(collected.append) if is_in_document else files.writer(output)
 
-
-def _noting(run: Computation, output: str, write: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
-    """Return a function that also says which columns of a text file a spreadsheet would misread."""
-    from similitude.data.files import formula_columns
-
-    def write_and_note(columns: dict[str, Any]) -> None:
-        write(columns)
-        for name in formula_columns(output, columns):
+    def formulas(columns: dict[str, Any]) -> None:
+        """Name the columns of a text file that a spreadsheet would misread."""
+        for name in files.formula_columns(output, columns):
             run.note(
                 f"column {name!r} has texts that begin with =, +, - or @, written as they are: a spreadsheet takes "
                 f"them for formulas, so import the column as text"
             )
 
-    return write_and_note
-
-
-def _predict_all(
-    run: Computation,
-    say: Callable[[str], None],
-    found: SavedModel,
-    given: ModelOptions,
-    wanted: PredictedColumns,
-    score: Score,
-    write: Callable[[dict[str, Any]], None],
-) -> int:
-    """Predict batch by batch; return the number of rows."""
-    import numpy as np
-
-    from similitude.data.files import batches
-
-    rows, file = 0, given.file
-    for data in batches(file, schema=found.schema, **given.format_arguments()):
-        run.note(*data.notes)
-        columns = wanted.of(found.model, data.objects)
-        write(columns if data.ids is None else {"id": np.array(data.ids), **columns})
-        if data.labels is not None:
-            score.add(data.labels, columns["prediction"])
-        rows += len(data)
-        say(f"predicting {file}: {rows:,} rows")
+    rows = 0
+    with run.computing(f"predicting {given.file}") as say, writing as write:
+        for data in files.batches(given.file, schema=found.schema, **given.format_arguments()):
+            run.note(*data.notes)
+            columns = wanted.of(found.model, data.objects)
+            if data.ids is not None:
+                columns = {"id": np.array(data.ids), **columns}
+            write(columns)
+            if not is_in_document:
+                formulas(columns)
+            if data.labels is not None:
+                score.add(data.labels, columns["prediction"])
+            rows += len(data)
+            say(f"predicting {given.file}: {rows:,} rows")
     if score.rows:
         run.note(f"column {found.about['label']!r} was not used to predict; {score.rows:,} rows are scored by it")
     if score.unknown:
-        names = ", ".join(map(repr, list(score.unknown)[:5])) + (", …" if len(score.unknown) > 5 else "")
-        run.note(f"labels that the model does not know, and so never predicts: {names}")
-    return rows
+        names = [*map(repr, list(score.unknown)[:5]), *["…"] * (len(score.unknown) > 5)]
+        run.note(f"labels that the model does not know, and so never predicts: {', '.join(names)}")
+    _report(run, output, rows, score, collected)
 
 
 def _report(run: Computation, output: str, rows: int, score: Score, collected: list[dict[str, Any]]) -> None:
     """Report what was done: on standard error if predictions went to standard output."""
-    estimate, classes = score.estimate(), score.classes is not None
+    estimate = score.estimate()
+    classes = score.classes is not None
     document: dict[str, Any] = {"command": "predict", "output": output, "rows": rows, "scored_rows": score.rows}
     document["accuracy" if classes else "r_squared"] = estimate
     if collected:
         joined = {name: [value for part in collected for value in part[name].tolist()] for name in collected[0]}
         document["predictions"] = joined
-    figure = "" if estimate is None else f"{'accuracy' if classes else 'R²'} {with_interval(estimate, classes)}"
-    sentence = f"{figure}, if the model was not fitted to these rows" if figure else ""
+    sentences = [f"Predicted {rows:,} rows: {output}"]
+    if estimate is not None:
+        measure = "accuracy" if classes else "R²"
+        sentences.append(f"{measure} {with_interval(estimate, classes)}, if the model was not fitted to these rows")
 
     def show(terminal: Terminal) -> None:
-        terminal.say(f"Predicted {rows:,} rows: {output}", "bold")
-        if sentence:
-            terminal.say(sentence)
+        for sentence, style in zip(sentences, ("bold", None), strict=False):
+            terminal.say(sentence, style)
 
     if run.as_json or output != STDOUT:
         run.result(document, show)
-    elif sentence:
-        run.note(sentence)
+    else:
+        run.note(*sentences[1:])

@@ -7,36 +7,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 import similitude
 from similitude.cli.inputs import AUTO_TEXT, LearningOptions, check_not_read, image_shape_of, parsed
-from similitude.cli.options import Groups, MaxCalls, Seed
+from similitude.cli.options import Groups, MaxCalls, Seed, option
 from similitude.cli.output import Computation, Terminal
-
-PageOut = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="The report to write: .html, .txt or .json.")
-]
-Compare = Annotated[
-    list[str] | None,
-    typer.Option("--compare", metavar="EXPRESSION", help="Another similarity for the same page; may be repeated."),
-]
-ImageShape = Annotated[
-    str | None, typer.Option("--image-shape", metavar="8x8", help="Draw vectors as images of these rows and columns.")
-]
-MapKind = Annotated[
-    Literal["pca", "neighbors"], typer.Option("--map", help="How objects are placed on the map: pca or neighbors.")
-]
-Title = Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The title of the report.")]
 
 
 def report(
     given: LearningOptions,
-    output: PageOut = "report.html",
-    title: Title = None,
-    compare: Compare = None,
-    image_shape: ImageShape = None,
-    map: MapKind = "pca",
+    output: Annotated[
+        str, option("Output", "--output -o", "The report to write: .html, .txt or .json.", "FILE")
+    ] = "report.html",
+    title: Annotated[str | None, option("Output", "--title", "The title of the report.", "TEXT")] = None,
+    compare: Annotated[
+        list[str] | None,
+        option("Similarity", "--compare", "Another similarity for the same page; may be repeated.", "EXPRESSION"),
+    ] = None,
+    image_shape: Annotated[
+        str | None, option("Output", "--image-shape", "Draw vectors as images of these rows and columns.", "8x8")
+    ] = None,
+    map: Annotated[
+        Literal["pca", "neighbors"], option("Output", "--map", "How objects are placed on the map: pca or neighbors.")
+    ] = "pca",
     groups: Groups = None,
     max_calls: MaxCalls = None,
     seed: Seed = 0,
@@ -44,7 +36,7 @@ def report(
     run: Computation,
 ) -> None:
     """Write one page: how well a model does beside baselines, what decided, and how good the similarity is."""
-    shape = None if image_shape is None else image_shape_of(image_shape)
+    shape = image_shape_of(image_shape)
     others = {text: text if text == AUTO_TEXT else parsed(text, given.trust) for text in compare or ()}
     check_not_read(output, given.file)
     with run.working("starting"):
@@ -60,8 +52,8 @@ def report(
         "--groups": groups,
         "--title": title,
         "--image-shape": image_shape,
-        "--map": None if map == "pca" else map,
-        "--max-calls": None if max_calls is None else str(max_calls),
+        "--map": map.replace("pca", ""),
+        "--max-calls": str(max_calls or ""),
         "--seed": str(seed),
         **given.repeated(),
     }
@@ -97,5 +89,5 @@ def command_line(file: str, options: dict[str, str | None], trust: bool, more: S
     >>> command_line("my genes.csv", {"--label": "class", "--object": None, "--seed": "0"}, trust=True)
     "similitude report 'my genes.csv' --label class --seed 0 --trust"
     """
-    words = [word for name, value in options.items() if value is not None for word in (name, value)]
+    words = [word for name, value in options.items() if value for word in (name, value)]
     return shlex.join(["similitude", "report", file, *words, *more, *["--trust"] * trust])

@@ -1,19 +1,23 @@
-"""Saved models, with what the command line needs to read files for them."""
+"""Saved models: reading files for them, ``similitude info`` and ``similitude export``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
 
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.fit import learned_facts
-from similitude.cli.inputs import FormatOptions, imported
+from similitude.cli.inputs import FormatOptions, check_not_read, imported
 from similitude.cli.options import File, Model, Trust
-from similitude.cli.output import Computation
+from similitude.cli.output import Computation, Output, Terminal
+from similitude.support import check_place, complete_file
 
 if TYPE_CHECKING:
     from similitude.data.files import Schema
+    from similitude.persistence import Information
 
 
 class SavedModel(NamedTuple):
@@ -24,7 +28,7 @@ class SavedModel(NamedTuple):
     schema: Schema
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ModelOptions(FormatOptions):
     """A saved model, and a file to predict."""
 
@@ -42,7 +46,9 @@ class ModelOptions(FormatOptions):
         about = checked_about(self.model, found.about)
         if not about:
             raise SavedModelError(f"{self.model}: not written by 'similitude fit', so how to read a file is unknown")
-        functions = self._functions(about["similarity"]) if found.functions else None
+        functions = {}
+        if found.functions:
+            functions = self._functions(about["similarity"])
         with run.computing(f"loading {self.model}"):
             model = similitude.load(self.model, functions=functions)
         return SavedModel(model, about, Schema.from_dict(about["schema"]))
@@ -81,3 +87,88 @@ def checked_about(path: str, about: dict[str, Any]) -> dict[str, Any]:
     if not is_complete:
         raise SavedModelError(f"{path}: what it stores about its file and errors is not what 'similitude fit' writes")
     return about
+
+
+def info(model: Model, out: Output) -> None:
+    """Show what a saved model is and what it was fitted to, without loading it."""
+    from similitude.persistence import information
+
+    found = information(model)
+    about = checked_about(model, found.about)
+    out.note(*found.notes)
+    document = {"command": "info", "model": model, **found.to_dict()}
+    out.result(document, lambda terminal: _show_model(terminal, model, found, about))
+
+
+def _show_model(terminal: Terminal, path: str, found: Information, about: dict[str, Any]) -> None:
+    from similitude.compute.engines import format_bytes
+
+    facts: list[tuple[str, object]] = []
+    if about:
+        facts += [
+            ("predicts", f"{about['label']} ({about['task']})"),
+            ("learned from", f"{about['schema']['kind']}, {about['rows']:,} rows"),
+            ("similarity", about["similarity"]),
+            *learned_facts(about),
+        ]
+    facts += [
+        *((f"needs {one.kind}", one.name) for one in found.functions),
+        ("parameters", ", ".join(f"{name}={value}" for name, value in found.parameters.items())),
+        ("written by", ", ".join(f"{name} {version}" for name, version in found.written_by.items())),
+        ("format", found.version),
+    ]
+    terminal.say(f"{path}: {found.type}, {format_bytes(found.size)}", "bold")
+    terminal.facts(facts)
+
+
+def export(
+    model: Model, file: Annotated[str, typer.Argument(metavar="FILE.onnx", help="The file to write.")], out: Output
+) -> None:
+    """Write a saved model as an ONNX file, which ONNX Runtime computes without Python."""
+    check_not_read(file, model)
+    if not file.endswith(".onnx"):
+        raise UsageError(f"{file}: the name of an ONNX file ends with .onnx")
+    place = check_place(file)
+    with out.working(f"exporting {model}"):
+        from similitude.persistence import information
+
+        found = information(model)
+        if found.functions:
+            raise UsageError(f"{model} calls your own function, {found.functions[0].name}, which ONNX cannot do")
+        graph = similitude.to_onnx(similitude.load(model))
+        data = graph.SerializeToString()
+        with complete_file(place) as written:
+            written.write(data)
+    document: dict[str, Any] = {
+        "command": "export",
+        "model": model,
+        "file": file,
+        "size": len(data),
+        "inputs": [_described(one) for one in graph.graph.input],
+        "outputs": [_described(one) for one in graph.graph.output],
+    }
+    schema = checked_about(model, found.about).get("schema", {})
+    names = list(map(str, schema.get("names") or ()))
+    if document["inputs"][0]["shape"] == [None, len(names)]:
+        document["columns"] = names
+    out.result(document, lambda terminal: _show_graph(terminal, document))
+
+
+def _described(value: Any) -> dict[str, Any]:
+    """Return the name, the type and the shape of an input or output of a graph."""
+    from onnx import TensorProto
+
+    kind = value.type.tensor_type
+    sizes = [one.dim_value or None for one in kind.shape.dim]
+    return {"name": value.name, "type": TensorProto.DataType.Name(kind.elem_type).lower(), "shape": sizes}
+
+
+def _show_graph(terminal: Terminal, document: dict[str, Any]) -> None:
+    def written(value: dict[str, Any]) -> str:
+        return f"{value['name']}: {value['type']}, {' x '.join(str(one or 'rows') for one in value['shape'])}"
+
+    terminal.say(f"Wrote {document['file']}", "bold")
+    facts = [("input", written(one)) for one in document["inputs"]]
+    if "columns" in document:
+        facts.append(("", f"columns {', '.join(document['columns'])}"))
+    terminal.facts(facts + [("output", written(one)) for one in document["outputs"]])

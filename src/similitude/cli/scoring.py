@@ -7,8 +7,6 @@ import numpy as np
 from similitude.support import ESTIMATE, Estimate
 from similitude.theory import LEVEL, proportion
 
-NORMAL_QUANTILE = 1.959964
-
 
 class Score:
     """Accumulates an accuracy over batches, or R² where the model has no classes."""
@@ -30,24 +28,13 @@ class Score:
             self._numbers.append((labels.astype(float), predictions))
 
     def estimate(self) -> Estimate | None:
-        """Return the accuracy or R², or None if it is undefined."""
+        """Return the accuracy with the interval of Clopper and Pearson, or R²; None if it is undefined."""
         if not self.rows:
             return None
         if self.classes is not None:
-            return accuracy(self._right, self.rows)
-        y, predicted = (np.concatenate(parts) for parts in zip(*self._numbers, strict=True))
-        return r_squared(y, predicted)
-
-
-def accuracy(right: int, rows: int) -> Estimate:
-    """Return the share of correct predictions, with the interval of Clopper and Pearson.
-
-    The interval is exact for rows that the model was not fitted to; whether they are is not known here.
-
-    >>> print(accuracy(90, 100))
-    0.9 [0.8238, 0.951] (95 %, ESTIMATE)
-    """
-    return proportion(right, rows, ESTIMATE)
+            return proportion(self._right, self.rows, ESTIMATE)
+        y = np.concatenate([labels for labels, _ in self._numbers])
+        return r_squared(y, np.concatenate([predictions for _, predictions in self._numbers]))
 
 
 def r_squared(y: np.ndarray, predicted: np.ndarray) -> Estimate | None:
@@ -59,9 +46,10 @@ def r_squared(y: np.ndarray, predicted: np.ndarray) -> Estimate | None:
     >>> print(r_squared(y, y + np.where(y % 2, 5.0, -5.0)))
     0.97 [0.9647, 0.9753] (95 %, ESTIMATE)
     """
-    losses, deviations = (y - predicted) ** 2, (y - y.mean()) ** 2
+    losses = (y - predicted) ** 2
+    deviations = (y - y.mean()) ** 2
     if len(y) < 2 or not deviations.any():
         return None
     ratio = float(losses.mean() / deviations.mean())
-    error = NORMAL_QUANTILE * float((losses - ratio * deviations).std()) / float(deviations.mean()) / len(y) ** 0.5
+    error = 1.959964 * float((losses - ratio * deviations).std()) / float(deviations.mean()) / len(y) ** 0.5
     return Estimate(1 - ratio, 1 - ratio - error, min(1.0, 1 - ratio + error), LEVEL, ESTIMATE)

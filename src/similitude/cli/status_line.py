@@ -38,10 +38,13 @@ class StatusLine:
     """
 
     def __init__(self, stream: TextIO, what: str, is_shown: bool) -> None:
-        self.stream, self.what, self.is_shown = stream, what, is_shown
+        self.stream = stream
+        self.what = what
+        self.is_shown = is_shown
         self.detail = self.phase = ""
         self._start = time.monotonic()
-        self._drawn, self._may_draw = False, True
+        self._drawn = False
+        self._may_draw = True
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._draw_again, daemon=True)
 
@@ -62,7 +65,8 @@ class StatusLine:
 
     def say(self, what: str) -> None:
         """Change what is being done."""
-        self.what, self.phase = what, ""
+        self.what = what
+        self.phase = ""
 
     def begin(self, phase: str) -> None:
         """Show which phase of it begins."""
@@ -89,9 +93,12 @@ class StatusLine:
         >>> line.text(61.5)
         'similitude: fitting, 61 s: choosing landmarks (40% of 12 tiles)'
         """
-        phase = f": {self.phase}" if self.phase else ""
-        detail = f" ({self.detail})" if self.detail else ""
-        return printable(f"similitude: {self.what}, {int(seconds)} s{phase}{detail}")
+        text = f"similitude: {self.what}, {int(seconds)} s"
+        if self.phase:
+            text += f": {self.phase}"
+        if self.detail:
+            text += f" ({self.detail})"
+        return printable(text)
 
     def _draw_again(self) -> None:
         wait = DELAY

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 
-OPSET, ML_OPSET, IR_VERSION = 20, 4, 9
-"""Versions of the operators and of the file format: the oldest that have all that is used (ONNX Runtime 1.17)."""
-
 
 class Graph:
     """The nodes and constants of a graph, in the order in which they are computed."""
@@ -61,17 +58,17 @@ class Graph:
         helper = self.onnx.helper
         graph = helper.make_graph(self.nodes, "similitude", self.inputs, self.outputs, self.constants)
         domains = {node.domain for node in self.nodes}
-        versions = {"": OPSET, "ai.onnx.ml": ML_OPSET, "com.microsoft": 1}
+        versions = {"": 20, "ai.onnx.ml": 4, "com.microsoft": 1}  # the oldest that have all that is used
         opsets = [helper.make_opsetid(domain, versions[domain]) for domain in sorted(domains | {""})]
-        made = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="similitude")
+        made = helper.make_model(graph, opset_imports=opsets, ir_version=9, producer_name="similitude")
         made.doc_string = doc
         self.onnx.checker.check_model(made)
         return made
 
     def _described(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> Any:
-        kind = (
-            self.onnx.TensorProto.STRING if dtype is str else self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-        )
+        kind = self.onnx.TensorProto.STRING
+        if dtype is not str:
+            kind = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.onnx.helper.make_tensor_value_info(name, kind, shape)
 
 
@@ -79,7 +76,8 @@ class Tensor:
     """A tensor of a graph in float64, unless it is said otherwise: its arithmetic adds nodes."""
 
     def __init__(self, graph: Graph, name: str) -> None:
-        self.graph, self.name = graph, name
+        self.graph = graph
+        self.name = name
 
     def node(self, kind: str, *others: Any, **attributes: Any) -> Tensor:
         """Return a node whose first input is this tensor."""
@@ -112,7 +110,8 @@ class Tensor:
     def __abs__(self) -> Tensor:
         return self.node("Abs")
 
-    __radd__, __rmul__ = __add__, __mul__
+    __radd__ = __add__
+    __rmul__ = __mul__
 
     def columns(self, first: int, last: int) -> Tensor:
         """Return some columns."""

@@ -25,8 +25,6 @@ from similitude.learners import (
 from similitude.similarity import SYMMETRIC, Similarity
 from similitude.support import brief
 
-TEXTS = ("strings",)
-
 
 def to_onnx(model: Any) -> Any:
     """Return a fitted model as an ONNX graph, which ONNX Runtime computes without Python.
@@ -86,8 +84,10 @@ def _similarity(model: Any) -> Any:
 
 def _landmarks(model: Any) -> Any:
     """Return the objects that the model compares others with; of several similarities, those of the first."""
-    parts = fitted_parts(model) if isinstance(model, (SimilarityClassifier, SimilarityRegressor)) else None
-    return model.support_objects_ if parts is None else parts[0].features.landmarks.objects
+    if isinstance(model, (SimilarityClassifier, SimilarityRegressor)):
+        (first, *_) = fitted_parts(model) or ()
+        return first.features.landmarks.objects
+    return model.support_objects_
 
 
 def _input(graph: Graph, model: Any, similarities: list[Similarity]) -> Tensor:
@@ -96,7 +96,7 @@ def _input(graph: Graph, model: Any, similarities: list[Similarity]) -> Tensor:
         refuse_unknown(k)
         if SYMMETRIC not in k.claims:
             raise NotExportableError(f"{k!r} is not symmetric: models of symmetric similarities are exported")
-    if similarities[0].objects in TEXTS:
+    if similarities[0].objects == "strings":
         if any(isinstance(one, bytes) for one in as_objects(_landmarks(model))):
             raise NotExportableError("the model was fitted to bytes: models of texts (str) are exported")
         return graph.input("X", str, None)
@@ -114,7 +114,8 @@ def _landmark_scores(graph: Graph, model: Any) -> Tensor:
     for part in parts:
         if not len(part.weights):
             continue
-        features, weights = part.features, np.asarray(part.weights, dtype=np.float64)
+        features = part.features
+        weights = np.asarray(part.weights, dtype=np.float64)
         K = compared(graph, features.similarity, X, features.landmarks.objects).block
         sides = weights.reshape(-1, len(features.landmarks), weights.shape[1])
         scores = K @ sides.sum(axis=0)
@@ -154,7 +155,8 @@ def _classes(scores_of: Callable[[Graph, Any], Tensor], scale: str | None = None
     """Return what adds scores, classes, and probabilities of scores times the attribute `scale`, to a graph."""
 
     def add(graph: Graph, model: Any) -> None:
-        scores, classes = scores_of(graph, model), model.classes_
+        scores = scores_of(graph, model)
+        classes = model.classes_
         if isinstance(model, KernelSVC) and len(classes) > 2:
             scores = _votes(graph, scores, len(classes))
         two = len(classes) == 2
@@ -166,8 +168,8 @@ def _classes(scores_of: Callable[[Graph, Any], Tensor], scale: str | None = None
         texts = classes.dtype.kind in "OU"
         if classes.dtype.kind not in "OUbiuf" or (texts and not all(isinstance(one, str) for one in classes.tolist())):
             raise NotExportableError(f"the classes are {brief(classes)}: ONNX takes numbers or texts as labels")
-        labels = classes.astype(object) if texts else classes
-        graph.output("predictions", graph.constant(labels).node("Gather", number), str if texts else labels.dtype, None)
+        predicted = graph.constant(classes).node("Gather", number)
+        graph.output("predictions", predicted, str if texts else classes.dtype, None)
         if two:
             graph.output("scores", scores.node("Squeeze", np.array([1])), np.float64, None)
         else:
@@ -185,7 +187,8 @@ def _votes(graph: Graph, scores: Tensor, n_classes: int) -> Tensor:
     pairs = list(combinations(range(n_classes), 2))
     signs = np.zeros((len(pairs), n_classes))
     for column, (first, second) in enumerate(pairs):
-        signs[column, first], signs[column, second] = -1.0, 1.0
+        signs[column, first] = -1.0
+        signs[column, second] = 1.0
     won = graph.node("Cast", scores.node("GreaterOrEqual", 0.0), to=graph.onnx.TensorProto.DOUBLE)
     votes = won @ signs + (signs < 0).sum(axis=0).astype(np.float64)[None, :]
     sums = scores @ signs

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from similitude.compute import as_numpy, is_sparse, loops
 from similitude.export.graph import Functions, Graph, Tensor
-from similitude.export.substrings import substring_products
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -85,7 +85,7 @@ def compared(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
     if kind is Normalized:
         return _normalized(graph, k, X, objects)
     if kind is Spectrum:
-        return Compared(*substring_products(graph, k, X, objects))
+        return Compared(*_substring_products(graph, k, X, objects))
     if kind is Tabular:
         return compared(graph, k.k, _features(graph, k, X, column_names(objects)), k.features(objects))
     return _partitioned(graph, k, X, objects)
@@ -105,15 +105,15 @@ def _vectors(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
     form = k.form()
     if not isinstance(form, tuple):
         raise NotExportableError(f"{k!r} has no closed form: Matern is exported with nu = 0.5, 1.5, 2.5 and inf")
-    A, B = _encoded(graph, k, X), _landmark_vectors(k, objects)
-    root = form[0] == "laplace"
-    sums = _products(A, B) if k.sums == "product" else _sums(graph, A, B, k.sums, root)
+    A = _encoded(graph, k, X)
+    B = _landmark_vectors(k, objects)
+    sums = _products(A, B) if k.sums == "product" else _sums(graph, A, B, k.sums, root=form[0] == "laplace")
 
     def diagonal() -> Tensor:
-        zero = (A * 0.0).row_sums()
         if k.sums == "smaller":
             return A.row_sums()
-        return loops.formula(Functions, (A * A).row_sums() if k.sums == "product" else zero, *form)
+        weights = A if k.sums == "product" else 0.0
+        return loops.formula(Functions, (A * weights).row_sums(), *form)
 
     return Compared(loops.formula(Functions, sums, *form), diagonal)
 
@@ -130,10 +130,7 @@ def _encoded(graph: Graph, k: Any, X: Tensor) -> Tensor:
         squares = (X * X).row_sums()
         return X / Functions.sqrt(graph.node("Where", squares.node("Greater", 0.0), squares, np.float64(1.0)))
     metric = getattr(k, "metric", None)
-    if metric is None:
-        return X
-    T = np.asarray(metric, dtype=np.float64)
-    return X * T if T.ndim == 1 else X @ T
+    return _mapped(X, metric if metric is None else np.asarray(metric, dtype=np.float64))
 
 
 def _products(A: Tensor, B: np.ndarray) -> Tensor:
@@ -144,20 +141,21 @@ def _sums(graph: Graph, A: Tensor, B: np.ndarray, sums: str, root: bool) -> Tens
     """Add sums over features: of many features by a product, except where a root would magnify its rounding."""
     if sums == "squared_difference" and B.shape[1] > ENTRY_BY_ENTRY and not root:
         center = B.mean(axis=0)
-        left, right = A - center, B - center
+        left = A - center
+        right = B - center
         both = (left * left).row_sums() + np.einsum("ij,ij->i", right, right)
         return Functions.maximum(both - _products(left, 2.0 * right), graph.constant(np.float64(0.0)))
     terms = []
     for j in range(B.shape[1]):
-        column, entries = A.columns(j, j + 1), graph.constant(B[None, :, j])
+        column = A.columns(j, j + 1)
+        entries = graph.constant(B[None, :, j])
         difference = column - entries
-        terms.append(
-            Functions.minimum(column, entries)
-            if sums == "smaller"
-            else difference * difference
-            if sums == "squared_difference"
-            else abs(difference)
-        )
+        if sums == "smaller":
+            terms.append(Functions.minimum(column, entries))
+        elif sums == "squared_difference":
+            terms.append(difference * difference)
+        else:
+            terms.append(abs(difference))
     return graph.sum(terms)
 
 
@@ -187,7 +185,8 @@ def _partitioned(graph: Graph, k: Partitioned, X: Tensor, objects: Any) -> Compa
     directions, thresholds = (np.asarray(one, dtype=np.float64) for one in (k.directions, k.thresholds))
     A = _encoded(graph, k.k, X)
     beyond = (A @ np.ascontiguousarray(directions.T) - thresholds).node("Greater", 0.0)
-    plain, parts = k.k.with_params(metric=None), []
+    plain = k.k.with_params(metric=None)
+    parts = []
     for cell in np.unique(theirs):
         T = None if k.metrics is None else np.asarray(k.metrics, dtype=np.float64)[cell]
         within = compared(graph, plain, _mapped(A, T), _mapped(encoded[theirs == cell], T))
@@ -199,13 +198,16 @@ def _partitioned(graph: Graph, k: Partitioned, X: Tensor, objects: Any) -> Compa
 
 
 def _mapped(A: Any, T: np.ndarray | None) -> Any:
-    """Return vectors under the linear map of a cell."""
-    return A if T is None else A * T if T.ndim == 1 else A @ T
+    """Return vectors under a linear map: a matrix, or the factors of the columns."""
+    if T is None:
+        return A
+    return A * T if T.ndim == 1 else A @ T
 
 
 def _in_cell(graph: Graph, beyond: Tensor, cell: int, nodes: int) -> Tensor:
     """Return whether vectors lie in a cell of the tree, given on which side of each node they lie, as one column."""
-    place, marks = cell + nodes, []
+    place = cell + nodes
+    marks = []
     while place:
         parent = (place - 1) // 2
         side = beyond.columns(parent, parent + 1)
@@ -213,10 +215,7 @@ def _in_cell(graph: Graph, beyond: Tensor, cell: int, nodes: int) -> Tensor:
         place = parent
     if not marks:
         return graph.node("Or", beyond, beyond.node("Not"))
-    found = marks[0]
-    for mark in marks[1:]:
-        found = found.node("And", mark)
-    return found
+    return reduce(lambda found, mark: found.node("And", mark), marks)
 
 
 def column_names(objects: Any) -> list[Any]:
@@ -236,14 +235,9 @@ def _features(graph: Graph, k: Tabular, X: Tensor, names: list[Any]) -> Tensor:
         column = X.columns(j, j + 1)
         missing = column.node("IsNaN")
         numbers = graph.node("Where", missing, np.float64(spec["fill"]), column)
-        low, high = spec.get("limits") or (None, None)
-        limited = (
-            numbers
-            if low is None
-            else Functions.minimum(
-                Functions.maximum(numbers, graph.constant(np.float64(low))), graph.constant(np.float64(high))
-            )
-        )
+        limited = numbers
+        if spec.get("limits"):
+            limited = numbers.node("Clip", *map(float, spec["limits"]))
         found.append((limited - float(spec["center"])) * float(spec["scale"]))
         if spec["knots"] is not None:
             found.append(_interpolated(graph, numbers, *(np.asarray(one, float) for one in spec["knots"])))
@@ -254,9 +248,96 @@ def _features(graph: Graph, k: Tabular, X: Tensor, names: list[Any]) -> Tensor:
 
 def _interpolated(graph: Graph, column: Tensor, at: np.ndarray, values: np.ndarray) -> Tensor:
     """Return a piecewise linear function, constant beyond its first and last knot."""
-    limited = Functions.minimum(Functions.maximum(column, graph.constant(at[0])), graph.constant(at[-1]))
+    limited = column.node("Clip", float(at[0]), float(at[-1]))
     steps = (limited - at[None, :-1]) / np.diff(at)[None, :]
-    inside = Functions.minimum(
-        Functions.maximum(steps, graph.constant(np.float64(0.0))), graph.constant(np.float64(1.0))
+    return (steps.node("Clip", 0.0, 1.0) * np.diff(values)[None, :]).row_sums() + float(values[0])
+
+
+# Substrings: the vocabulary of the landmarks, counted in new texts.
+
+NO_LETTER = "<pad>"
+"""What fills up shorter texts: no letter, since it has several."""
+
+
+def _substring_products(graph: Graph, k: Spectrum, X: Tensor, objects: Any) -> tuple[Tensor, Callable[[], Tensor]]:
+    """Add the spectrum kernel of new texts and landmarks; return it, and what adds that of texts with themselves.
+
+    ONNX Runtime splits texts into letters, and counts the substrings that landmarks have; others add nothing to the
+    products. In the similarity of a text to itself all of its substrings count, which are compared with each other.
+    """
+    letters = graph.node(
+        "Tokenizer", X, domain="com.microsoft", mark=0, mincharnum=1, pad_value=NO_LETTER, separators=[""]
     )
-    return (inside * np.diff(values)[None, :]).row_sums() + float(values[0])
+    lengths = range(1, int(k.p) + 1) if k.blended else (int(k.p),)
+    table = k.feature_table(objects)
+    counts = np.asarray(table.rows.toarray(), dtype=np.float64)
+    terms = []
+    for length in lengths:
+        which = [j for j, key in enumerate(table.keys) if len(key) == length]
+        if which:
+            found = _counts(graph, letters, [table.keys[j] for j in which], length)
+            found = found if k.counts else found.node("Min", 1.0)
+            terms.append(found @ (counts[:, which] * _weights(k, [table.keys[j] for j in which])).T.copy())
+    block = graph.sum(terms) if terms else graph.constant(np.zeros((1, len(counts))))
+    return block, lambda: graph.sum([_with_themselves(graph, k, letters, length) for length in lengths])
+
+
+def _weights(k: Spectrum, keys: list[str]) -> np.ndarray:
+    """Return the weights of substrings."""
+    given: Any = k.weights or {}
+    return np.array([float(given.get(key, k.default_weight if k.weights is not None else 1.0)) for key in keys])
+
+
+def _counts(graph: Graph, letters: Tensor, keys: list[str], length: int) -> Tensor:
+    """Return how often each of some substrings of one length occurs in each text."""
+    counted = graph.node(
+        "TfIdfVectorizer",
+        letters,
+        mode="TF",
+        min_gram_length=length,
+        max_gram_length=length,
+        max_skip_count=0,
+        ngram_counts=[0] * length,
+        ngram_indexes=list(range(len(keys))),
+        pool_strings=[letter for key in keys for letter in key],
+    )
+    return graph.node("Cast", counted, to=graph.onnx.TensorProto.DOUBLE)
+
+
+def _with_themselves(graph: Graph, k: Spectrum, letters: Tensor, length: int) -> Tensor:
+    """Return the sum over pairs of equal substrings of each text, or over different substrings, by weight."""
+    double = graph.onnx.TensorProto.DOUBLE
+    n = letters.node("Shape", start=0, end=1)
+    fill = graph.node(
+        "Expand", np.array([[NO_LETTER]], dtype=object), graph.node("Concat", n, np.array([length]), axis=0)
+    )
+    padded = graph.node("Concat", letters, fill, axis=1)
+    width = letters.node("Shape", start=1, end=2)
+
+    def shifted(by: int) -> Tensor:
+        ends = graph.node("Add", width, np.array([by]))
+        return graph.node("Slice", padded, np.array([by]), ends, np.array([1]))
+
+    windows = shifted(0)
+    for by in range(1, length):
+        windows = windows.node("StringConcat", shifted(by))
+    whole = graph.node(
+        "Cast", shifted(length - 1).node("Equal", np.array(NO_LETTER, dtype=object)).node("Not"), to=double
+    )
+    weight = whole
+    if k.weights is not None:
+        given: Any = k.weights
+        looked_up = graph.node(
+            "LabelEncoder",
+            windows,
+            domain="ai.onnx.ml",
+            keys_strings=[*given, NO_LETTER],
+            values_floats=[*map(float, given.values()), 0.0],
+            default_float=float(k.default_weight),
+        )
+        weight = whole * graph.node("Cast", looked_up, to=double)
+    equal = graph.node("Equal", windows.node("Unsqueeze", np.array([2])), windows.node("Unsqueeze", np.array([1])))
+    pairs = graph.node("Cast", equal, to=double) * whole.node("Unsqueeze", np.array([1]))
+    times = pairs.node("ReduceSum", np.array([2]), keepdims=0)
+    once = times if k.counts else graph.constant(1.0) / times.node("Max", 1.0)
+    return (weight * once).row_sums()

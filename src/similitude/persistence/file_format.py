@@ -15,24 +15,21 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from similitude.support import SavedModelError, brief, check_path, complete_file, package_version
+from similitude.support import SavedModelError, check_path, complete_file, package_version
 
 VERSION = (1, 0)
-"""The version of the format: files of another major version or a later minor version are refused."""
+"""The version of the format: files of another one are refused."""
 
-ALIGNMENT = 64
-_DIGEST = 64
-_LONGEST_LINE = 256
 _LINE = re.compile(rb"similitude (\d{1,9})\.(\d{1,9}) (\d{1,18}) (\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
 
 
 def _aligned(position: int) -> int:
     """Return the first position from here on where an array may start."""
-    return -(-position // ALIGNMENT) * ALIGNMENT
+    return -(-position // 64) * 64
 
 
 # Writing.
@@ -53,11 +50,13 @@ class ArrayWriter:
         is_plain = dtype.names or np.dtype(dtype.str) == dtype
         if dtype.hasobject or not dtype.itemsize or dtype.metadata or not is_plain:
             raise SavedModelError(f"{path} is an array of {dtype}, which cannot be stored: convert it, e.g. to float64")
-        is_fortran = array.flags.f_contiguous and not array.flags.c_contiguous
-        self._arrays.append(array.T if is_fortran else array)
+        fields: dict[str, Any] = {"dtype": np.lib.format.dtype_to_descr(dtype), "shape": list(array.shape)}
+        if array.flags.f_contiguous and not array.flags.c_contiguous:
+            fields["order"] = "F"
+            array = array.T
+        self._arrays.append(array)
         self.size = _aligned(self.size) + array.nbytes
-        order = {"order": "F"} if is_fortran else {}
-        return {"dtype": np.lib.format.dtype_to_descr(dtype), "shape": list(array.shape), **order}
+        return fields
 
     def pieces(self) -> Iterator[Any]:
         """Yield the bytes of all arrays."""
@@ -70,9 +69,11 @@ class ArrayWriter:
 
 def file_pieces(manifest: Any, nodes: Any, arrays: ArrayWriter) -> Iterator[Any]:
     """Yield the bytes of a file; equal contents give equal bytes."""
-    about, tree = (json.dumps(one, separators=(",", ":"), allow_nan=False).encode() for one in (manifest, nodes))
-    sizes = f"{len(about)} {len(tree)} {arrays.size}"
-    line = f"similitude {VERSION[0]}.{VERSION[1]} {sizes} {hashlib.sha256(about).hexdigest()}\n".encode()
+    about = _as_json(manifest)
+    tree = _as_json(nodes)
+    version = "{}.{}".format(*VERSION)
+    digest_of_manifest = hashlib.sha256(about).hexdigest()
+    line = f"similitude {version} {len(about)} {len(tree)} {arrays.size} {digest_of_manifest}\n".encode()
     start = len(line) + len(about) + len(tree)
     digest = hashlib.sha256()
     for piece in (line, about, tree, b" " * (_aligned(start) - start), *arrays.pieces()):
@@ -81,78 +82,21 @@ def file_pieces(manifest: Any, nodes: Any, arrays: ArrayWriter) -> Iterator[Any]
     yield digest.hexdigest().encode()
 
 
+def _as_json(value: Any) -> bytes:
+    """Return compact JSON; halves of surrogate pairs stay as they are, where escapes would join them."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
 def write_file(path: Any, manifest: Any, nodes: Any, arrays: ArrayWriter) -> None:
     """Write a file atomically: it appears complete or not at all."""
     _check_path(path)
     goal = Path(os.path.realpath(path))
     try:
-        if goal.exists() and not goal.is_file():
-            raise SavedModelError(f"cannot write {goal}: it exists and is not a regular file")
         with complete_file(goal) as file:
             file.writelines(file_pieces(manifest, nodes, arrays))
     except OSError as error:
         raise SavedModelError(f"cannot write {goal}: {error.strerror or error}") from error
-
-
-# Reading.
-
-
-class Header(NamedTuple):
-    """The first line of a file: the version, the end of each part, and the digest of the manifest."""
-
-    version: tuple[int, int]
-    line: int
-    manifest: int
-    nodes: int
-    arrays: int
-    digest: str
-
-
-class Content(NamedTuple):
-    """A saved file in memory; the bytes of the arrays are a view of it."""
-
-    version: tuple[int, int]
-    size: int
-    manifest: dict[str, Any]
-    nodes: Any
-    arrays: memoryview
-
-
-def read_manifest(path: Any) -> tuple[tuple[int, int], int, dict[str, Any]]:
-    """Return the version, the size and the manifest of a file, and read nothing else."""
-    with _opened(path) as (file, size):
-        header = _header(file.read(_LONGEST_LINE), size, path)
-        file.seek(header.line)
-        manifest = file.read(header.manifest - header.line)
-    return header.version, size, _checked_manifest(manifest, header, path)
-
-
-def read_file(path: Any) -> Content:
-    """Read a file once, and check its size and its digest."""
-    with _opened(path) as (file, size):
-        room = np.empty(size + ALIGNMENT, np.uint8)
-        start = -room.ctypes.data % ALIGNMENT
-        view = room.data[start : start + size]
-        if file.readinto(view) != size or file.read(1):
-            raise SavedModelError(f"{path} changed while it was read")
-    header = _header(bytes(view[:_LONGEST_LINE]), size, path)
-    if hashlib.sha256(view[: header.arrays]).hexdigest().encode() != bytes(view[header.arrays :]):
-        raise SavedModelError(f"{path} was changed or damaged: its content does not match its SHA-256")
-    manifest = _checked_manifest(view[header.line : header.manifest], header, path)
-    nodes = _from_json(view[header.manifest : header.nodes], f"the model in {path}")
-    return Content(header.version, size, manifest, nodes, view[_aligned(header.nodes) : header.arrays])
-
-
-@contextlib.contextmanager
-def _opened(path: Any) -> Iterator[tuple[Any, int]]:
-    _check_path(path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise SavedModelError(f"cannot read {path}: it is not a regular file")
-    try:
-        with open(path, "rb") as file:
-            yield file, os.fstat(file.fileno()).st_size
-    except OSError as error:
-        raise SavedModelError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _check_path(path: Any) -> None:
@@ -160,40 +104,70 @@ def _check_path(path: Any) -> None:
         check_path(path)
     except ValueError as error:
         raise SavedModelError(str(error)) from None
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise SavedModelError(f"cannot read or write {path}: it is not a regular file")
 
 
-def _header(start: bytes, size: int, path: Any) -> Header:
+# Reading.
+
+
+def read_manifest(path: Any) -> tuple[int, dict[str, Any]]:
+    """Return the size and the manifest of a file, and read nothing else."""
+    with _opened(path) as (file, size):
+        (start, stop, *_), digest = _header(file.read(256), size, path)
+        file.seek(start)
+        return size, _checked_manifest(file.read(stop - start), digest, path)
+
+
+def read_file(path: Any) -> tuple[int, dict[str, Any], Any, memoryview]:
+    """Return the size, the manifest, the nodes and a view of the bytes of the arrays of a file, all of it checked."""
+    with _opened(path) as (file, size):
+        room = np.empty(size + 64, np.uint8)
+        first = -room.ctypes.data % 64  # so that arrays are aligned in memory as well
+        view = room.data[first : first + size]
+        if file.readinto(view) != size or file.read(1):
+            raise SavedModelError(f"{path} changed while it was read")
+    (start, manifest, nodes, arrays), digest = _header(bytes(view[:256]), size, path)
+    if hashlib.sha256(view[:arrays]).hexdigest().encode() != bytes(view[arrays:]):
+        raise SavedModelError(f"{path} was changed or damaged: its content does not match its SHA-256")
+    about = _checked_manifest(view[start:manifest], digest, path)
+    return size, about, _from_json(view[manifest:nodes], f"the model in {path}"), view[_aligned(nodes) : arrays]
+
+
+@contextlib.contextmanager
+def _opened(path: Any) -> Iterator[tuple[Any, int]]:
+    _check_path(path)
+    try:
+        with open(path, "rb") as file:
+            yield file, os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise SavedModelError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _header(start: bytes, size: int, path: Any) -> tuple[tuple[int, int, int, int], str]:
+    """Return where the line, the manifest, the nodes and the arrays end, and the digest of the manifest."""
     found = _LINE.match(start)
     if found is None:
         raise SavedModelError(f"{path} is not a saved model, or it was truncated or changed")
-    version = major, minor = int(found[1]), int(found[2])
-    if major != VERSION[0] or minor > VERSION[1]:
-        is_later = version > VERSION
-        advice = "load it with a newer similitude" if is_later else "load and save it with the version that wrote it"
-        theirs = _writer(path, found.end(), min(int(found[3]), size))
+    version = int(found[1]), int(found[2])
+    if version != VERSION:
+        advice = (
+            "load it with a newer similitude"
+            if version > VERSION
+            else "load and save it with the version that wrote it"
+        )
         mine = f"similitude {package_version('similitude')} reads format {VERSION[0]}.{VERSION[1]}"
-        raise SavedModelError(f"{path} has format {major}.{minor} and was written by {theirs}; {mine}: {advice}")
+        raise SavedModelError(f"{path} has format {version[0]}.{version[1]}, and {mine}: {advice}")
     manifest = found.end() + int(found[3])
     nodes = manifest + int(found[4])
     arrays = _aligned(nodes) + int(found[5])
-    if arrays + _DIGEST != size:
+    if arrays + 64 != size:  # the digest of all
         raise SavedModelError(f"{path} was truncated or changed: its size is not the one in its first line")
-    return Header(version, found.end(), manifest, nodes, arrays, found[6].decode())
+    return (found.end(), manifest, nodes, arrays), found[6].decode()
 
 
-def _writer(path: Any, start: int, length: int) -> str:
-    """Return which version wrote a file of another format, as far as its manifest is where those of this format are."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(start)
-            manifest = _from_json(file.read(length), f"the manifest of {path}")
-        return "similitude " + brief(manifest["written_by"]["similitude"]).strip("'")
-    except (OSError, SavedModelError, LookupError, TypeError):
-        return "another version"
-
-
-def _checked_manifest(manifest: Any, header: Header, path: Any) -> dict[str, Any]:
-    if hashlib.sha256(manifest).hexdigest() != header.digest:
+def _checked_manifest(manifest: Any, digest: str, path: Any) -> dict[str, Any]:
+    if hashlib.sha256(manifest).hexdigest() != digest:
         raise SavedModelError(f"{path} was changed: its manifest does not match its SHA-256")
     read = _from_json(manifest, f"the manifest of {path}")
     if not isinstance(read, dict):
@@ -222,10 +196,11 @@ class ArrayReader:
         """Return the next array, with the dtype and shape of its node."""
         try:
             dtype = np.lib.format.descr_to_dtype(_as_descr(node["dtype"]))
-            shape, order = node["shape"], node.get("order", "C")
+            shape = node["shape"]
             fits = all(type(size) is int and 0 <= size < 2**62 for size in shape) and len(shape) <= 32
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             raise SavedModelError(f"an array has no valid dtype and shape: {error}") from error
+        order = node.get("order", "C")
         if not fits or order not in ("C", "F") or dtype.hasobject or not dtype.itemsize:
             raise SavedModelError("an array has an impossible dtype or shape")
         start = _aligned(self._at)
@@ -233,7 +208,7 @@ class ArrayReader:
         if stop > len(self._stored):
             raise SavedModelError(f"an array of shape {tuple(shape)} is larger than what the file contains")
         self._at = stop
-        flat = np.frombuffer(self._stored[start:stop], dtype) if stop > start else np.empty(0, dtype)
+        flat = np.ndarray((stop - start) // dtype.itemsize, dtype, self._stored[start:stop])
         return flat.reshape(shape, order=order)
 
     def check_used_up(self) -> None:
@@ -246,8 +221,4 @@ def _as_descr(read: Any) -> Any:
     """Turn the lists of JSON into the tuples that describe structured dtypes."""
     if not isinstance(read, list):
         return read
-    return [tuple(_as_descr(part) if i == 1 else _shaped(part) for i, part in enumerate(field)) for field in read]
-
-
-def _shaped(part: Any) -> Any:
-    return tuple(part) if isinstance(part, list) else part
+    return [(field[0], _as_descr(field[1]), *map(tuple, field[2:])) for field in read]

@@ -16,18 +16,10 @@ from typing import Any
 
 from similitude.compute import count
 from similitude.compute.engines import Engine
-from similitude.persistence.containers_and_arrays import Described
-from similitude.persistence.registry import MODULES, UPGRADES
+from similitude.persistence.containers import Described
+from similitude.persistence.registry import MODULES
 from similitude.similarity import Parametric, Similarity
 from similitude.support import SavedModelError, brief
-
-OF_THE_ENGINE = "_engine_of_tensors"
-"""The attribute that describes the engine of a fit; like the engine itself it is not stored."""
-
-CLASSES_REMEMBERED = 1024
-"""Classes and attributes whose rules are kept: a file may hold many instances, and inspecting a class takes long."""
-
-State = dict[str, Any]
 
 
 def write(w: Any, value: Any, path: Any) -> Described:
@@ -38,7 +30,9 @@ def write(w: Any, value: Any, path: Any) -> Described:
         raise SavedModelError(f"{path} is an engine: it belongs to the machine and is not stored")
     if not is_ours and cls.__module__.split(".")[0] == "similitude":
         raise SavedModelError(f"{path} is a {cls.__name__}, which is not stored: save the model that made it")
-    if not is_ours and not _is_transparent(value):
+    is_named = isinstance(value, tuple) and hasattr(value, "_fields")
+    is_transparent = is_named or dataclasses.is_dataclass(value) or hasattr(value, "get_params")
+    if not is_ours and (isinstance(value, type) or not is_transparent):  # attributes do not determine it
         if callable(value):
             return w.user_code.node(value, path), []
         raise SavedModelError(
@@ -49,8 +43,11 @@ def write(w: Any, value: Any, path: Any) -> Described:
     bad = _misplaced(cls, state, _demanded(cls))
     if bad is not None:
         raise SavedModelError(f"{path} has an attribute {bad!r} in the place of a method or property: remove it")
-    named = {"is": "object", "type": cls.__name__} if is_ours else {"is": "own", "type": w.user_code.name(cls, path)}
-    return {**named, "names": sorted(state)}, [(f".{name}", state[name]) for name in sorted(state)]
+    names = sorted(state)
+    node = {"is": "object", "type": cls.__name__, "names": names}
+    if not is_ours:
+        node.update({"is": "own", "type": w.user_code.name(cls, path)})
+    return node, [(f".{name}", state[name]) for name in names]
 
 
 def _class_of(name: Any) -> Any:
@@ -60,18 +57,10 @@ def _class_of(name: Any) -> Any:
     return getattr(importlib.import_module(MODULES[name]), name)
 
 
-def _is_transparent(value: Any) -> bool:
-    """Tell whether an object is determined by its attributes: a dataclass, named tuple, similarity or estimator."""
-    if isinstance(value, type):
-        return False
-    is_named = isinstance(value, tuple) and hasattr(value, "_fields")
-    return is_named or dataclasses.is_dataclass(value) or hasattr(value, "get_params")
-
-
-def _stored(w: Any, state: State, path: Any) -> State:
+def _stored(w: Any, state: dict[str, Any], path: Any) -> dict[str, Any]:
     """Return the attributes to be stored: without encodings, the engine and metadata requests."""
     state = dict(state)
-    state.pop(OF_THE_ENGINE, None)
+    state.pop("_engine_of_tensors", None)  # belongs to the machine, like the engine
     if isinstance(_similarity(state), Similarity):  # for a matrix, the encoding is an array of positions in it
         if "support_objects_" in state:
             state.pop("_support", None)
@@ -85,19 +74,19 @@ def _stored(w: Any, state: State, path: Any) -> State:
     return state
 
 
-def _with_encodings(state: State) -> State:
-    """Return the attributes of an object with its encodings."""
+def _add_encodings(state: dict[str, Any]) -> None:
+    """Add the encodings of the objects that a part of a model keeps."""
     k = _similarity(state)
-    if isinstance(k, Similarity):
-        if "support_objects_" in state and "_support" not in state:
-            return {**state, "_support": _encoded(k, state["support_objects_"])}
-        landmarks: Any = state.get("landmarks")
-        if hasattr(landmarks, "encoding"):
-            return {**state, "landmarks": dataclasses.replace(landmarks, encoding=_encoded(k, landmarks.objects))}
-    return state
+    if not isinstance(k, Similarity):
+        return
+    landmarks: Any = state.get("landmarks")
+    if "support_objects_" in state and "_support" not in state:
+        state["_support"] = _encoded(k, state["support_objects_"])
+    elif hasattr(landmarks, "encoding"):
+        state["landmarks"] = dataclasses.replace(landmarks, encoding=_encoded(k, landmarks.objects))
 
 
-def _similarity(state: State) -> Any:
+def _similarity(state: dict[str, Any]) -> Any:
     """Return the similarity of an object: the fitted one of an estimator, or that of a part of a model."""
     return state.get("kernel_", state.get("similarity_", state.get("similarity")))
 
@@ -129,7 +118,7 @@ def _misplaced(cls: Any, names: Iterable[str], demanded: frozenset[str]) -> str 
     return next((name for name in names if name not in demanded and not _may_have(cls, name)), None)
 
 
-@functools.lru_cache(CLASSES_REMEMBERED)
+@functools.lru_cache(1024)
 def _may_have(cls: Any, name: str) -> bool:
     """Tell whether a file may set an attribute: it must not replace a method, or a property that cannot be set."""
     if not hasattr(cls, "get_params") and (dataclasses.is_dataclass(cls) or issubclass(cls, tuple)):
@@ -144,23 +133,28 @@ def _read_object(r: Any, node: Any, parts: list[Any]) -> Any:
     cls = _class_of(name)
     if cls is None:
         raise SavedModelError(f"there is no type {brief(name)} in saved models of this version")
-    return _read(r, node, parts, cls, UPGRADES.get(name, ()))
+    return _read(node, parts, cls)
 
 
-def _read(r: Any, node: Any, parts: list[Any], cls: Any, upgrades: Any = ()) -> Any:
+def _read(node: Any, parts: list[Any], cls: Any) -> Any:
     attributes = dict(zip(node["names"], parts, strict=True))
-    for last, change in upgrades:
-        attributes = change(attributes) if r.version <= last else attributes
     demanded = _demanded(cls)
     bad = _misplaced(cls, attributes, demanded)
     missing = sorted(demanded - attributes.keys())
-    if bad is not None or missing:
-        problem = f"an attribute {bad!r}, which cannot be set" if bad is not None else f"no {missing[0]!r}"
-        raise SavedModelError(f"a {cls.__name__} in the file has {problem}")
-    return _made(cls, _with_encodings(attributes))
+    if bad is not None:
+        raise SavedModelError(f"a {cls.__name__} in the file has an attribute {bad!r}, which cannot be set")
+    if missing:
+        raise SavedModelError(f"a {cls.__name__} in the file has no {missing[0]!r}")
+    _add_encodings(attributes)
+    if issubclass(cls, tuple):
+        return tuple.__new__(cls, [attributes[name] for name in cls._fields])
+    made = object.__new__(cls)  # without running any code of its class
+    for name, value in attributes.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
-@functools.lru_cache(CLASSES_REMEMBERED)
+@functools.lru_cache(1024)
 def _demanded(cls: Any) -> frozenset[str]:
     """Return the attributes that every instance of a class has."""
     if dataclasses.is_dataclass(cls):
@@ -172,16 +166,6 @@ def _demanded(cls: Any) -> frozenset[str]:
     return frozenset(getattr(cls, "_fields", ()))
 
 
-def _made(cls: Any, attributes: dict[str, Any]) -> Any:
-    """Return an instance with these attributes, without running any code of its class."""
-    if issubclass(cls, tuple):
-        return tuple.__new__(cls, [attributes[name] for name in cls._fields])
-    made = object.__new__(cls)
-    for name, value in attributes.items():
-        object.__setattr__(made, name, value)
-    return made
-
-
 def _supplied(r: Any, name: Any) -> Any:
     """Return a function or class that was passed to ``load``."""
     if not isinstance(name, str) or name not in r.user_code:
@@ -191,6 +175,6 @@ def _supplied(r: Any, name: Any) -> Any:
 
 INSTANCE_READERS = {
     "object": _read_object,
-    "own": lambda r, node, parts: _read(r, node, parts, _supplied(r, node["type"])),
+    "own": lambda r, node, parts: _read(node, parts, _supplied(r, node["type"])),
     "function": lambda r, node, parts: _supplied(r, node["name"]),
 }

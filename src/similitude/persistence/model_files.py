@@ -8,12 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from similitude.persistence.file_format import file_pieces, read_file, read_manifest, write_file
+from similitude.persistence.file_format import VERSION, file_pieces, read_file, read_manifest, write_file
 from similitude.persistence.user_code import Needed, fingerprint_version, read_needed, supplied_code
 from similitude.support import Result, SavedModelError, brief, core_versions, package_version
-
-LONGEST_TEXT = 100
-"""Maximum number of characters of a parameter in the description of a model."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ def save(model: Any, path: Any, *, about: Mapping[str, Any] | None = None) -> No
 
 def contents(model: Any, about: Mapping[str, Any] | None = None) -> tuple[dict[str, Any], list[dict[str, Any]], Any]:
     """Return the manifest, the nodes and the arrays of the file of a model."""
-    from similitude.persistence.model_writer import ModelWriter
+    from similitude.persistence.nodes import ModelWriter
 
     about = _checked_about(about)
     w = ModelWriter(model)
@@ -119,7 +116,7 @@ def model_bytes(model: Any) -> bytes:
 
 def functions_of(model: Any) -> dict[str, Any]:
     """Return the user's functions and classes that a model needs, by the names under which it is saved."""
-    from similitude.persistence.model_writer import ModelWriter
+    from similitude.persistence.nodes import ModelWriter
 
     return ModelWriter(model).user_code.given
 
@@ -159,15 +156,20 @@ def load(path: Any, *, functions: Mapping[str, Any] | None = None) -> Any:
     ...     load(f"{folder}/shared.sim", functions={"shared": shared})("kernel", "colonel")
     3.0
     """
-    from similitude.persistence.model_reader import ModelReader
+    from similitude.persistence.nodes import ModelReader
 
-    content = read_file(path)
-    manifest = content.manifest
+    size, manifest, nodes, arrays = read_file(path)
     given = supplied_code(manifest.get("functions"), functions, manifest.get("fingerprints"))
     try:
-        return ModelReader(content, given).model()
+        return ModelReader(size, nodes, arrays, given).model()
     except SavedModelError as error:
-        raise SavedModelError(f"{path}: {error}{_other_version(manifest)}") from error
+        mine = package_version("similitude")
+        written_by = manifest.get("written_by")
+        versions = ""
+        if isinstance(written_by, dict) and written_by.get("similitude", mine) != mine:
+            theirs = brief(written_by["similitude"]).strip("'")
+            versions = f" (the file was written by similitude {theirs}, and this is similitude {mine})"
+        raise SavedModelError(f"{path}: {error}{versions}") from error
 
 
 def information(path: Any) -> Information:
@@ -192,12 +194,12 @@ def information(path: Any) -> Information:
     >>> found.type, found.parameters, found.about
     ('Gaussian', {'sigma': '2.0', 'metric': 'None'}, {'purpose': 'an example'})
     """
-    version, size, manifest = read_manifest(path)
+    size, manifest = read_manifest(path)
     try:
         return Information(
             str(manifest["type"]),
             {str(name): str(text) for name, text in manifest["parameters"].items()},
-            "{}.{}".format(*version),
+            "{}.{}".format(*VERSION),
             {str(name): str(text) for name, text in manifest["written_by"].items()},
             read_needed(manifest["functions"]),
             dict(manifest["about"]),
@@ -208,19 +210,9 @@ def information(path: Any) -> Information:
         raise SavedModelError(f"{path}: its manifest is incomplete: {error}") from error
 
 
-def _other_version(manifest: Mapping[str, Any]) -> str:
-    """Name the version that wrote a file and this one, if they are different; nothing otherwise."""
-    written_by, mine = manifest.get("written_by"), package_version("similitude")
-    theirs = written_by.get("similitude") if isinstance(written_by, dict) else None
-    if theirs in (None, mine):
-        return ""
-    named = brief(theirs).strip("'")
-    return f" (the file was written by similitude {named}, and this is similitude {mine})"
-
-
 def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
     """Validate the data to store beside the model: JSON must not change it."""
-    given = {} if about is None else about
+    given = about if about is not None else {}
     try:
         if not isinstance(given, Mapping) or json.loads(json.dumps(dict(given), allow_nan=False)) != dict(given):
             raise TypeError("use dicts with strings as keys, lists, strings, finite numbers, True, False and None")
@@ -232,9 +224,11 @@ def _checked_about(about: Mapping[str, Any] | None) -> dict[str, Any]:
 def _parameters(model: Any) -> dict[str, str]:
     """Return the constructor parameters as short strings that are the same in every process."""
     found = {}
-    for name, value in model.get_params(deep=False).items() if hasattr(model, "get_params") else ():
+    if not hasattr(model, "get_params"):
+        return {}
+    for name, value in model.get_params(deep=False).items():
         if value is None or isinstance(value, (bool, int, float, str)):
-            found[name] = repr(value)[:LONGEST_TEXT]
+            found[name] = repr(value)[:100]
         else:
             text = getattr(value, "__qualname__", None) if callable(value) else None
             found[name] = re.sub(r" at 0x[0-9a-f]+", "", text or brief(value))

@@ -1,19 +1,9 @@
 """The closed list of classes that a saved model may contain.
 
 A class is stored by its name and looked up here; a file never says what to import. A class that moves keeps its name.
-A class that renames or drops an attribute after a release asks for a new minor version of the format and a line in
-`UPGRADES`, so that older files still load.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
-Attributes = dict[str, Any]
-
-UPGRADES: dict[str, tuple[tuple[tuple[int, int], Callable[[Attributes], Attributes]], ...]] = {}
-"""By the name of a class: the last version of the format before a change, and a function that updates attributes."""
 
 TABLE = """
 data.datasets.hard_for_maps: Atoms LowerBound

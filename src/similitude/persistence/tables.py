@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.persistence.equal_hashes import check_hashes
-from similitude.persistence.plain_forms import Parts, PlainForm, attributes, library
-from similitude.persistence.standard_forms import standard_zone
+from similitude.persistence.forms import STANDARD_FORMS, Parts, PlainForm, attributes, library, standard_zone
+from similitude.persistence.limits import check_hashes
 from similitude.support import SavedModelError
 
 NULLABLE = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|boolean|str|string\[\w+\]|[\w\[\]():, =/+-]{1,80}\[pyarrow\]")
@@ -29,14 +28,6 @@ POLARS_TYPES: dict[str, tuple[str, ...]] = {
     "Struct": ("fields",),
 }
 """The types of polars, and their parameters."""
-
-
-def _with_missing(values: Any, missing: np.ndarray, blank: Any) -> Any:
-    """Return the values of a column with a blank in the place of each missing one."""
-    if not missing.any() and len(values) == len(missing):
-        return values
-    rest = iter(values.tolist() if isinstance(values, np.ndarray) else values)
-    return [blank if is_missing else next(rest) for is_missing in missing.tolist()]
 
 
 # pandas
@@ -66,7 +57,9 @@ def _frame(columns: Any, names: Any, index: Any, attrs: Any) -> Any:
         raise SavedModelError("the columns of a table have different lengths")
     series = {i: pandas.Series(column, dtype=column.dtype) for i, column in enumerate(columns)}
     made = pandas.DataFrame(series, index=pandas.RangeIndex(len(index)))
-    made.columns, made.index, made.attrs = names, index, attrs
+    made.columns = names
+    made.index = index
+    made.attrs = attrs
     return made
 
 
@@ -79,10 +72,6 @@ def _index(values: Any, name: Any, frequency: Any) -> Any:
     if frequency is not None:
         made.freq = frequency
     return made
-
-
-def _categorical(codes: Any, categories: Any, ordered: bool) -> Any:
-    return library("pandas").Categorical.from_codes(codes, categories, ordered=ordered)
 
 
 def _multi_index(levels: Any, names: Any) -> Any:
@@ -103,21 +92,21 @@ def _zoned(moments: Any, zone: Any) -> Any:
 
 
 def _nullable_parts(array: Any) -> Parts:
-    dtype, name, missing = array.dtype, str(array.dtype), np.asarray(array.isna())
+    dtype = array.dtype
+    name = str(dtype)
     if type(dtype).__name__ == "StringDtype" and dtype.na_value is library("pandas").NA:
         name = f"string[{dtype.storage}]"
-    parts = {"dtype": name, "values": array[~missing].tolist(), "missing": missing}
-    made = _nullable(**parts)
+    values = [None if is_missing else one for one, is_missing in zip(array.tolist(), array.isna(), strict=True)]
+    made = _nullable(name, values)
     if made.dtype != dtype or not made.equals(array):
         raise SavedModelError(f"is an array of {dtype}, which cannot be stored: convert to numbers, dates or strings")
-    return parts
+    return {"dtype": name, "values": values}
 
 
-def _nullable(dtype: str, values: Any, missing: Any) -> Any:
-    pandas = library("pandas")
+def _nullable(dtype: str, values: Any) -> Any:
     if not NULLABLE.fullmatch(dtype):
         raise SavedModelError(f"there is no column of {dtype[:40]!r}")
-    return pandas.array(_with_missing(values, missing, pandas.NA), dtype=dtype)
+    return library("pandas").array(values, dtype=dtype)
 
 
 def _timestamp_parts(value: Any) -> Parts:
@@ -142,25 +131,22 @@ def _polars_parts(series: Any) -> Parts:
     unstorable = SavedModelError(f"has values of the type {series.dtype}, which cannot be stored: cast them to another")
     if kind not in POLARS_TYPES:
         raise unstorable
-    present = series.drop_nulls()
-    if _is_counted(series.dtype):
-        present = present.to_physical()
-    values = present.to_numpy() if kind in POLARS_NUMBERS else present.to_list()
-    parts = {"name": series.name, "dtype": series.dtype, "values": values, "missing": series.is_null().to_numpy()}
+    counted = series.to_physical() if _is_counted(series.dtype) else series
+    values = counted.to_list()
+    if kind in POLARS_NUMBERS and not series.null_count():
+        values = counted.to_numpy()
+    parts = {"name": series.name, "dtype": series.dtype, "values": values}
     if not _polars_series(**parts).equals(series, check_dtypes=True, check_names=True):
         raise unstorable
     return parts
 
 
-def _polars_series(name: str, dtype: Any, values: Any, missing: Any) -> Any:
+def _polars_series(name: str, dtype: Any, values: Any) -> Any:
     polars = library("polars")
-    storage = polars.Series([], dtype=dtype).to_physical().dtype if _is_counted(dtype) else dtype
-    return polars.Series(name, _with_missing(values, missing, None), dtype=storage).cast(dtype)
-
-
-def _work_of_polars_series(parts: Parts, size: int) -> int:
-    """Return the work of making a column, where a missing row is as wide as any other."""
-    return size + len(parts["missing"]) * _width(parts["dtype"])
+    storage = dtype
+    if _is_counted(dtype):
+        storage = polars.Series([], dtype=dtype).to_physical().dtype
+    return polars.Series(name, values, dtype=storage).cast(dtype)
 
 
 def _width(dtype: Any) -> int:
@@ -171,7 +157,7 @@ def _width(dtype: Any) -> int:
 
 
 def _is_counted(dtype: Any) -> bool:
-    """Tell whether a type is stored as integers: dates and times, for Python's own have no nanoseconds."""
+    """Whether a type is stored as integers: dates and times, for Python's own have no nanoseconds."""
     return bool(re.search("Date|Time|Duration", str(dtype))) and not re.search("Categorical|Decimal|Enum", str(dtype))
 
 
@@ -207,7 +193,10 @@ TABLE_FORMS = {
         },
         _multi_index,
     ),
-    "pandas.Categorical": PlainForm(attributes("codes", "categories", "ordered"), _categorical),
+    "pandas.Categorical": PlainForm(
+        attributes("codes", "categories", "ordered"),
+        lambda codes, categories, ordered: library("pandas").Categorical.from_codes(codes, categories, ordered=ordered),
+    ),
     "pandas.DatetimeArray": PlainForm(_zoned_parts, _zoned),
     **{f"pandas.{kind}": PlainForm(_nullable_parts, _nullable) for kind in _NULLABLE_ARRAYS},
     "pandas.Timestamp": PlainForm(_timestamp_parts, _timestamp),
@@ -217,7 +206,11 @@ TABLE_FORMS = {
     "polars.DataFrame": PlainForm(
         lambda value: {"columns": value.get_columns()}, lambda columns: library("polars").DataFrame(columns)
     ),
-    "polars.Series": PlainForm(_polars_parts, _polars_series, _work_of_polars_series),
+    "polars.Series": PlainForm(
+        _polars_parts,
+        _polars_series,
+        lambda parts, size: size + len(parts["values"]) * _width(parts["dtype"]),  # a missing row is as wide as others
+    ),
     "polars.Field": PlainForm(attributes("name", "dtype"), lambda name, dtype: library("polars").Field(name, dtype)),
     "polars.DataTypeClass": PlainForm(lambda value: {"type": value()}, lambda type: type),
     **{
@@ -225,3 +218,6 @@ TABLE_FORMS = {
         for name, parameters in POLARS_TYPES.items()
     },
 }
+
+FORMS = {**STANDARD_FORMS, **TABLE_FORMS}
+"""The types that are stored as plain parts, by package and name: a closed list."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from similitude.support import Result, SavedModelError, brief, digest
-
-OMITTED = {"__doc__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
 
 
 @dataclass(frozen=True)
@@ -38,20 +36,16 @@ class Needed(Result):
 
 def fingerprint(value: Any) -> str:
     """Return a digest that changes when the code of a function, or of the methods of a class, changes."""
-    return digest(_class_parts(value) if isinstance(value, type) else value, 16).hex()
-
-
-def _class_parts(cls: type) -> list[Any]:
-    """Return the names, methods and simple constants of a class and those of its bases that are the user's own."""
-    own = [one for one in cls.__mro__ if one.__module__.split(".")[0] not in ("builtins", "abc", "similitude")]
-    return [[one.__name__, sorted(_members(one).items())] for one in own]
+    if isinstance(value, type):  # with those of its bases that are the user's own
+        own = [one for one in value.__mro__ if one.__module__.split(".")[0] not in ("builtins", "abc", "similitude")]
+        value = [[one.__name__, sorted(_members(one).items())] for one in own]
+    return digest(value, 16).hex()
 
 
 def _members(cls: type) -> dict[str, Any]:
+    """Return the code of the methods of a class, and its simple constants, by name."""
     found: dict[str, Any] = {}
     for name, member in vars(cls).items():
-        if name in OMITTED:
-            continue
         functions = [getattr(member, part, None) for part in ("fget", "fset", "__func__", "func")]
         code = [_code(one) for one in (member, *functions) if hasattr(one, "__code__")]
         if code:
@@ -78,12 +72,12 @@ def fingerprint_version() -> str:
     return fingerprint(_probe)
 
 
-@dataclass
 class RequiredCode:
     """Gives a unique name to every function and class of the user that a model needs."""
 
-    needed: list[Needed] = field(default_factory=list)
-    given: dict[str, Any] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.needed: list[Needed] = []
+        self.given: dict[str, Any] = {}
 
     def node(self, value: Any, path: Any) -> dict[str, Any]:
         """Return the node of a function or class."""
@@ -97,11 +91,13 @@ class RequiredCode:
         except Exception as error:  # a closure can contain anything
             raise SavedModelError(f"{path}: the closure of {brief(value)} has no fingerprint: {error}") from error
         plain = str(getattr(value, "__name__", None) or type(value).__name__)
+        name = plain
         alike = [one for one in self.needed if one.name.split(" ")[0] == plain]
-        same = next((one for one in alike if (one.kind, one.fingerprint) == (kind, print_)), None)
-        if same is not None:
-            return same.name
-        name = plain if not alike else f"{plain} {len(alike) + 1}"
+        for one in alike:
+            if (one.kind, one.fingerprint) == (kind, print_):
+                return one.name
+        if alike:
+            name = f"{plain} {len(alike) + 1}"
         self.needed.append(Needed(name, kind, print_, str(path)))
         self.given[name] = value
         return name
@@ -110,7 +106,8 @@ class RequiredCode:
 def supplied_code(listed: Any, given: Mapping[str, Any] | None, their_version: Any) -> dict[str, Any]:
     """Return the functions and classes that a model needs from those passed to ``load``, after checking them."""
     needed = read_needed(listed)
-    given = {} if given is None else given
+    if given is None:
+        given = {}
     if not isinstance(given, Mapping):
         raise SavedModelError(f"functions must be a dict of functions by name, got {brief(given)}")
     missing = [one for one in needed if one.name not in given]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -192,10 +193,11 @@ class SimilarityEstimator(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes with tensors as arrays, so that a model fitted on a GPU is loaded without one."""
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = dict(super().__getstate__())
         if "plan_" in state:  # equal models are saved as equal files, and seconds are never equal
             state["plan_"] = replace(state["plan_"], spent=None)
-        return on_host({name: value for name, value in state.items() if name != "_engine_of_tensors"}, {})
+        state.pop("_engine_of_tensors", None)
+        return on_host(state, {}) if "torch" in sys.modules else state
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name; a kernel given by name becomes a Similarity if a parameter inside it is set.

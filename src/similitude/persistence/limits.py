@@ -10,32 +10,34 @@ budget that grows with the file. `save` keeps the same account, so that it refus
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.persistence.known_forms import FORMS
 from similitude.support import SavedModelError
 
-WORK_PER_BYTE, WORK_FOR_ALL = 128, 2**20
-"""The budget, in bytes that are visited or made: for each byte of the file, and for every file."""
+WORK_PER_BYTE = 128
+"""Bytes that may be visited or made for each byte of the file."""
+
+WORK_FOR_ALL = 2**20
+"""Bytes that may be visited or made for every file, however small."""
 
 MOST_NESTED = 100
 """Maximum depth of a key, and of what an object of another library is made from: these are visited by recursion."""
 
-ITEM_SIZE, INSTANCE_SIZE = 16, 512
-"""Bytes that a plain value and an instance of a class count as, beside what they contain."""
-
-ENCODING_DISCOUNT = 4
-"""The budget for encoding objects is larger by this factor: several parts of a model may share their objects."""
-
-PLAIN_PACKAGES = ("builtins", "datetime", "decimal", "fractions", "numpy", "zoneinfo")
-
-
 MOST_VALUES = 10**6
 """Values that a model may have written out, whatever its file has stored."""
+
+MOST_ALIKE = 1000
+"""Different keys of one set, dict or index that may have the same hash: each is compared with all others."""
+
+ITEM_SIZE = 16
+"""Bytes that a plain value counts as, beside what it contains."""
+
+PLAIN_PACKAGES = ("builtins", "datetime", "decimal", "fractions", "numpy", "zoneinfo")
 
 
 class Extent(NamedTuple):
@@ -48,31 +50,36 @@ class Extent(NamedTuple):
 
 def extent_of(value: Any, parts: Sequence[Extent] = ()) -> Extent:
     """Return the extent of a value, given those of its parts."""
-    if type(value).__module__.partition(".")[0] in PLAIN_PACKAGES:
-        own = _plain_size(value, not parts)
-    else:
-        own = INSTANCE_SIZE + _expanded_size(value)
+    size = _size(value)
     if not parts:
-        return Extent(own)
-    depth, n_values = max([one.depth for one in parts]), sum([one.n_values for one in parts])
-    return Extent(own + _total(parts), 1 + depth, 1 + n_values)
+        return Extent(size)
+    for one in parts:
+        size += one.size
+    return Extent(size, 1 + max([one.depth for one in parts]), 1 + sum([one.n_values for one in parts]))
 
 
-def _total(extents: Sequence[Extent]) -> int:
-    return sum([one.size for one in extents])
+def extent_of_simple(items: Sequence[Any]) -> Extent:
+    """Return the extent of many numbers, strings and constants together."""
+    letters = sum([len(one) for one in items if type(one) is str])
+    return Extent(ITEM_SIZE * len(items) + letters, 0, len(items))
 
 
-def _plain_size(value: Any, is_packed: bool) -> int:
-    """Return the size of a plain value without its parts, or with its items if it is packed."""
+def _size(value: Any) -> int:
+    """Return the size of a value without its parts, but with rows that take no space in a file."""
+    name = type(value).__name__
+    package = type(value).__module__.partition(".")[0]
+    if package not in PLAIN_PACKAGES:  # an instance takes 512 bytes
+        if (package, name) == ("pandas", "RangeIndex"):
+            return 512 + ITEM_SIZE * len(value)
+        if package == "scipy":
+            return 512 + 8 * int(value.shape[0])
+        return 512 + (int(value.estimated_size()) if (package, name) == ("polars", "Series") else 0)
     if isinstance(value, (str, bytes, bytearray)):
         return ITEM_SIZE + len(value)
     if isinstance(value, int):
         return ITEM_SIZE + value.bit_length() // 8
     if isinstance(value, np.ndarray):  # one without rows may still have an enormous width
         return ITEM_SIZE + value.itemsize * math.prod([max(1, n) for n in value.shape])
-    if isinstance(value, (list, tuple, set, frozenset)) and is_packed:
-        is_text = isinstance(next(iter(value), None), (str, bytes))
-        return ITEM_SIZE * (1 + len(value)) + (sum(map(len, value)) if is_text else 0)
     if isinstance(value, range):  # its length may be more than Python can count
         return ITEM_SIZE * max(1, (value.stop - value.start) // value.step + 1)
     if isinstance(value, Decimal) and value.is_finite():
@@ -80,31 +87,25 @@ def _plain_size(value: Any, is_packed: bool) -> int:
     return ITEM_SIZE
 
 
-def _expanded_size(value: Any) -> int:
-    """Return the memory of rows that are not stored in a file: of ranges, sparse matrices, and missing values."""
-    package, name = type(value).__module__.partition(".")[0], type(value).__name__
-    if package == "pandas" and name == "RangeIndex":
-        return ITEM_SIZE * len(value)
-    if package == "scipy":
-        return 8 * int(value.shape[0])
-    return int(value.estimated_size()) if package == "polars" and name == "Series" else 0
-
-
 class Budget:
     """The account of the work that loading a model takes."""
 
     def __init__(self) -> None:
-        self._spent = self._n_stored = 0
+        self._spent = 0
+        self._n_stored = 0
 
-    def pay_for(self, node: dict[str, Any], parts: Sequence[Any], extents: Sequence[Extent]) -> None:
-        """Pay for making the value of the next node from its parts."""
+    def pay_for(self, node: dict[str, Any], parts: Sequence[Any], extents: Sequence[Extent], form: Any = None) -> None:
+        """Pay for making the value of the next node from its parts; `form` is that of a type of another library."""
         self._n_stored += 1 + len(parts)
-        kind, visited = node["is"], extents
-        if kind in FORMS:
-            self._spent += FORMS[kind].work(dict(zip(node["names"], parts, strict=True)), _total(extents))
+        kind = node["is"]
+        visited = extents
+        if form is not None:
+            size = sum([one.size for one in extents])
+            self._spent += form.work(dict(zip(node["names"], parts, strict=True)), size)
         elif kind in ("set", "frozenset", "texts", "dict"):
-            visited = extents[: len(extents) // 2] if kind == "dict" else extents  # only keys are hashed
-            self._spent += _total(visited)
+            if kind == "dict":  # only keys are hashed
+                visited = extents[: len(extents) // 2]
+            self._spent += sum([one.size for one in visited])
         else:
             visited = ()
             if "names" in node:
@@ -117,11 +118,11 @@ class Budget:
     def _encoding(self, extents: dict[str, Extent]) -> int:
         """Return the work of encoding the objects of an instance: each part of its similarity visits them."""
         similarity = next((extents[name] for name in ("kernel_", "similarity_", "similarity") if name in extents), None)
-        objects = [extents[name] for name in ("support_objects_", "landmarks") if name in extents]
+        objects = sum([extents[name].size for name in ("support_objects_", "landmarks") if name in extents])
         if similarity is None or not objects:
             return 0
         times = -(-similarity.n_values // self._n_stored)  # 1 if no part of it is shared
-        return similarity.size + times * _total(objects) // ENCODING_DISCOUNT
+        return similarity.size + times * objects // 4  # several parts of a model may share their objects
 
     def check(self, file_size: int) -> None:
         """Refuse work that a file of this size cannot need."""
@@ -135,3 +136,23 @@ class Budget:
         """Refuse a model whose parts contain each other so often that nothing could ever visit all of it."""
         if model.n_values > self._n_stored**2 + MOST_VALUES:
             raise SavedModelError("the parts of the model contain each other too often: nothing could visit all of it")
+
+
+def check_hashes(keys: Iterable[Any]) -> None:
+    """Refuse keys of which too many different ones have the same hash.
+
+    >>> check_hashes(range(10**5))
+    >>> check_hashes([i * (2**61 - 1) for i in range(10**5)])
+    Traceback (most recent call last):
+        ...
+    similitude.support.errors.SavedModelError: more than 1,000 different keys have the same hash: to tell them apart ...
+    """
+    keys = list(keys)
+    if _most_alike(keys) > MOST_ALIKE and _most_alike({repr(key): key for key in keys}.values()) > MOST_ALIKE:
+        raise SavedModelError(
+            f"more than {MOST_ALIKE:,} different keys have the same hash: to tell them apart would take too long"
+        )
+
+
+def _most_alike(keys: Iterable[Any]) -> int:
+    return max(Counter(map(hash, keys)).values(), default=0)

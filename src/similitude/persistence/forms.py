@@ -1,20 +1,51 @@
-"""Plain forms of Python's numbers and dates, NumPy's dtypes and random generators, and SciPy's sparse matrices."""
+"""Plain forms of Python's numbers and dates, NumPy's dtypes and generators, sparse matrices, and graphs.
+
+A value of another type is stored as plain parts by name, from which an equal value is made again.
+"""
 
 from __future__ import annotations
 
 import functools
+import importlib
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.persistence.plain_forms import Parts, PlainForm, attributes, library
+from similitude.persistence.limits import check_hashes
 from similitude.support import SavedModelError
 
-GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-SEED_PARTS = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
+Parts = dict[str, Any]
+
+
+class PlainForm(NamedTuple):
+    """Two functions, from a value to its parts and back, and the work of the second.
+
+    Parts are numbers, strings, arrays, containers, or values that have a plain form themselves. A value that cannot be
+    stored raises SavedModelError, whose message goes on after the name of the place: "has two heads: cut one off".
+    `work` returns the number of bytes that making a value visits or takes, given its parts, which may be anything that
+    a file can say, and their size.
+    """
+
+    parts: Callable[[Any], Parts]
+    make: Callable[..., Any]
+    work: Callable[[Parts, int], int] = lambda parts, size: size
+
+
+def attributes(*names: str) -> Callable[[Any], Parts]:
+    """Return a function that takes the parts from the attributes of a value."""
+    return lambda value: {name: getattr(value, name) for name in names}
+
+
+def library(name: str) -> Any:
+    """Import the library that some values of a model belong to."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise SavedModelError(f"the model contains objects that need {name}: pip install {name}") from error
 
 
 # Numbers.
@@ -79,26 +110,30 @@ def _sparse(kind: str, shape: Any, data: Any, **places: Any) -> Any:
     return matrix
 
 
+GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+
+
 def _generator_parts(value: np.random.Generator) -> Parts:
     source: Any = value.bit_generator
-    name, seed = type(source).__name__, getattr(source, "seed_seq", None)
+    name = type(source).__name__
     if name not in GENERATORS:
         raise SavedModelError(f"draws by {name}, which cannot be stored: use np.random.default_rng(seed)")
-    state = None if seed is None else {part: getattr(seed, part) for part in SEED_PARTS}
-    return {"name": name, "state": source.state, "seed": state}
+    seed = getattr(source, "seed_seq", None)
+    of_seed = attributes("entropy", "spawn_key", "pool_size", "n_children_spawned")
+    return {"name": name, "state": source.state, "seed": seed and of_seed(seed)}
 
 
 def _generator(name: str, state: Any, seed: Any) -> np.random.Generator:
     if name not in GENERATORS:
         raise SavedModelError(f"there is no random generator called {str(name)[:40]!r}")
-    source = getattr(np.random, name)(0 if seed is None else np.random.SeedSequence(**seed))
+    source = getattr(np.random, name)(seed and np.random.SeedSequence(**seed))
     source.state = state
     return np.random.Generator(source)
 
 
 def _work_of_generator(parts: Parts, size: int) -> int:
     """Return the work of mixing the words of a seed, at most one for each byte, into each word of its pool."""
-    pool = 0 if parts["seed"] is None else max(0, int(parts["seed"]["pool_size"]))
+    pool = max(0, int((parts["seed"] or {"pool_size": 0})["pool_size"]))
     return size + pool * (pool + size)
 
 
@@ -121,19 +156,85 @@ def _dtype_parts(value: np.dtype) -> Parts:
     return {"text": value.str}
 
 
+# Graphs of networkx and igraph: nodes, edges, and the attributes of both and of the graph.
+
+
+def _networkx_parts(graph: Any) -> Parts:
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    is_multiple = graph.is_multigraph()
+    edges = list(graph.edges(keys=True, data=True) if is_multiple else graph.edges(data=True))
+    attributes = [edge[-1] or None for edge in edges]
+    return {
+        "graph": graph.graph,
+        "nodes": {node: attributes or None for node, attributes in graph.nodes(data=True)},
+        "ends": np.array([(place[edge[0]], place[edge[1]]) for edge in edges], np.int64).reshape(-1, 2),
+        "keys": [edge[2] for edge in edges] if is_multiple else None,
+        "edges": attributes if any(attributes) else None,
+    }
+
+
+def _networkx(kind: str, graph: Any, nodes: Any, ends: Any, keys: Any, edges: Any) -> Any:
+    made = getattr(library("networkx"), kind)()
+    made.graph.update(graph)
+    _check_ends(ends, len(nodes))
+    check_hashes(keys or ())
+    for node, attributes in nodes.items():
+        made.add_node(node)
+        made.nodes[node].update(attributes or {})
+    names = list(nodes)
+    for number, (i, j) in enumerate(ends.tolist()):
+        edge = (names[i], names[j], *(keys or ())[number : number + 1])
+        made.add_edge(*edge)
+        made.edges[edge].update((edges and edges[number]) or {})
+    return made
+
+
+def _check_ends(ends: Any, n_nodes: int) -> None:
+    fits = ends.dtype == np.int64 and ends.ndim == 2 and ends.shape[1] == 2
+    if not fits or (ends < 0).any() or (ends >= n_nodes).any():
+        raise SavedModelError("a graph has an edge between nodes that it does not have")
+
+
+def _igraph_parts(graph: Any) -> Parts:
+    return {
+        "directed": graph.is_directed(),
+        "degrees": np.array(graph.degree(), np.int64),  # so that many nodes take space in the file
+        "ends": np.array(graph.get_edgelist(), np.int64).reshape(-1, 2),
+        "graph": {name: graph[name] for name in graph.attributes()},
+        "nodes": {name: graph.vs[name] for name in graph.vs.attributes()},
+        "edges": {name: graph.es[name] for name in graph.es.attributes()},
+    }
+
+
+def _igraph(directed: bool, degrees: Any, ends: Any, graph: Any, nodes: Any, edges: Any) -> Any:
+    _check_ends(ends, len(degrees))
+    made = library("igraph").Graph(n=len(degrees), edges=ends.tolist(), directed=directed)
+    for items, attributes in ((made, graph), (made.vs, nodes), (made.es, edges)):
+        for name, values in attributes.items():
+            items[name] = values
+    return made
+
+
+def _letters(value: bytes | bytearray) -> Parts:
+    return {"text": value.decode("latin-1")}
+
+
 _bounds = attributes("start", "stop", "step")
-_bytes = PlainForm(lambda value: {"array": np.frombuffer(bytes(value), np.uint8)}, lambda array: array.tobytes())
 
 STANDARD_FORMS = {
     "builtins.int": PlainForm(lambda value: {"hex": f"{value:x}"}, lambda hex: int(hex, 16)),
     "builtins.float": PlainForm(lambda value: {"text": repr(value)}, lambda text: float(text)),
     "builtins.complex": PlainForm(attributes("real", "imag"), complex),
-    "builtins.bytes": _bytes,
-    "builtins.bytearray": PlainForm(_bytes.parts, lambda array: bytearray(array.tobytes())),
+    "builtins.bytes": PlainForm(_letters, lambda text: text.encode("latin-1")),
+    "builtins.bytearray": PlainForm(_letters, lambda text: bytearray(text.encode("latin-1"))),
     "builtins.range": PlainForm(_bounds, lambda start, stop, step: range(start, stop, step)),
     "builtins.slice": PlainForm(_bounds, lambda start, stop, step: slice(start, stop, step)),
     "decimal.Decimal": PlainForm(lambda value: {"text": str(value)}, lambda text: Decimal(text)),
-    "fractions.Fraction": PlainForm(attributes("numerator", "denominator"), _fraction, _work_of_fraction),
+    "fractions.Fraction": PlainForm(
+        attributes("numerator", "denominator"),
+        _fraction,
+        _work_of_fraction,
+    ),
     "datetime.date": PlainForm(attributes("year", "month", "day"), date),
     "datetime.timedelta": PlainForm(attributes("days", "seconds", "microseconds"), timedelta),
     "datetime.datetime": PlainForm(_moment_parts, functools.partial(_moment, datetime)),
@@ -153,4 +254,9 @@ STANDARD_FORMS = {
         for form in ("csr", "csc", "bsr", "coo")
         for kind in ("array", "matrix")
     },
+    **{
+        f"networkx.{kind}": PlainForm(_networkx_parts, functools.partial(_networkx, kind))
+        for kind in ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
+    },
+    "igraph.Graph": PlainForm(_igraph_parts, _igraph),
 }
