@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from similitude import FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, datasets
 from similitude.kernels import Gaussian, Linear, Sigmoid
 from similitude.report import Findings, investigate, write_report
-from similitude.report.findings.held_out import MANY_EXAMPLES, MIN_EXAMPLES, FoldModel, predict_held_out, split
+from similitude.report.findings.held_out import FoldModel, predict_held_out, split
 from similitude.report.findings.inputs import validated
 from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.landmark_curve import halvings
 from similitude.report.findings.landmark_importance import landmark_roles
+from similitude.report.limits import MANY_EXAMPLES, MIN_EXAMPLES
 from similitude.results import Result
 from similitude.theory.intervals import clopper_pearson
 

@@ -213,7 +213,7 @@ def test_other_similarities_are_judged_in_the_same_folds():
 
 
 def test_the_matrix_is_ordered_within_classes_and_its_colors_leave_the_diagonal_out():
-    from similitude.report.render.gram_image import GramImage
+    from similitude.report.render.images import GramImage
 
     rng = np.random.default_rng(0)
     groups = rng.permutation(np.repeat([0.0, 10.0], 15))  # two groups within a class, mixed up
@@ -224,7 +224,7 @@ def test_the_matrix_is_ordered_within_classes_and_its_colors_leave_the_diagonal_
     far = investigate(
         lambda x, z: float(x == z) + 0.1 * float(abs(x - z) < 3), np.arange(40.0), np.arange(40) // 20
     ).gram
-    look = GramImage.of(far)
+    look = GramImage(far)
     assert (look.low, look.high) == pytest.approx((0.0, 0.1))
 
 

@@ -1,6 +1,6 @@
 """Findings: what a report shows, as plain numbers and results."""
 
-from similitude.report.findings.columns import IDENTIFIER, TEXT, ColumnFinding
+from similitude.report.findings.columns import IDENTIFIER, TEXT
 from similitude.report.findings.data_summary import About, ClassCounts
 from similitude.report.findings.decisions import DecidingExample, Decision
 from similitude.report.findings.examples import MISTAKE, ExampleFinding

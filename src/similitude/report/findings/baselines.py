@@ -9,19 +9,11 @@ from typing import Any
 import numpy as np
 
 from similitude.report.findings.columns import CATEGORY, FLAG, ColumnValues
-from similitude.report.findings.held_out import MIN_EXAMPLES, HeldOutPredictions, Split, out_of_fold
+from similitude.report.findings.held_out import HeldOutPredictions, Split, out_of_fold
 from similitude.report.findings.inputs import Inputs
-from similitude.report.findings.neighbors import MAX_NEIGHBORS, Neighbors
+from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.scores import Predictor, Scores, ahead_of, scores
-
-MAX_CATEGORIES = 40
-"""Further categories of a column count as missing."""
-
-MAX_TREES = 600
-"""Number of trees of gradient boosting: with many classes, each gets fewer, at least ten and at most a hundred."""
-
-STOPPED_EARLY = 1000
-"""From this number of rows on, boosting stops when a tenth of them, which it sets apart, is predicted no better."""
+from similitude.report.limits import MAX_NEIGHBORS, MAX_TREES, MIN_EXAMPLES
 
 MODEL = "this model"
 
@@ -87,7 +79,7 @@ def _of_columns(inputs: Inputs, columns: Sequence[ColumnValues], make: Any) -> P
     """Return a predictor that fits a scikit-learn estimator to the columns."""
     categorical = np.array([one.finding.kind in (CATEGORY, FLAG) for one in columns])
     values = np.column_stack([one.values for one in columns])
-    values[:, categorical] = np.where(values[:, categorical] < MAX_CATEGORIES, values[:, categorical], np.nan)
+    values[:, categorical] = np.where(values[:, categorical] < 40, values[:, categorical], np.nan)
 
     def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         fitted = make(len(train), len(inputs.classes), categorical, inputs.seed)
@@ -122,5 +114,5 @@ def _boosting(n_rows: int, n_classes: int, categorical: np.ndarray, seed: int) -
 
     estimator = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
     rounds = int(np.clip(MAX_TREES // max(n_classes, 1), 10, 100))
-    early = n_rows >= STOPPED_EARLY
+    early = n_rows >= 1000  # enough for a tenth of them to tell when to stop
     return estimator(max_iter=rounds, early_stopping=early, categorical_features=categorical, random_state=seed)

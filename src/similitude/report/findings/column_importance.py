@@ -13,19 +13,8 @@ from similitude.relevance import importance
 from similitude.report.findings.columns import ColumnValues
 from similitude.report.findings.held_out import LEVEL, FoldModel
 from similitude.report.findings.inputs import Inputs
+from similitude.report.limits import MAX_CALLS, MAX_CALLS_OF_A_FUNCTION, MAX_PERMUTED
 from similitude.support import ESTIMATE, Estimate
-
-N_PERMUTATIONS, MAX_PREDICTIONS = 2, 120
-"""Number of permutations of each column, and of predictions for all of them together, which limit the folds."""
-
-MAX_CALLS, MAX_CALLS_OF_A_FUNCTION = 10_000_000, 200_000
-"""Largest number of similarities that are computed; the second one if they are values of a user's function."""
-
-MAX_PERMUTED = 600
-"""Largest number of examples that columns are permuted among."""
-
-MIN_PERMUTED = 20
-"""With fewer examples, importance is not measured."""
 
 
 def with_importance(
@@ -35,15 +24,15 @@ def with_importance(
 
     Also return a note if only some of the held-out examples were used.
     """
-    passes = max(1, N_PERMUTATIONS * len(columns))
-    tests = [one for one in models if len(one.test)][: max(1, MAX_PREDICTIONS // passes)]
+    passes = max(1, 2 * len(columns))
+    tests = [one for one in models if len(one.test)][: max(1, 120 // passes)]
     landmarks = max(one.model.n_similarity_calls_ for one in tests)
     most = MAX_CALLS if inputs.similarity.hints.threadsafe else MAX_CALLS_OF_A_FUNCTION
     if inputs.spare is not None:
         most = min(most, inputs.spare // 4)  # a quarter: landmarks may be compared in both directions
     rows = most // max(1, passes * landmarks * len(tests))
     sizes = [min(rows, len(one.test), MAX_PERMUTED) for one in tests]
-    if not columns or not landmarks or sum(sizes) < MIN_PERMUTED:
+    if not columns or not landmarks or sum(sizes) < 20:
         return tuple(columns), ()
     measures = [_importance(inputs, one, size) for one, size in zip(tests, sizes, strict=True)]
     weights = np.array(sizes)[:, None] / sum(sizes)
@@ -64,4 +53,4 @@ def with_importance(
 def _importance(inputs: Inputs, one: FoldModel, size: int) -> Any:
     rows = np.sort(inputs.rng().permutation(one.test)[:size])
     y = inputs.y[rows]
-    return importance(one.model, take(inputs.X, rows), y, n_repeats=N_PERMUTATIONS, random_state=inputs.seed)
+    return importance(one.model, take(inputs.X, rows), y, n_repeats=2, random_state=inputs.seed)

@@ -15,31 +15,16 @@ from similitude.compute import as_objects, is_sparse
 from similitude.report.findings.inputs import Inputs
 from similitude.support import Estimate, Result
 
-MAX_COMPONENTS = 100
-"""Vectors with more components are not described component by component."""
-
-NUMBER, CATEGORY, FLAG, DATE, TEXT, IDENTIFIER, OTHER = (
-    *("number", "category", "yes or no", "date", "text", "identifier", "other"),
-)
-"""Kinds of columns."""
+NUMBER = "number"
+CATEGORY = "category"
+FLAG = "yes or no"
+DATE = "date"
+TEXT = "text"
+IDENTIFIER = "identifier"
+OTHER = "other"
 
 WRITTEN_MISSING = ("nan", "NaT", "<NA>")
 """How missing values are written."""
-
-LISTED = 3
-"""Number of categories that a summary names."""
-
-WORDS = 3.0
-"""Mean number of words above which strings are free text."""
-
-DISTINCT_SHARE = 0.9
-"""Share of distinct values above which strings are identifiers, or integers that occur once each."""
-
-MIN_ROWS = 20
-"""With fewer rows, columns are not taken for identifiers: any values may differ."""
-
-DOMINANT = 0.9
-"""Share of the variance above which one component decides all distances of vectors."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +92,7 @@ def columns_of(inputs: Inputs, kind: str, names: Sequence[str] | None) -> tuple[
         if not all(isinstance(row, Mapping) for row in rows):
             return ()
         return tuple(_column(str(name), [row.get(name) for row in rows]) for name in rows[0])
-    if kind != "vectors" or is_sparse(X) or len(np.shape(X)) != 2 or np.shape(X)[1] > MAX_COMPONENTS:
+    if kind != "vectors" or is_sparse(X) or len(np.shape(X)) != 2 or np.shape(X)[1] > 100:
         return ()
     values = np.asarray(X, dtype=np.float64)
     called = component_names(names, values.shape[1])
@@ -135,7 +120,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _component(name: str, values: np.ndarray, share: float) -> ColumnValues:
-    alone = share > DOMINANT and len(values) > 1
+    alone = share > 0.9 and len(values) > 1
     remark = f"makes up {100 * share:.3g} % of the squared distances: scale the columns unless that is meant"
     known = values[np.isfinite(values)]
     missing = 1 - len(known) / len(values)
@@ -168,15 +153,15 @@ def _kind(known: list[Any], distinct: int) -> str:
     if all(isinstance(cell, (bool, np.bool_)) for cell in known):
         return FLAG
     if all(isinstance(cell, (float, int, Real)) for cell in known):
-        counted_up = distinct == len(known) >= MIN_ROWS and _is_sequence(known)
+        counted_up = distinct == len(known) >= 20 and _is_sequence(known)
         return IDENTIFIER if counted_up else NUMBER
     if all(isinstance(cell, (date, np.datetime64)) for cell in known):
         return DATE
     if not all(isinstance(cell, str) for cell in known):
         return OTHER
-    if sum(len(cell.split()) for cell in known) > WORDS * len(known):
+    if sum(len(cell.split()) for cell in known) > 3 * len(known):
         return TEXT
-    return IDENTIFIER if len(known) >= MIN_ROWS and distinct > DISTINCT_SHARE * len(known) else CATEGORY
+    return IDENTIFIER if len(known) >= 20 and distinct > 0.9 * len(known) else CATEGORY
 
 
 def _is_sequence(known: list[Any]) -> bool:
@@ -217,5 +202,5 @@ def _dates(known: list[Any]) -> str:
 
 def _frequent(counts: Counter[str]) -> str:
     total = sum(counts.values())
-    listed = ", ".join(f"{value} {100 * n / total:.0f} %" for value, n in counts.most_common(LISTED))
-    return listed + (f" and {len(counts) - LISTED} more" if len(counts) > LISTED else "")
+    listed = ", ".join(f"{value} {100 * n / total:.0f} %" for value, n in counts.most_common(3))
+    return listed + (f" and {len(counts) - 3} more" if len(counts) > 3 else "")

@@ -15,9 +15,6 @@ from similitude.report.findings.inputs import Inputs, Item
 from similitude.similarity import Similarity
 from similitude.support import Result, brief
 
-EXAMPLES = 6
-"""Number of examples in the summary."""
-
 
 @dataclass(frozen=True)
 class ClassCounts(Result):
@@ -26,8 +23,12 @@ class ClassCounts(Result):
     classes: tuple[Any, ...]
     counts: tuple[int, ...]
 
+    def largest_first(self) -> list[tuple[Any, int]]:
+        """Return classes and counts, the largest class first."""
+        return sorted(zip(self.classes, self.counts, strict=True), key=lambda pair: -pair[1])
+
     def __str__(self) -> str:
-        pairs = sorted(zip(self.classes, self.counts, strict=True), key=lambda pair: -pair[1])
+        pairs = self.largest_first()
         named = ", ".join(f"{label} ({count:,})" for label, count in pairs[:8])
         return f"{len(pairs)} classes: {named}" + (f" and {len(pairs) - 8} more" if len(pairs) > 8 else "")
 
@@ -97,7 +98,7 @@ def summarize(
 ) -> About:
     """Summarize the data; the notes are added at the end of an investigation."""
     kind = kind_of(inputs.similarity, inputs.X)
-    few = stratified(inputs.codes, min(EXAMPLES, inputs.n), inputs.rng(), least=1)
+    few = stratified(inputs.codes, min(6, inputs.n), inputs.rng(), least=1)
     return About(
         title=title or _title(inputs, kind),
         kind=kind,

@@ -13,13 +13,8 @@ from similitude.relevance import Attribution, attributions, kind_of_object, part
 from similitude.report.findings.columns import component_names
 from similitude.report.findings.held_out import FoldModel
 from similitude.report.findings.inputs import Inputs, plain_label
+from similitude.report.limits import MAX_ATTRIBUTED_CALLS, N_DECIDING
 from similitude.support import Result
-
-MAX_ATTRIBUTED_CALLS = 100_000
-"""Largest number of similarities that attributions compute if they are values of a user's function."""
-
-N_DECIDING = 7
-"""Number of training examples that are listed for each prediction."""
 
 
 @dataclass(frozen=True)

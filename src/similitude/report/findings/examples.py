@@ -13,12 +13,12 @@ from similitude.goodness import Goodness
 from similitude.report.findings.decisions import Decision, decisions
 from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, class_scores
 from similitude.report.findings.inputs import Inputs, plain_label
+from similitude.report.limits import N_MISTAKES, N_TYPICAL
 from similitude.support import Result
 
-N_MISTAKES, N_CLOSE, N_TYPICAL, N_SUSPECTS = 22, 6, 16, 6
-"""Largest number of examples that are shown for each reason, beside the ten hardest."""
-
-HARDEST, MISTAKE, CLOSE_CALL, TYPICAL, SUSPECT = "hardest", "mistake", "close call", "typical", "label looks wrong"
+HARDEST = "hardest"
+MISTAKE = "mistake"
+TYPICAL = "typical"
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def _chosen(
     wrong, right = order[margin[order] < 0], order[margin[order] >= 0]
     yield MISTAKE, predictions.tested[wrong[:N_MISTAKES]]
     if goodness is not None:
-        yield SUSPECT, doubted[:N_SUSPECTS]
+        yield "label looks wrong", doubted[:6]
         yield HARDEST, goodness.hardest
-    yield CLOSE_CALL, predictions.tested[right[:N_CLOSE]]
+    yield "close call", predictions.tested[right[:6]]
     yield TYPICAL, predictions.tested[_typical(predictions.targets, margin, right)]
 
 

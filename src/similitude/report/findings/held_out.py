@@ -22,26 +22,13 @@ from similitude.evaluation import (
 )
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
+from similitude.report.limits import HELD_OUT_FOLDS, MANY_EXAMPLES, MIN_EXAMPLES, REPEATS
 from similitude.similarity import Similarity
 from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
 from similitude.theory import LEVEL, proportion
 
-MIN_EXAMPLES = 40
-"""With fewer examples, cross-validation is repeated."""
-
-MANY_EXAMPLES = 500
-"""From this number on, a part of the examples is held out once; with fewer, each is held out in one of the folds."""
-
-SHARE = 0.25
-"""The share of each class that is held out."""
-
-REPEATS, HELD_OUT_FOLDS = 5, 5
-"""Number of repeats of cross-validation, and of folds in each."""
-
-REPLICATES, FEWEST_REPLICATES, REPLICATED = 400, 100, 4_000_000
-"""Number of bootstrap samples, fewer where they would have more examples in all than the last number."""
-
-ERROR_RATE, ROOT_MEAN_SQUARE = "error rate", "root mean squared error"
+ERROR_RATE = "error rate"
+ROOT_MEAN_SQUARE = "root mean squared error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +70,7 @@ def split(inputs: Inputs) -> Split:
     if inputs.groups is not None:
         notes.append(f"examples of one of the {len(np.unique(groups)):,} groups were held out together")
     if inputs.n >= MANY_EXAMPLES:
-        test = rest[random_part(groups[rest], SHARE, _stratified_by(inputs, rest), rng)]
+        test = rest[random_part(groups[rest], 0.25, _stratified_by(inputs, rest), rng)]
         train = np.setdiff1d(np.arange(inputs.n), test)
         notes.append(
             f"{len(test):,} examples, a quarter of each class, rounded up, were held out: the model was fitted to the "
@@ -197,13 +184,13 @@ class HeldOutPredictions:
 
 @functools.lru_cache(maxsize=2)
 def bootstrap_counts(n: int, seed: int) -> np.ndarray:
-    """Return how often each of n examples is drawn, in the sample itself (once) and in bootstrap samples, by column.
+    """Return how often each of n examples is drawn: once in the sample itself, then in at most 400 bootstrap samples.
 
     >>> counts = bootstrap_counts(5, 0)
     >>> counts.shape, counts[:, 0], set(counts.sum(axis=0).tolist())
     ((5, 401), array([1., 1., 1., 1., 1.]), {5.0})
     """
-    times = int(np.clip(REPLICATED // n, FEWEST_REPLICATES, REPLICATES))
+    times = int(np.clip(4_000_000 // n, 100, 400))
     drawn = np.random.default_rng(seed).integers(n, size=(n, times)) * (times + 1) + np.arange(1, times + 1)
     counts = np.bincount(drawn.ravel(), minlength=n * (times + 1)).reshape(n, times + 1).astype(float)
     counts[:, 0] = 1.0

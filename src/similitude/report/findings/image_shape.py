@@ -10,15 +10,6 @@ import numpy as np
 
 from similitude.compute import is_sparse
 
-SMALLEST, LARGEST = 6, 64
-"""Smallest and largest side of images that are guessed."""
-
-SAMPLE = 200
-"""Number of vectors that are looked at."""
-
-LEAST_NEAR, AHEAD = 0.2, 0.15
-"""Least mean correlation of neighboring pixels, and how far it must exceed that of any two."""
-
 
 def guess_image_shape(X: Any, names: Sequence[str] | None) -> tuple[int, int] | None:
     """Return the shape of square images if vectors look like some; None for vectors with names and any other objects.
@@ -36,9 +27,9 @@ def guess_image_shape(X: Any, names: Sequence[str] | None) -> tuple[int, int] | 
     if names is not None or is_sparse(X) or not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
         return None
     side = math.isqrt(X.shape[1])
-    if side * side != X.shape[1] or not SMALLEST <= side <= LARGEST:
+    if side * side != X.shape[1] or not 6 <= side <= 64:
         return None
-    some = X[:: -(-len(X) // SAMPLE)].astype(np.float64)
+    some = X[:: -(-len(X) // 200)].astype(np.float64)
     if len(some) < 3 or not np.isfinite(some).all():
         return None
     spread = some.std(axis=0)
@@ -51,7 +42,7 @@ def guess_image_shape(X: Any, names: Sequence[str] | None) -> tuple[int, int] | 
     any_two = _correlation(scaled, scaled[:, mixed], varied & varied[mixed])
     half = side // 2
     half_a_row = _correlation(scaled[:, half:], scaled[:, :-half], varied[half:] & varied[:-half])
-    return (side, side) if min(across, down) > max(LEAST_NEAR, any_two + AHEAD) and down > half_a_row else None
+    return (side, side) if min(across, down) > max(0.2, any_two + 0.15) and down > half_a_row else None
 
 
 def _correlation(A: np.ndarray, B: np.ndarray, used: np.ndarray) -> float:

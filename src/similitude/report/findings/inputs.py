@@ -19,9 +19,6 @@ from similitude.scikit import encode_labels, read_labels
 from similitude.similarity import Auto, Cached, Precomputed, Similarity, as_similarity, calls_per_pair, is_counted
 from similitude.support import BudgetError, Result, brief, check_choice, generator
 
-PAIRS_SHARE, FEWEST_EXAMPLES = 0.8, 20
-"""The share of a budget of calls for pairs of examples, the rest is for changed examples; and the fewest examples."""
-
 
 @dataclass(frozen=True)
 class Item(Result):
@@ -173,7 +170,7 @@ def _same_setting(value: Any, usual: Any) -> bool:
 def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None) -> tuple[Inputs, dict[str, Any]]:
     """Return the inputs and other similarities such that no more than a number of calls of users' functions are made.
 
-    As many examples are kept as can be compared with each other for most of the budget; every pair is paid for once.
+    As many examples are kept as four fifths of the budget can compare with each other; every pair is paid for once.
     """
     counted = {name: as_similarity(one) for name, one in others.items() if not isinstance(one, str)}
     counted = {name: one for name, one in counted.items() if is_counted(one)}
@@ -181,10 +178,10 @@ def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None)
     per_pair = sum(calls_per_pair(one) for one in (*own, *counted.values()))
     if max_calls is None or not per_pair:
         return inputs, others
-    size = math.isqrt(int(PAIRS_SHARE * max_calls) // per_pair)
-    least = max(FEWEST_EXAMPLES, 4 * len(inputs.classes))
+    size = math.isqrt(int(0.8 * max_calls) // per_pair)
+    least = max(20, 4 * len(inputs.classes))
     if size < least and inputs.n > size:
-        needed = math.ceil(least**2 * per_pair / PAIRS_SHARE)
+        needed = math.ceil(least**2 * per_pair / 0.8)
         raise BudgetError(
             f"max_calls = {max_calls:,} does not suffice: a report compares {least:,} examples with each other at "
             f"least, which takes {needed:,} calls"

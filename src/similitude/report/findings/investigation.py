@@ -41,18 +41,12 @@ from similitude.report.findings.model_quality import ModelFindings, evaluate
 from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
+from similitude.report.limits import MAX_CHECKED
 from similitude.similarity import budgeted, check_max_calls
 from similitude.support import Result, brief, frame, notes, pairs_at, plain
 from similitude.validity import Validity, check_kernel
 
 KEPT = "The same page in a file of its own: save('report.html')."
-
-MAX_CHECKED = 500
-"""Largest number of examples among which a counterexample is searched."""
-
-
-MAX_ASSESSED, WEIGHTED_LANDMARKS = 500, 40
-"""Goodness is assessed on at most the first number of examples; of more, weights are those of the second number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,11 +310,11 @@ def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
         return None, "goodness is defined for classes, and y holds numbers"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        size = max(MAX_ASSESSED, 2 * len(inputs.classes))
+        size = max(MAX_CHECKED, 2 * len(inputs.classes))
         if inputs.n <= size:
             return assess(inputs.resolved, inputs.X, inputs.y, random_state=inputs.seed), ""
         some = stratified(inputs.codes, size, inputs.rng())
-        few = max(WEIGHTED_LANDMARKS, len(inputs.classes))
+        few = max(40, len(inputs.classes))
         X, y = take(inputs.X, some), inputs.y[some]
         with pairs_at(some, some):
             found = assess(inputs.resolved, X, y, landmarks=few, random_state=inputs.seed)

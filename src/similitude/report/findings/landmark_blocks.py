@@ -13,13 +13,8 @@ from similitude.landmarks import PROJECTION, lengths
 from similitude.linear import Moments, Ridge
 from similitude.report.findings.held_out import FoldModel
 from similitude.report.findings.inputs import Inputs
+from similitude.report.limits import MAX_CALLS_OF_A_FUNCTION, MAX_REFITTED
 from similitude.support import pairs_at
-
-MAX_REFITTED = 8000
-"""Largest number of examples that models with fewer landmarks are fitted to."""
-
-MAX_REFITTING_CALLS = 200_000
-"""Largest number of similarities that are computed for that if they are values of a user's function."""
 
 
 class LandmarkBlocks:
@@ -56,7 +51,7 @@ class LandmarkBlocks:
     def refitted(self) -> np.ndarray:
         """Positions of the examples that models with fewer landmarks are fitted to."""
         threadsafe = self.inputs.similarity.hints.threadsafe
-        calls = MAX_REFITTED if threadsafe else MAX_REFITTING_CALLS // max(1, self.n_landmarks)
+        calls = MAX_REFITTED if threadsafe else MAX_CALLS_OF_A_FUNCTION // max(1, self.n_landmarks)
         train, most = self.fold.train, min(MAX_REFITTED, max(calls, 10))
         return train if len(train) <= most else np.sort(self.inputs.rng().choice(train, most, replace=False))
 

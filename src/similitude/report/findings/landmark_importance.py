@@ -17,13 +17,8 @@ from similitude.landmarks import lengths
 from similitude.report.findings.held_out import Split
 from similitude.report.findings.inputs import Inputs
 from similitude.report.findings.landmark_blocks import LandmarkBlocks
+from similitude.report.limits import N_IMPORTANT
 from similitude.support import Result
-
-MAX_EXAMPLES = 1000
-"""Largest number of examples over which importance is averaged."""
-
-N_IMPORTANT = 40
-"""Number of landmarks that are shown."""
 
 MEASURES = {
     "projection": (
@@ -36,9 +31,6 @@ MEASURES = {
 }
 """What importance measures, by representation."""
 
-
-MAX_EXPLAINED = 200
-"""Largest number of predictions that are explained where importance is influence."""
 
 BY_INFLUENCE = "how much the example adds to a score or takes from it, on average over {n:,} examples"
 
@@ -101,7 +93,7 @@ def landmark_roles(inputs: Inputs, parts: Split, model: Any, blocks: LandmarkBlo
     weights, m = model.landmark_weights_, blocks.n_landmarks
     sides = tuple(weights[start : start + m] for start in range(0, len(weights), m))
     objects, positions = model.landmarks_, parts.learned[model.landmark_indices_]
-    some = inputs.rng().permutation(len(blocks.fold.test))[:MAX_EXAMPLES]
+    some = inputs.rng().permutation(len(blocks.fold.test))[:1000]
     factors = _factors(blocks, some)
     whom = "held-out examples" if parts.held_out else "all examples"
     measure = MEASURES[model.representation_.name].format(whom=whom)
@@ -110,7 +102,7 @@ def landmark_roles(inputs: Inputs, parts: Split, model: Any, blocks: LandmarkBlo
 
 def _by_influence(inputs: Inputs, parts: Split, model: Any) -> LandmarkRoles:
     """Measure the importance of training examples by what they add to scores."""
-    some = np.sort(inputs.rng().permutation(parts.tested)[:MAX_EXPLAINED])
+    some = np.sort(inputs.rng().permutation(parts.tested)[:200])
     sizes, n = np.zeros(inputs.n), 0
     for why in model.explain(take(inputs.X, some), by="examples"):
         np.add.at(sizes, parts.learned[why.positions], np.abs(why.influences))

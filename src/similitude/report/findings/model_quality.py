@@ -18,12 +18,6 @@ from similitude.report.findings.scores import ClassScores, Scores, class_scores_
 from similitude.support import Curve, Estimate, Guarantee, Result
 from similitude.theory import clopper_pearson
 
-CONFUSIONS = 10
-"""Number of most confused pairs of classes that are listed."""
-
-MAX_BINS = 10
-"""Largest number of bins of probabilities."""
-
 
 @dataclass(frozen=True)
 class Confused(Result):
@@ -243,7 +237,7 @@ def _confusion(predictions: HeldOutPredictions, n_classes: int) -> np.ndarray:
 def _worst(inputs: Inputs, confusion: np.ndarray) -> tuple[Confused, ...]:
     wrong = confusion * ~np.eye(len(confusion), dtype=bool)
     names, totals = inputs.classes.tolist(), confusion.sum(axis=1)
-    order = np.argsort(-wrong.ravel(), kind="stable")[:CONFUSIONS]
+    order = np.argsort(-wrong.ravel(), kind="stable")[:10]
     pairs = [divmod(int(place), len(names)) for place in order]
     return tuple(
         Confused(names[a], names[b], float(wrong[a, b]), float(wrong[a, b] / totals[a]))
@@ -271,7 +265,7 @@ def _calibration(inputs: Inputs, predictions: HeldOutPredictions) -> Calibration
         predicted = predictions.probabilities.max(axis=1)
         happened = predictions.probabilities.argmax(axis=1) == predictions.targets
         event = "the predicted class is right"
-    n_bins = int(np.clip(len(predicted) // 10, 2, MAX_BINS))
+    n_bins = int(np.clip(len(predicted) // 10, 2, 10))
     bins = np.minimum((predicted * n_bins).astype(int), n_bins - 1)
     counts = np.bincount(bins, minlength=n_bins)
     some = np.flatnonzero(counts)

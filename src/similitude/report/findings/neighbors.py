@@ -11,11 +11,9 @@ from similitude.compute import take
 from similitude.goodness import suspicious_labels
 from similitude.report.findings.held_out import FoldModel, similarity_of
 from similitude.report.findings.inputs import Inputs
+from similitude.report.limits import MAX_NEIGHBORS
 from similitude.similarity import Similarity
 from similitude.support import pairs_at
-
-MAX_NEIGHBORS = 1000
-"""Nearest neighbors are searched among at most this many of the examples fitted to."""
 
 
 class _Compared(NamedTuple):

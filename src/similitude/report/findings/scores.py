@@ -13,8 +13,13 @@ from similitude.report.findings.inputs import Inputs
 from similitude.support import ESTIMATE, Estimate, Result
 from similitude.theory import LEVEL
 
-ACCURACY, BALANCED, AUC, F1 = "accuracy", "balanced accuracy", "AUC", "F1"
-RMSE, ABSOLUTE, EXPLAINED = "root mean squared error", "mean absolute error", "R²"
+ACCURACY = "accuracy"
+BALANCED = "balanced accuracy"
+AUC = "AUC"
+F1 = "F1"
+RMSE = "root mean squared error"
+ABSOLUTE = "mean absolute error"
+EXPLAINED = "R²"
 
 MEANINGS = {
     ACCURACY: "share of examples that are predicted correctly",

@@ -111,6 +111,12 @@ def label_text(label: Any) -> str:
     return text if any(letter.isalnum() for letter in text) else f"“{text}”"
 
 
+def short_label(label: Any) -> str:
+    """Return a label for an axis."""
+    text = f"{label:.4g}" if isinstance(label, float) else str(label)
+    return text if len(text) <= 16 else f"{text[:15]}…"
+
+
 def counted(number: int, what: str, several: str | None = None) -> str:
     """Return a number with its noun, whose plural ends in s unless it is given.
 
@@ -361,6 +367,12 @@ def _mistakes(found: Findings) -> list[ExampleFinding]:
     return [one for one in found.examples if one.wrong and one.held_out]
 
 
+def most_probable(classes: tuple[Any, ...], probabilities: tuple[float, ...]) -> str:
+    """Return the five most probable classes with their probabilities."""
+    pairs = sorted(zip(probabilities, classes, strict=True), key=lambda pair: -pair[0])[:5]
+    return ", ".join(f"{label_text(label)} {percent(chance)}" for chance, label in pairs)
+
+
 def what_decided(one: ExampleFinding, classes: bool) -> str:
     """Say how to read what decided."""
     why = one.decision
@@ -413,7 +425,7 @@ def what_data(found: Findings) -> str:
 
 def _shares(labels: ClassCounts) -> str:
     """Return the largest classes with their shares."""
-    pairs = sorted(zip(labels.classes, labels.counts, strict=True), key=lambda pair: -pair[1])
+    pairs = labels.largest_first()
     total = sum(labels.counts)
     named = [f"{label_text(label)} ({count:,}, {percent(count / total)})" for label, count in pairs[:5]]
     return ", ".join(named) + (f" and {len(pairs) - 5} more" if len(pairs) > 5 else "")
