@@ -10,10 +10,10 @@ from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import assess
 from similitude.kernels import Gaussian
 from similitude.report import investigate, write_report
+from similitude.report.findings.baselines import Neighbors
 from similitude.report.findings.held_out import FoldModel, bootstrap_counts, similarity_of, split
 from similitude.report.findings.inputs import validated
-from similitude.report.findings.landmark_blocks import LandmarkBlocks
-from similitude.report.findings.neighbors import Neighbors
+from similitude.report.findings.landmarks import LandmarkBlocks
 from similitude.report.render.page import as_html
 
 pytestmark = pytest.mark.usefixtures("quick_reports")

@@ -30,6 +30,9 @@ from similitude.theory import LEVEL, proportion
 ERROR_RATE = "error rate"
 ROOT_MEAN_SQUARE = "root mean squared error"
 
+Predictor = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, "np.ndarray | None"]]
+"""Fits to some positions of X and predicts others: returns scores and probabilities."""
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -242,9 +245,7 @@ def predict_held_out(
     return predictions, tuple(fitted)
 
 
-def out_of_fold(
-    inputs: Inputs, parts: Split, predict: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray | None]]
-) -> HeldOutPredictions:
+def out_of_fold(inputs: Inputs, parts: Split, predict: Predictor) -> HeldOutPredictions:
     """Predict every held-out example by `predict`, which fits to positions of X and returns scores and probabilities.
 
     Of classes, both have a column for every class; numbers have no probabilities.

@@ -20,6 +20,7 @@ from similitude.evaluation import groups_for_fit
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
+from similitude.report.findings.baselines import Neighbors
 from similitude.report.findings.column_importance import with_importance
 from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of, component_names
 from similitude.report.findings.data_summary import About, summarize
@@ -34,11 +35,9 @@ from similitude.report.findings.held_out import (
     split,
 )
 from similitude.report.findings.inputs import Inputs, validated, within_budget
-from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
-from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles, most_important
+from similitude.report.findings.landmarks import LandmarkBlocks, LandmarkFinding, important_landmarks
 from similitude.report.findings.model_quality import ModelFindings, evaluate
-from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
 from similitude.report.limits import MAX_CHECKED
@@ -248,7 +247,7 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
     with timed("landmarks"):
         blocks = _landmark_blocks(inputs, parts, folds)
         curve = learning_curve(inputs, model, blocks[:-1] or blocks, predictions, goodness)
-        roles = landmark_roles(inputs, parts, model, blocks[-1] if blocks else None)
+        landmarks, measure = important_landmarks(inputs, parts, model, blocks[-1] if blocks else None)
     with timed("columns"):
         described = columns_of(inputs, about.kind, about.names)
         permuted = () if about.image_shape is not None else described
@@ -279,8 +278,8 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
         landmark_curve=curve,
         model=evaluated,
         learned=_learned(model, about),
-        importance=roles.measure,
-        landmarks=most_important(inputs, roles),
+        importance=measure,
+        landmarks=landmarks,
         examples=examples,
         reproduce=how_to_reproduce(inputs, seconds, command),
     )

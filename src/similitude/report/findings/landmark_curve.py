@@ -11,7 +11,7 @@ import numpy as np
 from similitude.goodness import Goodness
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions
 from similitude.report.findings.inputs import Inputs
-from similitude.report.findings.landmark_blocks import LandmarkBlocks
+from similitude.report.findings.landmarks import LandmarkBlocks
 from similitude.support import ESTIMATE, NONE, Curve, Result
 from similitude.theory import bounds
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from similitude.evaluation import groups_of_classes
-from similitude.report.findings.baselines import compared
+from similitude.report.findings.baselines import Neighbors, compared
 from similitude.report.findings.columns import ColumnValues
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split
 from similitude.report.findings.inputs import Inputs
-from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.scores import ClassScores, Scores, class_scores_of
 from similitude.support import Curve, Estimate, Guarantee, Result
 from similitude.theory import clopper_pearson

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,7 +199,3 @@ def _area(values: np.ndarray, is_class: np.ndarray, weights: np.ndarray) -> np.n
     ordered += np.einsum("ij,ij->j", mine[tied], below[high[tied]] - below[low[tied]]) / 2
     totals = mine.sum(axis=0) * below[-1]
     return np.asarray(np.divide(ordered, totals, out=np.full(len(totals), np.nan), where=totals > 0))
-
-
-Predictor = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, "np.ndarray | None"]]
-"""Fits to some positions of X and predicts others: returns scores and probabilities."""
