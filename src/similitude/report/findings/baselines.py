@@ -161,9 +161,7 @@ class Neighbors:
                 # Scaled, so that large objects are not taken for similar to all.
                 diagonal = similarity_of(one.model).diag(take(self.inputs.X, chosen))
                 sizes = np.asarray(diagonal, dtype=np.float64)
-                scaled = (
-                    K[rows] / np.sqrt(sizes) if (sizes > 0).all() else K[rows]
-                )
+                scaled = K[rows] / np.sqrt(sizes) if (sizes > 0).all() else K[rows]
                 wrong = suspicious_labels(scaled, codes[chosen], codes[one.test[rows]])
                 found.append(one.test[rows[wrong]])
         return np.unique(np.concatenate(found))

@@ -149,7 +149,8 @@ class HeldOutPredictions:
         """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
         if self.probabilities is not None:
             return self.share(self.predicted != self.targets)
-        return _bootstrap(np.sqrt(self._losses @ self.resampled(seed) / len(self.targets)))
+        squared = ((self.predicted - self.targets) ** 2).mean(axis=0)
+        return bootstrap_interval(np.sqrt(squared @ self.resampled(seed) / len(self.targets)))
 
     def share(self, which: np.ndarray, among: np.ndarray | None = None) -> Estimate:
         """Return the share of examples, in all rounds, of those that are `among`, with its exact interval."""
@@ -168,22 +169,6 @@ class HeldOutPredictions:
         counts = bootstrap_counts(int(group.max()) + 1, seed)[group]
         return np.asarray(counts * (len(counts) / counts.sum(axis=0)))
 
-    def r_squared(self, seed: int) -> Estimate | None:
-        """Return R² with a bootstrap interval; None for classification or constant targets."""
-        if self.probabilities is not None or not float(self.targets.var()):
-            return None
-        n, centered = len(self.targets), self.targets - self.targets.mean()
-        counts = self.resampled(seed)
-        variances = centered**2 @ counts / n - (centered @ counts / n) ** 2
-        varied = variances > 1e-12 * variances[0]
-        return _bootstrap(1 - (self._losses @ counts)[varied] / n / variances[varied])
-
-    @property
-    def _losses(self) -> np.ndarray:
-        """The squared error of each example."""
-        losses: np.ndarray = ((self.predicted - self.targets) ** 2).mean(axis=0)
-        return losses
-
 
 @functools.lru_cache(maxsize=2)
 def bootstrap_counts(n: int, seed: int) -> np.ndarray:
@@ -200,11 +185,14 @@ def bootstrap_counts(n: int, seed: int) -> np.ndarray:
     return counts
 
 
-def _bootstrap(values: np.ndarray) -> Estimate:
-    """Return the first value with a percentile interval of the others."""
+def bootstrap_interval(values: np.ndarray) -> Estimate:
+    """Return the first value with the percentile interval of the others, the bootstrap replicates, that are finite."""
     value = float(values[0])
-    low, high = (float(end) for end in np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
-    return Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE)
+    known = values[1:][np.isfinite(values[1:])]
+    if not len(known):
+        return Estimate(value, value, value, LEVEL, ESTIMATE)
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, min(float(low), value), max(float(high), value), LEVEL, ESTIMATE)
 
 
 @dataclass(frozen=True, eq=False)
