@@ -126,7 +126,7 @@ def test_what_is_sampled_is_said_and_named_by_positions_in_x():
 
 
 def test_importance_that_is_measured_on_a_sample_says_so(monkeypatch):
-    monkeypatch.setattr("similitude.report.findings.column_importance.MAX_PERMUTED", 50)
+    monkeypatch.setattr("similitude.report.findings.columns.MAX_PERMUTED", 50)
     X, codes = many(520)
     found = investigate("gaussian", X, codes, random_state=0)
     assert "the importance of columns was measured on 50 of 130 held-out examples" in found.about.notes

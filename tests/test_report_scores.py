@@ -11,8 +11,8 @@ from similitude import datasets
 from similitude.kernels import Gaussian, Gower
 from similitude.report import investigate
 from similitude.report.findings.columns import columns_of
+from similitude.report.findings.data_summary import guess_image_shape
 from similitude.report.findings.held_out import HeldOutPredictions, split
-from similitude.report.findings.image_shape import guess_image_shape
 from similitude.report.findings.inputs import validated
 from similitude.report.findings.model_quality import Residuals
 from similitude.report.findings.scores import ahead_of, class_scores_of, scores
@@ -253,7 +253,7 @@ def test_a_function_of_the_user_is_called_for_the_parts_of_the_first_examples_on
     found = investigate(own, X, X[:, 0] > 0)
     assert all(one.decision.attribution is not None for one in found.examples)
     before, calls = calls, 0
-    monkeypatch.setattr("similitude.report.findings.decisions.MAX_ATTRIBUTED_CALLS", 2000)
+    monkeypatch.setattr("similitude.report.findings.examples.MAX_ATTRIBUTED_CALLS", 2000)
     few = investigate(own, X, X[:, 0] > 0)
     known = [one.decision.attribution is not None for one in few.examples]
     assert 0 < sum(known) < len(known) and calls < before

@@ -2,8 +2,7 @@
 
 from similitude.report.findings.columns import IDENTIFIER, TEXT
 from similitude.report.findings.data_summary import About, ClassCounts
-from similitude.report.findings.decisions import DecidingExample, Decision
-from similitude.report.findings.examples import MISTAKE, ExampleFinding
+from similitude.report.findings.examples import MISTAKE, DecidingExample, Decision, ExampleFinding
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample
 from similitude.report.findings.held_out import ERROR_RATE
 from similitude.report.findings.investigation import Findings, investigate

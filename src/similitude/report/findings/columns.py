@@ -1,19 +1,23 @@
-"""The columns of a table or the components of vectors: kinds, missing cells, and columns that need attention."""
+"""The columns of a table or the components of vectors: kinds, missing cells, importance, and what needs attention."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import as_objects, is_sparse
+from similitude.compute import as_objects, is_sparse, take
+from similitude.relevance import importance
+from similitude.report.findings.held_out import FoldModel
 from similitude.report.findings.inputs import Inputs
-from similitude.support import Estimate, Result
+from similitude.report.limits import MAX_CALLS, MAX_CALLS_OF_A_FUNCTION, MAX_PERMUTED
+from similitude.support import ESTIMATE, Estimate, Result
+from similitude.theory import LEVEL
 
 NUMBER = "number"
 CATEGORY = "category"
@@ -101,9 +105,44 @@ def columns_of(inputs: Inputs, kind: str, names: Sequence[str] | None) -> tuple[
     return tuple(_component(name, values[:, i], float(shares[i])) for i, name in enumerate(called))
 
 
-def column_notes(columns: Sequence[ColumnValues]) -> tuple[str, ...]:
-    """Return notes on the columns that need attention."""
-    return tuple(f"column {one.finding.name} {one.finding.remark}" for one in columns if one.finding.remark)
+def with_importance(
+    inputs: Inputs, columns: Sequence[ColumnValues], models: Sequence[FoldModel]
+) -> tuple[tuple[ColumnValues, ...], tuple[str, ...]]:
+    """Return columns with their importance by permutation, measured in some of the folds on what was held out.
+
+    Each column is permuted twice, in as many folds as 120 predictions allow. Also return a note if only some of the
+    held-out examples were used.
+    """
+    passes = max(1, 2 * len(columns))
+    tests = [one for one in models if len(one.test)][: max(1, 120 // passes)]
+    landmarks = max(one.model.n_similarity_calls_ for one in tests)
+    most = MAX_CALLS if inputs.similarity.hints.threadsafe else MAX_CALLS_OF_A_FUNCTION
+    if inputs.spare is not None:
+        most = min(most, inputs.spare // 4)  # a quarter: landmarks may be compared in both directions
+    rows = min(most // max(1, passes * landmarks * len(tests)), MAX_PERMUTED)
+    sizes = np.array([min(rows, len(one.test)) for one in tests])
+    if not columns or not landmarks or sizes.sum() < 20:
+        return tuple(columns), ()
+    values = np.zeros(len(columns))
+    variances = np.zeros(len(columns))
+    for one, size in zip(tests, sizes.tolist(), strict=True):
+        some = np.sort(inputs.rng().permutation(one.test)[:size])
+        X = take(inputs.X, some)
+        measured = importance(one.model, X, inputs.y[some], n_repeats=2, random_state=inputs.seed)
+        weight = size / sizes.sum()
+        values += measured.values * weight
+        variances += ((measured.high - measured.values) * weight) ** 2
+    reach = np.sqrt(variances)
+    ends = zip(columns, values.tolist(), (values - reach).tolist(), (values + reach).tolist(), strict=True)
+    found = [
+        replace(one, finding=replace(one.finding, importance=Estimate(value, low, high, LEVEL, ESTIMATE)))
+        for one, value, low, high in ends
+    ]
+    tested = sum(len(one.test) for one in models)
+    if sizes.sum() == tested:
+        return tuple(found), ()
+    note = f"the importance of columns was measured on {sizes.sum():,} of {tested:,} held-out examples"
+    return tuple(found), (note,)
 
 
 def is_missing(value: Any) -> bool:
@@ -129,18 +168,18 @@ def _component(name: str, values: np.ndarray, share: float) -> ColumnValues:
 
 
 def _column(name: str, cells: list[Any]) -> ColumnValues:
-    absent = list(map(is_missing, cells))
-    known = [cell for cell, missing in zip(cells, absent, strict=True) if not missing]
+    present = [None if is_missing(cell) else cell for cell in cells]
+    known = [cell for cell in present if cell is not None]
     texts = Counter(known if all(isinstance(cell, str) for cell in known) else map(str, known))
     kind = _kind(known, len(texts))
     names: tuple[str, ...] = ()
     if kind in (NUMBER, DATE):
-        values = np.array([np.nan if no else _as_number(cell) for cell, no in zip(cells, absent, strict=True)])
+        values = np.array([np.nan if cell is None else _as_number(cell) for cell in present])
         summary = _range(values[np.isfinite(values)]) if kind == NUMBER else _dates(known)
     else:
         names = tuple([name for name, _ in texts.most_common()])
         code = {name: float(place) for place, name in enumerate(names)}
-        values = np.array([np.nan if no else code[str(cell)] for cell, no in zip(cells, absent, strict=True)])
+        values = np.array([np.nan if cell is None else code[str(cell)] for cell in present])
         summary = _frequent(texts) if kind in (CATEGORY, FLAG) else f"{len(texts):,} distinct values"
     missing = 1 - len(known) / len(cells)
     finding = ColumnFinding(name, kind, missing, len(texts), summary, _remark(kind, len(texts)))
