@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from similitude.relevance import thinned
+from similitude.relevance.graph_layout import positions
 from similitude.report.findings import DecidingExample, Decision
 from similitude.report.render.drawings import drawer
-from similitude.report.render.drawings.graphs import positions
-from similitude.report.render.drawings.plots import thinned
 from similitude.report.render.images import BLUE_RED, VIRIDIS, palette, png
 from similitude.report.render.page_data import steps
 

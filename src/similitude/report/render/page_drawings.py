@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from similitude.relevance import Attribution
+from similitude.kernels.graphs import parse_graph
+from similitude.relevance import MOST_NODES, Attribution, drawing_of, shade
 from similitude.report.findings import IDENTIFIER, TEXT, Findings
 from similitude.report.limits import BUDGET, EXTRA
-from similitude.report.render.drawings import Drawer, GraphDrawer, SeriesDrawer, drawer
-from similitude.report.render.drawings.html_snippets import escaped, shade, shortened
+from similitude.report.render.drawings import Drawer, drawer
+from similitude.report.render.drawings.html_snippets import escaped, shortened
 from similitude.report.render.images import data_uri, palette
 
 
@@ -95,7 +96,7 @@ class PageDrawings:
 
 
 def drawn_parts(found: Attribution, image_shape: tuple[int, int] | None) -> Markup:
-    """Return an object with its parts colored by what they add to the score: letters, nodes, curve, cells or pixels."""
+    """Return an object with its parts colored by what they add to the score."""
     values = found.values.tolist()
     largest = float(np.abs(found.values).max(initial=0.0))
     if image_shape is not None and found.kind == "vectors" and len(values) == np.prod(image_shape):
@@ -103,18 +104,9 @@ def drawn_parts(found: Attribution, image_shape: tuple[int, int] | None) -> Mark
         address = data_uri(shares, palette(("c2410c", "ffffff", "2563a8")))
         words = "what each pixel adds to the score: blue speaks for the prediction, orange against it"
         return Markup(f'<img class="drawing image" alt="{words}" title="{words}" src="{address}">')
-    if found.kind == "graphs":
-        drawing = GraphDrawer([]).draw_parts(found.object, dict(zip(found.places, values, strict=True)))
-        return Markup(f'<div class="object">{drawing}</div>')
-    if found.kind == "series":
-        drawing = SeriesDrawer([found.object]).draw_parts(found.object, found.places, values)
-        return Markup(f'<div class="object">{drawing}</div>')
-    if found.kind == "strings":
-        letters = [
-            f'<span style="background:{shade(value, largest)}" title="{value:+.3g}">{escaped(letter)}</span>'
-            for letter, value in zip(found.parts, values, strict=True)
-        ]
-        return Markup(f'<code class="drawing sequence">{"".join(letters)}</code>')
+    small = found.kind != "graphs" or parse_graph(0, found.object).nodes <= MOST_NODES
+    if found.kind in ("graphs", "series", "strings") and small:
+        return Markup(f'<div class="object">{drawing_of(found)}</div>')
     cells = []
     for i in found.order[:40].tolist():
         text = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.4g}", found.parts[i])

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.report.render.drawings.html_snippets import PALETTE_SIZE, escaped, number, picture, shade, swatches
+from similitude.relevance import thinned
+from similitude.report.render.drawings.html_snippets import PALETTE_SIZE, escaped, number, picture, swatches
 from similitude.report.render.drawings.texts import Drawer
 from similitude.report.render.images import data_uri, palette
 
@@ -122,23 +123,8 @@ class SeriesDrawer(Drawer):
         self.channels = max((array.shape[1] for array in arrays), default=1)
 
     def draw(self, one: Any, near: Any = None) -> str:
-        """Return the plot."""
-        return self._plot(_values(one), "")
-
-    def draw_parts(self, one: Any, places: list[tuple[int, int]], values: list[float]) -> str:
-        """Return the plot on a ground that is colored by what the segments at these places add to a score."""
-        series = _values(one)
-        step = (PLOT_WIDTH - 2 * self.padding) / max(len(series) - 1, 1)
-        largest = max(map(abs, values), default=0.0)
-        ground = "".join(
-            f'<g><title>{value:+.3g}</title><rect x="{self.padding + step * a:.1f}" height="{self.height:g}" '
-            f'width="{step * (b - a):.1f}" style="fill:{shade(value, largest)}"/></g>'
-            for (a, b), value in zip(places, values, strict=True)
-        )
-        return self._plot(series, ground)
-
-    def _plot(self, values: np.ndarray, ground: str) -> str:
         """Return lines of 400 points in all; longer ones are thinned."""
+        values = _values(one)
         drawn = min(values.shape[1], self.most_channels)
         zero = ""
         if self.low < 0 < self.high:
@@ -153,7 +139,7 @@ class SeriesDrawer(Drawer):
         finite = values[np.isfinite(values)]
         if len(finite):
             label += f", from {number(float(finite.min()))} to {number(float(finite.max()))}"
-        return picture(ground + zero + lines, PLOT_WIDTH, self.height, label, "series")
+        return picture(zero + lines, PLOT_WIDTH, self.height, label, "series")
 
     def legend(self) -> str:
         """Return the scale, and the channels if there are several."""
@@ -181,17 +167,3 @@ def _values(one: Any) -> np.ndarray:
     """Return a series as an array of shape (time, channel)."""
     array = np.asarray(one.to_numpy() if hasattr(one, "to_numpy") else one, dtype=float)
     return array.reshape(len(array), -1) if array.ndim else array.reshape(1, 1)
-
-
-def thinned(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions and values; of a long series, the lowest and the highest of each segment, in order.
-
-    >>> thinned(np.array([0.0, 5.0, 1.0, 2.0, 9.0, 3.0]), 4)
-    (array([0, 1, 3, 4]), array([0., 5., 2., 9.]))
-    """
-    if len(values) <= most:
-        return np.arange(len(values)), values
-    segments = np.array_split(np.arange(len(values)), most // 2)
-    filled = np.where(np.isfinite(values), values, 0.0)
-    kept = np.unique([part[k] for part in segments for k in (filled[part].argmin(), filled[part].argmax())])
-    return kept, values[kept]
