@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from similitude.kernels.graphs import parse_graph
-from similitude.relevance.graph_layout import MOST_NODES, framed_positions
+from similitude.relevance.graph_layout import MOST_DRAWN_NODES, framed_positions
 from similitude.support import Html, bar_from_middle, escaped, joined, notes, table
 
 BAR_LEVELS = " ▁▂▃▄▅▆▇█"
 """Bars by height."""
 
-MOST_NAMED = 12
+MOST_NAMED_PARTS = 12
 """Parts that a table names."""
 
 
@@ -42,10 +42,10 @@ def _table(found: Any) -> str:
     largest = float(np.abs(found.values).max(initial=0.0)) or 1.0
     width = max([len(name) for name in found.parts], default=0)
     lines = []
-    for i in found.order[:MOST_NAMED]:
+    for i in found.order[:MOST_NAMED_PARTS]:
         bar = ("█" if found.values[i] >= 0 else "░") * round(20 * abs(found.values[i]) / largest)
         lines.append(f"  {found.values[i]:+9.3g}  {found.parts[i]:{width}}  {bar}".rstrip())
-    rest = found.order[MOST_NAMED:]
+    rest = found.order[MOST_NAMED_PARTS:]
     if len(rest):
         lines.append(f"  {found.values[rest].sum():+9.3g}  {len(rest):,} other parts")
     return "\n".join(lines)
@@ -84,7 +84,7 @@ def _cells(found: Any) -> Html:
     rows = [
         (bar_from_middle(found.values[i] / largest), f"{found.values[i]:+.4g}", found.parts[i]) for i in found.order
     ]
-    return table(("against | for", "adds", "part"), rows, numbers=(1,), noun="parts", most=MOST_NAMED)
+    return table(("against | for", "adds", "part"), rows, numbers=(1,), noun="parts", most=MOST_NAMED_PARTS)
 
 
 def _curve(found: Any) -> Html:
@@ -124,7 +124,7 @@ def thinned(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
 def _graph(found: Any) -> Html:
     """Return a graph with colored nodes and edges, or a table if there are too many."""
     graph = parse_graph(0, found.object)
-    if graph.nodes > MOST_NODES:
+    if graph.nodes > MOST_DRAWN_NODES:
         return _cells(found)
     at, width, height = framed_positions(graph.nodes, graph.ends)
     largest = float(np.abs(found.values).max(initial=0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-MOST_NODES = 150
+MOST_DRAWN_NODES = 150
 """Largest number of nodes of a graph that is drawn."""
 
 SMALL = 50

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from similitude.kernels.graphs import parse_graph
-from similitude.relevance import MOST_NODES, Attribution, drawing_of, shade
+from similitude.relevance import MOST_DRAWN_NODES, Attribution, drawing_of, shade
 from similitude.report.findings import IDENTIFIER, TEXT, Findings
 from similitude.report.limits import BUDGET, EXTRA
 from similitude.report.render.drawings import Drawer, drawer
@@ -104,7 +104,7 @@ def drawn_parts(found: Attribution, image_shape: tuple[int, int] | None) -> Mark
         address = data_uri(shares, palette(("c2410c", "ffffff", "2563a8")))
         words = "what each pixel adds to the score: blue speaks for the prediction, orange against it"
         return Markup(f'<img class="drawing image" alt="{words}" title="{words}" src="{address}">')
-    small = found.kind != "graphs" or parse_graph(0, found.object).nodes <= MOST_NODES
+    small = found.kind != "graphs" or parse_graph(0, found.object).nodes <= MOST_DRAWN_NODES
     if found.kind in ("graphs", "series", "strings") and small:
         return Markup(f'<div class="object">{drawing_of(found)}</div>')
     cells = []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.kernels.graphs import ParsedGraph, parse_graph
-from similitude.relevance import MOST_NODES, framed_positions
+from similitude.relevance import MOST_DRAWN_NODES, framed_positions
 from similitude.report.render.drawings.html_snippets import PALETTE_SIZE, escaped, picture, swatches
 from similitude.report.render.drawings.texts import Drawer
 
@@ -34,7 +34,7 @@ class GraphDrawer(Drawer):
         """Return the drawing, or a description if there are too many nodes."""
         graph = _parse(one)
         label = _described(graph)
-        if graph is None or graph.nodes > MOST_NODES:
+        if graph is None or graph.nodes > MOST_DRAWN_NODES:
             return super().draw(one) if graph is None else f'<span class="drawing text">{escaped(label)}</span>'
         at, width, height = framed_positions(graph.nodes, graph.ends)
         edges = "".join(f"M{at[u, 0]:.1f} {at[u, 1]:.1f}L{at[v, 0]:.1f} {at[v, 1]:.1f}" for u, v in graph.ends.tolist())
