@@ -59,12 +59,12 @@ def drawing_of(found: Any) -> Html:
 def shade(value: float, largest: float) -> str:
     """Return a color: blue for what speaks for a prediction, orange for what speaks against it, pale for little.
 
-    Text on it is legible in light and in dark pages; the page of a report has colors of its own.
+    Text on it is legible in light and in dark pages, whose style sheets define the two colors.
 
     >>> shade(-1.0, 2.0)
-    'color-mix(in srgb, var(--c1, #c2410c) 35%, transparent)'
+    'color-mix(in srgb, var(--c1) 35%, transparent)'
     """
-    color = "var(--c0, #2563a8)" if value >= 0 else "var(--c1, #c2410c)"
+    color = "var(--c0)" if value >= 0 else "var(--c1)"
     return f"color-mix(in srgb, {color} {70 * min(1.0, abs(value) / (largest or 1.0)):.0f}%, transparent)"
 
 

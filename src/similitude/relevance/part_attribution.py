@@ -13,7 +13,7 @@ from similitude.compute import as_objects, is_sparse, is_table
 from similitude.relevance.additive import additive
 from similitude.relevance.drawings import drawing_of, text_of
 from similitude.relevance.parts import Parts, as_row, kind_of_object, occluded, parts_of, usual_values
-from similitude.support import Result, written
+from similitude.support import Html, Result, written
 
 INEXACT = 1e-6
 """By how much a sum over parts may differ from the score, by rounding of large weights that cancel."""
@@ -81,7 +81,7 @@ class Attribution(Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the object with its parts colored by what they add."""
-        return self.title, drawing_of(self)
+        return self.title, Html(f'<div style="--c0:#2563a8;--c1:#c2410c">{drawing_of(self)}</div>')
 
 
 def attribution(model: Any, x: Any, *, output: int = 0, names: Sequence[str] | None = None) -> Attribution:

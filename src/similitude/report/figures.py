@@ -15,6 +15,7 @@ import numpy as np
 from similitude.goodness import Goodness
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings import (
+    ERROR_RATE,
     About,
     Calibration,
     ClassCounts,
@@ -50,7 +51,6 @@ from similitude.report.render.sentences import (
     counted,
     error_text,
     held_out_error,
-    is_rate,
     percent,
     short_label,
     what_learning_gained,
@@ -292,7 +292,7 @@ def learning_curve(found: Findings | LearningCurve) -> Chart:
     ends = (float(error.x.min()), 1.15 * end)
     x = axis("landmarks", ends=ends, ticks=part.landmarks.tolist(), type="log", base=2)
     highest = max(float(error.high.max()), 1e-12)
-    y = axis(f"{measure}, held out", percent=is_rate(measure), ends=(0.0, highest))
+    y = axis(f"{measure}, held out", percent=measure == ERROR_RATE, ends=(0.0, highest))
     rows = table_rows(error.x, error.y, error.low, error.high)
     return chart("learning-curve", finding, x, y, layers, ("landmarks", measure, "low", "high"), rows, 260)
 
