@@ -149,8 +149,8 @@ def kind_of(similarity: Similarity, X: Any) -> str:
 def _labels(inputs: Inputs) -> ClassCounts | NumberSummary:
     if inputs.of_classes:
         return ClassCounts(tuple(inputs.classes.tolist()), tuple(np.bincount(inputs.codes).tolist()))
-    smallest, lower, median, upper, largest = np.quantile(inputs.y, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist()
-    return NumberSummary(smallest, lower, median, upper, largest, float(inputs.y.mean()), float(inputs.y.std()))
+    quartiles = np.quantile(inputs.y, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist()
+    return NumberSummary(*quartiles, mean=float(inputs.y.mean()), deviation=float(inputs.y.std()))
 
 
 def _names(X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -186,7 +186,8 @@ def guess_image_shape(X: Any, names: Sequence[str] | None) -> tuple[int, int] | 
     spread = some.std(axis=0)
     varied = spread > 0
     scaled = np.where(varied, (some - some.mean(axis=0)) / np.where(varied, spread, 1.0), 0.0)
-    pictures, used = scaled.reshape(-1, side, side), varied.reshape(side, side)
+    pictures = scaled.reshape(-1, side, side)
+    used = varied.reshape(side, side)
     across = _correlation(pictures[:, :, 1:], pictures[:, :, :-1], used[:, 1:] & used[:, :-1])
     down = _correlation(pictures[:, 1:], pictures[:, :-1], used[1:] & used[:-1])
     mixed = np.random.default_rng(0).permutation(X.shape[1])

@@ -61,8 +61,15 @@ class Split:
 def split(inputs: Inputs) -> Split:
     """Hold out a quarter of each class; with fewer examples plan cross-validation, with few of them repeated."""
     groups = np.arange(inputs.n) if inputs.groups is None else inputs.groups
-    alone, rng = _alone(inputs, groups), inputs.rng()
+    alone = np.empty(0, int)
+    if inputs.of_classes:  # examples of groups that hold all examples of some class
+        only = groups_of_classes(inputs.codes, groups)[inputs.codes] == 1
+        alone = np.flatnonzero(np.isin(groups, groups[only]))
     rest = np.setdiff1d(np.arange(inputs.n), alone)
+    strata = inputs.codes[rest]
+    if inputs.groups is not None:
+        strata = rarest_in_group(strata, inputs.groups[rest])
+    rng = inputs.rng()
     if len(np.unique(groups[rest])) < 2:
         raise ValueError("each class is found in one group only: none could be held out and learned from others")
     notes = []
@@ -73,7 +80,7 @@ def split(inputs: Inputs) -> Split:
     if inputs.groups is not None:
         notes.append(f"examples of one of the {len(np.unique(groups)):,} groups were held out together")
     if inputs.n >= MANY_EXAMPLES:
-        test = rest[random_part(groups[rest], 0.25, _stratified_by(inputs, rest), rng)]
+        test = rest[random_part(groups[rest], 0.25, strata, rng)]
         train = np.setdiff1d(np.arange(inputs.n), test)
         notes.append(
             f"{len(test):,} examples, a quarter of each class, rounded up, were held out: the model was fitted to the "
@@ -81,36 +88,16 @@ def split(inputs: Inputs) -> Split:
         )
         return Split((((train, test),),), test, tuple(notes))
     repeats = REPEATS if inputs.n < MIN_EXAMPLES else 1
-    rounds = tuple(_folds(inputs, groups, rest, rng) for _ in range(repeats))
+    rounds = []
+    for _ in range(repeats):
+        folds = fold_pairs(assign_folds(groups[rest], strata, rng, HELD_OUT_FOLDS))
+        rounds.append(tuple((np.setdiff1d(np.arange(inputs.n), rest[test]), rest[test]) for _, test in folds))
     several = f"{repeats} repeats of " if repeats > 1 else ""
     notes.append(
         f"each example was held out in {several}{len(rounds[0])}-fold cross-validation, and predicted by models that "
         f"were not fitted to it; the reported model was then fitted to all"
     )
-    return Split(rounds, rest, tuple(notes))
-
-
-def _alone(inputs: Inputs, groups: np.ndarray) -> np.ndarray:
-    """Return the examples of groups that hold all examples of some class."""
-    if not inputs.of_classes:
-        return np.empty(0, int)
-    only = groups_of_classes(inputs.codes, groups)[inputs.codes] == 1
-    return np.flatnonzero(np.isin(groups, groups[only]))
-
-
-def _stratified_by(inputs: Inputs, rest: np.ndarray) -> np.ndarray:
-    """Return the classes that parts get their share of: those of examples, or the rarest ones of their groups."""
-    codes = inputs.codes[rest]
-    return codes if inputs.groups is None else rarest_in_group(codes, inputs.groups[rest])
-
-
-def _folds(
-    inputs: Inputs, groups: np.ndarray, rest: np.ndarray, rng: np.random.Generator
-) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """Return stratified folds; each fits to every class."""
-    folds = assign_folds(groups[rest], _stratified_by(inputs, rest), rng, HELD_OUT_FOLDS)
-    tests = [rest[test] for _, test in fold_pairs(folds)]
-    return tuple((np.setdiff1d(np.arange(inputs.n), test), test) for test in tests)
+    return Split(tuple(rounds), rest, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +225,8 @@ def out_of_fold(inputs: Inputs, parts: Split, predict: Predictor) -> HeldOutPred
 
     Of classes, both have a column for every class; numbers have no probabilities.
     """
-    rounds, chances = [], []
+    rounds = []
+    chances = []
     at = np.searchsorted(parts.tested, np.arange(inputs.n))
     width = (len(inputs.classes),) if inputs.of_classes else ()
     for folds in parts.rounds:

@@ -93,18 +93,22 @@ def object_map(
     is symmetrized, and its axes are those of the largest eigenvalues.
     """
     check_choice("embedding", method, tuple(EMBEDDINGS))
+    explained = None
     if method == NEIGHBORS:
-        indices, places, explained = *_neighbors(gram, inputs.seed), None
+        indices, places = _neighbors(gram, inputs.seed)
     else:
         indices, places, explained = _principal(inputs, gram)
     at = np.full(inputs.n, -1)
     at[predictions.tested] = np.arange(len(predictions.tested))
-    scores, held_out = predictions.mean_scores, at[indices] >= 0
-    values = scores.argmax(axis=1) if inputs.of_classes else scores
-    own = values[at[indices]]
-    error = own != inputs.codes[indices] if inputs.of_classes else own - inputs.y[indices]
-    named = inputs.classes[own].tolist() if inputs.of_classes else own.tolist()
-    predicted = [value if known else None for value, known in zip(named, held_out, strict=True)]
+    held_out = at[indices] >= 0
+    own = predictions.mean_scores[at[indices]]
+    if inputs.of_classes:
+        own = own.argmax(axis=1)
+        error = own != inputs.codes[indices]
+        own = inputs.classes[own]
+    else:
+        error = own - inputs.y[indices]
+    predicted = [value if known else None for value, known in zip(own.tolist(), held_out, strict=True)]
     error = np.where(held_out, error, np.nan)
     objects = as_objects(take(inputs.X, indices))
     colorings = (*_label_colorings(inputs, indices, error), *_column_colorings(columns, indices))
