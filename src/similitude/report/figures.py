@@ -418,7 +418,9 @@ def residuals(found: Findings | ModelFindings) -> Chart:
     reach = part.reach(0.9)
     if reach is not None:
         line = np.array(ends)
-        layers.insert(0, marks("area", {"x": line, "y": line - reach, "y2": line + reach}, QUIET, opacity=0.18))
+        layers.insert(
+            0, marks("area", {"x": line, "y": line - reach, "y2": line + reach}, QUIET, opacity=0.18, clip=True)
+        )
         finding += (
             f" A new number lies within {reach:.3g} of its prediction (the gray band) with probability "
             f"{'about ' if model.folds > 1 else ''}{percent(0.9)}, if new examples come from the same source."
