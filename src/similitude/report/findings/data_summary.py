@@ -149,8 +149,8 @@ def kind_of(similarity: Similarity, X: Any) -> str:
 def _labels(inputs: Inputs) -> ClassCounts | NumberSummary:
     if inputs.of_classes:
         return ClassCounts(tuple(inputs.classes.tolist()), tuple(np.bincount(inputs.codes).tolist()))
-    quartiles = np.quantile(inputs.y, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist()
-    return NumberSummary(*quartiles, float(inputs.y.mean()), float(inputs.y.std()))
+    smallest, lower, median, upper, largest = np.quantile(inputs.y, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist()
+    return NumberSummary(smallest, lower, median, upper, largest, float(inputs.y.mean()), float(inputs.y.std()))
 
 
 def _names(X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
