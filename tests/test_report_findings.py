@@ -306,7 +306,7 @@ def test_a_hundred_classes(monkeypatch):
     nothing = (None, "left out to save time")
     monkeypatch.setattr("similitude.report.findings.investigation._goodness", lambda inputs: nothing)
     X, codes = points(300, classes=100, spread=0.3)
-    found = investigate(Gaussian(2.0), X, codes)
+    found = investigate(Gaussian(2.0), X, codes, task="classification")
     assert found.model.confusion.shape == (100, 100) and 0 < len(found.model.worst) <= 10
     counts = [pair.count for pair in found.model.worst]
     assert counts == sorted(counts, reverse=True)

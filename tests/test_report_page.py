@@ -394,30 +394,6 @@ def drawn(chart, kind):
     return [row for one in chart.spec["layer"] if one["mark"]["type"] == kind for row in one["data"]["values"]]
 
 
-def test_the_spectrum_shows_every_eigenvalue():
-    spectrum = found("classes").spectrum
-    assert len(drawn(figures.spectrum(spectrum), "rect")) == len(figures.spectrum(spectrum).rows) == 60
-    many = figures.spectrum(replace(spectrum, values=np.linspace(5.0, -1.0, 400)))
-    assert len(drawn(many, "rect")) == len(many.rows) == 400
-
-
-def test_gaps_of_many_classes_are_boxes_and_of_few_are_a_stacked_histogram():
-    many, few = charts_of(found("classes"))["gaps"], charts_of(found("vectors"))["gaps"]
-    assert len(drawn(many, "bar")) == limits.MOST_BARS
-    bars = drawn(few, "rect")
-    assert sum(one["count"] for one in bars) == 150
-    heights = {}
-    for one in bars:
-        heights[one["x"]] = heights.get(one["x"], 0) + one["count"]
-    assert max(one["y2"] for one in bars) == max(heights.values())
-
-
-def test_confusions_of_many_classes_are_a_chart_with_every_pair():
-    model = found("classes").model
-    cells = drawn(figures.confusion(model), "rect")
-    assert sum(one["count"] for one in cells) == pytest.approx(model.confusion.sum(), rel=1e-3)
-
-
 def test_a_size_too_far_from_the_chart_is_listed_and_not_drawn():
     curve = found("promoters").landmark_curve
     far = [size for size in curve.theorem_sizes if size.size > limits.TOO_FAR * curve.chosen]
