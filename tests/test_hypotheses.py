@@ -11,9 +11,9 @@ from cli_runs import run, write_csv
 
 from similitude import FromPairs, Precomputed, drift_test, independence_test, load, save, two_sample_test
 from similitude.engines import LocalEngine
-from similitude.hypotheses import shifts
-from similitude.hypotheses.all_pairs import squared_discrepancies
+from similitude.hypotheses import independence
 from similitude.hypotheses.p_values import combined, holm, standardized
+from similitude.hypotheses.permuted_samples import squared_discrepancies
 from similitude.hypotheses.samples import centered
 from similitude.kernels import Gaussian, Linear, Spectrum
 from similitude.support import PairError
@@ -84,7 +84,7 @@ def test_products_give_the_discrepancy_of_every_permutation():
 def test_fourier_transforms_give_the_sum_of_every_shift(n):
     A, B = centered(rng.normal(size=(n, n))), centered(rng.normal(size=(n, n)))
     order = rng.permutation(n)
-    found = shifts._correlations(shifts._diagonals(A, order), shifts._diagonals(B, order), n)
+    found = independence._correlations(independence._diagonals(A, order), independence._diagonals(B, order), n)
     moved = [np.roll(order, -k) for k in range(n)]
     assert found == pytest.approx([(A[np.ix_(order, order)] * B[np.ix_(one, one)]).sum() for one in moved])
 

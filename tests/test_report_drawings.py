@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from similitude.relevance import thinned
+from similitude.relevance.graph_layout import positions
 from similitude.report.findings import DecidingExample, Decision
 from similitude.report.render.drawings import drawer
-from similitude.report.render.drawings.graph_layout import positions
-from similitude.report.render.drawings.png import BLUE_RED, VIRIDIS, palette, png
-from similitude.report.render.drawings.series import thinned
-from similitude.report.render.waterfall import steps
+from similitude.report.render.images import BLUE_RED, VIRIDIS, palette, png
+from similitude.report.render.page_data import steps
 
 ATTACK = "\"'><img src=x onerror=window.__pwned=1><script>window.__pwned=1</script>&amp;"
 
@@ -315,15 +315,15 @@ def test_viridis_grows_lighter_all_the_way():
 def test_a_waterfall_ends_at_the_score_and_shows_small_influences_on_large_numbers():
     example = DecidingExample(3, None, 90.0, 0.5, 6.0, 17)
     bars = steps(Decision(157.0, None, 157.0, 150.0, (example,), 1.0, 20))
-    assert [bar.name for bar in bars] == [
+    assert [bar["name"] for bar in bars] == [
         "base: the mean of all training numbers",
         "mean 90, example 3 and 16 other rows",
         "20 other rows",
         "predicted number",
     ]
-    ends = [bar.left + bar.width for bar in bars]
+    ends = [bar["left"] + bar["width"] for bar in bars]
     np.testing.assert_allclose(ends[-1], ends[-2])
-    np.testing.assert_allclose([bars[1].left, bars[2].left], [ends[0], ends[1]])
-    assert bars[1].width > 50 and bars[0].left == bars[3].left == 0
+    np.testing.assert_allclose([bars[1]["left"], bars[2]["left"]], [ends[0], ends[1]])
+    assert bars[1]["width"] > 50 and bars[0]["left"] == bars[3]["left"] == 0
     classes = steps(Decision("a", "b", 0.5, 0.1, (), 0.4, 20))
-    assert classes[0].name == "base: the mean of all training labels" and classes[0].width == pytest.approx(20)
+    assert classes[0]["name"] == "base: the mean of all training labels" and classes[0]["width"] == pytest.approx(20)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from similitude import FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, datasets
 from similitude.kernels import Gaussian, Linear, Sigmoid
 from similitude.report import Findings, investigate, write_report
-from similitude.report.findings.held_out import MANY_EXAMPLES, MIN_EXAMPLES, FoldModel, predict_held_out, split
+from similitude.report.findings.held_out import FoldModel, predict_held_out, split
 from similitude.report.findings.inputs import validated
-from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.landmark_curve import halvings
-from similitude.report.findings.landmark_importance import landmark_roles
+from similitude.report.findings.landmarks import LandmarkBlocks, important_landmarks
+from similitude.report.limits import MANY_EXAMPLES, MIN_EXAMPLES
 from similitude.results import Result
 from similitude.theory.intervals import clopper_pearson
 
@@ -306,7 +306,7 @@ def test_a_hundred_classes(monkeypatch):
     nothing = (None, "left out to save time")
     monkeypatch.setattr("similitude.report.findings.investigation._goodness", lambda inputs: nothing)
     X, codes = points(300, classes=100, spread=0.3)
-    found = investigate(Gaussian(2.0), X, codes)
+    found = investigate(Gaussian(2.0), X, codes, task="classification")
     assert found.model.confusion.shape == (100, 100) and 0 < len(found.model.worst) <= 10
     counts = [pair.count for pair in found.model.worst]
     assert counts == sorted(counts, reverse=True)
@@ -360,15 +360,16 @@ def test_with_projected_features_importance_is_what_the_others_cannot_take_over(
     X, codes = points(60)
     inputs, parts, model, _ = fitted(Gaussian(2.0), X, codes)
     blocks = LandmarkBlocks(inputs, FoldModel(model, parts.learned, parts.tested))
-    found = landmark_roles(inputs, parts, model, blocks)
-    L, weights = X[found.positions], found.sides[0][:, 0]
+    found, _ = important_landmarks(inputs, parts, model, blocks)
+    L, weights = X[parts.learned[model.landmark_indices_]], model.landmark_weights_[:, 0]
     k, i = Gaussian(2.0), 4
     others = np.delete(np.arange(len(L)), i)
     # The function nearest to f in the kernel's space that does without landmark i: f restricted by projection.
     K = k.gram(L)
     moved = weights[others] + weights[i] * np.linalg.solve(K[np.ix_(others, others)], K[others, i])
     change = k.cross(X[parts.tested], L) @ weights - k.cross(X[parts.tested], L[others]) @ moved
-    assert found.importance[i] == pytest.approx(np.abs(change).mean(), abs=1e-8)
+    importance = {one.number: one.importance for one in found}
+    assert importance[i] == pytest.approx(np.abs(change).mean(), abs=1e-8)
 
 
 def test_with_similarities_as_features_importance_is_how_much_a_landmarks_term_differs_from_its_mean():
@@ -376,12 +377,13 @@ def test_with_similarities_as_features_importance_is_how_much_a_landmarks_term_d
     inputs, parts, model, _ = fitted(leaning, X, codes)
     assert model.representation_.name == "similarities" and model.representation_.side == "both"
     blocks = LandmarkBlocks(inputs, FoldModel(model, parts.learned, parts.tested))
-    found = landmark_roles(inputs, parts, model, blocks)
+    found, _ = important_landmarks(inputs, parts, model, blocks)
+    importance = np.array([one.importance for one in sorted(found, key=lambda one: one.number)])
     explained = model.explain(X[parts.tested], by="landmarks")
     signs = np.where(model.predict(X[parts.tested]) == model.classes_[1], 1.0, -1.0)
     added = np.array([one.influences[np.argsort(one.positions)] for one in explained]) * signs[:, None]
     expected = np.abs(added - added.mean(axis=0)).mean(axis=0)
-    np.testing.assert_allclose(found.importance[np.argsort(model.landmark_indices_)], expected, atol=1e-10)
+    np.testing.assert_allclose(importance[np.argsort(model.landmark_indices_)], expected, atol=1e-10)
 
 
 def test_landmarks_are_ranked_and_named_by_their_place_in_x():

@@ -10,10 +10,10 @@ from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import assess
 from similitude.kernels import Gaussian
 from similitude.report import investigate, write_report
+from similitude.report.findings.baselines import Neighbors
 from similitude.report.findings.held_out import FoldModel, bootstrap_counts, similarity_of, split
 from similitude.report.findings.inputs import validated
-from similitude.report.findings.landmark_blocks import LandmarkBlocks
-from similitude.report.findings.neighbors import Neighbors
+from similitude.report.findings.landmarks import LandmarkBlocks
 from similitude.report.render.page import as_html
 
 pytestmark = pytest.mark.usefixtures("quick_reports")
@@ -126,7 +126,7 @@ def test_what_is_sampled_is_said_and_named_by_positions_in_x():
 
 
 def test_importance_that_is_measured_on_a_sample_says_so(monkeypatch):
-    monkeypatch.setattr("similitude.report.findings.column_importance.MAX_PERMUTED", 50)
+    monkeypatch.setattr("similitude.report.findings.columns.MAX_PERMUTED", 50)
     X, codes = many(520)
     found = investigate("gaussian", X, codes, random_state=0)
     assert "the importance of columns was measured on 50 of 130 held-out examples" in found.about.notes

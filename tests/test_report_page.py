@@ -21,11 +21,10 @@ from markupsafe import Markup
 
 from similitude.datasets import iris, molecules, papers, promoters
 from similitude.kernels import Gower, Spectrum, WeisfeilerLehman
-from similitude.report import investigate, write_report
-from similitude.report.render import charts, sentences
-from similitude.report.render.gram_image import GramImage
+from similitude.report import figures, investigate, limits, write_report
+from similitude.report.render import sentences
+from similitude.report.render.images import GramImage
 from similitude.report.render.page import as_html, as_json, charts_of
-from similitude.report.render.vega import vega_lite
 
 pytestmark = pytest.mark.usefixtures("quick_reports")
 
@@ -274,11 +273,11 @@ def test_the_page_can_be_read_without_seeing_it(name):
 def test_every_chart_compiles_and_has_a_sentence_and_its_numbers(name):
     source = page(name)
     for one in charts_of(found(name)).values():
-        vl_convert.vegalite_to_vega(vega_lite(one), vl_version="6.4")
+        vl_convert.vegalite_to_vega(one.spec, vl_version="6.4")
         assert one.finding.endswith(".") and len(one.finding) > 20
         assert one.rows and all(len(row) == len(one.columns) for row in one.rows)
         assert source.count(f'data-chart="{one.name}"') == 1
-        json.dumps(vega_lite(one), allow_nan=False)
+        json.dumps(one.spec, allow_nan=False)
     assert source.count("data-chart=") == source.count("<figcaption>") == len(charts_of(found(name)))
 
 
@@ -378,7 +377,7 @@ def test_regression_says_why_there_is_no_goodness():
 
 def test_the_matrix_is_an_image_and_its_colors_give_values_back():
     gram = found("vectors").gram
-    heat = GramImage.of(gram)
+    heat = GramImage(gram)
     assert len(heat.image) < 60_000 and heat.pairs["indices"] == gram.indices.tolist()
     assert sum(rows for _, rows in heat.bands) == len(gram.matrix) == 150
     assert heat.low == gram.matrix.min() and heat.high == gram.matrix.max()
@@ -386,44 +385,20 @@ def test_the_matrix_is_an_image_and_its_colors_give_values_back():
 
 def test_a_matrix_with_negative_values_is_centered_on_zero():
     X = np.random.default_rng(0).standard_normal((20, 2))
-    heat = GramImage.of(investigate("linear", X, np.arange(20) % 2).gram)
+    heat = GramImage(investigate("linear", X, np.arange(20) % 2).gram)
     assert heat.low == -heat.high
 
 
 def drawn(chart, kind):
-    """The number of marks of one kind."""
-    return sum(len(next(iter(mark.data.values()))) for mark in chart.marks if mark.kind == kind)
-
-
-def test_the_spectrum_shows_every_eigenvalue():
-    spectrum = found("classes").spectrum
-    assert drawn(charts.spectrum(spectrum), "rect") == len(charts.spectrum(spectrum).rows) == 60
-    many = charts.spectrum(replace(spectrum, values=np.linspace(5.0, -1.0, 400)))
-    assert drawn(many, "rect") == len(many.rows) == 400
-    assert [mark.name for mark in many.marks[1:]] == ["not negative", "negative"]
-
-
-def test_gaps_of_many_classes_are_boxes_and_of_few_are_a_stacked_histogram():
-    many, few = charts_of(found("classes"))["gaps"], charts_of(found("vectors"))["gaps"]
-    assert drawn(many, "bar") == charts.MAX_ROWS and len(many.y.names) == charts.MAX_ROWS
-    bars = [mark.data for mark in few.marks if mark.kind == "rect"]
-    assert sum(one["count"].sum() for one in bars) == 150
-    edges = np.unique(np.concatenate([one["x"] for one in bars]))
-    heights = np.histogram(found("vectors").goodness.strong.gaps, [*edges, np.inf])[0]
-    assert np.concatenate([one["y2"] for one in bars]).max() == heights.max()
-
-
-def test_confusions_of_many_classes_are_a_chart_with_every_pair():
-    model = found("classes").model
-    cells = [mark for mark in charts.confusion(model).marks if mark.kind == "rect"]
-    assert sum(mark.data["count"].sum() for mark in cells) == pytest.approx(model.confusion.sum())
+    """The rows of data of all marks of one kind."""
+    return [row for one in chart.spec["layer"] if one["mark"]["type"] == kind for row in one["data"]["values"]]
 
 
 def test_a_size_too_far_from_the_chart_is_listed_and_not_drawn():
     curve = found("promoters").landmark_curve
-    far = [size for size in curve.theorem_sizes if size.size > charts.FAR * curve.chosen]
-    chart = charts.learning_curve(curve)
-    assert drawn(chart, "rule") == len(curve.theorem_sizes) - len(far)
+    far = [size for size in curve.theorem_sizes if size.size > limits.TOO_FAR * curve.chosen]
+    chart = figures.learning_curve(curve)
+    assert len(drawn(chart, "rule")) == len(curve.theorem_sizes) - len(far)
     assert chart.finding.count("too far to draw") == len(far)
     for size in curve.theorem_sizes:
         assert f"{size.size:,} ({size.grade}" in chart.finding and f"{size.size:,} landmarks" in page("promoters")

@@ -8,12 +8,6 @@ from typing import Any
 
 from similitude.support import Result, brief, notes, number_of, paragraph, printable, table
 
-PRINTED_OBJECTS = 3
-"""Number of telling objects of each sample that are printed."""
-
-PRINTED_KERNELS = 5
-"""Number of kernels that are printed."""
-
 
 @dataclass(frozen=True, eq=False)
 class KernelFinding(Result):
@@ -142,7 +136,7 @@ class TestResult(Result):
         return (
             title,
             paragraph(about),
-            table(("kernel", "statistic", "p alone"), kernels, numbers=(1, 2), noun="kernels", most=PRINTED_KERNELS),
+            table(("kernel", "statistic", "p alone"), kernels, numbers=(1, 2), noun="kernels", most=5),
             *self._html_more(),
             notes(self.notes),
         )
@@ -162,15 +156,15 @@ class TestResult(Result):
     def _kernel_lines(self) -> list[str]:
         """Return lines on the kernels with the smallest p-values."""
         order = self._kernels_in_order()
-        more = [f"  … and {len(order) - PRINTED_KERNELS} others"] if len(order) > PRINTED_KERNELS else []
-        return [*[f"  {one}" for one in order[:PRINTED_KERNELS]], *more]
+        lines = [f"  {one}" for one in order[:5]]
+        return lines if len(order) <= 5 else [*lines, f"  … and {len(order) - 5} others"]
 
     def _more_lines(self) -> list[str]:
         """Return the lines on the objects that tell the samples apart."""
         by_sample = {
             one.sample: [other for other in self.telling if other.sample == one.sample] for one in self.telling
         }
-        shown = [f"  {one}" for objects in by_sample.values() for one in objects[:PRINTED_OBJECTS]]
+        shown = [f"  {one}" for objects in by_sample.values() for one in objects[:3]]
         return ["Most telling objects:", *shown] if shown else []
 
 

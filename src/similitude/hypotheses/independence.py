@@ -1,31 +1,29 @@
-"""independence_test: whether two observations of the same things are independent."""
+"""Whether two observations of the same things are independent.
+
+The cyclic shifts of n rows in a random order are a group of n permutations, and followed by a random permutation
+they are a coset of it. A test with the permutations of several random cosets, the group among them, has an exact level:
+given the cosets, each of their members is the true pairing with the same probability. The sums over pairs for all n
+shifts together take as long as a few single ones.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy import fft
 
 from similitude.compute import check_objects
 from similitude.compute.engines import Engine
-from similitude.hypotheses.findings import KernelFinding, TestResult
-from similitude.hypotheses.landmark_sums import LandmarkColumns
-from similitude.hypotheses.p_values import check_permutations, of_several
-from similitude.hypotheses.samples import (
-    DEFAULT_LANDMARKS,
-    PAIRED_WIDTHS,
-    PooledObjects,
-    TestedObjects,
-    centered,
-    landmark_number,
-)
-from similitude.hypotheses.shifts import squared_covariances, sums_over_pairs
-from similitude.hypotheses.two_sample import CONSTANT_SIMILARITY
+from similitude.hypotheses.findings import TestResult
+from similitude.hypotheses.limits import DEFAULT_LANDMARKS, PAIRED_WIDTHS
+from similitude.hypotheses.p_values import check_permutations
+from similitude.hypotheses.permuted_samples import LandmarkColumns, check_sums_fit
+from similitude.hypotheses.samples import PooledObjects, TestedObjects, centered, landmark_number
+from similitude.hypotheses.two_sample import found_by, notes_on
 from similitude.support import generator
-
-FEWEST_PAIRS = 4
-"""Number of pairs from which on the unbiased estimate of HSIC is defined."""
 
 
 def independence_test(
@@ -84,7 +82,8 @@ def independence_test(
     left.check()
     right.check()
     check_permutations(n_permutations, level)
-    X, Z = left.read(X, "X"), right.read(Z, "Z")
+    X = left.read(X, "X")
+    Z = right.read(Z, "Z")
     n = _number_of_pairs(X, Z, level)
     number = landmark_number(n_landmarks, n)
     rng = generator(random_state)
@@ -95,14 +94,33 @@ def independence_test(
     else:
         features = [LandmarkColumns(pool, _each(n_landmarks, number, pool)) for pool in pools]
         statistics = squared_covariances(features[0], features[1], n, n_permutations, rng)
-    return _result(statistics, pools, n, level, number)
+    names = [f"{k!r} and {other!r}" for k in pools[0].kernels for other in pools[1].kernels]
+    statistic, p_value, kernels = found_by(statistics, names)
+    landmarks = (
+        "objects are compared with landmarks drawn from all of them: the level is exact, but dependences that "
+        "these landmarks do not see are not found"
+    )
+    both = [*pools[0].kernels, *pools[1].kernels]
+    return TestResult(
+        hypothesis="X and Z are independent",
+        statistic=statistic,
+        p_value=p_value,
+        level=level,
+        sizes=(n,),
+        n_permutations=n_permutations,
+        kernels=kernels,
+        telling=(),
+        n_landmarks=number,
+        notes=notes_on(statistics, both, "dependences", "pairs", landmarks if number else None),
+    )
 
 
 def _number_of_pairs(X: Any, Z: Any, level: float) -> int:
-    n, m = check_objects(X, "X"), check_objects(Z, "Z")
+    n = check_objects(X, "X")
+    m = check_objects(Z, "Z")
     if n != m:
         raise ValueError(f"X holds {n} objects and Z holds {m}: pairs are needed, as many of each")
-    if n < FEWEST_PAIRS or math.factorial(min(n, 20)) * level < 1:
+    if n < 4 or math.factorial(min(n, 20)) * level < 1:
         raise ValueError(f"{n} pairs are too few for a test of independence at the level {level:g}")
     return n
 
@@ -112,34 +130,105 @@ def _each(asked: Any, number: int, pool: PooledObjects) -> int:
     return number if asked != "auto" else max(1, DEFAULT_LANDMARKS // len(pool.kernels))
 
 
-def _result(
-    statistics: np.ndarray, pools: tuple[PooledObjects, PooledObjects], n: int, level: float, number: int | None
-) -> TestResult:
-    together, p_value, alone = of_several(statistics)
-    names = [f"{k!r} and {other!r}" for k in pools[0].kernels for other in pools[1].kernels]
-    rows = zip(names, statistics[:, 0], alone, strict=True)
-    kernels = tuple(KernelFinding(name, float(value), p) for name, value, p in rows)
-    notes = [] if statistics.any() else [CONSTANT_SIMILARITY]
-    unproven = [repr(k) for pool in pools for k in pool.kernels if not k.proven]
-    if unproven:
-        notes.append(
-            f"{unproven[0]} has no proof that it is a kernel: the level is exact all the same, but some dependences "
-            f"may not be found with any number of pairs"
-        )
-    if number is not None:
-        notes.append(
-            "objects are compared with landmarks drawn from all of them: the level is exact, but dependences that "
-            "these landmarks do not see are not found"
-        )
-    return TestResult(
-        hypothesis="X and Z are independent",
-        statistic=float(statistics[0, 0]) if len(kernels) == 1 else together,
-        p_value=p_value,
-        level=level,
-        sizes=(n,),
-        n_permutations=statistics.shape[1] - 1,
-        kernels=kernels,
-        telling=(),
-        n_landmarks=number,
-        notes=tuple(notes),
-    )
+def sums_over_pairs(
+    first: list[np.ndarray], second: list[np.ndarray], n_permutations: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the sums of A[i, j] B[p(i), p(j)] for the identity and for permutations p, a row for each A and B.
+
+    A and B are symmetric and their diagonals are zero.
+    """
+    n = len(first[0])
+    order = rng.permutation(n)
+    transformed = [_diagonals(A, order) for A in first]
+
+    def sums(paired: np.ndarray) -> np.ndarray:
+        others = [_diagonals(B, order[paired]) for B in second]
+        return np.array([_correlations(a, b, n) for a in transformed for b in others])
+
+    return _cosets(sums, n, n, n_permutations, rng)
+
+
+def _cosets(
+    sums: Callable[[np.ndarray], np.ndarray], n: int, shifts: int, n_permutations: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the statistics of the true pairing and of `n_permutations` others, from as many cosets as are needed."""
+    number = math.ceil((1 + n_permutations) / shifts)
+    pairings = (np.arange(n) if i == 0 else rng.permutation(n) for i in range(number))
+    found = np.concatenate([sums(paired) for paired in pairings], axis=1)
+    kept = 1 + rng.permutation(found.shape[1] - 1)[:n_permutations]
+    return np.asarray(found[:, np.concatenate([[0], kept])])
+
+
+def _diagonals(A: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the Fourier transforms of the cyclic diagonals A[i, i + d], d = 1, …, n / 2, of reordered rows."""
+    n = len(A)
+    columns = (np.arange(n) + np.arange(1, n // 2 + 1)[:, None]) % n
+    return np.asarray(fft.rfft(A[order, order[columns]], axis=1))
+
+
+def _correlations(a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
+    """Return the sums over all pairs for each shift; a diagonal d stands for n - d as well, by symmetry."""
+    products = 2 * np.einsum("df,df->f", a.conj(), b)
+    if n % 2 == 0:
+        products -= a[-1].conj() * b[-1]
+    return np.asarray(fft.irfft(products, n))
+
+
+def squared_covariances(
+    first: LandmarkColumns, second: LandmarkColumns, n: int, n_permutations: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return the squared norms of the covariance of two sets of landmark features, of n pairs of objects.
+
+    The rows are cut into as many segments as there are shifts, and shifted by whole segments; rows that are left over
+    keep their places.
+    """
+    shifts = min(1 + n_permutations, n)
+    check_sums_fit(2 * 16 * (shifts // 2 + 1) * first.n_features * second.n_features, first.pool.engine)
+    order = rng.permutation(n)
+
+    def norms(paired: np.ndarray) -> np.ndarray:
+        products, mean_x, mean_z = _summed_products(first, second, order, order[paired], shifts)
+        found = []
+        for a in first.feature_columns:
+            for b in second.feature_columns:
+                constant = np.outer(mean_x[a], mean_z[b])
+                C = fft.irfft(products[:, a, b], shifts, axis=0) / n - constant
+                C[np.abs(C) <= 1e-12 * np.abs(constant).max()] = 0.0
+                found.append(np.einsum("kab,kab->k", C, C))
+        return np.array(found)
+
+    return _cosets(norms, n, shifts, n_permutations, rng)
+
+
+def _summed_products(
+    first: LandmarkColumns, second: LandmarkColumns, x: np.ndarray, z: np.ndarray, shifts: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the transformed sums over rows of products of features, and the means of the features."""
+    n = len(x)
+    width = n // shifts
+    products = np.zeros((shifts // 2 + 1, first.n_features, second.n_features), dtype=np.complex128)
+    sum_x = np.zeros(first.n_features)
+    sum_z = np.zeros(second.n_features)
+    for rows in _segments(shifts, width, min(first.rows_at_once, second.rows_at_once)):
+        F = first.features(x[rows.ravel()]).reshape(*rows.shape, -1)
+        G = second.features(z[rows.ravel()]).reshape(*rows.shape, -1)
+        sum_x += F.sum(axis=(0, 1))
+        sum_z += G.sum(axis=(0, 1))
+        f, g = (fft.rfft(values, axis=0) for values in (F, G))
+        for product, a, b in zip(products, f, g, strict=True):
+            product += a.conj().T @ b
+    rest = np.arange(shifts * width, n)
+    if len(rest):
+        F = first.features(x[rest])
+        G = second.features(z[rest])
+        products[0] += shifts * (F.T @ G)  # the same for every shift
+        sum_x += F.sum(axis=0)
+        sum_z += G.sum(axis=0)
+    return products, sum_x / n, sum_z / n
+
+
+def _segments(shifts: int, width: int, at_once: int) -> Iterator[np.ndarray]:
+    """Yield the numbers of rows at some places of all segments, a row for each segment."""
+    step = max(1, at_once // shifts)
+    for start in range(0, width, step):
+        yield np.arange(shifts)[:, None] * width + np.arange(start, min(start + step, width))

@@ -8,12 +8,6 @@ import numpy as np
 
 from similitude.support import check_integer, check_share
 
-TIE_WITHIN = 1e-9
-"""Standardized statistics within this of the observed one count as ties, because rounding may part them."""
-
-SHRINKAGE = 0.02
-"""What is added to the diagonal of the correlations of kernels, besides the number of kernels per permutation."""
-
 
 def check_permutations(n_permutations: int, level: float, tests: int = 1) -> None:
     """Validate the number of permutations: with too few, no p-value can reach the level."""
@@ -41,12 +35,12 @@ def standardized(statistics: np.ndarray) -> np.ndarray:
 
 
 def share_reached(statistics: np.ndarray) -> float:
-    """Return the share of statistics that reach the first one; ties count.
+    """Return the share of standardized statistics that reach the first one; ties count, also those that rounding parts.
 
     >>> share_reached(np.array([2.0, 1.0, 2.0, 0.0]))
     0.5
     """
-    return float((statistics >= statistics[0] - TIE_WITHIN).mean())
+    return float((statistics >= statistics[0] - 1e-9).mean())
 
 
 def of_several(statistics: np.ndarray) -> tuple[float, float, list[float]]:
@@ -69,7 +63,7 @@ def combined(z: np.ndarray) -> np.ndarray:
     number, columns = z.shape
     if number == 1:
         return np.asarray(z[0])
-    C = z @ z.T / columns + (SHRINKAGE + number / columns) * np.eye(number)
+    C = z @ z.T / columns + (0.02 + number / columns) * np.eye(number)
     squared_lengths = np.einsum("ij,ij->j", z, np.linalg.solve(C, z))
     return standardized(squared_lengths) + standardized(z.sum(axis=0))
 

@@ -12,25 +12,11 @@ import numpy as np
 
 from similitude.compute import as_numpy, check_fits, check_objects, is_sparse, is_table, join_all, take
 from similitude.compute.engines import Engine
+from similitude.hypotheses.limits import ALL_PAIRS_LIMIT, DEFAULT_LANDMARKS, RELATIVE_WIDTHS
 from similitude.kernels import Spectrum, family_of, kind_of_objects
 from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Auto, Similarity, as_similarity
 from similitude.support import check_integer, error_prefix, pairs_at
-
-RELATIVE_WIDTHS = (1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
-"""Widths of the automatic kernels of vectors and tables, as multiples of the median distance in the pool."""
-
-PAIRED_WIDTHS = (1 / 4, 1.0, 8.0)
-"""The same where every kernel of one side is combined with every one of the other: many pairs see less than a few."""
-
-COUNTED_LENGTHS = (1, 2, 3)
-"""Lengths of the substrings whose counts are compared by the automatic kernels of strings."""
-
-ALL_PAIRS_LIMIT = 3000
-"""Most objects of which all pairs are compared by default; more are compared with landmarks."""
-
-DEFAULT_LANDMARKS = 200
-"""Number of landmarks by default."""
 
 INTERCHANGEABLE = ("vectors", "table", "records", "series")
 """Kinds that the objects of one sample may be taken for and those of the other not, by chance."""
@@ -100,19 +86,13 @@ def _automatic(pool: Any, kind: str | None, seed: int, widths: tuple[float, ...]
     kind = kind or kind_of_objects(pool)
     members = family_of(kind, pool)
     if kind == "strings":
-        members = (*members, *[Spectrum(p, counts=True) for p in COUNTED_LENGTHS])
+        members = (*members, *[Spectrum(p, counts=True) for p in (1, 2, 3)])
     if kind not in ("vectors", "table"):
         return [k.resolve(pool, seed) for k in members if k.proven]
     names = [name for name in members[0].unresolved() if name.endswith("sigma")]
     k = members[0].resolve(pool, seed)
-    return [_scaled(k, names, width) for width in widths]
-
-
-def _scaled(k: Similarity, names: list[str], factor: float) -> Similarity:
-    """Return a kernel with some of its parameters multiplied."""
-    found = copy.deepcopy(k)
-    params = found.get_params()
-    return found.set_params(**{name: factor * params[name] for name in names})
+    params = k.get_params()
+    return [copy.deepcopy(k).set_params(**{name: width * params[name] for name in names}) for width in widths]
 
 
 def check_alike(X: Any, Z: Any, x: str, z: str) -> None:

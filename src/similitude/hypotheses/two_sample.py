@@ -1,4 +1,4 @@
-"""two_sample_test: whether two samples of objects have the same distribution."""
+"""Whether two samples of objects have the same distribution, and which batches of new objects have drifted."""
 
 from __future__ import annotations
 
@@ -8,19 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from similitude.compute import check_objects
 from similitude.compute.engines import Engine
-from similitude.hypotheses.all_pairs import AllPairs, PermutedSamples
-from similitude.hypotheses.findings import KernelFinding, TellingObject, TestResult
-from similitude.hypotheses.landmark_sums import LandmarkSums
-from similitude.hypotheses.p_values import check_permutations, of_several
+from similitude.hypotheses.findings import DriftResult, KernelFinding, TellingObject, TestResult
+from similitude.hypotheses.p_values import check_permutations, holm, of_several
+from similitude.hypotheses.permuted_samples import AllPairs, LandmarkSums, PermutedSamples
 from similitude.hypotheses.samples import PooledObjects, TestedObjects, check_alike, landmark_number
 from similitude.similarity import Similarity
-from similitude.support import generator
-
-NAMED_OBJECTS = 10
-"""Number of telling objects of each sample that are named."""
-
-CONSTANT_SIMILARITY = "the similarity is constant: it cannot tell any objects apart"
+from similitude.support import brief, check_integer, generator, is_integer
 
 
 def two_sample_test(
@@ -77,14 +72,15 @@ def two_sample_test(
     tested = TestedObjects(kernel, engine=engine)
     tested.check()
     check_permutations(n_permutations, level)
-    X, Z = tested.read(X, "X"), tested.read(Z, "Z")
+    X = tested.read(X, "X")
+    Z = tested.read(Z, "Z")
     check_alike(X, Z, "X", "Z")
     rng = generator(random_state)
     samples = positions_of([X, Z], ["X", "Z"], level)
     number = landmark_number(n_landmarks, sum(map(len, samples)))
     pool = PooledObjects.of(tested, [X, Z], rng)
     compared = prepared(pool, samples, number).compare(samples[0], samples[1], n_permutations, rng)
-    statistic, p_value, kernels = found_by(compared, pool.kernels)
+    statistic, p_value, kernels = found_by(compared.statistics, list(map(repr, pool.kernels)))
     return TestResult(
         hypothesis="X and Z have the same distribution",
         statistic=statistic,
@@ -95,7 +91,7 @@ def two_sample_test(
         kernels=kernels,
         telling=telling_objects(compared, pool, {"X": samples[0], "Z": samples[1]}, len(samples[0])),
         n_landmarks=number,
-        notes=notes_on(compared, pool.kernels, number),
+        notes=notes_on(compared.statistics, pool.kernels, "differences", "objects", landmark_note(number)),
     )
 
 
@@ -121,13 +117,12 @@ def prepared(pool: PooledObjects, samples: list[np.ndarray], number: int | None)
     return AllPairs(pool) if number is None else LandmarkSums(pool, samples, number)
 
 
-def found_by(compared: PermutedSamples, kernels: list[Similarity]) -> tuple[float, float, tuple[KernelFinding, ...]]:
-    """Return the statistic, its p-value, and the findings of the kernels."""
-    together, p_value, alone = of_several(compared.statistics)
-    observed = compared.statistics[:, 0]
-    statistic = float(observed[0]) if len(kernels) == 1 else together
-    rows = zip(kernels, observed, alone, strict=True)
-    return statistic, p_value, tuple(KernelFinding(repr(k), float(value), p) for k, value, p in rows)
+def found_by(statistics: np.ndarray, names: list[str]) -> tuple[float, float, tuple[KernelFinding, ...]]:
+    """Return the statistic, its p-value, and the findings of the kernels with these names."""
+    together, p_value, alone = of_several(statistics)
+    observed = statistics[:, 0].tolist()
+    statistic = observed[0] if len(names) == 1 else together
+    return statistic, p_value, tuple(map(KernelFinding, names, observed, alone))
 
 
 def telling_objects(
@@ -140,9 +135,10 @@ def telling_objects(
     found = []
     for sign, start, (name, sample) in zip((1.0, -1.0), (0, second_from), samples.items(), strict=True):
         own = np.flatnonzero(np.isin(compared.positions, sample))
-        order = own[np.argsort(-sign * compared.witness[own], kind="stable")][:NAMED_OBJECTS]
+        order = own[np.argsort(-sign * compared.witness[own], kind="stable")][:10]
         for i in order[sign * compared.witness[order] > 0]:
-            value, position = abs(float(compared.witness[i])), int(compared.positions[i])
+            value = abs(float(compared.witness[i]))
+            position = int(compared.positions[i])
             p_value = float((compared.largest >= value * (1 - 1e-9)).mean())
             shown = pool.chunk(np.array([position]))
             one = shown.iloc[0] if hasattr(shown, "iloc") else shown[0]
@@ -150,21 +146,132 @@ def telling_objects(
     return tuple(found)
 
 
-def notes_on(compared: PermutedSamples, kernels: list[Similarity], number: int | None) -> tuple[str, ...]:
+def notes_on(
+    statistics: np.ndarray, kernels: list[Similarity], what: str, objects: str, landmarks: str | None
+) -> tuple[str, ...]:
     """Return notes on the similarity and on landmarks."""
     notes = []
-    if not compared.statistics.any():
-        notes.append(CONSTANT_SIMILARITY)
+    if not statistics.any():
+        notes.append("the similarity is constant: it cannot tell any objects apart")
     unproven = [repr(k) for k in kernels if not k.proven]
     if unproven:
         notes.append(
-            f"{unproven[0]} has no proof that it is a kernel: the level is exact all the same, but some differences "
-            f"may not be found with any number of objects"
+            f"{unproven[0]} has no proof that it is a kernel: the level is exact all the same, but some {what} "
+            f"may not be found with any number of {objects}"
         )
-    if number is not None:
-        notes.append(
-            f"objects are compared with {number:,} landmarks drawn from all of them, and blocks of rows are permuted: "
-            f"the level is exact, differences that these landmarks do not see are not found, and only landmarks are "
-            f"named as telling"
-        )
-    return tuple(notes)
+    return tuple(notes) if landmarks is None else (*notes, landmarks)
+
+
+def landmark_note(number: int | None) -> str | None:
+    """Return what to keep in mind with a number of landmarks; None without any."""
+    if number is None:
+        return None
+    return (
+        f"objects are compared with {number:,} landmarks drawn from all of them, and blocks of rows are permuted: "
+        f"the level is exact, differences that these landmarks do not see are not found, and only landmarks are "
+        f"named as telling"
+    )
+
+
+def drift_test(
+    kernel: Any,
+    reference: Any,
+    new: Any,
+    *,
+    batches: Any = None,
+    n_permutations: int = 999,
+    level: float = 0.05,
+    n_landmarks: int | str | None = "auto",
+    random_state: Any = None,
+    engine: Engine | None = None,
+) -> DriftResult:
+    """Test whether new objects still have the distribution of a reference, as a whole or batch by batch.
+
+    The reference is what a model was trained on, say, and the new objects are those that it meets later. Each batch is
+    compared with the reference by :func:`two_sample_test`, by the same kernels, and its p-value is corrected for the
+    number of batches by Holm's method. So it is exact for each batch that has not drifted, whatever happened to others.
+    All objects are assumed to be independent of one another.
+
+    Parameters
+    ----------
+    kernel : Similarity, str, callable, or a list of these
+    reference, new : sequence of objects
+    batches : int or sequence, optional
+        The number of consecutive new objects in a batch (a shorter rest is added to the last one), or the label of the
+        batch of each new object, such as a date. Default: all new objects are one batch.
+    n_permutations, level, n_landmarks, random_state, engine
+        See :func:`two_sample_test`. At least (number of batches) / level - 1 permutations are needed.
+
+    Returns
+    -------
+    DriftResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude import drift_test
+    >>> rng = np.random.default_rng(0)
+    >>> reference, new = rng.normal(size=(100, 2)), rng.normal(size=(90, 2))
+    >>> new[60:] += 1.0
+    >>> found = drift_test("auto", reference, new, batches=30)
+    >>> found.drifted, found.p_value
+    ((2,), 0.003)
+    """
+    tested = TestedObjects(kernel, engine=engine)
+    tested.check()
+    reference = tested.read(reference, "reference")
+    new = tested.read(new, "new")
+    check_alike(reference, new, "reference", "new")
+    members = _members(batches, check_objects(new, "new"))
+    check_permutations(n_permutations, level, len(members))
+    rng = generator(random_state)
+    first, rest = _positions(reference, members, level)
+    number = landmark_number(n_landmarks, len(first) + sum(map(len, rest)))
+    pool = PooledObjects.of(tested, [reference, new], rng)
+    both = prepared(pool, [first, *rest], number)
+    compared = [both.compare(first, batch, n_permutations, rng) for batch in rest]
+    names = list(map(repr, pool.kernels))
+    found = [found_by(one.statistics, names) for one in compared]
+    p_values = holm([p for _, p, _ in found])
+    worst = min(range(len(found)), key=lambda i: (p_values[i], found[i][1], -found[i][0]))
+    new_positions = np.sort(np.concatenate(rest))
+    return DriftResult(
+        hypothesis="new objects have the distribution of the reference",
+        statistic=found[worst][0],
+        p_value=p_values[worst],
+        level=level,
+        sizes=(len(first), len(new_positions)),
+        n_permutations=n_permutations,
+        kernels=found[worst][2],
+        telling=telling_objects(compared[worst], pool, {"reference": first, "new": rest[worst]}, len(first)),
+        n_landmarks=number,
+        notes=notes_on(compared[worst].statistics, pool.kernels, "differences", "objects", landmark_note(number)),
+        batches=tuple(members),
+        p_values=tuple(p_values),
+    )
+
+
+def _members(batches: Any, n: int) -> dict[Any, np.ndarray]:
+    """Return the numbers of the new objects in each batch, by the batch's number or label."""
+    if batches is None:
+        return {0: np.arange(n)}
+    if is_integer(batches):
+        size = check_integer("batches", batches, 2, n)
+        starts = np.arange(0, n - size + 1, size)
+        return dict(enumerate(np.split(np.arange(n), starts[1:])))
+    if not hasattr(batches, "__len__") or isinstance(batches, (str, bytes)):
+        raise TypeError(f"batches must be a number or a sequence of labels, got {brief(batches)}")
+    labels = batches.tolist() if hasattr(batches, "tolist") else list(batches)
+    if len(labels) != n:
+        raise ValueError(f"batches holds {len(labels)} labels for {n} new objects")
+    found: dict[Any, list[int]] = {}
+    for i, label in enumerate(labels):
+        found.setdefault(label, []).append(i)
+    return {label: np.array(numbers) for label, numbers in found.items()}
+
+
+def _positions(reference: Any, members: dict[Any, np.ndarray], level: float) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the positions of the reference and of the batches in the pool; refuse what is too small."""
+    names = ["new"] if len(members) == 1 else [f"batch {brief(label)}" for label in members]
+    first, *_ = positions_of([reference, *members.values()], ["reference", *names], level)
+    return first, [len(first) + numbers for numbers in members.values()]

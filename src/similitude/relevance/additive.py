@@ -54,7 +54,8 @@ def additive(
         sums = [np.sum(each, axis=0) for each in zip(*[one[0] for one in known], strict=True)]
         return sums, np.sum([one[1] for one in known], axis=0)
     if isinstance(k, Normalized):
-        (_, mine), (_, theirs) = k.encode(_together(k, xs)), k.encode(_together(k, landmarks))
+        _, mine = k.encode(_together(k, xs))
+        _, theirs = k.encode(_together(k, landmarks))
         found = additive(k.k, xs, parts, landmarks, a * np.asarray(theirs))
         if found is None:
             return None
@@ -134,7 +135,9 @@ def _columns(
 ) -> np.ndarray | None:
     if k.how not in ("mean", "sum"):
         return None
-    mine, theirs, places = list(map(as_row, xs)), list(map(as_row, landmarks)), parts[0].places
+    mine = list(map(as_row, xs))
+    theirs = list(map(as_row, landmarks))
+    places = parts[0].places
     values = np.zeros((len(xs), len(places)))
     for name in k.columns:
         only: Any = Columns({name: k.columns[name]}, how="sum")
@@ -144,8 +147,11 @@ def _columns(
 
 
 def _gower(k: Gower, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray) -> np.ndarray:
-    mine, theirs, places = list(map(as_row, xs)), list(map(as_row, landmarks)), parts[0].places
-    ranges, n = dict(k.ranges or {}), len(xs)
+    mine = list(map(as_row, xs))
+    theirs = list(map(as_row, landmarks))
+    places = parts[0].places
+    ranges = dict(k.ranges or {})
+    n = len(xs)
     terms = np.zeros((len(places), n, len(theirs)))
     total = np.zeros((n, len(theirs)))
     for q, name in enumerate(places):

@@ -14,9 +14,6 @@ from similitude.kernel_learning import model_gradients
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, RationalQuadratic
 from similitude.support import ESTIMATE, Result, bar, check_choice, check_integer, generator, table
 
-INTERVAL_QUANTILE = 1.96
-"""Of intervals at 95 %."""
-
 MOST_PRINTED = 20
 """Columns that are printed; the others are counted."""
 
@@ -63,14 +60,16 @@ class Importance(Result):
         return f"{what} (95 %, {self.grade})"
 
     def __str__(self) -> str:
-        width, largest = max(map(len, self.names)), max(float(np.abs(self.values).max(initial=0.0)), 1e-300)
+        width = max(map(len, self.names))
+        largest = max(float(np.abs(self.values).max(initial=0.0)), 1e-300)
         lines = [self.title]
         for i in self.order[:MOST_PRINTED]:
             bar = "█" * round(20 * max(float(self.values[i]), 0.0) / largest)
             interval = f"[{self.low[i]:.3g}, {self.high[i]:.3g}]"
             lines.append(f"  {self.names[i]:{width}}  {self.values[i]:9.3g}  {interval:20}  {bar}".rstrip())
-        more = len(self.names) - MOST_PRINTED
-        return "\n".join(lines + ([f"  and {more} more columns"] if more > 0 else []))
+        if len(self.names) > MOST_PRINTED:
+            lines.append(f"  and {len(self.names) - MOST_PRINTED} more columns")
+        return "\n".join(lines)
 
     def html_parts(self) -> Sequence[object]:
         """Return the columns with bars, the most important first."""
@@ -141,16 +140,18 @@ def importance(
     if by == "derivative":
         samples = _steepness(model, X)
         roots = np.sqrt(samples.mean(axis=0))
-        spread = INTERVAL_QUANTILE * samples.std(axis=0) / np.sqrt(len(samples)) / np.maximum(2 * roots, 1e-300)
+        spread = 1.96 * samples.std(axis=0) / np.sqrt(len(samples)) / np.maximum(2 * roots, 1e-300)
         return Importance(names, roots, np.maximum(roots - spread, 0.0), roots + spread, by)
-    losses, rng, found = _loss_of(model, y), generator(random_state), []
+    losses = _loss_of(model, y)
+    rng = generator(random_state)
+    found = []
     before = losses(X)
     for q in range(len(names)):
         after = [losses(permuted) for permuted in _permuted(X, q, n_repeats, rng)]
         found.append(np.mean(after, axis=0) - before)
     rises = np.array(found)
     values = rises.mean(axis=1)
-    spread = INTERVAL_QUANTILE * rises.std(axis=1) / np.sqrt(len(before))
+    spread = 1.96 * rises.std(axis=1) / np.sqrt(len(before))
     return Importance(names, values, values - spread, values + spread, by)
 
 

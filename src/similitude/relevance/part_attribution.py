@@ -13,13 +13,7 @@ from similitude.compute import as_objects, is_sparse, is_table
 from similitude.relevance.additive import additive
 from similitude.relevance.drawings import drawing_of, text_of
 from similitude.relevance.parts import Parts, as_row, kind_of_object, occluded, parts_of, usual_values
-from similitude.support import Result, written
-
-INEXACT = 1e-6
-"""By how much a sum over parts may differ from the score, by rounding of large weights that cancel."""
-
-MOST_AVERAGED = 100
-"""Landmarks that the values of cells are compared with."""
+from similitude.support import Html, Result, written
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +63,9 @@ class Attribution(Result):
     def title(self) -> str:
         """The prediction, its score, and how values were found."""
         compared = "" if self.against is None else f" against {written(self.against)}"
-        how = (
-            f"base {self.base:+.4g} and the parts sum to it"
-            if self.base is not None
-            else "what is lost without each part; parts may stand in for each other"
-        )
+        how = "what is lost without each part; parts may stand in for each other"
+        if self.base is not None:
+            how = f"base {self.base:+.4g} and the parts sum to it"
         return f"{written(self.prediction)}{compared}: score {self.score:.4g}; {how}"
 
     def __str__(self) -> str:
@@ -81,7 +73,7 @@ class Attribution(Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the object with its parts colored by what they add."""
-        return self.title, drawing_of(self)
+        return self.title, Html(f'<div style="--c0:#2563a8;--c1:#c2410c">{drawing_of(self)}</div>')
 
 
 def attribution(model: Any, x: Any, *, output: int = 0, names: Sequence[str] | None = None) -> Attribution:
@@ -149,14 +141,14 @@ def attributions(
     landmarks = getattr(model, "landmarks_", None)
     named = names if names else getattr(model, "feature_names_in_", None)
     parts = [parts_of(kind, x, named) for x in objects]
-    like = _like(model, landmarks)
+    like = landmarks if is_table(landmarks) else None  # of a table, predictions take one like it
     explained = _explained(model, collection(kind, list(objects), like), output)
     found: list[Attribution | None] = [None] * len(objects)
     for which in explained.same_directions():
         some = [objects[i] for i in which], [parts[i] for i in which]
         added = _by_features(model, several, *some, landmarks, explained.directions[which[0]])
         for i, values, base in zip(which, *added, strict=True) if added is not None else ():
-            if abs(base + values.sum() - explained.values[i]) <= INEXACT * (1.0 + np.abs(values).sum()):
+            if abs(base + values.sum() - explained.values[i]) <= 1e-6 * (1.0 + np.abs(values).sum()):
                 n = parts[i].object.nodes if kind == "graphs" else len(values)
                 found[i] = explained.attribution(i, objects[i], parts[i], values[:n], "features")
     left = [i for i, one in enumerate(found) if one is None]
@@ -195,10 +187,20 @@ class _Explained:
 
     def attribution(self, i: int, x: Any, parts: Parts, values: np.ndarray, how: str) -> Attribution:
         """Return the attribution of the i-th object, given what its first parts add."""
-        value, n = float(self.values[i]), len(values)
-        base = value - float(values.sum()) if how == "features" else None  # but for rounding, the one that was found
-        names, places = parts.names[:n], parts.places[:n]
-        return Attribution(self.predictions[i], self.against[i], value, names, values, base, how, parts.kind, places, x)
+        n = len(values)
+        score = float(self.values[i])
+        return Attribution(
+            prediction=self.predictions[i],
+            against=self.against[i],
+            score=score,
+            parts=parts.names[:n],
+            values=values,
+            base=score - float(values.sum()) if how == "features" else None,
+            how=how,
+            kind=parts.kind,
+            places=parts.places[:n],
+            object=x,
+        )
 
 
 def _scores_of(model: Any, X: Any) -> np.ndarray:
@@ -216,19 +218,14 @@ def _explained(model: Any, X: Any, output: int) -> _Explained:
         return _Explained(scores[:, output].tolist(), [None] * n, directions, scores[:, output])
     if k == 1:
         decided = (scores[:, 0] >= 0).astype(int)
-        other, directions = 1 - decided, np.where(decided, 1.0, -1.0)[:, None]
+        other = 1 - decided
+        directions = np.where(decided, 1.0, -1.0)[:, None]
     else:
         decided, other = np.argsort(-scores, axis=1, kind="stable")[:, :2].T
         directions = np.eye(k)[decided] - np.eye(k)[other]
     names = np.asarray(model.classes_).tolist()
     predicted, against = ([names[i] for i in which.tolist()] for which in (decided, other))
     return _Explained(predicted, against, directions, np.einsum("ij,ij->i", scores, directions))
-
-
-def _like(model: Any, landmarks: Any) -> Any:
-    """Return a table like the one that the model was fitted to, if it was one."""
-    names = getattr(model, "feature_names_in_", None)
-    return landmarks if is_table(landmarks) else names
 
 
 def collection(kind: str, objects: list[Any], like: Any = None) -> Any:
@@ -259,25 +256,28 @@ def _by_features(
     direction: np.ndarray,
 ) -> tuple[list[np.ndarray], np.ndarray] | None:
     """Return what the parts of each object add, and the bases, by explicit features; None without sums over parts."""
-    weights, representation = getattr(model, "landmark_weights_", None), getattr(model, "representation_", None)
+    weights = getattr(model, "landmark_weights_", None)
+    representation = getattr(model, "representation_", None)
     if weights is None or landmarks is None:
         return None
-    alone = not isinstance(weights, list)
-    if alone and not len(weights) and len(landmarks):  # a frugal fit: scores are no weighted sums of similarities
-        return None
-    weights = [weights] if alone else weights
-    sets = [landmarks] if alone else landmarks
+    sets = landmarks
+    if not isinstance(weights, list):
+        if not len(weights) and len(landmarks):  # a frugal fit: scores are no weighted sums of similarities
+            return None
+        weights = [weights]
+        sets = [landmarks]
     known: Any = representation if isinstance(representation, tuple) else [representation]
     if any([one.normalized or one.side != "left" for one in known]):
         return None
-    n, cells = len(objects), parts[0].kind in ("vectors", "table") and not is_sparse(objects[0])
+    n = len(objects)
+    cells = parts[0].kind in ("vectors", "table") and not is_sparse(objects[0])
     values = [np.zeros(len(one.places)) for one in parts]
     bases = np.full(n, float(np.asarray(model.intercept_) @ direction))
     for k, those, W in zip(similarities, sets, weights, strict=True):
         if not len(W):
             continue
         some = list(as_objects(those))
-        compared = some[:: -(-len(some) // MOST_AVERAGED)] if cells else []
+        compared = some[:: -(-len(some) // 100)] if cells else []
         found = additive(k, [*objects, *compared], [*parts, *parts[:1] * len(compared)], some, W @ direction)
         if found is None:
             return None

@@ -16,9 +16,6 @@ from similitude.support import brief
 FILLER = "\x00"
 """A letter that occurs in no text: what an occluded letter is replaced by."""
 
-SEGMENTS = 12
-"""Segments that a series is cut into, if it is long enough."""
-
 
 @dataclass(frozen=True, eq=False)
 class Parts:
@@ -46,15 +43,16 @@ def parts_of(kind: str, x: Any, names: Sequence[str] | None = None) -> Parts:
     """Return the parts of an object of a kind; `names` are those of the columns of vectors."""
     if kind == "strings":
         return Parts(kind, x, list(range(len(x))), list(x) if isinstance(x, str) else [chr(letter) for letter in x])
-    if kind == "vectors" and is_sparse(x):
-        row = x.tocsr().copy()
-        row.eliminate_zeros()
-        columns = row.indices.tolist()
-        return Parts(kind, row, columns, [f"column {q}" if not names else str(names[q]) for q in columns])
     if kind == "vectors":
-        values = np.asarray(x, dtype=float).ravel()
-        known = [f"column {q}" for q in range(len(values))] if names is None else list(map(str, names))
-        return Parts(kind, values, list(range(len(values))), known)
+        if is_sparse(x):
+            row = x.tocsr().copy()
+            row.eliminate_zeros()
+            columns = row.indices.tolist()
+        else:
+            row = np.asarray(x, dtype=float).ravel()
+            columns = list(range(len(row)))
+        known = [f"column {q}" for q in columns] if names is None else [str(names[q]) for q in columns]
+        return Parts(kind, row, columns, known)
     if kind == "table":
         row = as_row(x)
         return Parts(kind, row, list(row), [f"{name} = {_shown(value)}" for name, value in row.items()])
@@ -69,8 +67,8 @@ def parts_of(kind: str, x: Any, names: Sequence[str] | None = None) -> Parts:
         return Parts(kind, graph, [*range(graph.nodes), *ends], nodes + edges)
     if kind == "series":
         values = np.asarray(x, dtype=float)
-        values = values[:, None] if values.ndim == 1 else values
-        edges = np.unique(np.linspace(0, len(values), min(SEGMENTS, len(values)) + 1).astype(int)).tolist()
+        values = values.reshape(len(values), -1)
+        edges = np.unique(np.linspace(0, len(values), min(12, len(values)) + 1).astype(int)).tolist()
         cuts = list(itertools.pairwise(edges))
         return Parts(kind, values, cuts, [f"times {a} to {b - 1}" for a, b in cuts])
     raise TypeError(f"attribution takes strings, vectors, rows of a table, sets, graphs and series, got {brief(x)}")
@@ -131,11 +129,8 @@ def occluded(parts: Parts, usual: Any) -> list[Any]:
 def usual_values(kind: str, landmarks: Any) -> Any:
     """Return the usual value of each cell: the mean of vectors, the median or most frequent value of a table."""
     if kind == "vectors":
-        return (
-            np.asarray(landmarks.mean(axis=0)).ravel()
-            if is_sparse(landmarks)
-            else np.asarray(landmarks, float).mean(axis=0)
-        )
+        vectors = landmarks if is_sparse(landmarks) else np.asarray(landmarks, float)
+        return np.asarray(vectors.mean(axis=0)).ravel()
     if kind != "table":
         return None
     rows = [as_row(row) for row in as_objects(landmarks)]
@@ -152,9 +147,9 @@ def _usual(values: list[Any]) -> Any:
 
 
 def _shown(value: Any) -> str:
-    return (
-        str(value.item()) if isinstance(value, np.generic) else str(value) if isinstance(value, str) else brief(value)
-    )
+    if isinstance(value, np.generic):
+        return str(value.item())
+    return value if isinstance(value, str) else brief(value)
 
 
 def _items(x: Any) -> list[Any]:
@@ -169,24 +164,23 @@ def _label(labels: Any, i: int) -> str:
 
 
 def _without_node(graph: ParsedGraph, node: int) -> Any:
-    kept = [i for i, (u, v) in enumerate(graph.ends) if node not in (u, v)]
-    ends = [(int(u) - (u > node), int(v) - (v > node)) for u, v in graph.ends[kept]]
-    labels = graph.nodes - 1 if graph.labels is None else [one for v, one in enumerate(graph.labels) if v != node]
-    marks = None if graph.edge_labels is None else [graph.edge_labels[i] for i in kept]
-    vectors = None if graph.attributes is None else [one for v, one in enumerate(graph.attributes) if v != node]
-    return _as_tuple(ends, labels, marks, vectors)
+    nodes = [v for v in range(graph.nodes) if v != node]
+    edges = [i for i, (u, v) in enumerate(graph.ends) if node not in (u, v)]
+    return _subgraph(graph, nodes, edges)
 
 
 def _without_edge(graph: ParsedGraph, edge: int) -> Any:
-    ends = [(int(u), int(v)) for i, (u, v) in enumerate(graph.ends) if i != edge]
-    labels = graph.nodes if graph.labels is None else list(graph.labels)
-    marks = None if graph.edge_labels is None else [one for i, one in enumerate(graph.edge_labels) if i != edge]
-    return _as_tuple(ends, labels, marks, graph.attributes)
+    return _subgraph(graph, list(range(graph.nodes)), [i for i in range(len(graph.ends)) if i != edge])
 
 
-def _as_tuple(ends: list[tuple[int, int]], labels: Any, marks: Any, vectors: Any) -> Any:
-    if vectors is not None:
-        return ends, labels, marks, vectors
+def _subgraph(graph: ParsedGraph, nodes: list[int], edges: list[int]) -> Any:
+    """Return a graph of some of the nodes and edges as a tuple."""
+    place = {node: i for i, node in enumerate(nodes)}
+    ends = [(place[int(u)], place[int(v)]) for u, v in graph.ends[edges]]
+    labels = len(nodes) if graph.labels is None else [graph.labels[v] for v in nodes]
+    marks = None if graph.edge_labels is None else [graph.edge_labels[i] for i in edges]
+    if graph.attributes is not None:
+        return ends, labels, marks, [graph.attributes[v] for v in nodes]
     return (ends, labels) if marks is None else (ends, labels, marks)
 
 

@@ -1,16 +1,21 @@
-"""The figures of a report for Matplotlib.
+"""The charts of a report, each as a Vega-Lite specification with a sentence and a table of its numbers.
 
-They draw the charts of the HTML page. Each function takes findings, or the part of them that it draws, and the axes to
-draw on (default: those of a new figure), and returns the axes.
+The HTML page draws them. Each function takes findings, or the part of them that it draws, and returns a
+:class:`~similitude.report.render.chart.Chart`, which notebooks show and ``save`` writes as SVG, PNG or JSON.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from similitude.goodness import Goodness
+from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings import (
+    ERROR_RATE,
     About,
     Calibration,
     ClassCounts,
@@ -22,13 +27,35 @@ from similitude.report.findings import (
     ModelFindings,
     ObjectMap,
 )
-from similitude.report.render import charts
-from similitude.report.render.gram_image import GramImage
-from similitude.report.render.matplotlib_axes import draw, literal, new_axes, set_title
+from similitude.report.limits import MANY_CLASSES, MOST_BARS, MOST_COLORS, MOST_POINTS, TOO_FAR
+from similitude.report.render.chart import (
+    BLUE,
+    INK,
+    ORANGE,
+    PURPLE,
+    QUIET,
+    SOFT_INK,
+    Chart,
+    axis,
+    chart,
+    curve_marks,
+    diagonal,
+    line_at,
+    marks,
+    names_axis,
+    rounded,
+    table_rows,
+)
+from similitude.report.render.images import GramImage, shades
+from similitude.report.render.sentences import (
+    counted,
+    error_text,
+    held_out_error,
+    percent,
+    short_label,
+    what_learning_gained,
+)
 from similitude.support import check_choice
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = [
     "calibration",
@@ -39,140 +66,471 @@ __all__ = [
     "gram",
     "labels",
     "landmarks",
+    "learned_importance",
     "learning_curve",
+    "learning_steps",
     "object_map",
     "recall",
     "residuals",
     "spectrum",
 ]
 
-MAX_NUMBERS = 12
-"""Largest number of classes for which a confusion matrix shows numbers."""
+LETTERS = "ABCDEFGHIJ"
+"""The marks of the sizes that theorems ask for."""
 
 
 def _part(found: Any, name: str, *kinds: type) -> Any:
     """Return the part of findings that a figure draws."""
     part = getattr(found, name) if isinstance(found, Findings) else found
-    if not isinstance(part, kinds):
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        if part is None:
-            raise TypeError(f"these findings hold no {wanted}: {found.no_goodness}")
-        raise TypeError(f"expected Findings or {wanted}, got {type(part).__name__}")
-    return part
+    if isinstance(part, kinds):
+        return part
+    wanted = " or ".join(kind.__name__ for kind in kinds)
+    if part is None:
+        reason = f": {found.no_goodness}" if name == "goodness" else ""
+        raise TypeError(f"these findings hold no {wanted}{reason}")
+    raise TypeError(f"expected Findings or {wanted}, got {type(part).__name__}")
 
 
-def labels(found: Findings | About, ax: Axes | None = None) -> Axes:
-    """Draw the number of examples of each class."""
-    about = _part(found, "about", About)
-    if not isinstance(about.labels, ClassCounts):
+def _color(place: int) -> str:
+    return f"var(--c{place % 10})"
+
+
+def labels(found: Findings | About) -> Chart:
+    """Draw the number of examples of each class, the largest class first."""
+    counted_labels = _part(found, "about", About).labels
+    if not isinstance(counted_labels, ClassCounts):
         raise TypeError("this figure draws classes, and the labels are numbers: see residuals")
-    return draw(charts.class_counts(about.labels), ax)
+    rows = [(str(label), count) for label, count in counted_labels.largest_first()]
+    largest, most = rows[0]
+    smallest, fewest = rows[-1]
+    finding = f"Each of the {len(rows)} classes has {counted(most, 'example')}."
+    if most > fewest:
+        finding = (
+            f"The largest class, {largest}, has {counted(most, 'example')}, the smallest, {smallest}, has {fewest:,}."
+        )
+    if len(rows) > MOST_BARS:
+        finding += f" The {MOST_BARS} largest of {len(rows)} classes are drawn."
+    names, counts = zip(*rows[:MOST_BARS], strict=True)
+    bars = {"x": [0] * len(names), "x2": counts, "y": names}
+    layers = [
+        marks("bar", bars, hover={"y": "class", "x2": "examples"}),
+        marks("text", {"x": counts, "y": names, "text": [f"{count:,}" for count in counts]}, INK),
+    ]
+    x = axis("examples", integers=True)
+    height = max(60, 26 * len(names))
+    return chart("class-counts", finding, x, names_axis(names), layers, ("class", "examples"), rows, height)
 
 
-def spectrum(found: Findings | Eigenvalues, ax: Axes | None = None) -> Axes:
+def spectrum(found: Findings | Eigenvalues) -> Chart:
     """Draw the eigenvalues of the Gram matrix of a sample; a kernel has no negative ones."""
-    return draw(charts.spectrum(_part(found, "spectrum", Eigenvalues)), ax)
+    part = _part(found, "spectrum", Eigenvalues)
+    values = part.values
+    n = len(values)
+    ranks = np.arange(1, n + 1)
+    negative = values < -part.rounding
+    layers = [marks("rule", {"y": [0.0]}, SOFT_INK)]
+    for name, side, color in (("not negative", ~negative, BLUE), ("negative", negative, ORANGE)):
+        bars = {"x": ranks[side] - 1, "x2": ranks[side], "y": np.zeros(side.sum()), "y2": values[side]}
+        if side.any():
+            hover = {"x2": "rank", "y2": "eigenvalue"}
+            layers.append(marks("rect", bars, color, name if negative.any() else None, hover))
+    finding = f"None of the {n:,} eigenvalues is negative beyond rounding, the smallest is {values[-1]:.3g}."
+    if negative.any():
+        few = "One of the" if part.n_negative == 1 else f"{part.n_negative:,} of the"
+        share = f"({percent(part.negative_share)} of the absolute sum), the smallest is {values[-1]:.3g}."
+        finding = f"{few} {n:,} eigenvalues {'is' if part.n_negative == 1 else 'are'} negative beyond rounding {share}"
+    largest = max(float(np.abs(values).max()), 1e-300)
+    top = int(np.floor(np.log10(largest)))
+    powers = [float(f"1e{power}") for power in range(top - 2, top + 1)]
+    ticks = [*(-size for size in powers if size <= -float(values.min())), 0.0, *powers]
+    x = axis(f"{n} eigenvalues in decreasing order", ends=(0, n), ticks=())
+    y = axis("eigenvalue", ticks=ticks, type="symlog", constant=max(largest * 1e-3, 1e-300))
+    return chart("spectrum", finding, x, y, layers, ("rank", "eigenvalue"), table_rows(ranks, values))
 
 
-def gaps(found: Findings | Goodness, ax: Axes | None = None) -> Axes:
-    """Draw how much more similar examples are to their own class than to any other; only findings know the classes."""
+def gaps(found: Findings | Goodness) -> Chart:
+    """Draw how much more similar examples are to their own class than to any other; only findings know the classes.
+
+    Few classes are a stacked histogram; of many, each is a box.
+    """
     values = _part(found, "goodness", Goodness).strong.gaps
-    classes = found.gap_labels if isinstance(found, Findings) else ["all examples"] * len(values)
-    return draw(charts.gaps(values, classes), ax)
+    given = found.gap_labels if isinstance(found, Findings) else ["all examples"] * len(values)
+    classes, codes = np.unique(given, return_inverse=True)
+    groups = {str(name): values[codes == i] for i, name in enumerate(classes.tolist())}
+    finding = (
+        f"{percent(float((values > 0).mean()))} of the {len(values):,} examples are to the right of zero: more similar "
+        f"to their own class than to any other, on average."
+    )
+    if len(groups) > MOST_BARS:
+        finding += f" The {MOST_BARS} classes with the lowest median are drawn."
+    rows = [
+        (name, len(own), rounded(np.median(own)), rounded(own.min()), percent(float((own <= 0).mean())))
+        for name, own in groups.items()
+    ]
+    columns = ("class", "examples", "median gap", "lowest gap", "not above zero")
+    x = axis("gap: mean similarity to the own class minus that to the nearest other")
+    if len(groups) <= MOST_COLORS:
+        layers, highest = _stacked(groups)
+        y = axis("examples", ends=(0.0, highest), integers=True)
+        return chart("gaps", finding, x, y, [*layers, line_at(x=0.0)], columns, rows)
+    names = sorted(groups, key=lambda name: float(np.median(groups[name])))[:MOST_BARS]
+    low, lower, middle, upper, high = np.transpose(
+        [np.quantile(groups[n], [0.05, 0.25, 0.5, 0.75, 0.95]) for n in names]
+    )
+    box = {"x": lower, "x2": upper, "y": names, "middle": middle}
+    hover = {"y": "class", "middle": "median", "x": "lower quartile", "x2": "upper quartile"}
+    layers = [
+        marks("rule", {"x": low, "x2": high, "y": names}, SOFT_INK),
+        marks("bar", box, hover=hover, height=10),
+        marks("tick", {"x": middle, "y": names}, INK),
+        line_at(x=0.0),
+    ]
+    return chart("gaps", finding, x, names_axis(names), layers, columns, rows, 24 * len(names))
 
 
-def goodness_curve(found: Findings | Goodness, ax: Axes | None = None) -> Axes:
-    """Draw the gap that all but a share of the examples reach, with equal and with learned weights of the objects."""
-    return draw(charts.goodness_curve(_part(found, "goodness", Goodness), weighted=True), ax)
+def _stacked(groups: dict[str, np.ndarray]) -> tuple[list[dict[str, Any]], float]:
+    """Return the layers of a stacked histogram of thirty bins, of which zero is an edge, and its height."""
+    everything = np.concatenate([*groups.values(), [0.0]])
+    low, high = float(everything.min()), float(everything.max())
+    step = (high - low) / 30 or 1.0
+    edges = step * np.arange(np.floor(low / step), np.ceil(high / step) + 2)
+    below = np.zeros(len(edges) - 1, int)
+    layers = []
+    for place, name in reversed(list(enumerate(groups))):
+        counts = np.histogram(groups[name], edges)[0]
+        at = np.flatnonzero(counts)
+        bars = {"x": edges[at], "x2": edges[at + 1], "y": below[at], "y2": (below + counts)[at], "count": counts[at]}
+        hover = {"count": f"examples of {name}", "x": "gap from", "x2": "gap to"}
+        layers.append(marks("rect", bars, _color(place), name, hover))
+        below += counts
+    return layers[::-1], float(below.max())
 
 
-def gram(found: Findings | GramSample, ax: Axes | None = None) -> Axes:
+def goodness_curve(found: Findings | Goodness, *, weighted: bool = True) -> Chart:
+    """Draw the gap that all but a share of the examples reach, with equal weights and by default also learned ones."""
+    goodness = _part(found, "goodness", Goodness)
+    strong = goodness.strong
+    hover = ("may fall short", "gap")
+    name = f"equal weights ({strong.grade})" if weighted else None
+    layers = [line_at(y=0.0), *curve_marks(strong, *hover, name=name)]
+    reach = np.concatenate([strong.low, strong.high, strong.y])
+    if weighted and goodness.weighted is not None:
+        curve = goodness.weighted
+        layers += curve_marks(curve, *hover, ORANGE, f"learned weights ({curve.grade})")
+        reach = np.concatenate([reach, curve.y])
+    ends = None
+    if weighted:
+        largest = 1.2 * max(float(np.abs(reach).max()), 1e-12)
+        ends = (-largest, largest)
+    positive = np.flatnonzero(strong.y > 0)
+    finding = f"Even if {percent(float(strong.x[-1]))} of the examples may fall short, the gap is not positive."
+    if len(positive):
+        share = percent(float(strong.x[positive[0]]))
+        finding = f"All but {share} of the examples have a positive gap, of {strong.y[positive[0]]:.3g} or more."
+    x = axis("share of examples that may fall short", percent=True)
+    y = axis("gap that the others reach", ends=ends)
+    rows = table_rows(strong.x, strong.y, strong.low, strong.high)
+    return chart("goodness", finding, x, y, layers, ("may fall short", "gap", "low", "high"), rows)
+
+
+def gram(found: Findings | GramSample) -> Chart:
     """Draw the similarities of all pairs of a sample, sorted by class."""
     part = _part(found, "gram", GramSample)
-    ax = new_axes(6.0, 5.0) if ax is None else ax
-    from matplotlib.colors import ListedColormap
-
-    look = GramImage.of(part)
-    colors = ListedColormap((look.colors / 255).tolist())
-    image = ax.imshow(part.matrix, cmap=colors, vmin=look.low, vmax=look.high, interpolation="nearest")
-    ax.figure.colorbar(image, ax=ax, label="similarity")
-    for edge in part.boundaries[1:-1]:
-        ax.axhline(edge - 0.5, color="white", linewidth=0.8)
-        ax.axvline(edge - 0.5, color="white", linewidth=0.8)
-    middles, step = (part.boundaries[:-1] + part.boundaries[1:] - 1) / 2, -(-len(part.classes) // MAX_NUMBERS) or 1
-    names = [literal(str(name)) for name in part.classes[::step]]
-    ax.set_yticks(middles[::step] if names else [], names)
+    look = GramImage(part)
+    n = len(part.matrix)
+    names = [str(name) for name in part.classes]
+    edges = part.boundaries
+    rows = [(name, int(count)) for name, count in zip(names, np.diff(edges), strict=False)]
+    scale = {"domain": [look.low, look.high], "range": look.stops}
+    ends = marks("point", {"x": [0, 0], "y": [0, 0], "value": [look.low, look.high]}, opacity=0)
+    ends["encoding"]["fill"] = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": scale,
+        "legend": {"title": "similarity", "orient": "right", "type": "gradient"},
+    }
+    picture = marks("image", {"x": [n / 2], "y": [n / 2], "url": [look.image]}, width=360, height=360, smooth=False)
+    lines = {"x": [0, *edges[1:-1]], "x2": [n] * (len(edges) - 1), "y": [0, *edges[1:-1]]}
+    layers = [ends, picture]
+    for side in (lines, {"y": lines["x"], "y2": lines["x2"], "x": lines["y"]}):
+        layers.append(marks("rule", {key: values[1:] for key, values in side.items()}, "white", strokeWidth=0.8))
+    middles = ((edges[:-1] + edges[1:]) / 2).tolist()
     by = "class" if names else "the number to predict, smallest first"
-    ax.set_xticks([])
-    ax.set(xlabel="examples", ylabel=f"examples by {by}")
-    set_title(ax, f"Similarities of {len(part.matrix)} examples")
-    return ax
+    y = axis(f"examples by {by}", ends=(0, n), ticks=middles if names else (), reverse=True)
+    if names:
+        at = [f"datum.value == {middle} ? {json.dumps(name)} : " for middle, name in zip(middles, names, strict=True)]
+        y["axis"] |= {"labelExpr": "".join(at) + "''", "labelOverlap": True, "grid": False, "ticks": False}
+    finding = f"Similarities of {n} examples, from {look.low:.3g} to {look.high:.3g} beside the diagonal."
+    x = axis("examples", ends=(0, n), ticks=())
+    return chart("gram", finding, x, y, layers, ("class", "examples"), rows, 360, square=True)
 
 
-def learning_curve(found: Findings | LearningCurve, ax: Axes | None = None) -> Axes:
-    """Draw the held-out error by the number of landmarks, and the numbers that theorems ask for."""
-    return draw(charts.learning_curve(_part(found, "landmark_curve", LearningCurve)), ax)
+def learning_curve(found: Findings | LearningCurve) -> Chart:
+    """Draw the held-out error by the number of landmarks; lines with letters mark the sizes that theorems ask for."""
+    part = _part(found, "landmark_curve", LearningCurve)
+    measure = part.measure
+    error = part.error
+    layers = curve_marks(error, "landmarks", measure)
+    end = part.chosen
+    asked = []
+    for letter, size in zip(LETTERS, part.theorem_sizes, strict=False):
+        far = size.size > TOO_FAR * part.chosen
+        asked.append(f"{letter} {size.name}, {size.size:,} ({size.grade}{', too far to draw' if far else ''})")
+        if not far:
+            end = max(end, size.size)
+            hover = {"name": "size", "x": "landmarks"}
+            rule = {"x": [size.size], "name": [size.name]}
+            layers.append(marks("rule", rule, PURPLE, hover=hover, strokeDash=[4, 3], strokeWidth=1.5))
+            text = {"x": [size.size], "text": [letter]}
+            layers.append(marks("text", text, INK, y=2, baseline="top", fontWeight=600))
+    finding = (
+        f"With {part.landmarks[0]:,} landmarks the {measure} is {error_text(error.y[0], measure)}, with the "
+        f"model's {part.chosen:,} it is {error_text(error.y[-1], measure)}."
+    )
+    if asked:
+        finding += f" Theory asks for {'; '.join(asked)}."
+    ends = (float(error.x.min()), 1.15 * end)
+    x = axis("landmarks", ends=ends, ticks=part.landmarks.tolist(), type="log", base=2)
+    highest = max(float(error.high.max()), 1e-12)
+    y = axis(f"{measure}, held out", percent=measure == ERROR_RATE, ends=(0.0, highest))
+    rows = table_rows(error.x, error.y, error.low, error.high)
+    return chart("learning-curve", finding, x, y, layers, ("landmarks", measure, "low", "high"), rows, 260)
 
 
-def confusion(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
-    """Draw the number of held-out examples by true and predicted class; colors show shares of the true class."""
-    part = _part(found, "model", ModelFindings)
-    if part.confusion is None:
-        raise TypeError("this figure draws classes, and the model predicts numbers: see residuals")
-    return draw(charts.confusion(part, numbers=len(part.classes) <= MAX_NUMBERS), ax)
+def _intervals(
+    names: Sequence[str], values: Any, low: Any, high: Any, hover: dict[str, str], **more: Any
+) -> list[dict[str, Any]]:
+    """Return a point with an interval for each name; `more` are columns that hovering shows, too."""
+    hover = {**hover, "low": "interval from", "high": "interval to", **{name: name for name in more}}
+    return [
+        marks("rule", {"x": low, "x2": high, "y": names}, SOFT_INK, strokeWidth=2),
+        marks("point", {"x": values, "y": names, "low": low, "high": high, **more}, hover=hover),
+    ]
 
 
-def residuals(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
-    """Draw predicted against true numbers of held-out examples."""
-    part = _part(found, "model", ModelFindings)
-    if part.residuals is None:
-        raise TypeError("this figure draws numbers, and the model predicts classes: see confusion")
-    return draw(charts.residuals(part), ax)
-
-
-def errors(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
-    """Draw predicted minus true numbers of held-out examples by the predicted number."""
-    part = _part(found, "model", ModelFindings)
-    if part.residuals is None:
-        raise TypeError("this figure draws numbers, and the model predicts classes: see confusion")
-    return draw(charts.errors(part), ax)
-
-
-def recall(found: Findings | ModelFindings, ax: Axes | None = None) -> Axes:
-    """Draw the share of each class that is predicted correctly, with exact intervals."""
+def recall(found: Findings | ModelFindings) -> Chart:
+    """Draw the share of each class that is predicted correctly, with its interval, the lowest first."""
     part = _part(found, "model", ModelFindings)
     if not part.by_class:
         raise TypeError("this figure draws classes, and the model predicts numbers: see errors")
-    return draw(charts.recall(part), ax)
+    shown = sorted(part.by_class, key=lambda one: one.recall.value)[:MOST_BARS]
+    names = [short_label(one.label) for one in shown]
+    rows = [
+        (str(one.label), one.n, rounded(one.recall.value), rounded(one.recall.low), rounded(one.recall.high))
+        for one in shown
+    ]
+    _, examples, values, low, high = zip(*rows, strict=True)
+    layers = _intervals(names, values, low, high, {"y": "class", "x": "recall"}, examples=examples)
+    finding = f"The class that is recognized least is {names[0]}: {percent(shown[0].recall.value)} of it."
+    if len(part.by_class) > MOST_BARS:
+        finding += f" The {MOST_BARS} classes with the lowest recall are drawn."
+    x = axis("recall: share of the class that is predicted correctly", percent=True, ends=(0.0, 1.0))
+    columns = ("class", "examples", "recall", "low", "high")
+    return chart("recall", finding, x, names_axis(names), layers, columns, rows, max(60, 22 * len(names)))
 
 
-def object_map(found: Findings, color: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw all objects in the plane, colored by the label or, with `color`, by the error or a column."""
-    placed = _part(found, "map", ObjectMap)
-    ways = {one.name: one for one in placed.colorings}
-    check_choice("color", color if color is not None else next(iter(ways)), tuple(ways))
-    way = ways[color] if color is not None else placed.colorings[0]
-    ax = new_axes(6.0, 5.0) if ax is None else ax
-    for level, name in enumerate(way.names):
-        own = way.levels == level
-        if own.any():
-            shade = {"color": f"C{level}"} if not way.ordered else {"c": [level] * int(own.sum()), "vmin": 0, "vmax": 7}
-            ax.scatter(placed.x[own], placed.y[own], s=12, label=literal(name), **shade)
-    ax.legend(title=literal(way.name), fontsize="small")
-    ax.set(xticks=[], yticks=[], xlabel="first coordinate", ylabel="second coordinate")
-    set_title(ax, str(placed))
-    return ax
+def confusion(found: Findings | ModelFindings) -> Chart:
+    """Draw the number of held-out examples by true and predicted class; colors show shares of the true class."""
+    model = _part(found, "model", ModelFindings)
+    if model.confusion is None:
+        raise TypeError("this figure draws classes, and the model predicts numbers: see residuals")
+    counts = np.asarray(model.confusion)
+    names = [str(name) for name in model.classes]
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    hover = {"y": "true class", "x": "predicted class", "count": "examples"}
+    rows, layers = [], []
+    diagonal_cells = np.eye(len(names), dtype=bool)
+    for color, cells in ((ORANGE, counts * ~diagonal_cells), (BLUE, counts * diagonal_cells)):
+        a, b = np.nonzero(cells)
+        order = np.argsort(-cells[a, b], kind="stable")
+        y = [names[i] for i in a[order]]
+        x = [names[i] for i in b[order]]
+        count = cells[a, b][order]
+        rows += table_rows(y, x, count)
+        opacity = 0.2 + 0.6 * shares[a, b][order]
+        layers.append(marks("rect", {"y": y, "x": x, "count": count, "opacity": opacity}, color, hover=hover))
+        if len(names) <= MANY_CLASSES:
+            text = {"y": y, "x": x, "text": [f"{value:.3g}" for value in count]}
+            layers.append(marks("text", text, INK, align="center", dx=0))
+    wrong = int(np.count_nonzero(counts) - np.count_nonzero(counts.diagonal()))
+    finding = (
+        f"{f'{wrong:,}' if wrong else 'None'} of {len(names) * (len(names) - 1):,} pairs of classes "
+        f"{'was' if wrong < 2 else 'were'} confused; the {model.measure} on "
+        f"{model.n_tested:,} held-out examples is {held_out_error(model)}."
+    )
+    columns = ("true class", "predicted class", "examples")
+    x_axis = names_axis(names, "predicted class", orient="top", labelAngle=-60, labelFontSize=10)
+    y_axis = names_axis(names, "true class")
+    return chart("confusion", finding, x_axis, y_axis, layers, columns, rows, 420, square=True)
 
 
-def calibration(found: Findings | ModelFindings | Calibration, ax: Axes | None = None) -> Axes:
+def calibration(found: Findings | ModelFindings | Calibration) -> Chart:
     """Draw how often predicted events happened, by their predicted probability."""
     part = _part(found, "model", ModelFindings, Calibration)
     curve = part.calibration if isinstance(part, ModelFindings) else part
     if curve is None:
         raise TypeError("this figure draws probabilities, and the model predicts numbers: see residuals")
-    return draw(charts.calibration(curve), ax)
+    points = {"x": curve.x, "y": curve.y, "low": curve.low, "high": curve.high, "size": curve.counts}
+    hover = {"x": "predicted", "y": "happened", "low": "interval from", "high": "interval to", "size": "examples"}
+    layers = [
+        diagonal(0.0, 1.0),
+        marks("rule", {"x": curve.x, "y": curve.low, "y2": curve.high}, strokeWidth=2),
+        marks("point", points, hover=hover),
+    ]
+    covered = int(((curve.low <= curve.x) & (curve.x <= curve.high)).sum())
+    finding = (
+        f"In {covered} of {len(curve.x)} groups of similar probabilities, the predicted probability lies within the "
+        f"interval of what happened."
+    )
+    x = axis(f"predicted probability that {curve.event}", percent=True, ends=(0.0, 1.0))
+    y = axis("share that happened", percent=True, ends=(0.0, 1.0))
+    titles = ("predicted", "happened", "low", "high", "examples")
+    return chart("calibration", finding, x, y, layers, titles, table_rows(*points.values()), square=True)
 
 
-def landmarks(found: Findings | Sequence[LandmarkFinding], ax: Axes | None = None) -> Axes:
-    """Draw the importance of the most important landmarks."""
-    return draw(charts.landmarks(found.landmarks if isinstance(found, Findings) else tuple(found)), ax)
+def _of_numbers(found: Findings | ModelFindings) -> ModelFindings:
+    part: ModelFindings = _part(found, "model", ModelFindings)
+    if part.residuals is None:
+        raise TypeError("this figure draws numbers, and the model predicts classes: see confusion")
+    return part
+
+
+def residuals(found: Findings | ModelFindings) -> Chart:
+    """Draw predicted against true numbers of held-out examples; of many, every k-th."""
+    model = _of_numbers(found)
+    part = model.residuals
+    assert part is not None
+    step = -(-len(part.labels) // MOST_POINTS)
+    data = {"index": part.indices[::step], "x": part.labels[::step], "y": part.predicted[::step]}
+    both = np.concatenate([part.labels, part.predicted])
+    ends = (float(both.min()), float(both.max()))
+    half, most = np.quantile(np.abs(part.values), [0.5, 0.9])
+    layers = [
+        diagonal(*ends),
+        marks("point", data, hover={"index": "example", "x": "true", "y": "predicted"}, opacity=0.6),
+    ]
+    finding = (
+        f"Half of the {len(part.labels):,} predictions are within {half:.3g} of the truth, nine in ten within "
+        f"{most:.3g}; the {model.measure} is {held_out_error(model)}."
+    )
+    if step > 1:
+        finding += f" Every {step}th is drawn."
+    reach = part.reach(0.9)
+    if reach is not None:
+        line = np.array(ends)
+        layers.insert(
+            0, marks("area", {"x": line, "y": line - reach, "y2": line + reach}, QUIET, opacity=0.18, clip=True)
+        )
+        finding += (
+            f" A new number lies within {reach:.3g} of its prediction (the gray band) with probability "
+            f"{'about ' if model.folds > 1 else ''}{percent(0.9)}, if new examples come from the same source."
+        )
+    columns = ("example", "true", "predicted")
+    rows = table_rows(*data.values())
+    x = axis("true number", ends=ends)
+    y = axis("predicted number", ends=ends)
+    return chart("residuals", finding, x, y, layers, columns, rows, 320, square=True)
+
+
+def errors(found: Findings | ModelFindings) -> Chart:
+    """Draw predicted minus true numbers by the predicted number, with their trend in equal groups."""
+    part = _of_numbers(found).residuals
+    assert part is not None
+    step = -(-len(part.labels) // MOST_POINTS)
+    data = {"index": part.indices[::step], "x": part.predicted[::step], "y": part.values[::step]}
+    order = np.argsort(part.predicted, kind="stable")
+    groups = [group for group in np.array_split(order, min(8, max(1, len(order) // 5))) if len(group)]
+    trend = {"x": [part.predicted[g].mean() for g in groups], "y": [part.values[g].mean() for g in groups]}
+    bias = float(part.values.mean())
+    finding = f"Predictions are too {'high' if bias > 0 else 'low'} by {abs(bias):.3g} on average."
+    if abs(bias) * len(part.values) ** 0.5 < 2 * float(part.values.std()):
+        finding = "Predictions show no lean to one side."
+    finding += " The line is the mean error of similar predictions: away from zero, the model errs in one direction."
+    hover = {"index": "example", "x": "predicted", "y": "predicted minus true"}
+    layers = [
+        line_at(y=0.0),
+        marks("point", data, hover=hover, opacity=0.6),
+        marks("line", trend, ORANGE, strokeWidth=2.5),
+    ]
+    x = axis("predicted number")
+    y = axis("predicted minus true")
+    columns = ("example", "predicted", "error")
+    return chart("errors", finding, x, y, layers, columns, table_rows(*data.values()), 320, square=True)
+
+
+def object_map(found: Findings | ObjectMap, color: str | None = None) -> Chart:
+    """Draw all objects in the plane, colored by the label or, with `color`, by the error or a column."""
+    placed = _part(found, "map", ObjectMap)
+    ways = {one.name: one for one in placed.colorings}
+    check_choice("color", color or next(iter(ways)), tuple(ways))
+    way = ways[color] if color else placed.colorings[0]
+    layers, rows = [], []
+    for level, name in enumerate(["unknown", *way.names], -1):
+        own = way.levels == level
+        if own.any():
+            shade = shades()[level] if way.ordered else _color(level)
+            data = {"index": placed.indices[own], "x": placed.x[own], "y": placed.y[own]}
+            layers.append(marks("point", data, QUIET if level < 0 else shade, name, {"index": "example"}))
+            rows += table_rows([name] * int(own.sum()), *data.values())
+    x = axis("first coordinate", ticks=())
+    y = axis("second coordinate", ticks=())
+    columns = (way.name, "example", "x", "y")
+    return chart("map", f"{placed}, colored by {way.name}.", x, y, layers, columns, rows, 360, square=True)
+
+
+def landmarks(found: Findings | Sequence[LandmarkFinding]) -> Chart:
+    """Draw the importance of the most important landmarks, colored by direction."""
+    given = found.landmarks if isinstance(found, Findings) else found
+    shown = [one for one in given if one.rank <= MOST_BARS]
+    names = [f"X[{one.index}] ({short_label(one.label)})" for one in shown]
+    directions = sorted({one.direction for one in shown})
+    few = len(directions) <= MOST_COLORS
+    layers = []
+    for place, direction in enumerate(directions):
+        own = [(one.importance, name) for one, name in zip(shown, names, strict=True) if one.direction == direction]
+        importance, of = zip(*own, strict=True)
+        bars = {"x": [0.0] * len(own), "x2": importance, "y": of}
+        layers.append(marks("bar", bars, _color(place) if few else BLUE, f"for {direction}" if few else None))
+    finding = f"The most important landmark is {names[0]}." if names else "There is no landmark."
+    rows = [(name, one.direction, rounded(one.importance)) for name, one in zip(names, shown, strict=True)]
+    x = axis("importance, in units of scores")
+    columns = ("landmark", "direction", "importance")
+    return chart("landmarks", finding, x, names_axis(names), layers, columns, rows, 24 * len(rows))
+
+
+def learning_steps(found: Findings | LearnedSummary) -> Chart:
+    """Draw the held-out losses of the kernel to start with, and of what ``similarity="auto"`` learned."""
+    part = _part(found, "learned", LearnedSummary)
+    losses = np.array([one.loss for one in part.steps])
+    reach = 1.96 * np.array([one.standard_error for one in part.steps])
+    rows = table_rows([one.name for one in part.steps], losses, np.maximum(losses - reach, 0.0), losses + reach)
+    names, values, low, high = map(list, zip(*rows, strict=True))
+    layers = _intervals(names, values, low, high, {"y": "kernel", "x": "squared error"})
+    if max(high) > 0.8:
+        layers.append(line_at(x=1.0))
+    x = axis("squared error on pilot rows; 1: that of the mean")
+    columns = ("kernel", "squared error", "low", "high")
+    height = max(80, 34 * len(names))
+    return chart("learning-steps", what_learning_gained(part), x, names_axis(names), layers, columns, rows, height)
+
+
+def learned_importance(found: Findings | LearnedSummary) -> Chart:
+    """Draw the importance of columns for the learned similarity with intervals, the largest first."""
+    one = _part(found, "learned", LearnedSummary).importance
+    order = one.order()[:MOST_BARS]
+    names = [one.names[i] for i in order]
+    values, low, high = (np.asarray(array)[order] for array in (one.values, one.low, one.high))
+    rows = table_rows(names, values, low, high)
+    bars = {"x": np.zeros(len(names)), "x2": values, "y": names, "low": low, "high": high}
+    hover = {"y": "column", "x2": "importance", "low": "interval from", "high": "interval to"}
+    layers = [
+        marks("bar", bars, hover=hover),
+        marks("rule", {"x": low, "x2": high, "y": names}, SOFT_INK, strokeWidth=2),
+    ]
+    finding = f"{names[0]} has {percent(float(values[0]))} of the importance, {one.in_short()}."
+    if len(one.names) > len(names):
+        finding += f" The first {len(names)} of {len(one.names):,} columns are drawn."
+    x = axis("share of the squared gradient of the predictions", percent=True)
+    columns = ("column", "importance", "low", "high")
+    height = max(80, 24 * len(names))
+    return chart("learned-importance", finding, x, names_axis(names), layers, columns, rows, height)

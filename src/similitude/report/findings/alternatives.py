@@ -20,12 +20,6 @@ from similitude.similarity import Similarity, as_similarity
 from similitude.support import Result, brief, pairs_at
 from similitude.validity import check_kernel
 
-SHOWN_OBJECTS = 120
-"""Number of objects whose similarities are drawn for each."""
-
-MAX_CHECKED_OBJECTS = 100
-"""Number of objects among which a counterexample is searched."""
-
 
 @dataclass(frozen=True, eq=False)
 class Alternative(Result):
@@ -91,7 +85,7 @@ def _judged(
     predicted, folds = predict_held_out(inputs, parts, lambda: estimator(k, random_state=inputs.seed))
     seconds = time.perf_counter() - start
     own = replace(inputs, similarity=k if isinstance(k, Similarity) else similarity_of(folds[-1].model))
-    few = inputs.sample(MAX_CHECKED_OBJECTS)
+    few = inputs.sample(100)
     with pairs_at(few, few):
         verdict = check_kernel(own.resolved, take(inputs.X, few), random_state=inputs.seed).verdict
     judged = Scores(name, repr(k), scores(inputs, predicted), ahead_of(predicted, predictions, inputs.seed))
@@ -101,7 +95,7 @@ def _judged(
 
 def _some_of(k: Similarity, inputs: Inputs, gram: GramSample) -> GramSample:
     """Return similarities of evenly chosen rows of a Gram matrix, in its order."""
-    rows = np.unique(np.linspace(0, len(gram.indices) - 1, SHOWN_OBJECTS).astype(int))
+    rows = np.unique(np.linspace(0, len(gram.indices) - 1, 120).astype(int))
     chosen = gram.indices[rows]
     with pairs_at(chosen, chosen):
         K = np.asarray(k.gram(take(inputs.X, chosen)), dtype=np.float32)

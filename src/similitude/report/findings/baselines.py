@@ -1,4 +1,4 @@
-"""Baselines, judged on the same held-out examples as the model: constant, nearest neighbor, linear model, boosting."""
+"""Baselines, scored on the same held-out examples as the model: constant, nearest neighbor, linear model, boosting."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from similitude.compute import take
+from similitude.goodness import suspicious_labels
 from similitude.report.findings.columns import CATEGORY, FLAG, ColumnValues
-from similitude.report.findings.held_out import MIN_EXAMPLES, HeldOutPredictions, Split, out_of_fold
+from similitude.report.findings.held_out import (
+    FoldModel,
+    HeldOutPredictions,
+    Predictor,
+    Split,
+    out_of_fold,
+    similarity_of,
+)
 from similitude.report.findings.inputs import Inputs
-from similitude.report.findings.neighbors import MAX_NEIGHBORS, Neighbors
-from similitude.report.findings.scores import Predictor, Scores, ahead_of, scores
-
-MAX_CATEGORIES = 40
-"""Further categories of a column count as missing."""
-
-MAX_TREES = 600
-"""Number of trees of gradient boosting: with many classes, each gets fewer, at least ten and at most a hundred."""
-
-STOPPED_EARLY = 1000
-"""From this number of rows on, boosting stops when a tenth of them, which it sets apart, is predicted no better."""
+from similitude.report.findings.scores import Scores, ahead_of, scores
+from similitude.report.limits import MAX_NEIGHBORS, MAX_TREES, MIN_EXAMPLES
+from similitude.support import pairs_at
 
 MODEL = "this model"
 
@@ -39,7 +40,8 @@ def compared(
     Examples are given by positions in X; the constant prediction does not count.
     """
     own = f"a linear model on similarities to {model.n_similarity_calls_:,} landmarks"
-    found, missed = [Scores(MODEL, own, scores(inputs, predictions))], _missed(predictions)
+    found = [Scores(MODEL, own, scores(inputs, predictions))]
+    missed = _missed(predictions)
     for name, about, predict in _baselines(inputs, columns, neighbors):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of solvers that stop early
@@ -51,7 +53,6 @@ def compared(
 
 
 def _missed(predictions: HeldOutPredictions) -> np.ndarray:
-    """Tell which examples are predicted wrongly in every round."""
     return np.asarray((predictions.predicted != predictions.targets).all(axis=0))
 
 
@@ -71,7 +72,7 @@ def _baselines(
     without = f" (without {', '.join(left_out)})" if left_out else ""
     kind = "logistic regression" if inputs.of_classes else "ridge regression"
     yield "linear model", f"scikit-learn's {kind} on scaled columns{without}", _of_columns(inputs, used, _linear)
-    if inputs.n >= MIN_EXAMPLES:  # with fewer, trees have too few rows to split
+    if inputs.n >= MIN_EXAMPLES:
         yield "gradient boosting", f"scikit-learn's HistGradientBoosting{without}", _of_columns(inputs, used, _boosting)
 
 
@@ -84,10 +85,10 @@ def _constant(inputs: Inputs, train: np.ndarray, test: np.ndarray) -> tuple[np.n
 
 
 def _of_columns(inputs: Inputs, columns: Sequence[ColumnValues], make: Any) -> Predictor:
-    """Return a predictor that fits a scikit-learn estimator to the columns."""
+    """Return a predictor that fits a scikit-learn estimator to the columns; rare categories count as missing."""
     categorical = np.array([one.finding.kind in (CATEGORY, FLAG) for one in columns])
     values = np.column_stack([one.values for one in columns])
-    values[:, categorical] = np.where(values[:, categorical] < MAX_CATEGORIES, values[:, categorical], np.nan)
+    values[:, categorical] = np.where(values[:, categorical] < 40, values[:, categorical], np.nan)
 
     def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         fitted = make(len(train), len(inputs.classes), categorical, inputs.seed)
@@ -122,5 +123,58 @@ def _boosting(n_rows: int, n_classes: int, categorical: np.ndarray, seed: int) -
 
     estimator = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
     rounds = int(np.clip(MAX_TREES // max(n_classes, 1), 10, 100))
-    early = n_rows >= STOPPED_EARLY
+    early = n_rows >= 1000  # enough for a tenth of them to tell when to stop
     return estimator(max_iter=rounds, early_stopping=early, categorical_features=categorical, random_state=seed)
+
+
+class Neighbors:
+    """Similarities of held-out examples to examples fitted to, by the models' own similarities, computed once.
+
+    They are a baseline, and a second opinion on the labels of held-out examples.
+    """
+
+    def __init__(self, inputs: Inputs, models: Sequence[FoldModel]) -> None:
+        self.inputs = inputs
+        self.models = models
+        self._compared: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by the place of the model
+
+    def predict(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Predict the label of the most similar example; the score of a class is the largest similarity to it."""
+        inputs = self.inputs
+        chosen, K = self._similarities(train, test)
+        targets = inputs.targets[chosen]
+        if not inputs.of_classes:
+            return targets[K.argmax(axis=1)], None
+        best = np.full((len(test), len(inputs.classes)), K.min() - 1.0)
+        for code in np.unique(targets):
+            best[:, code] = K[:, targets == code].max(axis=1)
+        return best, np.eye(len(inputs.classes))[best.argmax(axis=1)]
+
+    def suspects(self, among: np.ndarray) -> np.ndarray:
+        """Return which of some held-out examples have labels that look wrong to those they were compared with."""
+        codes = self.inputs.codes
+        found = [np.empty(0, dtype=np.intp)]
+        for place, (chosen, K) in self._compared.items():
+            one = self.models[place]
+            rows = np.flatnonzero(np.isin(one.test, among))
+            if len(rows):
+                # Scaled, so that large objects are not taken for similar to all.
+                diagonal = similarity_of(one.model).diag(take(self.inputs.X, chosen))
+                sizes = np.asarray(diagonal, dtype=np.float64)
+                scaled = K[rows] / np.sqrt(sizes) if (sizes > 0).all() else K[rows]
+                wrong = suspicious_labels(scaled, codes[chosen], codes[one.test[rows]])
+                found.append(one.test[rows[wrong]])
+        return np.unique(np.concatenate(found))
+
+    def _similarities(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the examples that tested ones are compared with, and the similarities."""
+        place = next(place for place, one in enumerate(self.models) if one.test is test)
+        if place not in self._compared:
+            X = self.inputs.X
+            chosen = train
+            if len(train) > MAX_NEIGHBORS:
+                chosen = np.sort(self.inputs.rng().choice(train, MAX_NEIGHBORS, replace=False))
+            k = similarity_of(self.models[place].model)
+            with pairs_at(test, chosen):
+                self._compared[place] = chosen, np.asarray(k.cross(take(X, test), take(X, chosen)), dtype=np.float64)
+        return self._compared[place]

@@ -1,45 +1,34 @@
-"""The columns of a table or the components of vectors: kinds, missing cells, and columns that need attention."""
+"""The columns of a table or the components of vectors: kinds, missing cells, importance, and what needs attention."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import as_objects, is_sparse
+from similitude.compute import as_objects, is_sparse, take
+from similitude.relevance import importance
+from similitude.report.findings.held_out import FoldModel
 from similitude.report.findings.inputs import Inputs
-from similitude.support import Estimate, Result
+from similitude.report.limits import MAX_CALLS, MAX_CALLS_OF_A_FUNCTION, MAX_PERMUTED
+from similitude.support import ESTIMATE, Estimate, Result
+from similitude.theory import LEVEL
 
-MAX_COMPONENTS = 100
-"""Vectors with more components are not described component by component."""
-
-NUMBER, CATEGORY, FLAG, DATE, TEXT, IDENTIFIER, OTHER = (
-    *("number", "category", "yes or no", "date", "text", "identifier", "other"),
-)
-"""Kinds of columns."""
+NUMBER = "number"
+CATEGORY = "category"
+FLAG = "yes or no"
+DATE = "date"
+TEXT = "text"
+IDENTIFIER = "identifier"
+OTHER = "other"
 
 WRITTEN_MISSING = ("nan", "NaT", "<NA>")
 """How missing values are written."""
-
-LISTED = 3
-"""Number of categories that a summary names."""
-
-WORDS = 3.0
-"""Mean number of words above which strings are free text."""
-
-DISTINCT_SHARE = 0.9
-"""Share of distinct values above which strings are identifiers, or integers that occur once each."""
-
-MIN_ROWS = 20
-"""With fewer rows, columns are not taken for identifiers: any values may differ."""
-
-DOMINANT = 0.9
-"""Share of the variance above which one component decides all distances of vectors."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +96,7 @@ def columns_of(inputs: Inputs, kind: str, names: Sequence[str] | None) -> tuple[
         if not all(isinstance(row, Mapping) for row in rows):
             return ()
         return tuple(_column(str(name), [row.get(name) for row in rows]) for name in rows[0])
-    if kind != "vectors" or is_sparse(X) or len(np.shape(X)) != 2 or np.shape(X)[1] > MAX_COMPONENTS:
+    if kind != "vectors" or is_sparse(X) or len(np.shape(X)) != 2 or np.shape(X)[1] > 100:
         return ()
     values = np.asarray(X, dtype=np.float64)
     called = component_names(names, values.shape[1])
@@ -116,9 +105,44 @@ def columns_of(inputs: Inputs, kind: str, names: Sequence[str] | None) -> tuple[
     return tuple(_component(name, values[:, i], float(shares[i])) for i, name in enumerate(called))
 
 
-def column_notes(columns: Sequence[ColumnValues]) -> tuple[str, ...]:
-    """Return notes on the columns that need attention."""
-    return tuple(f"column {one.finding.name} {one.finding.remark}" for one in columns if one.finding.remark)
+def with_importance(
+    inputs: Inputs, columns: Sequence[ColumnValues], models: Sequence[FoldModel]
+) -> tuple[tuple[ColumnValues, ...], tuple[str, ...]]:
+    """Return columns with their importance by permutation, measured in some of the folds on what was held out.
+
+    Each column is permuted twice, in as many folds as 120 predictions allow. Also return a note if only some of the
+    held-out examples were used.
+    """
+    passes = max(1, 2 * len(columns))
+    tests = [one for one in models if len(one.test)][: max(1, 120 // passes)]
+    landmarks = max(one.model.n_similarity_calls_ for one in tests)
+    most = MAX_CALLS if inputs.similarity.hints.threadsafe else MAX_CALLS_OF_A_FUNCTION
+    if inputs.spare is not None:
+        most = min(most, inputs.spare // 4)  # a quarter: landmarks may be compared in both directions
+    rows = min(most // max(1, passes * landmarks * len(tests)), MAX_PERMUTED)
+    sizes = np.array([min(rows, len(one.test)) for one in tests])
+    if not columns or not landmarks or sizes.sum() < 20:
+        return tuple(columns), ()
+    values = np.zeros(len(columns))
+    variances = np.zeros(len(columns))
+    for one, size in zip(tests, sizes.tolist(), strict=True):
+        some = np.sort(inputs.rng().permutation(one.test)[:size])
+        X = take(inputs.X, some)
+        measured = importance(one.model, X, inputs.y[some], n_repeats=2, random_state=inputs.seed)
+        weight = size / sizes.sum()
+        values += measured.values * weight
+        variances += ((measured.high - measured.values) * weight) ** 2
+    reach = np.sqrt(variances)
+    ends = zip(columns, values.tolist(), (values - reach).tolist(), (values + reach).tolist(), strict=True)
+    found = [
+        replace(one, finding=replace(one.finding, importance=Estimate(value, low, high, LEVEL, ESTIMATE)))
+        for one, value, low, high in ends
+    ]
+    tested = sum(len(one.test) for one in models)
+    if sizes.sum() == tested:
+        return tuple(found), ()
+    note = f"the importance of columns was measured on {sizes.sum():,} of {tested:,} held-out examples"
+    return tuple(found), (note,)
 
 
 def is_missing(value: Any) -> bool:
@@ -135,7 +159,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _component(name: str, values: np.ndarray, share: float) -> ColumnValues:
-    alone = share > DOMINANT and len(values) > 1
+    alone = share > 0.9 and len(values) > 1
     remark = f"makes up {100 * share:.3g} % of the squared distances: scale the columns unless that is meant"
     known = values[np.isfinite(values)]
     missing = 1 - len(known) / len(values)
@@ -144,18 +168,18 @@ def _component(name: str, values: np.ndarray, share: float) -> ColumnValues:
 
 
 def _column(name: str, cells: list[Any]) -> ColumnValues:
-    absent = list(map(is_missing, cells))
-    known = [cell for cell, missing in zip(cells, absent, strict=True) if not missing]
+    present = [None if is_missing(cell) else cell for cell in cells]
+    known = [cell for cell in present if cell is not None]
     texts = Counter(known if all(isinstance(cell, str) for cell in known) else map(str, known))
     kind = _kind(known, len(texts))
     names: tuple[str, ...] = ()
     if kind in (NUMBER, DATE):
-        values = np.array([np.nan if no else _as_number(cell) for cell, no in zip(cells, absent, strict=True)])
+        values = np.array([np.nan if cell is None else _as_number(cell) for cell in present])
         summary = _range(values[np.isfinite(values)]) if kind == NUMBER else _dates(known)
     else:
         names = tuple([name for name, _ in texts.most_common()])
         code = {name: float(place) for place, name in enumerate(names)}
-        values = np.array([np.nan if no else code[str(cell)] for cell, no in zip(cells, absent, strict=True)])
+        values = np.array([np.nan if cell is None else code[str(cell)] for cell in present])
         summary = _frequent(texts) if kind in (CATEGORY, FLAG) else f"{len(texts):,} distinct values"
     missing = 1 - len(known) / len(cells)
     finding = ColumnFinding(name, kind, missing, len(texts), summary, _remark(kind, len(texts)))
@@ -168,15 +192,15 @@ def _kind(known: list[Any], distinct: int) -> str:
     if all(isinstance(cell, (bool, np.bool_)) for cell in known):
         return FLAG
     if all(isinstance(cell, (float, int, Real)) for cell in known):
-        counted_up = distinct == len(known) >= MIN_ROWS and _is_sequence(known)
+        counted_up = distinct == len(known) >= 20 and _is_sequence(known)
         return IDENTIFIER if counted_up else NUMBER
     if all(isinstance(cell, (date, np.datetime64)) for cell in known):
         return DATE
     if not all(isinstance(cell, str) for cell in known):
         return OTHER
-    if sum(len(cell.split()) for cell in known) > WORDS * len(known):
+    if sum(len(cell.split()) for cell in known) > 3 * len(known):
         return TEXT
-    return IDENTIFIER if len(known) >= MIN_ROWS and distinct > DISTINCT_SHARE * len(known) else CATEGORY
+    return IDENTIFIER if len(known) >= 20 and distinct > 0.9 * len(known) else CATEGORY
 
 
 def _is_sequence(known: list[Any]) -> bool:
@@ -217,5 +241,5 @@ def _dates(known: list[Any]) -> str:
 
 def _frequent(counts: Counter[str]) -> str:
     total = sum(counts.values())
-    listed = ", ".join(f"{value} {100 * n / total:.0f} %" for value, n in counts.most_common(LISTED))
-    return listed + (f" and {len(counts) - LISTED} more" if len(counts) > LISTED else "")
+    listed = ", ".join(f"{value} {100 * n / total:.0f} %" for value, n in counts.most_common(3))
+    return listed + (f" and {len(counts) - 3} more" if len(counts) > 3 else "")

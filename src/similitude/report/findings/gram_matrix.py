@@ -11,17 +11,9 @@ import numpy as np
 from similitude.compute import take
 from similitude.compute.engines import current_engine
 from similitude.report.findings.inputs import Inputs
+from similitude.report.limits import MAX_SAMPLE
 from similitude.scikit import whole_gram
 from similitude.support import Result, pairs_at
-
-MAX_SAMPLE = 300
-"""Largest number of examples whose Gram matrix is shown."""
-
-MATRIX_DIGITS = 4
-"""Significant digits of the matrix in JSON."""
-
-LARGEST_SIMILARITY = 1e30
-"""Similarities of larger magnitude are refused: their squares and sums would overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +49,7 @@ class GramSample(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists, numbers and strings; the matrix to four significant digits."""
-        rounded = [[float(f"{value:.{MATRIX_DIGITS}g}") for value in row] for row in self.matrix.tolist()]
+        rounded = [[float(f"{value:.4g}") for value in row] for row in self.matrix.tolist()]
         return {**super().to_dict(), "matrix": rounded}
 
 
@@ -108,7 +100,7 @@ def gram_of_sample(inputs: Inputs) -> tuple[GramSample, Eigenvalues]:
     with pairs_at(chosen, chosen):
         K = np.asarray(whole_gram(k, k.encode(take(inputs.X, chosen)), current_engine()))
     largest = float(np.abs(K).max())
-    if largest > LARGEST_SIMILARITY:
+    if largest > 1e30:  # squares and sums would overflow
         raise ValueError(f"similarities reach {largest:.3g}, too large to compute with: divide the similarity by that")
     counts = np.bincount(inputs.codes[chosen], minlength=max(1, len(inputs.classes)))
     boundaries = np.concatenate([[0], np.cumsum(counts)])

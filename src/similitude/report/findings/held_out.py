@@ -22,26 +22,16 @@ from similitude.evaluation import (
 )
 from similitude.linear import probabilities
 from similitude.report.findings.inputs import Inputs
+from similitude.report.limits import HELD_OUT_FOLDS, MANY_EXAMPLES, MIN_EXAMPLES, REPEATS
 from similitude.similarity import Similarity
 from similitude.support import ESTIMATE, HELD_OUT, Estimate, pairs_at
 from similitude.theory import LEVEL, proportion
 
-MIN_EXAMPLES = 40
-"""With fewer examples, cross-validation is repeated."""
+ERROR_RATE = "error rate"
+ROOT_MEAN_SQUARE = "root mean squared error"
 
-MANY_EXAMPLES = 500
-"""From this number on, a part of the examples is held out once; with fewer, each is held out in one of the folds."""
-
-SHARE = 0.25
-"""The share of each class that is held out."""
-
-REPEATS, HELD_OUT_FOLDS = 5, 5
-"""Number of repeats of cross-validation, and of folds in each."""
-
-REPLICATES, FEWEST_REPLICATES, REPLICATED = 400, 100, 4_000_000
-"""Number of bootstrap samples, fewer where they would have more examples in all than the last number."""
-
-ERROR_RATE, ROOT_MEAN_SQUARE = "error rate", "root mean squared error"
+Predictor = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, "np.ndarray | None"]]
+"""Fits to some positions of X and predicts others: returns scores and probabilities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +61,15 @@ class Split:
 def split(inputs: Inputs) -> Split:
     """Hold out a quarter of each class; with fewer examples plan cross-validation, with few of them repeated."""
     groups = np.arange(inputs.n) if inputs.groups is None else inputs.groups
-    alone, rng = _alone(inputs, groups), inputs.rng()
+    alone = np.empty(0, int)
+    if inputs.of_classes:  # examples of groups that hold all examples of some class
+        only = groups_of_classes(inputs.codes, groups)[inputs.codes] == 1
+        alone = np.flatnonzero(np.isin(groups, groups[only]))
     rest = np.setdiff1d(np.arange(inputs.n), alone)
+    strata = inputs.codes[rest]
+    if inputs.groups is not None:
+        strata = rarest_in_group(strata, inputs.groups[rest])
+    rng = inputs.rng()
     if len(np.unique(groups[rest])) < 2:
         raise ValueError("each class is found in one group only: none could be held out and learned from others")
     notes = []
@@ -83,7 +80,7 @@ def split(inputs: Inputs) -> Split:
     if inputs.groups is not None:
         notes.append(f"examples of one of the {len(np.unique(groups)):,} groups were held out together")
     if inputs.n >= MANY_EXAMPLES:
-        test = rest[random_part(groups[rest], SHARE, _stratified_by(inputs, rest), rng)]
+        test = rest[random_part(groups[rest], 0.25, strata, rng)]
         train = np.setdiff1d(np.arange(inputs.n), test)
         notes.append(
             f"{len(test):,} examples, a quarter of each class, rounded up, were held out: the model was fitted to the "
@@ -91,36 +88,16 @@ def split(inputs: Inputs) -> Split:
         )
         return Split((((train, test),),), test, tuple(notes))
     repeats = REPEATS if inputs.n < MIN_EXAMPLES else 1
-    rounds = tuple(_folds(inputs, groups, rest, rng) for _ in range(repeats))
+    rounds = []
+    for _ in range(repeats):
+        folds = fold_pairs(assign_folds(groups[rest], strata, rng, HELD_OUT_FOLDS))
+        rounds.append(tuple((np.setdiff1d(np.arange(inputs.n), rest[test]), rest[test]) for _, test in folds))
     several = f"{repeats} repeats of " if repeats > 1 else ""
     notes.append(
         f"each example was held out in {several}{len(rounds[0])}-fold cross-validation, and predicted by models that "
         f"were not fitted to it; the reported model was then fitted to all"
     )
-    return Split(rounds, rest, tuple(notes))
-
-
-def _alone(inputs: Inputs, groups: np.ndarray) -> np.ndarray:
-    """Return the examples of groups that hold all examples of some class."""
-    if not inputs.of_classes:
-        return np.empty(0, int)
-    only = groups_of_classes(inputs.codes, groups)[inputs.codes] == 1
-    return np.flatnonzero(np.isin(groups, groups[only]))
-
-
-def _stratified_by(inputs: Inputs, rest: np.ndarray) -> np.ndarray:
-    """Return the classes that parts get their share of: those of examples, or the rarest ones of their groups."""
-    codes = inputs.codes[rest]
-    return codes if inputs.groups is None else rarest_in_group(codes, inputs.groups[rest])
-
-
-def _folds(
-    inputs: Inputs, groups: np.ndarray, rest: np.ndarray, rng: np.random.Generator
-) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """Return stratified folds; each fits to every class."""
-    folds = assign_folds(groups[rest], _stratified_by(inputs, rest), rng, HELD_OUT_FOLDS)
-    tests = [rest[test] for _, test in fold_pairs(folds)]
-    return tuple((np.setdiff1d(np.arange(inputs.n), test), test) for test in tests)
+    return Split(tuple(rounds), rest, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +136,8 @@ class HeldOutPredictions:
         """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
         if self.probabilities is not None:
             return self.share(self.predicted != self.targets)
-        return _bootstrap(np.sqrt(self._losses @ self.resampled(seed) / len(self.targets)))
+        squared = ((self.predicted - self.targets) ** 2).mean(axis=0)
+        return bootstrap_interval(np.sqrt(squared @ self.resampled(seed) / len(self.targets)))
 
     def share(self, which: np.ndarray, among: np.ndarray | None = None) -> Estimate:
         """Return the share of examples, in all rounds, of those that are `among`, with its exact interval."""
@@ -178,43 +156,30 @@ class HeldOutPredictions:
         counts = bootstrap_counts(int(group.max()) + 1, seed)[group]
         return np.asarray(counts * (len(counts) / counts.sum(axis=0)))
 
-    def r_squared(self, seed: int) -> Estimate | None:
-        """Return R² with a bootstrap interval; None for classification or constant targets."""
-        if self.probabilities is not None or not float(self.targets.var()):
-            return None
-        n, centered = len(self.targets), self.targets - self.targets.mean()
-        counts = self.resampled(seed)
-        variances = centered**2 @ counts / n - (centered @ counts / n) ** 2
-        varied = variances > 1e-12 * variances[0]
-        return _bootstrap(1 - (self._losses @ counts)[varied] / n / variances[varied])
-
-    @property
-    def _losses(self) -> np.ndarray:
-        """The squared error of each example."""
-        losses: np.ndarray = ((self.predicted - self.targets) ** 2).mean(axis=0)
-        return losses
-
 
 @functools.lru_cache(maxsize=2)
 def bootstrap_counts(n: int, seed: int) -> np.ndarray:
-    """Return how often each of n examples is drawn, in the sample itself (once) and in bootstrap samples, by column.
+    """Return how often each of n examples is drawn: once in the sample itself, then in at most 400 bootstrap samples.
 
     >>> counts = bootstrap_counts(5, 0)
     >>> counts.shape, counts[:, 0], set(counts.sum(axis=0).tolist())
     ((5, 401), array([1., 1., 1., 1., 1.]), {5.0})
     """
-    times = int(np.clip(REPLICATED // n, FEWEST_REPLICATES, REPLICATES))
+    times = int(np.clip(4_000_000 // n, 100, 400))
     drawn = np.random.default_rng(seed).integers(n, size=(n, times)) * (times + 1) + np.arange(1, times + 1)
     counts = np.bincount(drawn.ravel(), minlength=n * (times + 1)).reshape(n, times + 1).astype(float)
     counts[:, 0] = 1.0
     return counts
 
 
-def _bootstrap(values: np.ndarray) -> Estimate:
-    """Return the first value with a percentile interval of the others."""
+def bootstrap_interval(values: np.ndarray) -> Estimate:
+    """Return the first value with the percentile interval of the others, the bootstrap replicates, that are finite."""
     value = float(values[0])
-    low, high = (float(end) for end in np.quantile(values[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
-    return Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE)
+    known = values[1:][np.isfinite(values[1:])]
+    if not len(known):
+        return Estimate(value, value, value, LEVEL, ESTIMATE)
+    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, min(float(low), value), max(float(high), value), LEVEL, ESTIMATE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,14 +220,13 @@ def predict_held_out(
     return predictions, tuple(fitted)
 
 
-def out_of_fold(
-    inputs: Inputs, parts: Split, predict: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray | None]]
-) -> HeldOutPredictions:
+def out_of_fold(inputs: Inputs, parts: Split, predict: Predictor) -> HeldOutPredictions:
     """Predict every held-out example by `predict`, which fits to positions of X and returns scores and probabilities.
 
     Of classes, both have a column for every class; numbers have no probabilities.
     """
-    rounds, chances = [], []
+    rounds = []
+    chances = []
     at = np.searchsorted(parts.tested, np.arange(inputs.n))
     width = (len(inputs.classes),) if inputs.of_classes else ()
     for folds in parts.rounds:

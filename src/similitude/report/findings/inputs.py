@@ -19,9 +19,6 @@ from similitude.scikit import encode_labels, read_labels
 from similitude.similarity import Auto, Cached, Precomputed, Similarity, as_similarity, calls_per_pair, is_counted
 from similitude.support import BudgetError, Result, brief, check_choice, generator
 
-PAIRS_SHARE, FEWEST_EXAMPLES = 0.8, 20
-"""The share of a budget of calls for pairs of examples, the rest is for changed examples; and the fewest examples."""
-
 
 @dataclass(frozen=True)
 class Item(Result):
@@ -127,12 +124,17 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
     if isinstance(similarity, str) and similarity == "precomputed":
         if getattr(X, "ndim", 0) != 2 or X.shape[0] != X.shape[1]:
             raise ValueError("similarity='precomputed' needs X to be the square matrix of all pairs")
-        similarity, X = Precomputed(X), np.arange(X.shape[0])
-    n, given = check_objects(X), as_similarity(similarity)
-    automatic = given if isinstance(given, Auto) else None
-    k = given if automatic is None else default_similarity(X, automatic.kind)
+        similarity = Precomputed(X)
+        X = np.arange(X.shape[0])
+    n = check_objects(X)
+    k = as_similarity(similarity)
+    automatic = None
+    if isinstance(k, Auto):
+        automatic = k
+        k = default_similarity(X, k.kind)
     k.check_params()
-    labels, label = read_labels(y, n), str(getattr(y, "name", None) or "")
+    labels = read_labels(y, n)
+    label = str(getattr(y, "name", None) or "")
     notes: tuple[str, ...] = ()
     if task is None:
         task, found = infer_task(y)
@@ -160,7 +162,8 @@ def _of_model(model: Any, X: Any, y: Any, task: str | None, random_state: Any) -
     if model.landmark_indices is not None:
         raise ValueError("landmark_indices are positions in all rows, and a report fits models to parts of them")
     seed = model.random_state if random_state is None else random_state
-    usual, given = type(model)().get_params(deep=False), model.get_params(deep=False)
+    usual = type(model)().get_params(deep=False)
+    given = model.get_params(deep=False)
     apart = {"similarity", "random_state", "engine"}
     differs = any(not _same_setting(given[name], usual[name]) for name in usual.keys() - apart)
     return replace(validated(model.similarity, X, y, own, seed), model=model if differs else None)
@@ -173,31 +176,29 @@ def _same_setting(value: Any, usual: Any) -> bool:
 def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None) -> tuple[Inputs, dict[str, Any]]:
     """Return the inputs and other similarities such that no more than a number of calls of users' functions are made.
 
-    As many examples are kept as can be compared with each other for most of the budget; every pair is paid for once.
+    As many examples are kept as four fifths of the budget can compare with each other; every pair is paid for once.
     """
     counted = {name: as_similarity(one) for name, one in others.items() if not isinstance(one, str)}
-    counted = {name: one for name, one in counted.items() if is_counted(one)}
-    own = [inputs.similarity] if is_counted(inputs.similarity) else []
-    per_pair = sum(calls_per_pair(one) for one in (*own, *counted.values()))
+    counted = {name: one for name, one in {"": inputs.similarity, **counted}.items() if is_counted(one)}
+    per_pair = sum(map(calls_per_pair, counted.values()))
     if max_calls is None or not per_pair:
         return inputs, others
-    size = math.isqrt(int(PAIRS_SHARE * max_calls) // per_pair)
-    least = max(FEWEST_EXAMPLES, 4 * len(inputs.classes))
+    size = math.isqrt(int(0.8 * max_calls) // per_pair)
+    least = max(20, 4 * len(inputs.classes))
     if size < least and inputs.n > size:
-        needed = math.ceil(least**2 * per_pair / PAIRS_SHARE)
+        needed = math.ceil(least**2 * per_pair / 0.8)
         raise BudgetError(
             f"max_calls = {max_calls:,} does not suffice: a report compares {least:,} examples with each other at "
             f"least, which takes {needed:,} calls"
         )
     some = inputs.sample(size)
-    note = (
-        f"within max_calls = {max_calls:,}, {len(some):,} of {inputs.n:,} examples are investigated"
-        if len(some) < inputs.n
-        else f"at most {max_calls:,} calls are made"
-    )
+    note = f"at most {max_calls:,} calls are made"
+    if len(some) < inputs.n:
+        note = f"within max_calls = {max_calls:,}, {len(some):,} of {inputs.n:,} examples are investigated"
+    remembered = {name: one if isinstance(one, Cached) else one.cached() for name, one in counted.items()}
     kept = replace(
         inputs,
-        similarity=_remembered(inputs.similarity) if own else inputs.similarity,
+        similarity=remembered.pop("", inputs.similarity),
         X=take(inputs.X, some),
         y=inputs.y[some],
         codes=inputs.codes[some],
@@ -206,12 +207,7 @@ def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None)
         spare=max_calls - len(some) ** 2 * per_pair,
         max_calls=max_calls,
     )
-    return kept, {**others, **{name: _remembered(one) for name, one in counted.items()}}
-
-
-def _remembered(k: Similarity) -> Similarity:
-    """Return a similarity that computes each pair once."""
-    return k if isinstance(k, Cached) else k.cached()
+    return kept, {**others, **remembered}
 
 
 def _numbers(labels: np.ndarray) -> np.ndarray:

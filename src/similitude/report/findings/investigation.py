@@ -20,8 +20,8 @@ from similitude.evaluation import groups_for_fit
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
-from similitude.report.findings.column_importance import with_importance
-from similitude.report.findings.columns import ColumnFinding, column_notes, columns_of, component_names
+from similitude.report.findings.baselines import Neighbors
+from similitude.report.findings.columns import ColumnFinding, columns_of, component_names, with_importance
 from similitude.report.findings.data_summary import About, summarize
 from similitude.report.findings.examples import ExampleFinding, choose_examples
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
@@ -34,25 +34,17 @@ from similitude.report.findings.held_out import (
     split,
 )
 from similitude.report.findings.inputs import Inputs, validated, within_budget
-from similitude.report.findings.landmark_blocks import LandmarkBlocks
 from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
-from similitude.report.findings.landmark_importance import LandmarkFinding, landmark_roles, most_important
+from similitude.report.findings.landmarks import LandmarkBlocks, LandmarkFinding, important_landmarks
 from similitude.report.findings.model_quality import ModelFindings, evaluate
-from similitude.report.findings.neighbors import Neighbors
 from similitude.report.findings.object_map import PCA, ObjectMap, object_map
 from similitude.report.findings.reproduction import Reproduce, how_to_reproduce
+from similitude.report.limits import MAX_CHECKED
 from similitude.similarity import budgeted, check_max_calls
 from similitude.support import Result, brief, frame, notes, pairs_at, plain
 from similitude.validity import Validity, check_kernel
 
 KEPT = "The same page in a file of its own: save('report.html')."
-
-MAX_CHECKED = 500
-"""Largest number of examples among which a counterexample is searched."""
-
-
-MAX_ASSESSED, WEIGHTED_LANDMARKS = 500, 40
-"""Goodness is assessed on at most the first number of examples; of more, weights are those of the second number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +246,7 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
     with timed("landmarks"):
         blocks = _landmark_blocks(inputs, parts, folds)
         curve = learning_curve(inputs, model, blocks[:-1] or blocks, predictions, goodness)
-        roles = landmark_roles(inputs, parts, model, blocks[-1] if blocks else None)
+        landmarks, measure = important_landmarks(inputs, parts, model, blocks[-1] if blocks else None)
     with timed("columns"):
         described = columns_of(inputs, about.kind, about.names)
         permuted = () if about.image_shape is not None else described
@@ -268,10 +260,11 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
     with timed("examples"):
         doubted = _doubted(inputs, goodness, neighbors, evaluated.missed_by_all)
         examples = choose_examples(inputs, folds, predictions, goodness, doubted, about.names)
-    notes = (*column_notes(columns), *_image_note(about), *_notes(inputs, gram, goodness, parts, model))
-    notes = (*notes, *few_permuted, *_attribution_note(examples), *(blocks[-1].notes() if blocks else ()))
+    notes = [f"column {one.finding.name} {one.finding.remark}" for one in columns if one.finding.remark]
+    notes += _notes(inputs, about, gram, goodness, parts, model)
+    notes += [*few_permuted, *_attribution_note(examples), *(blocks[-1].notes() if blocks else ())]
     return Findings(
-        about=replace(about, notes=notes),
+        about=replace(about, notes=tuple(notes)),
         validity=validity,
         spectrum=spectrum,
         goodness=goodness,
@@ -285,8 +278,8 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
         landmark_curve=curve,
         model=evaluated,
         learned=_learned(model, about),
-        importance=roles.measure,
-        landmarks=most_important(inputs, roles),
+        importance=measure,
+        landmarks=landmarks,
         examples=examples,
         reproduce=how_to_reproduce(inputs, seconds, command),
     )
@@ -316,11 +309,11 @@ def _goodness(inputs: Inputs) -> tuple[Goodness | None, str]:
         return None, "goodness is defined for classes, and y holds numbers"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        size = max(MAX_ASSESSED, 2 * len(inputs.classes))
+        size = max(MAX_CHECKED, 2 * len(inputs.classes))
         if inputs.n <= size:
             return assess(inputs.resolved, inputs.X, inputs.y, random_state=inputs.seed), ""
         some = stratified(inputs.codes, size, inputs.rng())
-        few = max(WEIGHTED_LANDMARKS, len(inputs.classes))
+        few = max(40, len(inputs.classes))
         X, y = take(inputs.X, some), inputs.y[some]
         with pairs_at(some, some):
             found = assess(inputs.resolved, X, y, landmarks=few, random_state=inputs.seed)
@@ -354,17 +347,14 @@ def _landmark_blocks(inputs: Inputs, parts: Split, folds: Sequence[FoldModel]) -
     If a part was held out once, these are the same; there are none where every row is a landmark, or where a frugal
     fit gives landmarks no weights.
     """
-    if any(one.model.landmark_curve_.reason == EVERY_ROW or _is_frugal(one.model) for one in folds):
-        return []
+    for one in folds:
+        is_frugal = one.model.n_similarity_calls_ and not len(one.model.landmark_weights_)
+        if is_frugal or one.model.landmark_curve_.reason == EVERY_ROW:
+            return []
     if parts.held_out:
         return [LandmarkBlocks(inputs, folds[-1])]
     reported = FoldModel(folds[-1].model, parts.learned, parts.tested)
     return [LandmarkBlocks(inputs, one) for one in (*folds[: len(parts.rounds[0])], reported)]
-
-
-def _is_frugal(model: Any) -> bool:
-    """Tell whether scores are no weighted sums of similarities to landmarks."""
-    return bool(model.n_similarity_calls_) and not len(model.landmark_weights_)
 
 
 def _learned(model: Any, about: About) -> LearnedSummary | None:
@@ -378,18 +368,13 @@ def _learned(model: Any, about: About) -> LearnedSummary | None:
     return replace(found, importance=replace(found.importance, names=names), directions=directions)
 
 
-def _attribution_note(examples: Sequence[ExampleFinding]) -> tuple[str, ...]:
+def _attribution_note(examples: Sequence[ExampleFinding]) -> list[str]:
     """Say for how many examples parts of the object were looked at, if not for all or none."""
     known = sum(one.decision.attribution is not None for one in examples)
     if known in (0, len(examples)):
-        return ()
+        return []
     shown = f"{known:,} of {len(examples):,} examples"
-    return (f"what parts of the object add is shown for {shown}: for more, your function would be called too often",)
-
-
-def _image_note(about: About) -> tuple[str, ...]:
-    shape = about.image_shape
-    return () if shape is None else (f"vectors are drawn as images of {shape[0]} x {shape[1]} pixels",)
+    return [f"what parts of the object add is shown for {shown}: for more, your function would be called too often"]
 
 
 def _rounded(similarity: Any) -> str:
@@ -397,9 +382,13 @@ def _rounded(similarity: Any) -> str:
     return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", brief(similarity))
 
 
-def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: Split, model: Any) -> tuple[str, ...]:
+def _notes(
+    inputs: Inputs, about: About, gram: GramSample, goodness: Goodness | None, parts: Split, model: Any
+) -> list[str]:
     """Return what a reader must know about how the findings were obtained."""
     notes = [*inputs.notes, *parts.notes]
+    if about.image_shape is not None:
+        notes.insert(0, f"vectors are drawn as images of {about.image_shape[0]} x {about.image_shape[1]} pixels")
     if inputs.n > MAX_CHECKED:
         notes.append(f"a counterexample was searched among {MAX_CHECKED:,} examples, stratified by class")
     if len(gram.matrix) < inputs.n:
@@ -413,4 +402,4 @@ def _notes(inputs: Inputs, gram: GramSample, goodness: Goodness | None, parts: S
             f"open parameters were resolved from data: {_rounded(inputs.resolved)} was checked and assessed, "
             f"{_rounded(model.similarity_)} was chosen for the model"
         )
-    return tuple(notes)
+    return notes

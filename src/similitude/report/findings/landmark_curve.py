@@ -11,18 +11,9 @@ import numpy as np
 from similitude.goodness import Goodness
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions
 from similitude.report.findings.inputs import Inputs
-from similitude.report.findings.landmark_blocks import LandmarkBlocks
+from similitude.report.findings.landmarks import LandmarkBlocks
 from similitude.support import ESTIMATE, NONE, Curve, Result
 from similitude.theory import bounds
-
-MAX_SIZES = 7
-"""Largest number of points of the curve."""
-
-MAX_REFITTED_SIZE = 512
-"""Largest number of landmarks of a model that is refitted, to save time."""
-
-RULE_ERROR = 0.1
-"""The error for which the rule of thumb is evaluated."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +80,7 @@ def learning_curve(
     """
     chosen = max(1, model.n_similarity_calls_)
     sizes = halvings(chosen, max(2, len(inputs.classes))) if blocks else [chosen]
-    sizes = [size for size in sizes if size <= MAX_REFITTED_SIZE or size == chosen]
+    sizes = [size for size in sizes if size <= 512 or size == chosen]
     orders = [inputs.rng().permutation(one.n_landmarks) for one in blocks]
     errors = [_refitted(blocks, orders, size, predictions).error(inputs.seed) for size in sizes[:-1]]
     errors.append(predictions.error(inputs.seed))
@@ -118,7 +109,7 @@ def halvings(chosen: int, least: int) -> list[int]:
     [3, 6, 12, 25, 50, 100]
     """
     sizes = [chosen]
-    while len(sizes) < MAX_SIZES and sizes[-1] // 2 >= least:
+    while len(sizes) < 7 and sizes[-1] // 2 >= least:
         sizes.append(sizes[-1] // 2)
     return sizes[::-1]
 
@@ -136,6 +127,6 @@ def _theorem_sizes(goodness: Goodness) -> tuple[TheoremSize, ...]:
     gamma = goodness.margin.value
     if gamma is not None and gamma > 1e-9:
         gamma = min(gamma, 1.0)
-        rule = f"0.5 / (epsilon gamma²) for error {RULE_ERROR:g} at margin {gamma:.3g}, as estimated; no theorem"
-        found.append(TheoremSize("rule of thumb", bounds.practical_landmarks(RULE_ERROR, gamma), NONE, rule))
+        rule = f"0.5 / (epsilon gamma²) for error {0.1} at margin {gamma:.3g}, as estimated; no theorem"
+        found.append(TheoremSize("rule of thumb", bounds.practical_landmarks(0.1, gamma), NONE, rule))
     return tuple(sorted(found, key=lambda one: one.size))

@@ -9,20 +9,13 @@ from typing import Any
 import numpy as np
 
 from similitude.evaluation import groups_of_classes
-from similitude.report.findings.baselines import compared
+from similitude.report.findings.baselines import Neighbors, compared
 from similitude.report.findings.columns import ColumnValues
 from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split
 from similitude.report.findings.inputs import Inputs
-from similitude.report.findings.neighbors import Neighbors
-from similitude.report.findings.scores import ClassScores, Scores, class_scores_of
+from similitude.report.findings.scores import EXPLAINED, ClassScores, Scores, class_scores_of, confusion
 from similitude.support import Curve, Estimate, Guarantee, Result
 from similitude.theory import clopper_pearson
-
-CONFUSIONS = 10
-"""Number of most confused pairs of classes that are listed."""
-
-MAX_BINS = 10
-"""Largest number of bins of probabilities."""
 
 
 @dataclass(frozen=True)
@@ -201,12 +194,17 @@ def evaluate(
     neighbors: Neighbors,
 ) -> ModelFindings:
     """Evaluate a model by its held-out predictions."""
-    confusion = _confusion(predictions, len(inputs.classes)) if inputs.of_classes else None
     found, missed = compared(inputs, parts, model, predictions, columns, neighbors)
-    several = isinstance(model.representation_, tuple)  # of a blend, all of them are the same
-    representation, residuals = model.representation_[0] if several else model.representation_, None
-    if not inputs.of_classes:
+    representation = model.representation_
+    if isinstance(representation, tuple):  # of a blend, all of them are the same
+        representation = representation[0]
+    counts = residuals = explained = None
+    if inputs.of_classes:
+        counts = confusion(predictions, len(inputs.classes))
+    else:
         residuals = Residuals(predictions.tested, predictions.targets, predictions.mean_scores)
+        r_squared = found[0].values[EXPLAINED]
+        explained = r_squared if np.isfinite(r_squared.value) else None
     return ModelFindings(
         task=inputs.task,
         estimator=" ".join(repr(model).split()),
@@ -217,15 +215,15 @@ def evaluate(
         n_landmarks=model.n_similarity_calls_,
         measure=predictions.measure,
         held_out=predictions.error(inputs.seed),
-        explained=predictions.r_squared(inputs.seed),
+        explained=explained,
         baseline=_baseline(inputs, parts, predictions),
         n_learned=len(parts.learned),
         n_tested=len(predictions.tested),
         rounds=len(predictions.scores),
         folds=len(parts.rounds[0]),
         classes=tuple(inputs.classes.tolist()),
-        confusion=confusion,
-        worst=() if confusion is None else _worst(inputs, confusion),
+        confusion=counts,
+        worst=() if counts is None else _worst(inputs, counts),
         residuals=residuals,
         calibration=_calibration(inputs, predictions),
         scores=found,
@@ -235,20 +233,14 @@ def evaluate(
     )
 
 
-def _confusion(predictions: HeldOutPredictions, n_classes: int) -> np.ndarray:
-    pairs = predictions.targets * n_classes + predictions.predicted
-    return np.bincount(pairs.ravel(), minlength=n_classes**2).reshape(n_classes, n_classes) / len(predictions.scores)
-
-
-def _worst(inputs: Inputs, confusion: np.ndarray) -> tuple[Confused, ...]:
-    wrong = confusion * ~np.eye(len(confusion), dtype=bool)
-    names, totals = inputs.classes.tolist(), confusion.sum(axis=1)
-    order = np.argsort(-wrong.ravel(), kind="stable")[:CONFUSIONS]
-    pairs = [divmod(int(place), len(names)) for place in order]
+def _worst(inputs: Inputs, counts: np.ndarray) -> tuple[Confused, ...]:
+    """Return the ten most confused pairs of classes."""
+    wrong = counts * ~np.eye(len(counts), dtype=bool)
+    names = inputs.classes.tolist()
+    order = np.argsort(-wrong.ravel(), kind="stable")[:10]
+    pairs = [divmod(place, len(names)) for place in order.tolist() if wrong.flat[place]]
     return tuple(
-        Confused(names[a], names[b], float(wrong[a, b]), float(wrong[a, b] / totals[a]))
-        for a, b in pairs
-        if wrong[a, b]
+        Confused(names[a], names[b], float(wrong[a, b]), float(wrong[a, b] / counts[a].sum())) for a, b in pairs
     )
 
 
@@ -265,13 +257,14 @@ def _calibration(inputs: Inputs, predictions: HeldOutPredictions) -> Calibration
     if predictions.probabilities is None:
         return None
     if len(inputs.classes) == 2:
-        predicted, happened = predictions.probabilities[:, 1], predictions.targets == 1
+        predicted = predictions.probabilities[:, 1]
+        happened = predictions.targets == 1
         event = f"the label is {inputs.classes[1]}"
     else:
         predicted = predictions.probabilities.max(axis=1)
         happened = predictions.probabilities.argmax(axis=1) == predictions.targets
         event = "the predicted class is right"
-    n_bins = int(np.clip(len(predicted) // 10, 2, MAX_BINS))
+    n_bins = int(np.clip(len(predicted) // 10, 2, 10))
     bins = np.minimum((predicted * n_bins).astype(int), n_bins - 1)
     counts = np.bincount(bins, minlength=n_bins)
     some = np.flatnonzero(counts)

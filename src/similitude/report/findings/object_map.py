@@ -14,21 +14,11 @@ from similitude.report.findings.columns import ColumnValues
 from similitude.report.findings.gram_matrix import GramSample
 from similitude.report.findings.held_out import HeldOutPredictions
 from similitude.report.findings.inputs import Inputs
+from similitude.report.limits import MAX_MAPPED
 from similitude.support import Result, check_choice, pairs_at, plain
 
-MAX_MAPPED = 10_000
-"""Largest number of objects on the map."""
-
-MAX_BASE = 200
-"""Number of objects of the Gram matrix's sample by which all others are placed."""
-
-LEVELS, SHADES = 10, 8
-"""Largest number of colors of categories, and the number of colors of numbers."""
-
-MAX_COLORINGS = 30
-"""Largest number of columns by which the map can be colored."""
-
-PCA, NEIGHBORS = "pca", "neighbors"
+PCA = "pca"
+NEIGHBORS = "neighbors"
 EMBEDDINGS = {PCA: "kernel principal components", NEIGHBORS: "t-SNE, which keeps near objects near"}
 """How objects are placed."""
 
@@ -103,18 +93,22 @@ def object_map(
     is symmetrized, and its axes are those of the largest eigenvalues.
     """
     check_choice("embedding", method, tuple(EMBEDDINGS))
+    explained = None
     if method == NEIGHBORS:
-        indices, places, explained = *_neighbors(gram, inputs.seed), None
+        indices, places = _neighbors(gram, inputs.seed)
     else:
         indices, places, explained = _principal(inputs, gram)
     at = np.full(inputs.n, -1)
     at[predictions.tested] = np.arange(len(predictions.tested))
-    scores, held_out = predictions.mean_scores, at[indices] >= 0
-    values = scores.argmax(axis=1) if inputs.of_classes else scores
-    own = values[at[indices]]
-    error = own != inputs.codes[indices] if inputs.of_classes else own - inputs.y[indices]
-    named = inputs.classes[own].tolist() if inputs.of_classes else own.tolist()
-    predicted = [value if known else None for value, known in zip(named, held_out, strict=True)]
+    held_out = at[indices] >= 0
+    own = predictions.mean_scores[at[indices]]
+    if inputs.of_classes:
+        own = own.argmax(axis=1)
+        error = own != inputs.codes[indices]
+        own = inputs.classes[own]
+    else:
+        error = own - inputs.y[indices]
+    predicted = [value if known else None for value, known in zip(own.tolist(), held_out, strict=True)]
     error = np.where(held_out, error, np.nan)
     objects = as_objects(take(inputs.X, indices))
     colorings = (*_label_colorings(inputs, indices, error), *_column_colorings(columns, indices))
@@ -135,23 +129,23 @@ def _label_colorings(inputs: Inputs, indices: np.ndarray, error: np.ndarray) -> 
 
 def _column_colorings(columns: Sequence[ColumnValues], indices: np.ndarray) -> Iterator[Coloring]:
     known = sorted((one for one in columns if one.is_feature), key=lambda one: -one.finding.weight)
-    for one in known[:MAX_COLORINGS]:
+    for one in known[:30]:
         values, name = one.values[indices], one.finding.name
         yield _by_category(name, values, one.names) if one.names else _by_number(name, values)
 
 
 def _by_category(name: str, codes: np.ndarray, names: tuple[str, ...]) -> Coloring:
     """Return a coloring by category; of many, the last color stands for all others."""
-    kept = names if len(names) <= LEVELS else (*names[: LEVELS - 1], "others")
+    kept = names if len(names) <= 10 else (*names[:9], "others")
     levels = np.where(np.isnan(codes), -1, np.minimum(np.nan_to_num(codes), len(kept) - 1)).astype(int)
     return Coloring(name, levels, kept, False)
 
 
 def _by_number(name: str, values: np.ndarray) -> Coloring:
-    """Return a coloring by equal ranges of numbers; the outermost five per cent have the first and the last color."""
+    """Return a coloring by eight equal ranges of numbers; the outermost five per cent have the outermost colors."""
     known = values[np.isfinite(values)]
     low, high = np.quantile(known, [0.05, 0.95]) if len(known) else (0.0, 1.0)
-    edges = np.linspace(low, high, SHADES + 1)
+    edges = np.linspace(low, high, 9)
     levels = np.searchsorted(edges[1:-1], np.nan_to_num(values), side="right")
     names = tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist()))
     return Coloring(name, np.where(np.isfinite(values), levels, -1), names, True)
@@ -159,7 +153,7 @@ def _by_number(name: str, values: np.ndarray) -> Coloring:
 
 def _principal(inputs: Inputs, gram: GramSample) -> tuple[np.ndarray, np.ndarray, float]:
     """Return positions of objects, their two coordinates, and the share of the variance of the sample."""
-    some = np.linspace(0, len(gram.indices) - 1, min(MAX_BASE, len(gram.indices))).astype(int)
+    some = np.linspace(0, len(gram.indices) - 1, min(200, len(gram.indices))).astype(int)
     base = gram.indices[some]
     K = gram.matrix[np.ix_(some, some)].astype(np.float64)
     K = (K + K.T) / 2

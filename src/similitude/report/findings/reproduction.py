@@ -53,14 +53,18 @@ def how_to_reproduce(inputs: Inputs, seconds: dict[str, float], command: str | N
     used = sorted(set(re.findall(r"[A-Z]\w+", text)) & set(kernels.__all__))
     given = f"from similitude.kernels import {', '.join(used)}" if readable else f"similarity = ...  # your own: {text}"
     arguments = f'{text if readable else "similarity"}, X, y, "report.html"'
-    budget, limit = "", ""
-    if inputs.max_calls is not None:
-        budget, limit = f", max_calls={inputs.max_calls}", f" --max-calls {inputs.max_calls}"
+    budget = ""
+    limit = ""
     if inputs.groups is not None:
-        budget, limit = f", groups=groups{budget}", f" --groups COLUMN{limit}"
+        budget = ", groups=groups"
+        limit = " --groups COLUMN"
+    if inputs.max_calls is not None:
+        budget += f", max_calls={inputs.max_calls}"
+        limit += f" --max-calls {inputs.max_calls}"
     if inputs.model is not None:
         given = f"model = {inputs.model!r}"
-        arguments, options = 'model, X, y, "report.html"', f"{options}  # but for other parameters of the model"
+        arguments = 'model, X, y, "report.html"'
+        options += "  # but for other parameters of the model"
     call = f'write_report({arguments}, task="{inputs.task}"{budget}, random_state={inputs.seed})'
     return Reproduce(
         command=command or f"similitude report FILE --label COLUMN {options}{limit} -o report.html",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from similitude.report.findings.held_out import HeldOutPredictions
+from similitude.report.findings.held_out import HeldOutPredictions, bootstrap_interval
 from similitude.report.findings.inputs import Inputs
-from similitude.support import ESTIMATE, Estimate, Result
-from similitude.theory import LEVEL
+from similitude.support import Estimate, Result
 
-ACCURACY, BALANCED, AUC, F1 = "accuracy", "balanced accuracy", "AUC", "F1"
-RMSE, ABSOLUTE, EXPLAINED = "root mean squared error", "mean absolute error", "R²"
+ACCURACY = "accuracy"
+BALANCED = "balanced accuracy"
+AUC = "AUC"
+F1 = "F1"
+RMSE = "root mean squared error"
+ABSOLUTE = "mean absolute error"
+EXPLAINED = "R²"
 
 MEANINGS = {
     ACCURACY: "share of examples that are predicted correctly",
@@ -80,68 +83,58 @@ class Scores(Result):
 def scores(inputs: Inputs, predictions: HeldOutPredictions) -> dict[str, Estimate]:
     """Return the scores of held-out predictions, by name, with bootstrap intervals (accuracy: exact ones)."""
     weights = predictions.resampled(inputs.seed)
+    targets = predictions.targets
     rounds = predictions.predicted
-    if not inputs.of_classes:
-        return _number_scores(predictions, weights)
-    counts = np.mean([_confusions(predictions.targets, one, weights, len(inputs.classes)) for one in rounds], axis=0)
-    found = {ACCURACY: predictions.share(rounds == predictions.targets)}
-    found[BALANCED] = _interval(_recalls(counts))
-    found[AUC] = _interval(areas(predictions, weights))
-    found[F1] = _interval(_f1(counts))
-    return found
-
-
-def _number_scores(predictions: HeldOutPredictions, weights: np.ndarray) -> dict[str, Estimate]:
-    targets, n = predictions.targets, len(predictions.targets)
-    squared = ((predictions.predicted - targets) ** 2).mean(axis=0)
-    absolute = np.abs(predictions.predicted - targets).mean(axis=0)
+    if inputs.of_classes:
+        counts = np.mean([_confusions(targets, one, weights, len(inputs.classes)) for one in rounds], axis=0)
+        right = counts.diagonal(axis1=1, axis2=2)
+        true = counts.sum(axis=2)
+        recalls = right / np.where(true > 0, true, np.nan)
+        harmonic = 2 * right / np.where(true > 0, counts.sum(axis=1) + true, np.nan)
+        found = {BALANCED: np.nanmean(recalls, axis=1), AUC: areas(predictions, weights)}
+        found[F1] = np.nanmean(harmonic, axis=1)
+        accuracy = {ACCURACY: predictions.share(rounds == targets)}
+        return accuracy | {name: bootstrap_interval(values) for name, values in found.items()}
+    means = weights / len(targets)
+    squared = ((rounds - targets) ** 2).mean(axis=0)
     centered = targets - targets.mean()
-    means = centered @ weights / n
-    variances = centered**2 @ weights / n - means**2
-    explained = 1 - (squared @ weights / n) / np.where(variances > 0, variances, np.nan)
-    return {
-        RMSE: _interval(np.sqrt(squared @ weights / n)),
-        ABSOLUTE: _interval(absolute @ weights / n),
-        EXPLAINED: _interval(explained),
+    variances = centered**2 @ means - (centered @ means) ** 2
+    found = {
+        RMSE: np.sqrt(squared @ means),
+        ABSOLUTE: np.abs(rounds - targets).mean(axis=0) @ means,
+        EXPLAINED: 1 - (squared @ means) / np.where(variances > 0, variances, np.nan),
     }
+    return {name: bootstrap_interval(values) for name, values in found.items()}
 
 
 def class_scores_of(inputs: Inputs, predictions: HeldOutPredictions) -> tuple[ClassScores, ...]:
     """Return how well each class is recognized; classes without held-out examples are left out."""
     n_classes = len(inputs.classes)
-    ones = np.ones((len(predictions.targets), 1))
-    counts = np.mean(
-        [_confusions(predictions.targets, one, ones, n_classes)[0] for one in predictions.predicted], axis=0
-    )
+    counts = confusion(predictions, n_classes)
     found = []
     for code, label in enumerate(inputs.classes.tolist()):
-        total, predicted, right = counts[code].sum(), counts[:, code].sum(), counts[code, code]
-        if total:
+        n = round(counts[code].sum())
+        if n:
+            predicted = counts[:, code].sum()
+            precision = float(counts[code, code] / predicted) if predicted else None
             recall = predictions.share(predictions.predicted == code, predictions.targets == code)
-            found.append(ClassScores(label, round(total), recall, float(right / predicted) if predicted else None))
+            found.append(ClassScores(label, n, recall, precision))
     return tuple(found)
+
+
+def confusion(predictions: HeldOutPredictions, n_classes: int) -> np.ndarray:
+    """Return the number of examples by true and predicted class, the mean over rounds."""
+    pairs = predictions.targets * n_classes + predictions.predicted
+    return np.bincount(pairs.ravel(), minlength=n_classes**2).reshape(n_classes, n_classes) / len(predictions.scores)
 
 
 def ahead_of(predictions: HeldOutPredictions, model: HeldOutPredictions, seed: int) -> Estimate:
     """Return how much better predictions are than the model's on the same examples, with a bootstrap interval."""
-
-    def losses(one: HeldOutPredictions) -> np.ndarray:
+    losses = []
+    for one in (model, predictions):
         wrong = one.predicted != one.targets if one.probabilities is not None else np.abs(one.predicted - one.targets)
-        mean: np.ndarray = wrong.mean(axis=0)
-        return mean
-
-    difference = losses(model) - losses(predictions)
-    return _interval(difference @ model.resampled(seed) / len(difference))
-
-
-def _interval(values: np.ndarray) -> Estimate:
-    """Return the first value with the percentile interval of the others, the bootstrap replicates."""
-    value = float(values[0])
-    known = values[1:][np.isfinite(values[1:])]
-    if not len(known):
-        return Estimate(value, value, value, LEVEL, ESTIMATE)
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Estimate(value, min(float(low), value), max(float(high), value), LEVEL, ESTIMATE)
+        losses.append(wrong.mean(axis=0))
+    return bootstrap_interval((losses[0] - losses[1]) @ model.resampled(seed) / len(model.targets))
 
 
 def _confusions(targets: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
@@ -155,24 +148,10 @@ def _confusions(targets: np.ndarray, predicted: np.ndarray, weights: np.ndarray,
     return counts.reshape(-1, n_classes, n_classes)
 
 
-def _recalls(counts: np.ndarray) -> np.ndarray:
-    """Return the mean recall of the classes that occur, for each matrix of counts."""
-    totals = counts.sum(axis=2)
-    recall = np.diagonal(counts, axis1=1, axis2=2) / np.where(totals > 0, totals, np.nan)
-    return np.asarray(np.nanmean(recall, axis=1))
-
-
-def _f1(counts: np.ndarray) -> np.ndarray:
-    """Return the mean F1 of the classes that occur, for each matrix of counts."""
-    both = counts.sum(axis=1) + counts.sum(axis=2)
-    values = 2 * np.diagonal(counts, axis1=1, axis2=2) / np.where(both > 0, both, np.nan)
-    values = np.where(counts.sum(axis=2) > 0, values, np.nan)
-    return np.asarray(np.nanmean(values, axis=1))
-
-
 def areas(predictions: HeldOutPredictions, weights: np.ndarray) -> np.ndarray:
     """Return the area under the ROC curve, the mean over classes against all others, for each column of weights."""
-    margins, targets = predictions.mean_scores, predictions.targets
+    margins = predictions.mean_scores
+    targets = predictions.targets
     if margins.shape[1] == 2:  # both classes have the same area
         return _area(margins[:, 1] - margins[:, 0], targets == 1, weights)
     if predictions.probabilities is not None:
@@ -188,14 +167,11 @@ def _area(values: np.ndarray, is_class: np.ndarray, weights: np.ndarray) -> np.n
     others = others[np.argsort(values[others], kind="stable")]
     below = np.zeros((len(others) + 1, weights.shape[1]))
     np.cumsum(weights[others], axis=0, out=below[1:])
-    own, mine = values[is_class], weights[is_class]
+    own = values[is_class]
+    mine = weights[is_class]
     low, high = (np.searchsorted(values[others], own, side=side) for side in ("left", "right"))
     ordered = np.einsum("ij,ij->j", mine, below[low])
     tied = np.flatnonzero(high > low)
     ordered += np.einsum("ij,ij->j", mine[tied], below[high[tied]] - below[low[tied]]) / 2
     totals = mine.sum(axis=0) * below[-1]
     return np.asarray(np.divide(ordered, totals, out=np.full(len(totals), np.nan), where=totals > 0))
-
-
-Predictor = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, "np.ndarray | None"]]
-"""Fits to some positions of X and predicts others: returns scores and probabilities."""

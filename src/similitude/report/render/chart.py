@@ -1,91 +1,82 @@
-"""The specification of a chart: marks on two axes, a sentence that says what they show, and a table of the numbers.
-
-The page draws it by Vega-Lite (`vega`) and `similitude.report.figures` by Matplotlib (`matplotlib_axes`).
-"""
+"""A chart: one Vega-Lite specification, which the page and notebooks show and vl-convert writes as SVG or PNG."""
 
 from __future__ import annotations
 
+import functools
+import json
+import re
+import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from similitude.support import Curve
+from similitude.support import Curve, check_choice, check_place, complete_file, missing_extra
 
-BLUE, ORANGE, PURPLE = 0, 1, 2
-"""The first colors of the palette; each renderer has its own shades."""
+# Colors are variables of the page's style sheet, so that charts follow its light and dark schemes.
+BLUE = "var(--c0)"
+ORANGE = "var(--c1)"
+PURPLE = "var(--c2)"
+QUIET = "var(--quiet)"
+INK = "var(--ink)"
+SOFT_INK = "var(--soft-ink)"
 
-QUIET, INK, SOFT_INK = "quiet", "ink", "soft-ink"
-"""Colors beside the palette."""
+VEGA_LITE = "6.4"
 
+THEME: dict[str, Any] = {
+    "background": "transparent",
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": SOFT_INK,
+        "titleColor": INK,
+        "gridColor": "var(--grid)",
+        "domainColor": "var(--line)",
+        "tickColor": "var(--line)",
+        "labelFontSize": 12,
+        "titleFontSize": 12.5,
+        "titleFontWeight": 500,
+        "titlePadding": 8,
+        "labelLimit": 120,
+        "labelOverlap": True,
+    },
+    "legend": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "orient": "top",
+        "title": None,
+        "labelLimit": 160,
+        "columns": {"expr": "max(1, floor(width / 110))"},
+    },
+    "title": {"anchor": "start", "color": INK, "fontSize": 13, "fontWeight": 500, "offset": 12},
+    "mark": {"opacity": 1},
+    "bar": {"cornerRadiusEnd": 3},
+    "point": {"filled": True, "size": 45},
+    "text": {"align": "left", "dx": 5, "fontSize": 12},
+    "tick": {"thickness": 2, "height": 14},
+}
+"""The style of all charts."""
 
-@dataclass(frozen=True)
-class Axis:
-    """An axis.
-
-    Attributes
-    ----------
-    title : str or None
-    names : sequence of str or None
-        The categories of a categorical axis, from the left or from the top.
-    scale : {"linear", "log", "symlog"}
-    ends : tuple of two float, optional
-        The range; default: that of the data.
-    ticks : sequence of float, optional
-        Where the axis is labeled; an empty one has no labels.
-    percent, integers : bool
-        Whether numbers are labeled in per cent, or only integers are.
-    linear_below : float
-        With a symlog scale, the magnitude below which it is linear.
-    """
-
-    title: str | None = None
-    names: Sequence[str] | None = None
-    scale: str = "linear"
-    ends: tuple[float, float] | None = None
-    ticks: Sequence[float] | None = None
-    percent: bool = False
-    integers: bool = False
-    linear_below: float = 1.0
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Marks of one kind and color, one for each row of the data.
-
-    Attributes
-    ----------
-    kind : {"area", "bar", "line", "point", "rect", "rule", "text", "tick"}
-        A rule with only x or only y crosses the whole chart; a text without y is at the top.
-    data : dict of columns
-        ``x`` and ``y``, on a categorical axis the names; the other ends ``x2`` and ``y2`` of marks that extend from one
-        value to another; ``text``, ``size`` (of points) and ``opacity``; and what `hover` names.
-    color : int or str
-        A position in the palette, or QUIET, INK or SOFT_INK.
-    name : str, optional
-        The entry in the legend.
-    hover : dict
-        The columns that hovering shows, with their titles.
-    width : float, optional
-        Of lines, or of bars on a categorical axis, in pixels.
-    opacity : float
-    dashed : bool
-    """
-
-    kind: str
-    data: Mapping[str, Any]
-    color: int | str = BLUE
-    name: str | None = None
-    hover: Mapping[str, str] = field(default_factory=dict)
-    width: float | None = None
-    opacity: float = 1.0
-    dashed: bool = False
+CHANNELS: dict[str, dict[str, Any]] = {
+    "x": {},
+    "y": {},
+    "x2": {},
+    "y2": {},
+    "text": {},
+    "url": {},
+    "size": {"type": "quantitative", "legend": None, "scale": {"range": [40, 260], "zero": True}},
+    "opacity": {"type": "quantitative", "legend": None, "scale": {"domain": [0, 1], "range": [0, 1]}},
+}
+"""The columns of data that Vega-Lite draws by; `marks` names them so."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chart:
-    """A chart.
+    """A chart, which notebooks show and `save` writes to a file.
 
     Attributes
     ----------
@@ -93,27 +84,166 @@ class Chart:
         Its identifier in the page.
     finding : str
         A sentence that says what it shows, also for those who cannot see it.
-    x, y : Axis
-    marks : list of Marks
-        In the order in which they are drawn.
+    spec : dict
+        The Vega-Lite specification, in the colors of the page's style sheet and as wide as its place there.
     columns : tuple of str
         The column titles of the table of numbers.
     rows : list of tuples
-    height : int
-        In pixels.
+        The numbers.
     square : bool
         Whether it is about as wide as high.
+
+    Examples
+    --------
+    >>> from similitude.data.datasets import iris
+    >>> from similitude.report import figures, investigate
+    >>> chart = figures.spectrum(investigate("gaussian", *iris()))
+    >>> chart.finding[:36], chart.to_dict()["width"]
+    ('None of the 150 eigenvalues is negat', 480)
     """
 
     name: str
     finding: str
-    x: Axis
-    y: Axis
-    marks: list[Marks]
+    spec: dict[str, Any]
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
-    height: int = 240
     square: bool = False
+
+    def __repr__(self) -> str:
+        return f"Chart({self.name!r}: {self.finding})"
+
+    def to_dict(self, *, dark: bool = False) -> dict[str, Any]:
+        """Return a complete Vega-Lite specification, with the sentence as its title and light or dark colors."""
+        width = 360 if self.square else 480
+        title = {"text": textwrap.wrap(self.finding, width // 7)}
+        look = {"width": width, "autosize": "pad", "padding": 12, "title": title}
+        look["config"] = THEME | {"background": "var(--card)"}
+        colors = _colors(dark)
+        text = json.dumps({**self.spec, **look})
+        resolved: dict[str, Any] = json.loads(
+            re.sub(r"var\(--([\w-]+)\)", lambda found: colors.get(found[1], found[0]), text)
+        )
+        return resolved
+
+    def save(self, path: Any, *, dark: bool = False) -> None:
+        """Write the chart to a file: SVG, PNG or its Vega-Lite specification (``.json``), by the suffix of its name."""
+        form = Path(path).suffix.lower().lstrip(".")
+        check_choice("the suffix", form, ("svg", "png", "json"))
+        place = check_place(path)
+        spec = self.to_dict(dark=dark)
+        if form == "png":
+            content = bytes(_converter().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2))
+        else:
+            content = (self._svg(spec) if form == "svg" else json.dumps(spec)).encode()
+        with complete_file(place) as file:
+            file.write(content)
+
+    def _repr_svg_(self) -> str:
+        return self._svg(self.to_dict())
+
+    @staticmethod
+    def _svg(spec: dict[str, Any]) -> str:
+        return str(_converter().vegalite_to_svg(spec, vl_version=VEGA_LITE))
+
+
+def _converter() -> Any:
+    try:
+        import vl_convert
+    except ImportError:
+        raise missing_extra("report", "a chart as SVG or PNG") from None
+    return vl_convert
+
+
+@functools.cache
+def _colors(dark: bool) -> dict[str, str]:
+    """Return the light or dark colors of the page's style sheet, by the names of their variables."""
+    style = resources.files("similitude.report.render").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    pairs = re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", style)
+    return {name: night if dark else day for name, day, night in pairs}
+
+
+def chart(
+    name: str,
+    finding: str,
+    x: dict[str, Any],
+    y: dict[str, Any],
+    layers: list[dict[str, Any]],
+    columns: tuple[str, ...],
+    rows: list[tuple[Any, ...]],
+    height: int = 240,
+    square: bool = False,
+) -> Chart:
+    """Return a chart of layers (see `marks`) on two axes (see `axis`), `height` pixels high."""
+    encodings = [one["encoding"] for one in layers]
+    named = {one["encoding"]["color"]["datum"]: one["mark"]["color"] for one in layers if "color" in one["encoding"]}
+    scale = {"domain": list(named), "range": list(named.values())}
+    for encoding in encodings:
+        if "x" in encoding:
+            encoding["x"] |= x
+        if "y" in encoding:
+            encoding["y"] |= y
+        if "color" in encoding:
+            encoding["color"] |= {"type": "nominal", "scale": scale}
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "layer": layers,
+    }
+    return Chart(name, finding, spec, columns, rows, square)
+
+
+def axis(
+    title: str | None = None,
+    *,
+    ends: tuple[float, float] | None = None,
+    percent: bool = False,
+    integers: bool = False,
+    ticks: Sequence[float] | None = None,
+    **scale: Any,
+) -> dict[str, Any]:
+    """Return an axis of numbers, without labels if `ticks` is empty; `scale` holds properties of Vega-Lite's scale."""
+    look: dict[str, Any] = {"tickCount": 6}
+    scale = {"nice": ticks is None} | ({} if "type" in scale else {"zero": False}) | scale
+    if ends is not None:
+        scale["domain"] = list(ends)
+    if percent:
+        look["format"] = ".0%"
+    if integers:
+        look["tickMinStep"] = 1
+    if ticks is not None:
+        look = {"values": list(ticks), "labelExpr": "toString(datum.value)", "labelOverlap": False}
+        look |= {} if len(ticks) else {"labels": False, "ticks": False, "grid": False}
+    return {"type": "quantitative", "title": title, "scale": scale, "axis": look}
+
+
+def names_axis(names: Sequence[str], title: str | None = None, **look: Any) -> dict[str, Any]:
+    """Return an axis of categories, from the left or from the top; `look` holds properties of Vega-Lite's axis."""
+    look = {"ticks": False, "labels": len(names) <= 40, **look}
+    return {"type": "nominal", "title": title, "scale": {"domain": list(names)}, "axis": look}
+
+
+def marks(
+    kind: str,
+    data: Mapping[str, Any],
+    color: str = BLUE,
+    name: str | None = None,
+    hover: Mapping[str, str] | None = None,
+    **style: Any,
+) -> dict[str, Any]:
+    """Return a layer of marks of one kind and color, one for each row of the data, whose columns are channels.
+
+    `name` is the entry in the legend, `hover` the titles of the columns that hovering shows, and `style` properties of
+    Vega-Lite's mark.
+    """
+    rows = [dict(zip(data, row, strict=True)) for row in table_rows(*data.values())]
+    encoding: dict[str, Any] = {one: {"field": one, **look} for one, look in CHANNELS.items() if one in data}
+    if hover:
+        encoding["tooltip"] = [{"field": field, "title": title} for field, title in hover.items()]
+    if name is not None:
+        encoding["color"] = {"datum": name}
+    return {"data": {"values": rows}, "mark": {"type": kind, "color": color, **style}, "encoding": encoding}
 
 
 def rounded(value: Any) -> Any:
@@ -136,26 +266,22 @@ def table_rows(*columns: Any) -> list[tuple[Any, ...]]:
     return [tuple(map(rounded, row)) for row in zip(*columns, strict=True)]
 
 
-def curve_marks(
-    curve: Curve, x: str, y: str, color: int | str = BLUE, name: str | None = None
-) -> tuple[list[Marks], list[tuple[Any, ...]]]:
-    """Return a line with points and its interval as a band, and the table of its numbers."""
+def curve_marks(curve: Curve, x: str, y: str, color: str = BLUE, name: str | None = None) -> list[dict[str, Any]]:
+    """Return a line with points, and its interval as a band."""
     data = {"x": curve.x, "y": curve.y, "low": curve.low, "high": curve.high}
     hover = {"x": x, "y": y, "low": "interval from", "high": "interval to"}
-    band = {"x": curve.x, "y": curve.low, "y2": curve.high}
-    marks = [
-        Marks("area", band, color, opacity=0.18),
-        Marks("line", data, color, name, width=2.5),
-        Marks("point", data, color, hover=hover),
+    return [
+        marks("area", {"x": curve.x, "y": curve.low, "y2": curve.high}, color, opacity=0.18, clip=True),
+        marks("line", data, color, name, strokeWidth=2.5),
+        marks("point", data, color, hover=hover),
     ]
-    return marks, table_rows(*data.values())
 
 
-def line_at(**place: float) -> Marks:
+def line_at(**place: float) -> dict[str, Any]:
     """Return a dashed line across the chart at one value of x or y."""
-    return Marks("rule", {axis: [value] for axis, value in place.items()}, SOFT_INK, dashed=True)
+    return marks("rule", {channel: [value] for channel, value in place.items()}, SOFT_INK, strokeDash=[4, 3])
 
 
-def diagonal(low: float, high: float) -> Marks:
+def diagonal(low: float, high: float) -> dict[str, Any]:
     """Return the dashed line on which x equals y."""
-    return Marks("line", {"x": [low, high], "y": [low, high]}, SOFT_INK, width=1, dashed=True)
+    return marks("line", {"x": [low, high], "y": [low, high]}, SOFT_INK, strokeWidth=1, strokeDash=[4, 3])

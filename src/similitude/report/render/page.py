@@ -8,21 +8,19 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from similitude.evaluation import CLASSIFICATION
-from similitude.report.findings import EXPLAINED, MEANINGS, ClassCounts, ColumnFinding, ExampleFinding, Findings
-from similitude.report.render import charts, learned_charts, sentences
-from similitude.report.render.chart import Chart
+from similitude.report import figures, limits
+from similitude.report.findings import EXPLAINED, MEANINGS, ClassCounts, ExampleFinding, Findings
+from similitude.report.render import sentences
+from similitude.report.render.chart import THEME, VEGA_LITE, Chart
 from similitude.report.render.drawings.html_snippets import full_repr, number
-from similitude.report.render.gram_image import GramImage
-from similitude.report.render.object_plane import plane_data
-from similitude.report.render.vega import CONFIG, vega_lite
-from similitude.report.render.waterfall import steps
+from similitude.report.render.images import GramImage
+from similitude.report.render.page_data import plane_data, steps
 from similitude.support import missing_extra, printable, short_numbers
 
 try:
@@ -34,44 +32,6 @@ try:
 except ImportError:
     raise missing_extra("report", "an HTML report") from None
 
-ROWS = 6
-"""Number of examples that are visible at first."""
-
-NOTES = 3
-"""Number of notes on the data that are visible at first."""
-
-SEARCHED = 500
-"""Characters of an object that a search looks at."""
-
-MAX_COLUMNS = 40
-"""Largest number of columns that are described in a table."""
-
-RANKS = 40
-"""Number of landmark cards."""
-
-TABLED = 12
-"""Largest number of classes for which confusions are a table, not a chart."""
-
-DECIDING = 3
-"""Number of deciding examples that are drawn for each example."""
-
-NARROW = 4
-"""Largest number of classes for which confusions fill half of the page's width."""
-
-CHANCES = 5
-"""Number of probabilities that are listed for an example."""
-
-
-LIMITS = {
-    "ranks": RANKS,
-    "rows": ROWS,
-    "deciding": DECIDING,
-    "narrow": NARROW,
-    "notes": NOTES,
-    "searched": SEARCHED,
-    "tabled": TABLED,
-}
-
 
 def as_html(found: Findings) -> str:
     """Return the findings as an HTML page that loads nothing from the network.
@@ -79,9 +39,10 @@ def as_html(found: Findings) -> str:
     Everything that comes from users is escaped, and only its own scripts may run in it.
     """
     script = _file("page.js")
-    drawn, gram = charts_of(found), GramImage.of(found.gram)
-    specs = {"config": CONFIG, "specs": {name: vega_lite(one) for name, one in drawn.items()}}
+    drawn = charts_of(found)
+    gram = GramImage(found.gram)
     drawings = PageDrawings(found)
+    columns = sorted(found.columns, key=lambda one: -one.weight)
     return printable(
         _environment()
         .get_template("page.html")
@@ -92,27 +53,29 @@ def as_html(found: Findings) -> str:
             goodness=found.goodness,
             validity=found.validity,
             classes=found.model.task == CLASSIFICATION,
-            columns=by_importance(found.columns)[:MAX_COLUMNS],
-            more_columns=by_importance(found.columns)[MAX_COLUMNS:],
+            columns=columns[: limits.MAX_COLUMNS],
+            more_columns=columns[limits.MAX_COLUMNS :],
             meanings=MEANINGS,
             by_class={str(one.label): one for one in found.model.by_class},
-            gram_images=[(one.name, GramImage.of(one.sample).image) for one in found.alternatives],
+            gram_images=[(one.name, GramImage(one.sample).image) for one in found.alternatives],
             score_scales=_score_scales(found),
             compared_with=_compared_with,
             steps=steps,
             sentences=sentences,
             charts=drawn,
-            letters=charts.THEOREM_MARKS,
+            letters=figures.LETTERS,
             gram=gram,
             drawings=drawings,
-            largest=_largest(found),
-            most_probable=functools.partial(_most_probable, found.model.classes),
+            largest={
+                "importance": max([one.importance for one in found.landmarks], default=1e-300) or 1e-300,
+                "column": max([one.weight for one in columns], default=0.0) or 1.0,
+            },
             policy=_policy([_vega(), script]),
             style=Markup(_file("page.css")),
             library=Markup(_packed(_vega())),
             script=Markup(script),
-            data=functools.partial(_data, found, specs, gram, drawings),
-            limits=LIMITS,
+            data=functools.partial(_data, found, drawn, gram, drawings),
+            many_classes=limits.MANY_CLASSES,
         )
     )
 
@@ -126,16 +89,12 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_plain,
+        finalize=lambda value: str(value) if hasattr(value, "__html__") and type(value) is not Markup else value,
     )
     environment.filters.update(
         number=number, percent=sentences.percent, full_repr=full_repr, shortened=_shortened, text=str
     )
     return environment
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if hasattr(value, "__html__") and type(value) is not Markup else value
 
 
 _DIRECTION = re.compile(r"(?<!\\)((?:\\\\)*)\\(u(?:061c|200[ef]|202[a-e]|206[6-9]))")
@@ -156,7 +115,7 @@ def as_json(value: Any) -> str:
 @functools.cache
 def _vega() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script."""
-    return str(javascript_bundle("window.vegaEmbed = vegaEmbed;", "6.4"))
+    return str(javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE))
 
 
 @functools.cache
@@ -179,43 +138,34 @@ def _policy(scripts: list[str]) -> str:
 
 def charts_of(found: Findings) -> dict[str, Chart]:
     """Return the charts of the page, by name."""
-    labels, goodness, model = found.about.labels, found.goodness, found.model
-    drawn = [
-        charts.spectrum(found.spectrum),
-        charts.learning_curve(found.landmark_curve),
-    ]
-    if isinstance(labels, ClassCounts):
-        drawn.append(charts.class_counts(labels))
-    if goodness is not None:
-        drawn += [charts.gaps(goodness.strong.gaps, found.gap_labels), charts.goodness_curve(goodness)]
-    if len(model.classes) > TABLED:
-        drawn += [charts.confusion(model), charts.recall(model)]
+    drawn = [figures.spectrum(found), figures.learning_curve(found)]
+    if isinstance(found.about.labels, ClassCounts):
+        drawn.append(figures.labels(found))
+    if found.goodness is not None:
+        drawn += [figures.gaps(found), figures.goodness_curve(found, weighted=False)]
+    if len(found.model.classes) > limits.MANY_CLASSES:
+        drawn += [figures.confusion(found), figures.recall(found)]
     if found.learned is not None:
-        drawn += [learned_charts.learning_steps(found.learned), learned_charts.learned_importance(found.learned)]
-    if model.calibration is not None:
-        drawn.append(charts.calibration(model.calibration))
-    if model.residuals is not None:
-        drawn += [charts.residuals(model), charts.errors(model)]
+        drawn += [figures.learning_steps(found), figures.learned_importance(found)]
+    if found.model.calibration is not None:
+        drawn.append(figures.calibration(found))
+    if found.model.residuals is not None:
+        drawn += [figures.residuals(found), figures.errors(found)]
     return {one.name: one for one in drawn}
 
 
-def _largest(found: Findings) -> dict[str, float]:
-    """Return the largest importance of landmarks and of columns, which are the full lengths of the bars."""
-    importance = [one.importance for one in found.landmarks]
-    return {
-        "importance": float(np.max(importance, initial=1e-300)),
-        "column": max([one.weight for one in found.columns], default=0.0) or 1.0,
-    }
-
-
-def _data(found: Findings, specs: dict[str, Any], gram: GramImage, drawings: PageDrawings) -> dict[str, Markup]:
+def _data(found: Findings, charts: dict[str, Chart], gram: GramImage, drawings: PageDrawings) -> dict[str, Markup]:
     """Return the data for the scripts, after everything else was drawn: objects of the map take what room is left."""
     placed = found.map
     objects = dict(zip(placed.indices.tolist(), placed.objects, strict=True))
     first = [*found.gram.indices.tolist(), *placed.indices.tolist()]
     drawn = drawings.refer_to_some({index: objects[index] for index in first if index in objects})
+    data = {
+        "chart-data": {"config": THEME, "specs": {name: one.spec for name, one in charts.items()}},
+        "matrix-data": gram.pairs,
+        "map-data": plane_data(found, drawn),
+    }
     calibration = found.model.calibration
-    data = {"chart-data": specs, "matrix-data": gram.pairs, "map-data": plane_data(found, drawn)}
     if calibration is not None:
         data["threshold-data"] = {
             "classes": [str(name) for name in found.model.classes],
@@ -225,33 +175,23 @@ def _data(found: Findings, specs: dict[str, Any], gram: GramImage, drawings: Pag
     return {name: Markup(as_json(content)) for name, content in data.items()}
 
 
-def by_importance(columns: Sequence[ColumnFinding]) -> list[ColumnFinding]:
-    """Return the most important columns first, if importance is known."""
-    return sorted(columns, key=lambda one: -one.weight)
-
-
 def _score_scales(found: Findings) -> dict[str, float]:
-    """Return the value of each score at the full length of its bar."""
+    """Return the value of each score at the full length of its bar: of errors, the largest."""
     scores = found.model.scores
+    if found.model.classes:
+        return dict.fromkeys(scores[0].values, 1.0)
     largest = {
         name: float(np.nanmax([one.values[name].high for one in scores] + [1e-300])) for name in scores[0].values
     }
-    return {name: 1.0 if found.model.classes or name == EXPLAINED else high for name, high in largest.items()}
+    return largest | {EXPLAINED: 1.0}
 
 
 def _compared_with(example: ExampleFinding) -> Any:
     """Return the object that an example is compared with where it is drawn: the one that decided most."""
-    others = [one.object for one in example.decision.deciding if one.index != example.index]
-    return others[0] if others else None
+    return next((one.object for one in example.decision.deciding if one.index != example.index), None)
 
 
 def _shortened(text: str, limit: int = 160) -> str:
     """Return a similarity as it is shown: with few digits, and cut if it is long."""
     text = short_numbers(text)
     return text if len(text) <= limit else f"{text[:limit]}…"
-
-
-def _most_probable(classes: tuple[Any, ...], probabilities: tuple[float, ...]) -> list[tuple[float, Any]]:
-    """Return the largest probabilities and their classes."""
-    order = sorted(range(len(classes)), key=lambda i: -probabilities[i])[:CHANCES]
-    return [(probabilities[i], classes[i]) for i in order]

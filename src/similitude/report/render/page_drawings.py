@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
-from similitude.relevance import Attribution
+from similitude.kernels.graphs import parse_graph
+from similitude.relevance import MOST_DRAWN_NODES, Attribution, drawing_of, shade
 from similitude.report.findings import IDENTIFIER, TEXT, Findings
-from similitude.report.render.attributions import drawn_parts
+from similitude.report.limits import BUDGET, EXTRA
 from similitude.report.render.drawings import Drawer, drawer
-
-BUDGET = 350_000
-"""Characters of drawings after which objects of the page are written as text, to keep it small."""
-
-EXTRA = 120_000
-"""Further characters for objects that are shown only on demand: those of the map and the matrix."""
+from similitude.report.render.drawings.html_snippets import escaped, shortened
+from similitude.report.render.images import data_uri, palette
 
 
 class PageDrawings:
@@ -69,7 +68,7 @@ class PageDrawings:
 
     def show_parts(self, found: Attribution) -> Markup:
         """Return an object colored by what its parts add to the score, if the page has room for it."""
-        if self._spent >= BUDGET:
+        if self.cut_short:
             return Markup('<p class="under">Not drawn, to keep this file small.</p>')
         drawn = drawn_parts(found, self._image_shape)
         self._spent += len(drawn)
@@ -87,10 +86,31 @@ class PageDrawings:
         near = near if self.drawer.compares else None
         pair = (id(one), id(near))  # the findings keep all objects alive
         if pair not in self._drawn:
-            artist = self.drawer if self._spent < BUDGET else Drawer()
+            artist = Drawer() if self.cut_short else self.drawer
             self._drawn[pair] = artist.draw(one, near)
             self._spent += len(self._drawn[pair])
         return self._drawn[pair]
 
     def _number(self, drawn: str) -> int:
         return self._numbers.setdefault(drawn, len(self._numbers))
+
+
+def drawn_parts(found: Attribution, image_shape: tuple[int, int] | None) -> Markup:
+    """Return an object with its parts colored by what they add to the score."""
+    values = found.values.tolist()
+    largest = float(np.abs(found.values).max(initial=0.0))
+    if image_shape is not None and found.kind == "vectors" and len(values) == np.prod(image_shape):
+        shares = (found.values.reshape(image_shape) / (largest or 1.0) + 1) / 2
+        address = data_uri(shares, palette(("c2410c", "ffffff", "2563a8")))
+        words = "what each pixel adds to the score: blue speaks for the prediction, orange against it"
+        return Markup(f'<img class="drawing image" alt="{words}" title="{words}" src="{address}">')
+    small = found.kind != "graphs" or parse_graph(0, found.object).nodes <= MOST_DRAWN_NODES
+    if found.kind in ("graphs", "series", "strings") and small:
+        return Markup(f'<div class="object">{drawing_of(found)}</div>')
+    cells = []
+    for i in found.order[:40].tolist():
+        text = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.4g}", found.parts[i])
+        name = escaped(shortened(text, 60))
+        ground = shade(values[i], largest)
+        cells.append(f'<li class="chip" style="background:{ground}">{name} <small>{values[i]:+.2g}</small></li>')
+    return Markup(f'<ul class="parts">{"".join(cells)}</ul>')

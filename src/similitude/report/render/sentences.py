@@ -63,7 +63,7 @@ KIND_NAMES = {
 }
 
 GRADE_MEANINGS = {
-    "PROVEN": "a theorem holds; all its premises but independent rows hold by proof or by construction",
+    "PROVEN": "a theorem holds: every premise but independent rows holds by proof or by construction",
     "CONDITIONAL": "a theorem holds if its premises do; each is stated, and the sample contradicts none",
     "HELD-OUT": "measured on examples that were used for nothing else, with an exact interval",
     "ESTIMATE": "estimated from the sample, with a resampling interval or none",
@@ -111,6 +111,12 @@ def label_text(label: Any) -> str:
     return text if any(letter.isalnum() for letter in text) else f"“{text}”"
 
 
+def short_label(label: Any) -> str:
+    """Return a label for an axis."""
+    text = f"{label:.4g}" if isinstance(label, float) else str(label)
+    return text if len(text) <= 16 else f"{text[:15]}…"
+
+
 def counted(number: int, what: str, several: str | None = None) -> str:
     """Return a number with its noun, whose plural ends in s unless it is given.
 
@@ -120,41 +126,33 @@ def counted(number: int, what: str, several: str | None = None) -> str:
     return f"{number:,} {what if number == 1 else several or f'{what}s'}"
 
 
-def is_rate(measure: str) -> bool:
-    """Tell whether an error is a share of examples."""
-    return measure == ERROR_RATE
-
-
 def error_text(value: float, measure: str) -> str:
     """Return an error, in per cent if it is a rate."""
-    return percent(value) if is_rate(measure) else f"{value:.3g}"
+    return percent(value) if measure == ERROR_RATE else f"{value:.3g}"
 
 
 def held_out_error(model: ModelFindings) -> str:
     """Return the held-out error with its interval."""
-    held, measure = model.held_out, model.measure
-    value, low, high = (error_text(one, measure) for one in (held.value, held.low, held.high))
+    held = model.held_out
+    value, low, high = (error_text(one, model.measure) for one in (held.value, held.low, held.high))
     return f"{value} ({percent(held.level)} interval {low} to {high})"
 
 
 def summary(found: Findings) -> list[Answer]:
     """Return the answers at the top of the page."""
-    verdict = {"VALID": ("Yes", "good"), "INVALID": ("No", "open")}.get(found.validity.verdict, ("Unknown", "open"))
     good = is_good(found)
-    tones = {"Yes": "good", "Hardly": "bad", "No": "bad"}
-    word = good.partition(":")[0].partition(" ")[0]
-    short = "Not defined" if found.goodness is None else word
-    look = (
-        counted(_n_wrong(found), "mistake")
-        if _mistakes(found)
-        else "Close calls"
-        if found.model.classes
-        else "Largest errors"
-    )
+    short = "Not defined" if found.goodness is None else good.partition(":")[0].partition(" ")[0]
+    tone = {"Yes": "good", "Hardly": "bad", "No": "bad"}.get(short, "open")
+    look = "Largest errors"
+    if _mistakes(found):
+        look = counted(_n_wrong(found), "mistake")
+    elif found.model.classes:
+        look = "Close calls"
+    kernel = {"VALID": ("Yes", "good"), "INVALID": ("No", "open")}.get(found.validity.verdict, ("Unknown", "open"))
     return [
-        Answer("Is it good for these labels?", short, tones.get(short, "open"), good, "good"),
+        Answer("Is it good for these labels?", short, tone, good, "good"),
         Answer("What to look at?", look, "open", what_to_look_at(found), "examples"),
-        Answer("Is it a kernel?", *verdict, is_kernel(found.validity), "kernel"),
+        Answer("Is it a kernel?", *kernel, is_kernel(found.validity), "kernel"),
     ]
 
 
@@ -187,21 +185,19 @@ def ahead(model: ModelFindings, one: Scores) -> str:
     difference = f"{100 * size:.1f} points" if model.classes else f"{size:.3g} on average"
     if one.ahead.low > 0:
         return f"better by {difference}"
-    if one.ahead.high < 0:
-        return f"worse by {difference}"
-    return "no clear difference"
+    return f"worse by {difference}" if one.ahead.high < 0 else "no clear difference"
 
 
 def where_scores_come_from(model: ModelFindings) -> str:
     """Say which examples the scores come from."""
     if model.folds > 1:
         return (
-            f"All figures are out of fold: in {folds(model)}, each example is predicted by a model that was not fitted "
-            f"to it; the folds are the same for every row of the table."
+            f"All scores are out of fold: in {folds(model)}, no model saw an example that it predicts in training; all "
+            f"rows of the table use the same folds."
         )
     return (
-        f"All figures come from {counted(model.n_tested, 'held-out example')}: no row of the table was fitted to them, "
-        f"and each was fitted to the same {counted(model.n_learned, 'other example')}."
+        f"All scores come from {counted(model.n_tested, 'held-out example')}: no model saw them in training, and each "
+        f"was fitted to the same {counted(model.n_learned, 'other example')}."
     )
 
 
@@ -215,38 +211,33 @@ def verdict(found: Findings) -> str:
     model = found.model
     constant, *others = model.scores[1:]
     held = model.held_out
+    cases = f"{counted(model.n_tested, 'case')} it had not seen"
+    right = f"The model is off by {held_out_error(model)} on {cases}"
     if model.classes:
-        right, low, high = percent(1 - held.value), percent(1 - held.high), percent(1 - held.low)
-        examples = counted(model.n_tested, "held-out example")
-        figures = f"{right} of {examples} are predicted correctly (interval {low} to {high})"
-        related, unrelated = "Objects that are alike share labels", "This similarity does not predict the labels"
-    else:
-        figures = f"predictions of held-out examples are off by {held_out_error(model)}"
-        related, unrelated = "Objects that are alike have alike numbers", "This similarity does not predict the numbers"
+        share, low, high = percent(1 - held.value), percent(1 - held.high), percent(1 - held.low)
+        right = f"The model is right for {share} of {cases} (interval {low} to {high})"
     if constant.ahead is None or constant.ahead.high >= 0:
-        return f"{unrelated}: {figures}, no better than always predicting the {constant.name}."
-    better = [_named(one) for one in others if one.ahead is not None and one.ahead.low > 0]
-    equal = [_named(one) for one in others if one.ahead is not None and one.ahead.low <= 0 <= one.ahead.high]
-    worse = [name for name in map(_named, others or [constant]) if name not in (*better, *equal)]
-    parts = [f"better than {_and(worse)}"] if worse else []
-    parts += [f"about as well as {_and(equal)}"] if equal else []
-    compared = f", {_and(parts)}" if parts else ""
-    return (
-        f"{related}: {figures}{compared}" + (f"; {_and(better)} did better" if better else "") + f"{_suspects(found)}."
-    )
+        what = "labels" if model.classes else "numbers"
+        always = f"no better than always predicting the {constant.name}"
+        return f"This similarity does not predict the {what}. {right}, {always}."
+    compared: dict[str, list[str]] = {"better than": [], "about as good as": [], "worse than": []}
+    for one in others:
+        if one.ahead is not None:
+            how = "about as good as" if one.ahead.high >= 0 else "better than"
+            compared["worse than" if one.ahead.low > 0 else how].append(_named(one))
+    if not others:
+        compared["better than"].append(_named(constant))
+    parts = [f"{how} {_and(names)}" for how, names in compared.items() if names]
+    return f"{', '.join([right, _and(parts)])}.{_suspects(found)}"
 
 
 def _suspects(found: Findings) -> str:
     """Name the labels that look wrong."""
     suspects = found.doubted.tolist()
-    if not suspects:
-        return ""
+    if len(suspects) < 2:
+        return f" One label looks wrong: example {suspects[0]}." if suspects else ""
     listed = ", ".join(map(str, suspects[:5])) + (", …" if len(suspects) > 5 else "")
-    return (
-        f". One label looks wrong: example {listed}"
-        if len(suspects) == 1
-        else (f". {len(suspects):,} labels look wrong: examples {listed}")
-    )
+    return f" {len(suspects):,} labels look wrong: examples {listed}."
 
 
 def _named(one: Scores) -> str:
@@ -255,24 +246,26 @@ def _named(one: Scores) -> str:
     return f"{articles[one.name]} {one.name}" if one.name in articles else one.name
 
 
-def _and(names: list[str]) -> str:
+def _and(names: list[str], last: str = "and") -> str:
     """Join names.
 
     >>> _and(["a", "b", "c"])
     'a, b and c'
     """
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def on_the_map(found: Findings) -> str:
     """Say what the map shows."""
     placed = found.map
-    some = "" if len(placed.indices) == found.about.n else f" of {found.about.n:,}"
+    objects = f"{len(placed.indices):,} objects"
+    if len(placed.indices) < found.about.n:
+        objects = f"{len(placed.indices):,} of {found.about.n:,} objects"
     wrong = int(np.nansum(placed.error)) if found.model.classes else 0
     errors = f", {wrong:,} of them predicted wrongly" if wrong else ""
-    by = ["class" if found.model.classes else "number", "error"]
-    ways = f"{', '.join(by)} or column" if len(placed.colorings) > len(by) else " or ".join(by)
-    return f"{len(placed.indices):,}{some} objects, placed by similarity{errors}: color them by {ways}."
+    by = ["class" if found.model.classes else "number", "error", "column"]
+    ways = _and(by if len(placed.colorings) > 2 else by[:2], "or")
+    return f"{objects}, placed by similarity{errors}: color them by {ways}."
 
 
 def threshold(model: ModelFindings) -> str:
@@ -290,11 +283,12 @@ def is_kernel(validity: Validity) -> str:
         checked = "all of its objects were checked"
         return f"Yes, this similarity is a kernel: {proven if validity.min_eigenvalue is None else checked}."
     if validity.verdict == "INVALID" and witness is not None:
-        few = len(witness.objects)
-        shown = "the object below shows it" if few == 1 else f"the {few} objects below show it"
-        shown = shown if witness.coefficients else "it is not even symmetric, as the two objects below show"
+        shown = "it is not even symmetric, as the two objects below show"
+        if witness.coefficients:
+            few = len(witness.objects)
+            shown = "the object below shows it" if few == 1 else f"the {few} objects below show it"
         return f"No, this similarity is not a kernel: {shown}. The model does not need a kernel and was fitted anyway."
-    return "Unknown: there is no proof that this similarity is a kernel, and no counterexample was found."
+    return "Unknown: there is no proof that this similarity is a kernel, and the search found no counterexample."
 
 
 def is_good(found: Findings) -> str:
@@ -306,27 +300,28 @@ def is_good(found: Findings) -> str:
     if p > SIGNIFICANT:
         return (
             f"No evidence of it: shuffled labels fit the similarity as well as the true ones in {percent(p)} of the "
-            f"permutations, so that chance explains what is seen."
+            f"permutations, so chance explains the fit."
         )
-    ahead = float((goodness.strong.gaps > 0).mean())
-    by_chance = 1 / len(goodness.classes_)
-    verdict = "Yes" if ahead >= 0.9 else "Partly" if ahead > by_chance else "Hardly"
+    closer = float((goodness.strong.gaps > 0).mean())
+    verdict = "Hardly"
+    if closer > 1 / len(goodness.classes_):
+        verdict = "Yes" if closer >= 0.9 else "Partly"
     return (
-        f"{verdict}: {percent(ahead)} of the examples are more similar to their own class than to any other, on "
-        f"average, and that is not chance (p{NO_BREAK}={NO_BREAK}{p:.2g})."
+        f"{verdict}: {percent(closer)} of the examples are more similar to their own class than to any other, on "
+        f"average, which is not chance (p{NO_BREAK}={NO_BREAK}{p:.2g})."
     )
 
 
 def how_good(model: ModelFindings) -> str:
     """Say how good the model is."""
     baseline = error_text(model.baseline, model.measure)
-    if is_rate(model.measure):
+    if model.measure == ERROR_RATE:
         return (
-            f"The model is wrong about {held_out_error(model)} of the examples it was not fitted to; always predicting "
-            f"the most frequent class would be wrong about {baseline}."
+            f"The model is wrong for {held_out_error(model)} of the examples it had not seen; always predicting the "
+            f"most frequent class would be wrong for {baseline}."
         )
     return (
-        f"The root mean squared error on examples that the model was not fitted to is {held_out_error(model)}; always "
+        f"The root mean squared error on examples the model had not seen is {held_out_error(model)}; always "
         f"predicting the mean would give {baseline}."
     )
 
@@ -334,19 +329,17 @@ def how_good(model: ModelFindings) -> str:
 def what_to_look_at(found: Findings) -> str:
     """Say which examples are worth a look."""
     if found.model.residuals is not None:
-        return "The examples with the largest errors are listed first below: look for what they have in common."
+        return "The examples with the largest errors come first below: look for what they have in common."
     wrong = _mistakes(found)
     if not wrong:
-        return "No held-out example below is predicted wrongly: the close calls among them are worth a look."
+        return "The model predicts every held-out example below correctly: look at the close calls among them."
+    worst = wrong[0] if len(wrong) == 1 else next(iter(found.model.worst), None)
+    pair = "" if worst is None else f"{label_text(worst.label)} taken for {label_text(worst.predicted)}"
     if len(wrong) == 1:
-        pair = f"{label_text(wrong[0].label)} taken for {label_text(wrong[0].predicted)}"
         return f"One held-out example below is predicted wrongly, {pair}: open it to see what decided."
-    worst = found.model.worst
-    pair = f", most often {label_text(worst[0].label)} taken for {label_text(worst[0].predicted)}" if worst else ""
-    which = f"{_n_wrong(found):,} held-out examples are predicted wrongly{pair}"
-    if _n_wrong(found) > len(wrong):
-        return f"{which}: open the {len(wrong)} of them that are below to see what decided."
-    return f"{which}: open them to see what decided."
+    which = f"{_n_wrong(found):,} held-out examples are predicted wrongly" + (pair and f", most often {pair}")
+    few = "them" if _n_wrong(found) == len(wrong) else f"the {len(wrong)} of them that are below"
+    return f"{which}: open {few} to see what decided."
 
 
 def _n_wrong(found: Findings) -> int:
@@ -361,18 +354,24 @@ def _mistakes(found: Findings) -> list[ExampleFinding]:
     return [one for one in found.examples if one.wrong and one.held_out]
 
 
+def most_probable(classes: tuple[Any, ...], probabilities: tuple[float, ...]) -> str:
+    """Return the five most probable classes with their probabilities."""
+    pairs = sorted(zip(probabilities, classes, strict=True), key=lambda pair: -pair[0])[:5]
+    return ", ".join(f"{label_text(label)} {percent(chance)}" for chance, label in pairs)
+
+
 def what_decided(one: ExampleFinding, classes: bool) -> str:
     """Say how to read what decided."""
     why = one.decision
     if not classes:
         return (
-            "The predicted number is the mean and a sum over training examples: each pulls it up (blue) or down "
-            "(orange), toward its own number if the two are alike, away from it if the model tells them apart."
+            "The predicted number is the mean plus a sum over training examples: each pulls it up (blue) or down "
+            "(orange), toward its own number if the two are similar, away from it if the model separates them."
         )
     against = "" if why.against is None else f" against {label_text(why.against)}"
     return (
         f"The score of {label_text(why.prediction)}{against} is a sum over training examples: blue ones speak for it, "
-        f"orange ones against it. One of another class speaks for it where the model tells the two apart."
+        f"orange ones against it. One of another class speaks for it where the model separates the two."
     )
 
 
@@ -381,22 +380,20 @@ def what_mattered(found: Attribution) -> str:
     more = "" if found.against is None else f" for {label_text(found.prediction)} against {label_text(found.against)}"
     if found.base is not None:
         return f"What each part adds to the score{more}: the parts and {found.base:.3g} sum to it."
-    return f"What the score{more} loses without each part; parts may stand in for each other, and need not add up."
+    return f"What the score{more} loses without each part; parts may stand in for each other and need not add up."
 
 
 def side(part: DecidingExample, why: Decision) -> str:
-    """Say what a deciding example speaks for.
-
-    Its influence is positive if it speaks for the prediction.
-    """
+    """Say what a deciding example speaks for; its influence is positive if it speaks for the prediction."""
     if isinstance(why.prediction, float):
-        return "pulls the number up" if part.influence > 0 else "pulls the number down"
+        return f"pulls the number {'up' if part.influence > 0 else 'down'}"
     return f"speaks {'for' if part.influence > 0 else 'against'} {label_text(why.prediction)}"
 
 
 def importance_text(found: Estimate, classes: bool) -> str:
     """Return the importance of a column with its interval: points of the error rate, or a share of the variance."""
-    scale, unit = (100, "percentage points of the error rate") if classes else (1, "of the variance")
+    scale = 100 if classes else 1
+    unit = "percentage points of the error rate" if classes else "of the variance"
     value, low, high = (f"{scale * one:.2g}" for one in (found.value, found.low, found.high))
     return f"{value} {unit} ({percent(found.level)} interval {low} to {high})"
 
@@ -413,7 +410,7 @@ def what_data(found: Findings) -> str:
 
 def _shares(labels: ClassCounts) -> str:
     """Return the largest classes with their shares."""
-    pairs = sorted(zip(labels.classes, labels.counts, strict=True), key=lambda pair: -pair[1])
+    pairs = labels.largest_first()
     total = sum(labels.counts)
     named = [f"{label_text(label)} ({count:,}, {percent(count / total)})" for label, count in pairs[:5]]
     return ", ".join(named) + (f" and {len(pairs) - 5} more" if len(pairs) > 5 else "")
@@ -445,11 +442,11 @@ def enough_landmarks(found: Findings) -> str:
     if curve.reason == EVERY_ROW:
         text = "The fit is exact: every training example is a landmark."
     if len(curve.error.y) > 1:
-        half, all_of_them = (error_text(float(value), curve.measure) for value in curve.error.y[-2:])
-        compared = f"is {half}, too" if half == all_of_them else f"is {half} instead of {all_of_them}"
+        half, full = (error_text(float(value), curve.measure) for value in curve.error.y[-2:])
         fewer = int(curve.landmarks[-2])
         how = "half as many" if fewer == curve.chosen // 2 else f"{fewer:,}"
-        text += f" With {how}, the {curve.measure} {compared}."
+        compared = "the same" if half == full else f"{half} instead of {full}"
+        text += f" With {how}, the {curve.measure} is {compared}."
     return text
 
 
@@ -461,10 +458,10 @@ def classes_in_matrix(found: Findings) -> str:
             "pixels near the diagonal are bright."
         )
     weak = found.goodness.weak
-    same = float(np.nanmean(weak.means.diagonal()))
-    different = float(np.nanmean(weak.means[~np.eye(len(weak.means), dtype=bool)]))
-    more = "more similar than" if weak.balanced.low > 0 else "hardly more similar than"
+    different = ~np.eye(len(weak.means), dtype=bool)
+    hardly = "" if weak.balanced.low > 0 else "hardly "
     return (
-        f"Pairs of the same class are {more} pairs of different classes: {same:.3g} against {different:.3g} on "
-        f"average, with equal weight for every class."
+        f"Pairs of the same class are {hardly}more similar than pairs of different classes: "
+        f"{np.nanmean(weak.means.diagonal()):.3g} against {np.nanmean(weak.means[different]):.3g} on average, with "
+        f"equal weight for every class."
     )

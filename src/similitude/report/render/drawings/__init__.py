@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from similitude.report.render.drawings.drawer import Drawer, IndexDrawer
 from similitude.report.render.drawings.graphs import GraphDrawer, is_graph
-from similitude.report.render.drawings.series import SeriesDrawer
-from similitude.report.render.drawings.sets import SetDrawer
-from similitude.report.render.drawings.strings import SequenceDrawer, TextDrawer, are_texts
-from similitude.report.render.drawings.tables import TableRowDrawer, has_fields
-from similitude.report.render.drawings.vectors import ImageDrawer, VectorDrawer
+from similitude.report.render.drawings.plots import ImageDrawer, SeriesDrawer, VectorDrawer
+from similitude.report.render.drawings.texts import (
+    Drawer,
+    IndexDrawer,
+    SequenceDrawer,
+    SetDrawer,
+    TableRowDrawer,
+    TextDrawer,
+    are_texts,
+    has_fields,
+)
 
 
 def drawer(

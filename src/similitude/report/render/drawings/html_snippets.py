@@ -52,16 +52,6 @@ def full_repr(one: Any) -> str:
         return f"<{type(one).__name__}: repr failed with {type(error).__name__}>"
 
 
-def shade(value: float, largest: float) -> str:
-    """Return a color: blue for what speaks for a prediction, orange for what speaks against it, pale for little.
-
-    >>> shade(-1.0, 2.0)
-    'color-mix(in srgb, var(--c1) 35%, transparent)'
-    """
-    color = "var(--c0)" if value >= 0 else "var(--c1)"
-    return f"color-mix(in srgb, {color} {70 * min(1.0, abs(value) / (largest or 1.0)):.0f}%, transparent)"
-
-
 def picture(body: str, width: float, height: float, label: str, kind: str) -> str:
     """Return an SVG picture with a text alternative."""
     return (

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-ROUNDS = 120
-"""Largest number of iterations."""
+MOST_DRAWN_NODES = 150
+"""Largest number of nodes of a graph that is drawn."""
 
 SMALL = 50
-"""Largest number of nodes with several starts; larger graphs get one start and a third of the iterations."""
+"""Largest number of nodes whose layout has several starts; larger graphs get one start and fewer iterations."""
 
-STRESS_TOLERANCE = 1e-4
-"""Relative improvement of the stress below which the search stops."""
+
+def framed_positions(nodes: int, ends: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Return positions of nodes within a frame, rotated to be wide rather than high, and its width and height."""
+    margin = 12.0
+    if not nodes:
+        return np.zeros((0, 2)), 2 * margin, 2 * margin
+    at = positions(nodes, ends)
+    _, _, turn = np.linalg.svd(at - at.mean(axis=0), full_matrices=False)
+    at = (at - at.mean(axis=0)) @ turn.T if turn.shape == (2, 2) else at
+    at = at - at.min(axis=0)
+    size = at.max(axis=0)
+    step = min(26.0, *(np.array([260.0, 200.0]) - 2 * margin) / np.maximum(size, 1e-9))
+    width, height = size * step + 2 * margin
+    return at * step + margin, float(width), float(height)
 
 
 def positions(nodes: int, ends: np.ndarray) -> np.ndarray:
@@ -36,10 +48,10 @@ def positions(nodes: int, ends: np.ndarray) -> np.ndarray:
 def _improved(at: np.ndarray, steps: np.ndarray, weights: np.ndarray, inverse: np.ndarray) -> tuple[np.ndarray, float]:
     """Return improved positions, and their stress."""
     before = np.inf
-    for _ in range(ROUNDS if len(at) <= SMALL else ROUNDS // 3):
+    for _ in range(120 if len(at) <= SMALL else 40):
         distances = np.linalg.norm(at[:, None] - at[None], axis=2)
         stress = float((weights * (distances - steps) ** 2).sum())
-        if before - stress < STRESS_TOLERANCE * stress:
+        if before - stress < 1e-4 * stress:
             break
         before = stress
         pull = -weights * np.divide(steps, distances, out=np.zeros_like(steps), where=distances > 1e-9)

@@ -1,8 +1,9 @@
-"""Two samples compared by sums of similarities to landmarks, in one pass over the objects: no matrix of all pairs.
+"""Two samples compared under all permutations: by the similarities of all pairs, or by sums over landmarks.
 
-Blocks of consecutive rows are permuted instead of single rows: a subgroup of all permutations, so that the level stays
-exact, with a few thousand sums to permute however many rows there are (Domingo-Enrich, Dwivedi and Mackey, "Cheap
-Permutation Testing", 2025).
+Matrices of all pairs are multiplied by 0/1 matrices of permuted members. Sums of similarities to landmarks take one
+pass over the objects: blocks of consecutive rows are permuted instead of single rows, a subgroup of all permutations,
+so that the level stays exact, with a few thousand sums to permute however many rows there are (Domingo-Enrich, Dwivedi
+and Mackey, "Cheap Permutation Testing", 2025).
 """
 
 from __future__ import annotations
@@ -15,31 +16,92 @@ import numpy as np
 
 from similitude.compute import as_numpy
 from similitude.compute.engines import Engine, format_bytes
-from similitude.hypotheses.all_pairs import PermutedSamples, parts, permuted_members
+from similitude.hypotheses.limits import FEWEST_BLOCKS, MOST_BLOCKS
 from similitude.hypotheses.p_values import standardized
-from similitude.hypotheses.samples import PooledObjects
+from similitude.hypotheses.samples import PooledObjects, centered
 from similitude.landmarks import rounding_of
 from similitude.similarity import Similarity
 from similitude.support import pairs_at
 
-FEWEST_BLOCKS, MOST_BLOCKS = 500, 10_000
-"""Number of blocks that the smallest sample is cut into, and most blocks of a sample that are permuted."""
-
-ROWS_AT_ONCE = 4000
-"""Most objects that are encoded at a time."""
-
-BUDGET_SHARE = 8
-"""Matrices as large as the similarities of the objects that are encoded at a time, which the memory must hold."""
-
 
 @dataclass(frozen=True)
-class BlockSums:
-    """The similarities of one sample to the landmarks, summed over blocks of as many rows, and over all other rows."""
+class PermutedSamples:
+    """Two samples compared under permutations; the first column, or row, is the observed one.
 
-    blocks: np.ndarray
-    rest: np.ndarray
-    n: int
-    block_size: int
+    ``statistics`` has a row for each kernel. ``witness`` is, for some objects at ``positions`` of the pool, by how many
+    standard errors they are more similar to the first sample than to the second, and ``largest`` the largest magnitude
+    of that among the objects, for each permutation.
+    """
+
+    statistics: np.ndarray
+    positions: np.ndarray
+    witness: np.ndarray
+    largest: np.ndarray
+
+
+class AllPairs:
+    """The matrices of all pairs of a pool, one for each kernel."""
+
+    def __init__(self, pool: PooledObjects) -> None:
+        self.grams = [pool.gram(k) for k in pool.kernels]
+
+    def compare(
+        self, first: np.ndarray, second: np.ndarray, n_permutations: int, rng: np.random.Generator
+    ) -> PermutedSamples:
+        """Compare the objects at two sets of positions."""
+        positions = np.concatenate([first, second])
+        members = permuted_members(len(first), len(positions), n_permutations, rng)
+        matrices = [centered(K if len(K) == len(positions) else K[np.ix_(positions, positions)]) for K in self.grams]
+        statistics = np.array([squared_discrepancies(A, members) for A in matrices])
+        lengths = [float(np.sqrt(np.einsum("ij,ij->", A, A))) or 1.0 for A in matrices]
+        mean = sum(A / length for A, length in zip(matrices, lengths, strict=True))
+        witness, largest = witnesses(np.asarray(mean), members)
+        return PermutedSamples(statistics, positions, witness, largest)
+
+
+def permuted_members(size: int, n: int, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
+    """Return who is in the first sample of this size: the first `size`, and in the other rows random ones."""
+    members = np.zeros((1 + n_permutations, n), dtype=bool)
+    members[:, :size] = True
+    rng.permuted(members[1:], axis=1, out=members[1:])
+    return members
+
+
+def squared_discrepancies(A: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Return the unbiased estimate of the squared MMD for each row of members, from a U-centered matrix.
+
+    The rows of A sum to zero, so that one sum, over the pairs inside of the first sample, tells those of the other
+    pairs as well.
+    """
+    selected = (part.astype(np.float64) for part in parts(members))
+    sums = np.concatenate([np.einsum("ij,ij->i", U @ A, U) for U in selected])
+    n = int(members[0].sum())
+    m = members.shape[1] - n
+    return np.asarray(sums * (1 / (n * (n - 1)) + 1 / (m * (m - 1)) + 2 / (n * m)))
+
+
+def parts(members: np.ndarray) -> list[np.ndarray]:
+    """Cut the rows of members into those of one matrix product each, 250 at most."""
+    return [members[start : start + 250] for start in range(0, len(members), 250)]
+
+
+def witnesses(A: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the standardized witness of each object, and its largest magnitude for each row of members.
+
+    The witness is the mean similarity to the first sample less that to the second, without the object itself.
+    """
+    n = int(members[0].sum())
+    m = members.shape[1] - n
+    spread = np.sqrt(np.einsum("ij,ij->i", A, A) / max(len(A) - 2, 1)) * np.sqrt(1 / n + 1 / m)
+    scale = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
+    observed = []
+    largest = []
+    for part in parts(members):
+        U = part.astype(np.float64)
+        t = (U @ A) * (1 / (n - U) + 1 / (m - 1 + U)) * scale
+        observed.append(t[0].copy())
+        largest.append(np.abs(t).max(axis=1))
+    return observed[0], np.concatenate(largest)
 
 
 class LandmarkSums:
@@ -54,14 +116,16 @@ class LandmarkSums:
         self.sums = {id(sample): self._summed(sample) for sample in samples}
         self.samples = samples  # kept, so that their ids stay taken
 
-    def _summed(self, sample: np.ndarray) -> BlockSums:
-        size, number = self.block_size, self._number_of_blocks(sample)
+    def _summed(self, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return similarities to the landmarks, summed over blocks of as many rows, and over all other rows."""
+        size = self.block_size
+        number = self._number_of_blocks(sample)
         sums = np.zeros((number + 1, self.columns.width))
         for start, values in self.columns.chunks(sample):
             block = np.minimum(np.arange(start, start + len(values)) // size, number)
             starts = np.flatnonzero(np.diff(block, prepend=-1))
             sums[block[starts]] += np.add.reduceat(values, starts)
-        return BlockSums(sums[:-1], sums[-1], len(sample), size)
+        return sums[:-1], sums[-1]
 
     def _number_of_blocks(self, sample: np.ndarray) -> int:
         return min(len(sample) // self.block_size, MOST_BLOCKS)
@@ -70,12 +134,13 @@ class LandmarkSums:
         self, first: np.ndarray, second: np.ndarray, n_permutations: int, rng: np.random.Generator
     ) -> PermutedSamples:
         """Compare two of the samples."""
-        X, Z = self.sums[id(first)], self.sums[id(second)]
-        members = permuted_members(len(X.blocks), len(X.blocks) + len(Z.blocks), n_permutations, rng)
-        blocks = np.concatenate([X.blocks, Z.blocks])
+        X, rest_x = self.sums[id(first)]
+        Z, rest_z = self.sums[id(second)]
+        blocks = np.concatenate([X, Z])
+        members = permuted_members(len(X), len(blocks), n_permutations, rng)
         inside = np.concatenate([part.astype(np.float64) @ blocks for part in parts(members)])
-        apart = (inside + X.rest) / X.n - (blocks.sum(axis=0) - inside + Z.rest) / Z.n
-        largest = np.abs(blocks).max(axis=0) / X.block_size
+        apart = (inside + rest_x) / len(first) - (blocks.sum(axis=0) - inside + rest_z) / len(second)
+        largest = np.abs(blocks).max(axis=0) / self.block_size
         apart[np.abs(apart) <= 1e-12 * largest] = 0.0
         by_kernel = np.split(apart, len(self.columns.kernels), axis=1)
         features = [D if T is None else D @ T for D, T in zip(by_kernel, self.columns.projections, strict=True)]
@@ -93,7 +158,9 @@ class LandmarkColumns:
     """
 
     def __init__(self, pool: PooledObjects, number: int) -> None:
-        self.pool, self.kernels, self.number = pool, pool.kernels, number
+        self.pool = pool
+        self.kernels = pool.kernels
+        self.number = number
         objects = pool.landmarks(number)
         self.landmarks = [k.encode_checked(objects) for k in self.kernels]
         self.projections = [self._projection(k, L) for k, L in zip(self.kernels, self.landmarks, strict=True)]
@@ -110,8 +177,8 @@ class LandmarkColumns:
 
     @property
     def rows_at_once(self) -> int:
-        """The number of objects that are encoded at a time, within the memory budget."""
-        return max(1, min(ROWS_AT_ONCE, self.pool.engine.budget // (8 * BUDGET_SHARE * self.width)))
+        """The number of objects that are encoded at a time: eight matrices of their similarities fit the budget."""
+        return max(1, min(4000, self.pool.engine.budget // (8 * 8 * self.width)))
 
     def chunks(self, positions: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Yield similarities of the objects at positions, side by side for the kernels, with the first row's number."""
@@ -121,7 +188,8 @@ class LandmarkColumns:
 
     def values(self, positions: np.ndarray) -> np.ndarray:
         """Return the similarities of the objects at positions, side by side for the kernels."""
-        objects, pairs = self.pool.chunk(positions), zip(self.kernels, self.landmarks, strict=True)
+        objects = self.pool.chunk(positions)
+        pairs = zip(self.kernels, self.landmarks, strict=True)
         with pairs_at(positions, self.pool.order):
             parts = [as_numpy(k.blocks(k.encode_checked(objects), L, self.pool.engine).whole()) for k, L in pairs]
         return np.concatenate(parts, axis=1).astype(np.float64, copy=False)
