@@ -11,18 +11,15 @@ from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, loa
 from similitude.datasets import iris
 from similitude.engines import LocalEngine
 from similitude.estimators import unjudged
-from similitude.fitting.model import WeightedLandmarks
-from similitude.fitting.uncertainty import (
+from similitude.fitting.calibration import (
     ClassCalibration,
     ErrorCalibration,
     TrueClassScores,
     Uncertainty,
-    fit_spread,
-    open_variance_of,
+    needed_levels,
 )
-from similitude.fitting.uncertainty.class_sets import needed_levels
-from similitude.fitting.uncertainty.landmark_variance import marginal_ratio
-from similitude.fitting.uncertainty.spread import RATIOS, log_density
+from similitude.fitting.model import WeightedLandmarks
+from similitude.fitting.spread import RATIOS, fit_spread, log_density, marginal_ratio, open_variance_of
 from similitude.kernels import DTW, Gaussian, Gower, Spectrum, WeisfeilerLehman
 from similitude.landmarks import LandmarkFeatures, Landmarks
 from similitude.linear import Moments

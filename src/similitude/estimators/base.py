@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,9 +26,7 @@ from similitude.compute.engines import (
     use_engine,
 )
 from similitude.data.sources import Source
-from similitude.estimators.certificate import NOT_CERTIFIED
-from similitude.estimators.parameters import check_landmark_params, similarities_of
-from similitude.estimators.prediction import LandmarkPredictor
+from similitude.estimators.prediction import LandmarkPredictor, check_landmark_params, similarities_of
 from similitude.evaluation import (
     Trial,
     check_groups,
@@ -79,7 +78,21 @@ from similitude.similarity import (
     metered,
     progress_line,
 )
-from similitude.support import Estimate, error_prefix, number_of
+from similitude.support import NONE, PROVEN, Estimate, error_prefix, number_of
+from similitude.theory import LEVEL, clopper_pearson
+
+NOT_CERTIFIED = Estimate(math.nan, 0.0, 1.0, LEVEL, NONE)
+"""Without `certify` nothing is known for certain."""
+
+
+def upper_bound(wrong: int, n: int, level: float = LEVEL) -> Estimate:
+    """Return an upper bound on a probability, by the exact binomial distribution, given n independent rows.
+
+    >>> print(upper_bound(3, 100))
+    0.03 [0, 0.07571] (95 %, PROVEN)
+    """
+    _, high = clopper_pearson(wrong, n, 2 * level - 1)
+    return Estimate(wrong / n, 0.0, float(high), level, PROVEN)
 
 
 class LandmarkEstimator(LandmarkPredictor):

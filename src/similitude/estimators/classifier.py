@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from similitude.compute import as_numpy, beside, is_tensor, namespace
 from similitude.compute.engines import Engine
-from similitude.estimators.base import LandmarkEstimator
-from similitude.estimators.certificate import upper_bound
+from similitude.estimators.base import LandmarkEstimator, upper_bound
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.evaluation import Trial, dealt_folds, error_of_classes
 from similitude.fitting import (

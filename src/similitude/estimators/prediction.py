@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import (
     Encoding,
     as_numpy,
+    check_objects,
     in_memory,
     in_precision,
     is_distributed,
@@ -21,9 +23,7 @@ from similitude.compute import (
 )
 from similitude.compute.engines import Engine, LocalEngine, distributed_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
-from similitude.estimators.early_stops import EarlyStops
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
-from similitude.estimators.parameters import kind_of_several
 from similitude.fitting import (
     Cascade,
     CascadeInfluence,
@@ -35,19 +35,158 @@ from similitude.fitting import (
     WeightedLandmarks,
     batches_to_predict,
     partition_prediction,
+    similarity_without_labels,
     weighted_landmarks,
 )
 from similitude.landmarks import (
+    RULES,
     LandmarkFeatures,
     Representation,
+    refuse_function,
 )
 from similitude.linear import LinearModel
 from similitude.scikit import SimilarityEstimator
-from similitude.similarity import Precomputed
-from similitude.support import Estimate, Guarantee, check_choice
+from similitude.similarity import Learnable, Precomputed, Similarity, as_similarity
+from similitude.support import (
+    ESTIMATE,
+    PROVEN,
+    Estimate,
+    Guarantee,
+    Result,
+    brief,
+    check_choice,
+    check_integer,
+    check_share,
+)
 
 if TYPE_CHECKING:
+    from similitude.estimators.base import LandmarkEstimator
     from similitude.kernel_learning import LearnedSummary
+
+
+SIDES = ("auto", "left", "right", "both")
+
+
+def similarities_of(given: Any, kind: str | None) -> tuple[Similarity, ...]:
+    """Return what was given, as similarities; `kind` is that of the objects, if the choice is left to the fit."""
+    if kind is not None:
+        return (similarity_without_labels(kind),)
+    if not isinstance(given, (list, tuple)):
+        return (as_similarity(given),)
+    if not given:
+        raise ValueError("similarity is an empty list: give one similarity at least")
+    if any(isinstance(one, str) and one == "precomputed" for one in given):
+        raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
+    parts = tuple(as_similarity(one) for one in given)
+    kinds = {one.objects for one in parts} - {"any"}
+    if len(kinds) > 1:
+        raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
+    return parts
+
+
+def kind_of_several(given: Any) -> str:
+    """Return the kind of objects that several similarities take."""
+    try:
+        kinds = {one.objects for one in similarities_of(given, None)} - {"any"}
+    except (TypeError, ValueError):  # refused with its reason when it is used
+        return "any"
+    return kinds.pop() if kinds else "any"
+
+
+def check_landmark_params(
+    model: LandmarkEstimator, similarities: tuple[Similarity, ...], losses: tuple[str, ...]
+) -> None:
+    """Refuse contradictory or unknown parameters before the first similarity is computed.
+
+    `similarities` are empty for a precomputed matrix.
+    """
+    precomputed = not similarities
+    if isinstance(model.similarity, Similarity):
+        model.similarity.check_params()
+    for k in similarities:
+        k.check_params()
+        if isinstance(k, Learnable):
+            from similitude.kernel_learning import check_learnable
+
+            check_learnable(k)
+    if model.loss not in ("auto", *losses):
+        raise ValueError(f"loss must be 'auto', {', '.join(map(repr, losses))}, got {brief(model.loss)}")
+    if model.penalty not in ("l2", "l1"):
+        raise ValueError(f"penalty must be 'l2' or 'l1', got {brief(model.penalty)}")
+    if model.penalty == "l1" and model.loss == "logistic":
+        raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
+    if model.side not in SIDES:
+        raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {brief(model.side)}")
+    if precomputed and model.side not in ("auto", "left"):
+        raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
+    _check_landmarks(model, precomputed)
+    if model.certify is not None:
+        check_share("certify", model.certify)
+        if precomputed or model.landmark_indices is not None:
+            raise ValueError("certify keeps rows out of everything: give objects in X, and landmarks themselves")
+
+
+def _check_landmarks(model: LandmarkEstimator, precomputed: bool) -> None:
+    """Refuse contradictions between the parameters that name landmarks."""
+    own = not isinstance(model.landmarks, str)
+    if own:
+        refuse_function(model.landmarks)
+        check_objects(model.landmarks, "landmarks")
+    if model.unlabeled is not None:
+        check_objects(model.unlabeled, "unlabeled")
+    if own + (model.landmark_indices is not None) + (model.unlabeled is not None) > 1:
+        raise ValueError("give landmarks, landmark_indices or an unlabeled pool, not several of them")
+    if not own and model.landmarks not in ("auto", *RULES):
+        raise ValueError(
+            f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {brief(model.landmarks)}"
+        )
+    if precomputed and (own or model.unlabeled is not None):
+        raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
+    if not (isinstance(model.n_landmarks, str) and model.n_landmarks == "auto"):
+        check_integer("n_landmarks", model.n_landmarks, otherwise="'auto'")
+
+
+@dataclass(frozen=True)
+class EarlyStops(Result):
+    """Where predictions stopped, and on what ground.
+
+    Attributes
+    ----------
+    calls : array of int
+        Landmarks that each object was compared with; one counts twice if both directions are asked for.
+    most : int
+        All of them.
+    settled : array of bool
+        Whether no further similarity within its bounds can change the class that the object got.
+    grade : str
+        PROVEN if the bounds follow from claims of the similarity, ESTIMATE if they are those of the values seen.
+    reason : str
+        Why the bounds hold.
+    """
+
+    calls: np.ndarray
+    most: int
+    settled: np.ndarray
+    grade: str
+    reason: str
+
+    @property
+    def grades(self) -> np.ndarray:
+        """For each object: PROVEN or ESTIMATE if it stopped early, an empty text if it was compared with all."""
+        ground = np.where(self.settled & (self.grade == PROVEN), PROVEN, ESTIMATE)
+        found: np.ndarray = np.where(self.calls < self.most, ground, "")
+        return found
+
+    def __str__(self) -> str:
+        early = self.calls < self.most
+        settled = int((self.settled & early).sum())
+        return (
+            f"{early.sum():,} of {len(early):,} predictions stopped early, after {self.calls.mean():.1f} of "
+            f"{self.most:,} landmarks on average:\n"
+            f"{settled:,} because the others cannot change the class ({self.grade}: {self.reason}),\n"
+            f"{early.sum() - settled:,} because the others would hardly ever change it ({ESTIMATE}: training rows left "
+            "out of the fit)"
+        )
 
 
 def fitted_parts(model: LandmarkPredictor) -> tuple[WeightedLandmarks, ...] | None:

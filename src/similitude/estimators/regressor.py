@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import is_tensor, namespace
 from similitude.compute.engines import Engine
-from similitude.estimators.base import LandmarkEstimator
-from similitude.estimators.certificate import upper_bound
+from similitude.estimators.base import LandmarkEstimator, upper_bound
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.evaluation import FEWEST_GROUPS_APART, Trial, error_of_numbers
 from similitude.fitting import (

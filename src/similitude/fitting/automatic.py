@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.compute import take
+from similitude.compute import Encoding, take
 from similitude.compute.engines import phase
 from similitude.evaluation import (
     FEWEST_NESTED_GROUPS,
@@ -18,20 +18,80 @@ from similitude.evaluation import (
     rarest_in_group,
 )
 from similitude.fitting import limits
-from similitude.fitting.blend_influence import BlendInfluence
-from similitude.fitting.facts import LEARNED_KINDS
-from similitude.fitting.guarantee import guarantee_of_learned
+from similitude.fitting.facts import LEARNED_KINDS, FitOptions
+from similitude.fitting.influence import BlendInfluence
 from similitude.fitting.members import Family
-from similitude.fitting.nested_folds import FEWEST_NESTED_ROWS
-from similitude.fitting.options import FitOptions
-from similitude.fitting.result import Evaluation, FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import Evaluation, FittedModel, Judged, LandmarkCurve
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel
-from similitude.similarity import Auto, Similarity
+from similitude.similarity import Auto, Learnable, Similarity
+from similitude.support import Guarantee
 
 if TYPE_CHECKING:
-    from similitude.kernel_learning import AutoChoice, ExactRidge, LearnedSummary
+    from similitude.kernel_learning import AutoChoice, ExactRidge, Learned, LearnedSummary
+
+
+def learn_similarities(data: TrainingSet, options: FitOptions, copies_last: bool) -> tuple[tuple[Similarity, ...], str]:
+    """Learn the similarities that are to be learned; return all of them, and what was learned in a sentence.
+
+    Of many rows the last judge the model, and are not learned from; with `copies_last` rows that equal one of these
+    judge it too.
+    """
+    found, notes = [], []
+    for k in options.similarities:
+        if isinstance(k, Learnable):
+            from similitude.kernel_learning import pilot_size
+
+            rows = data.order
+            if copies_last:
+                _, encoding = k.k.prepare(data.X, options.random_state)
+                rows = equals_judged_together(rows, groups_of_equals(encoding, rows))
+            pilot = data.first(rows, pilot_size(len(rows)))
+            learned = _learned(k, data.X, data.Y, pilot, options.random_state, data.groups_of(pilot))
+            importance = learned.importance.named(options.names)
+            notes.append(f"{k!r}: {learned.reason}; what counts: {importance.in_short()}")
+            found.append(learned.similarity)
+        else:
+            found.append(k)
+    return tuple(found), "; ".join(notes)
+
+
+def _learned(
+    k: Similarity, X: Any, Y: np.ndarray, rows: np.ndarray, random_state: Any, groups: np.ndarray | None
+) -> Learned:
+    from similitude.kernel_learning import learn_from_targets
+
+    return learn_from_targets(k, take(X, rows), Y[rows], random_state=random_state, groups=groups)
+
+
+def prepared_by_labels(
+    k: Similarity, X: Any, Y: np.ndarray, known: np.ndarray, random_state: Any, groups: np.ndarray | None = None
+) -> tuple[Similarity, Encoding]:
+    """Return a similarity learned from or resolved on some training rows, and these rows encoded.
+
+    Parameters
+    ----------
+    k : Similarity
+    X, Y
+        All objects and targets.
+    known : array of int
+        The rows that may be used.
+    random_state : int or None
+    groups : array of int, optional
+        The group of each of these rows.
+    """
+    some = take(X, known)
+    if isinstance(k, Learnable):
+        k = _learned(k, some, Y[known], np.arange(len(known)), random_state, groups).similarity
+    return k.prepare(some, random_state)
+
+
+OF_LEARNED = Guarantee.none("the kernel was learned from the same rows, the theorems are about one fixed beforehand")
+"""The guarantee of a learned kernel of rows with classes."""
+
+OF_NUMBERS = Guarantee.none("the theorems are about classes")
+"""The guarantee of a fit to numbers."""
 
 EVERY_ROW = "every row is a landmark"
 """Why an exact fit has no more landmarks."""
@@ -106,7 +166,7 @@ def exact_fit(
         evaluation=evaluation,
         curve=LandmarkCurve.of([len(features[0].landmarks)], [trial], EVERY_ROW),
         representations=(reason,) * len(features),
-        guarantee=guarantee_of_learned(labels),
+        guarantee=OF_NUMBERS if labels is None else OF_LEARNED,
         chosen=chosen,
         learned=summary,
         at=at,
@@ -271,7 +331,7 @@ class BlendFolds:
         left_out, (truth, counted) = blend.left_out(Y, weights)
         groups = blend.groups if blend.grouped else None
         if blend.apart or len(np.unique(blend.groups)) < (
-            FEWEST_NESTED_GROUPS if blend.grouped else FEWEST_NESTED_ROWS
+            FEWEST_NESTED_GROUPS if blend.grouped else limits.FEWEST_NESTED_ROWS
         ):
             return Judged(left_out, truth, counted, groups, positions=self.at[blend.judged])
         labels = self.labels

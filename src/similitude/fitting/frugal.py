@@ -17,13 +17,9 @@ import numpy as np
 from similitude.compute import take
 from similitude.compute.engines import format_bytes
 from similitude.evaluation import Trial
-from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, decided, margins
-from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, SCREENING, FrugalRows, FrugalStep
-from similitude.fitting.frugal_task import FrugalTask
-from similitude.fitting.purchases import Purchases
-from similitude.fitting.result import LandmarkCurve
-from similitude.fitting.stopping import stopping_margins
-from similitude.fitting.value_range import ValueRange
+from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, ValueRange, decided, margins, stopping_margins
+from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, SCREENING, FrugalRows, FrugalStep, FrugalTask, Purchases
+from similitude.fitting.model import LandmarkCurve
 from similitude.landmarks import LandmarkFeatures, Landmarks
 from similitude.similarity import SYMMETRIC, calls_per_pair
 from similitude.support import BudgetError

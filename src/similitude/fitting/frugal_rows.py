@@ -7,15 +7,144 @@ one, because one of them may tell much and the other nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from similitude.compute import Encoding, count
 from similitude.evaluation import FEWEST_GROUPS_APART, Trial, interleaved, last_groups
 from similitude.fitting.cascade import Stage, decided, margins
-from similitude.fitting.frugal_task import JUDGING, FrugalTask
 from similitude.fitting.profile_ridge import fit_profiles
-from similitude.fitting.purchases import Purchases
-from similitude.similarity import calls_per_pair
+from similitude.similarity import SYMMETRIC, Meter, Similarity, calls_per_pair
+
+JUDGING = 0.1
+"""The share of rows that judge the model."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrugalTask:
+    """What a frugal fit is given.
+
+    Attributes
+    ----------
+    X, k, A
+        Objects, the similarity, and the objects encoded by it.
+    Y, weights : array
+    numbers : array of int, or None
+        Class numbers; None for numbers to predict, where every row goes through every stage.
+    order : array of int
+        The rows with a weight, in random order.
+    side : str
+    budget : int
+        Most calls.
+    meter : Meter
+        Counts them.
+    rng : Generator
+    judging : float
+        The share of rows that judge.
+    later : int
+        The number of other rows that are predicted within the same budget.
+    groups : array of int, or None
+        The group of each row; no split separates one.
+    """
+
+    X: Any
+    k: Similarity
+    A: Encoding
+    Y: np.ndarray
+    weights: np.ndarray
+    numbers: np.ndarray | None
+    order: np.ndarray
+    side: str
+    budget: int
+    meter: Meter
+    rng: np.random.Generator
+    judging: float = JUDGING
+    later: int = 0
+    groups: np.ndarray | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, or 1 for numbers."""
+        return 1 if self.numbers is None else len(np.unique(self.numbers))
+
+
+class Purchases:
+    """Similarities K(x, l) and K(l, x) of rows to candidates for landmarks, which are rows as well.
+
+    Parameters
+    ----------
+    k : Similarity
+    A : encoding
+        The training rows.
+
+    Attributes
+    ----------
+    symmetric : bool
+        Whether K(x, z) stands for K(z, x) as well.
+    calls : int
+        Calls that were made, or that a cache saved.
+    """
+
+    def __init__(self, k: Similarity, A: Encoding) -> None:
+        self.k, self.A, self.n = k, A, count(A)
+        self.symmetric = SYMMETRIC in k.claims
+        self.calls = 0
+        self._known: dict[int, np.ndarray] = {}
+
+    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Return K(x_i, x_j) for pairs of positions."""
+        keys = self._keys(i, j)
+        different, first, back = np.unique(keys, return_index=True, return_inverse=True)
+        known = self._lookup(different)
+        new = np.flatnonzero(np.isnan(known))
+        if len(new):
+            at = first[new]
+            order = np.argsort(at)  # rows in the order in which they were asked for
+            known[new[order]] = self.k.values_at(self.A, self.A, i[at[order]], j[at[order]])
+            self._store(different[new], known[new])
+            self.calls += len(new) * calls_per_pair(self.k)
+        found: np.ndarray = known[back.ravel()]
+        return found
+
+    def columns(self, rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> np.ndarray:
+        """Return the similarities of rows to landmarks: K(x, l), or K(l, x) where a landmark is turned."""
+        i, j = _directed(rows, landmarks, turned)
+        return self.pairs(i.ravel(), j.ravel()).reshape(i.shape)
+
+    def known(self, rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> np.ndarray:
+        """Return those of these similarities that were bought, and NaN for the others."""
+        i, j = _directed(rows, landmarks, turned)
+        return self._lookup(self._keys(i.ravel(), j.ravel())).reshape(i.shape)
+
+    def _keys(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        if self.symmetric:
+            i, j = np.minimum(i, j), np.maximum(i, j)
+        keys: np.ndarray = i.astype(np.int64) * self.n + j
+        return keys
+
+    def _lookup(self, keys: np.ndarray) -> np.ndarray:
+        found = np.full(len(keys), np.nan)
+        row, column = np.divmod(keys, self.n)
+        for one in np.unique(row).tolist():
+            if one in self._known:
+                at = row == one
+                found[at] = self._known[one][column[at]]
+        return found
+
+    def _store(self, keys: np.ndarray, values: np.ndarray) -> None:
+        row, column = np.divmod(keys, self.n)
+        for one in np.unique(row).tolist():
+            at = row == one
+            known = self._known.setdefault(one, np.full(self.n, np.nan))
+            known[column[at]] = values[at]
+
+
+def _directed(rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and second objects of all pairs of a row and a landmark."""
+    here, there = np.broadcast_arrays(rows[:, None], landmarks[None])
+    return np.where(turned, there, here), np.where(turned, here, there)
+
 
 MOST_COMPARED_ROWS = 2_000
 """Most rows that a frugal fit compares: the equations of a stage take the third power of their number."""

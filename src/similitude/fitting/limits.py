@@ -53,3 +53,6 @@ FEWEST_WITH_ROWS_APART = 1_200
 
 MOST_EVALUATED = 1_000
 """Most rows outside of the pilot that evaluate an exact fit, each left out alone."""
+
+FEWEST_NESTED_ROWS = 10
+"""With fewer different rows, folds would be too small to fit a model to: each row is then left out alone."""

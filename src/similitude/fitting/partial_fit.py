@@ -11,7 +11,7 @@ from similitude.compute import itemsize
 from similitude.compute.engines import Engine
 from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Trial, n_judged
 from similitude.fitting.fit import fit_with_held_out
-from similitude.fitting.group_influence import GroupInfluence
+from similitude.fitting.influence import GroupInfluence
 from similitude.fitting.passes import features_of
 from similitude.landmarks import FeatureUnion, Groups, LandmarkFeatures
 from similitude.linear import GroupMoments, LinearModel, Moments

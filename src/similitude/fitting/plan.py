@@ -17,13 +17,10 @@ from similitude.evaluation import FEWEST_NESTED_GROUPS, folds_of
 from similitude.fitting import limits
 from similitude.fitting.automatic import rows_apart
 from similitude.fitting.costs import Cost, Spent, estimated
-from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts
+from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, FitOptions, Sizes, open_scales
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, rows_evaluating
 from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, RECORDS_TRIED, TRIED_ROWS
-from similitude.fitting.options import FitOptions
-from similitude.fitting.result import FittedModel
-from similitude.fitting.scales import open_scales
-from similitude.fitting.sizes import Sizes
+from similitude.fitting.model import FittedModel
 from similitude.fitting.training_set import TrainingSet
 from similitude.similarity import Similarity
 from similitude.support import Result, plain

@@ -13,9 +13,7 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, count, in_precision, is_tensor, moved, nbytes
 from similitude.compute.engines import Engine
 from similitude.evaluation import Trial, n_held_out
-from similitude.fitting.delayed_influence import DelayedInfluence
-from similitude.fitting.group_influence import ClassInfluence, GroupInfluence
-from similitude.fitting.influence import FitInfluence, class_numbers
+from similitude.fitting.influence import ClassInfluence, DelayedInfluence, FitInfluence, GroupInfluence, class_numbers
 from similitude.landmarks import Groups
 from similitude.linear import Equations, LinearModel, Members, fit_by_products
 from similitude.scikit import FLOAT_DTYPES

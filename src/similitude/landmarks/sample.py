@@ -67,6 +67,7 @@ class SampleFeatures:
         self._gram = np.empty((0, 0))
         self._own = None if isinstance(among, np.ndarray) else rows_of(landmarks.positions, places)
         examined = not (self.proven or sparse or side in ("right", "both"))
+        self.n_representations = (3 if side == "auto" else 2) if examined else 1  # that the values decide between
         M = self.gram(min(EXAMINED, len(landmarks))) if examined else None
         self.representation = choose_representation(k, M, side, sparse, self.single)
 
