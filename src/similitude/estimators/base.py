@@ -40,6 +40,7 @@ from similitude.fitting import (
     MOST_OF_STREAM,
     RIDGE,
     Cascade,
+    Facts,
     FitOptions,
     FittedModel,
     Judged,
@@ -167,12 +168,12 @@ class LandmarkEstimator(LandmarkPredictor):
         source = None if in_memory(X) else model._source(X, y, sample_weight)
         if source is not None:
             _refuse_groups(groups)
-            return plan_fit(*model._first_rows(source))
+            return plan_fit(Facts(*model._first_rows(source)))
         data, options = model._dataset(X, y, sample_weight, Meter(0), groups)
         if self.certify is not None:
             apart = set_apart(as_objects(data.X), self.certify, self.random_state, data.groups)
             data = data.only(np.flatnonzero(~apart), int(apart.sum()))
-        return model._planned(data, options)
+        return model._planned(Facts(data, options))
 
     def report(self, X: Any, y: Any, **options: Any) -> Any:
         """Investigate how well models with these parameters do, and why: a notebook shows the report as a page.
@@ -299,13 +300,14 @@ class LandmarkEstimator(LandmarkPredictor):
             raise ValueError(f"{n:,} rows with a weight are in {number_of(n_groups, 'group')}: need at least {fewest}")
         return groups_with_copies(given, None if self._precomputed else as_objects(X), fewest)
 
-    def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
+    def _planned(self, facts: Facts) -> Plan:
         """Return the plan of all that the estimator does; a subclass may fit several times."""
-        return plan_fit(data, options)
+        return plan_fit(facts)
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit as planned, and make the fit the model; a subclass may compare several fits."""
-        fit = run(self._planned(data, options), data, options)
+        facts = Facts(data, options)
+        fit = run(self._planned(facts), facts)
         self._keep(fit)
         return fit
 

@@ -19,6 +19,7 @@ from similitude.fitting import (
     Cascade,
     ClassCalibration,
     ClassTargets,
+    Facts,
     FitOptions,
     FittedModel,
     Judged,
@@ -308,17 +309,18 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Whether the rows are all there are, rather than a sample of a source."""
         return data.sampling.places is None or self.certify is not None
 
-    def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
+    def _planned(self, facts: Facts) -> Plan:
         """Plan a second fit if a class is rare: of rows in memory, if no function of the user is called."""
-        plan = super()._planned(data, options)
+        plan = super()._planned(facts)
         calls = any([k.calls for k in plan.sizes.used])
-        if calls or not self._weighs_rare_classes or not self._in_memory(data):
+        if calls or not self._weighs_rare_classes or not self._in_memory(facts.data):
             return plan
         return plan.repeated(2, "a class is rare: all rows alike, then all classes alike, and the better one is kept")
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit to rows; if the plan is to try balanced classes too, keep the better fit."""
-        fit = run(self._planned(data, options), data, options)
+        facts = Facts(data, options)
+        fit = run(self._planned(facts), facts)
         assert fit.plan is not None
         if fit.plan.sizes.fits > 1:
             fit = self._better_fit(fit, data, options)
@@ -333,7 +335,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         totals = np.bincount(data.labels, data.weights, minlength=len(self.classes_))
         multipliers = class_weights("balanced", self.classes_, totals)
         alike = replace(data, weights=data.weights * multipliers[data.labels])
-        balanced = run(self._planned(alike, options), alike, options)
+        facts = Facts(alike, options)
+        balanced = run(self._planned(facts), facts)
         loss = log_loss_of(fit, np.ones(len(totals)))
         balanced_loss = log_loss_of(balanced, multipliers)
         best = fit

@@ -24,6 +24,7 @@ from similitude.fitting import (
     LIMITING_ROUNDS,
     MOST_NOISE_FEATURES,
     ErrorCalibration,
+    Facts,
     FitOptions,
     FittedModel,
     Judged,
@@ -213,9 +214,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         options = super()._options(X, labels, meter, matrix, stream)
         return replace(options, quantile=self._pinball.tau) if self.loss in QUANTILES else options
 
-    def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
-        plan = super()._planned(data, options)
-        if self.loss != HUBER or len(data.weighted) < FEWEST_NESTED_ROWS:
+    def _planned(self, facts: Facts) -> Plan:
+        plan = super()._planned(facts)
+        if self.loss != HUBER or len(facts.data.weighted) < FEWEST_NESTED_ROWS:
             return plan
         why = "targets are limited twice by predictions of 3 folds, which also evaluate the model"
         return replace(plan.repeated(1 + LIMITING_ROUNDS * LIMITING_FOLDS, why), evaluation=PlanStep("3 folds", ""))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice, ExactRidge, Learned, LearnedSummary
 
 
-def learn_similarities(data: TrainingSet, options: FitOptions, copies_last: bool) -> tuple[tuple[Similarity, ...], str]:
+def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Similarity, ...], str]:
     """Learn the similarities that are to be learned; return all of them, and what was learned in a sentence.
 
     Of many rows the last judge the model, and are not learned from; with `copies_last` rows that equal one of these
@@ -44,7 +44,7 @@ def learn_similarities(data: TrainingSet, options: FitOptions, copies_last: bool
             from similitude.kernel_learning import pilot_size
 
             rows = data.order
-            if copies_last:
+            if data.copies_last:
                 _, encoding = k.k.prepare(data.X, options.random_state)
                 rows = equals_judged_together(rows, groups_of_equals(encoding, rows))
             pilot = data.first(rows, pilot_size(len(rows)))
@@ -104,20 +104,20 @@ def similarity_without_labels(kind: str) -> Similarity:
     return default_similarity(None, kind) if kind in LEARNED_KINDS else Auto(kind)
 
 
-def try_family(data: TrainingSet, options: FitOptions, copies_last: bool) -> Family:
+def try_family(data: TrainingSet, options: FitOptions) -> Family:
     """Try the similarities for a kind of objects on the first of some rows in random order.
 
     For `copies_last` see `learn_on_pilot`.
     """
     order, members = data.order, data.family(options.kind)
-    if copies_last:
+    if data.copies_last:
         _, encoding = members[0].prepare(data.X, options.random_state)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     order = data.first(order, len(order))
     return Family.of(members, data.X, order, options.random_state, options.engine)
 
 
-def learn_on_pilot(data: TrainingSet, options: FitOptions, copies_last: bool) -> tuple[AutoChoice, np.ndarray]:
+def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, np.ndarray]:
     """Choose kernels on the first of many rows; also return the order of the rows, the last of which judge the model.
 
     With `copies_last`, rows that equal one of the last judge it too, so that they are not learned from.
@@ -125,7 +125,7 @@ def learn_on_pilot(data: TrainingSet, options: FitOptions, copies_last: bool) ->
     from similitude.kernel_learning import choose_automatically, pilot_size
 
     order = data.order
-    if copies_last:
+    if data.copies_last:
         _, encoding = similarity_without_labels(options.kind).prepare(data.X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = data.first(order, pilot_size(len(order)))

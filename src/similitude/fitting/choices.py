@@ -13,13 +13,11 @@ from similitude.evaluation import Trial, interleaved
 from similitude.fitting import limits
 from similitude.fitting.distributed import DistributedRows
 from similitude.fitting.facts import (
+    Facts,
     FeatureSize,
     FitOptions,
     keeps_median,
-    n_available,
-    numbers_to_try,
     open_scales,
-    rows_to_choose_on,
 )
 from similitude.fitting.members import Family
 from similitude.fitting.products import trial_by_products
@@ -69,7 +67,7 @@ class LandmarkChoice:
     note: str | None = None
 
 
-def choose_landmarks(data: TrainingSet, options: FitOptions) -> LandmarkChoice:
+def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> LandmarkChoice:
     """Choose landmarks in the order in which they are used, and the numbers of them to try."""
     size = FeatureSize(
         data.n,
@@ -77,18 +75,20 @@ def choose_landmarks(data: TrainingSet, options: FitOptions) -> LandmarkChoice:
         data.proven,
         data.similarities[0].hints.heavy,
         data.itemsize,
-        1 if data.labels is None else max(2, data.Y.shape[1]),
+        facts.n_classes,
+        isinstance(options.similarities[0], Family),
     )
     if options.given is not None:
         given = options.given
         if options.n_landmarks not in ("auto", len(given)):
             raise ValueError(f"n_landmarks = {options.n_landmarks} but {len(given)} landmarks were given: leave it out")
-        return LandmarkChoice(given, [len(given)], rows_to_choose_on(options, size, len(given)), data)
+        return LandmarkChoice(given, [len(given)], size.rows_to_choose_on(options, len(given)), data)
     if options.n_landmarks != "auto":
-        available = n_available(options, size)
+        available = data.n if options.unlabeled is None else check_objects(options.unlabeled)
         at_most("n_landmarks", int(options.n_landmarks), available, f"the {available:,} objects they are drawn from")
-    sizes, limit = numbers_to_try(options, size, isinstance(options.similarities[0], Family))
-    note, collection = None, data.sampling.all_rows if options.unlabeled is None else None
+    sizes, limit = facts.numbers if size == facts.size else size.numbers(options)
+    note = None
+    collection = data.sampling.all_rows if options.unlabeled is None else None
     if isinstance(collection, DistributedRows) and options.rule in AMONG_ALL:
         data, landmarks = _among_all(options.rule, data, collection, sizes[-1])
     else:
@@ -96,8 +96,11 @@ def choose_landmarks(data: TrainingSet, options: FitOptions) -> LandmarkChoice:
             landmarks = _drawn(options, data, sizes[-1])
     if isinstance(collection, DistributedRows):
         note = describe_choice(landmarks.rule, limits.SAMPLE_ROWS, collection.n)
-    sizes = sorted({*map(min, sizes, [len(landmarks)] * len(sizes))})
-    return LandmarkChoice(landmarks, sizes, rows_to_choose_on(options, size, sizes[-1]), data, limit, note)
+    if sizes[-1] > len(landmarks):
+        sizes = sorted({*map(min, sizes, [len(landmarks)] * len(sizes))})
+    elif size == facts.size:
+        return LandmarkChoice(landmarks, sizes, facts.rows_chosen_on, data, limit, note)
+    return LandmarkChoice(landmarks, sizes, size.rows_to_choose_on(options, sizes[-1]), data, limit, note)
 
 
 def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:

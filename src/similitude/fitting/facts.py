@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -182,6 +183,7 @@ class Facts:
             heavy=not learned and similarities[0].hints.heavy,
             itemsize=itemsize(data.X) if dense else 8,
             n_classes=self.n_classes,
+            of_family=self.candidates == OF_FAMILY,
         )
 
     def _labels_can_teach(self) -> bool:
@@ -271,12 +273,12 @@ class Facts:
         """The numbers of landmarks to try, and what prevents more."""
         if self.options.given is not None:
             return [len(self.options.given)], "they were given"
-        return numbers_to_try(self.options, self.size, self.candidates == OF_FAMILY)
+        return self.size.numbers(self.options)
 
     @cached_property
     def rows_chosen_on(self) -> int:
         """Most rows whose features are in memory at once."""
-        return rows_to_choose_on(self.options, self.size, self.numbers[0][-1])
+        return self.size.rows_to_choose_on(self.options, self.numbers[0][-1])
 
     @property
     def fits_by_products(self) -> bool:
@@ -332,6 +334,8 @@ class FeatureSize:
         Bytes of a similarity value.
     n_classes : int
         1 for numbers.
+    of_family : bool
+        Whether one of a family of similarities is chosen.
     """
 
     n: int
@@ -340,6 +344,7 @@ class FeatureSize:
     heavy: bool
     itemsize: int
     n_classes: int
+    of_family: bool
 
     def rows_that_fit(self, options: FitOptions, n_landmarks: int) -> int:
         """Return how many rows of features fit into the memory budget beside the Gram matrices of the landmarks."""
@@ -348,37 +353,43 @@ class FeatureSize:
         left = options.engine.budget - gram_matrices(width) * 8 * width**2
         return max(0, left) // (limits.FEATURE_ARRAYS * width * self.itemsize)
 
+    def rows_to_choose_on(self, options: FitOptions, n_landmarks: int) -> int:
+        """Return how many rows choices are made on."""
+        fits = self.rows_that_fit(options, n_landmarks)
+        if fits < 2:
+            few = f"{n_landmarks:,} landmarks do not fit into the memory budget"
+            raise MemoryError(f"{few}: use fewer, or a larger budget")
+        return min(limits.SAMPLE_ROWS, fits)
 
-def n_available(options: FitOptions, size: FeatureSize) -> int:
-    """Return how many objects landmarks may be drawn from."""
-    return size.n if options.unlabeled is None else check_objects(options.unlabeled, "unlabeled")
+    def numbers(self, options: FitOptions) -> tuple[list[int], str]:
+        """Return the numbers of landmarks to try, and what prevents more."""
+        available = self.n if options.unlabeled is None else check_objects(options.unlabeled, "unlabeled")
+        if options.n_landmarks != "auto":
+            return [min(int(options.n_landmarks), available)], "their number was given"
+        if options.unlabeled is None:
+            available = n_fitted(available)
+        largest = limits.LARGEST_BY_RULE
+        if options.rule in ("auto", "uniform", "stratified"):
+            largest = limits.MAX_AUTO_LANDMARKS
+        most = min(available, max(limits.MAX_WITH_ALL_ROWS, available // 2), largest)
+        first = max(limits.FIRST, limits.PER_CLASS * self.n_classes)
+        if self.of_family and not self.heavy:
+            first = max(first, limits.FIRST_OF_FAMILY)
+        fits = self._affordable(most, options)
+        if fits < most:
+            return _doubled(first, max(fits, min(first, most))), "more do not fit into the memory budget"
+        if most == available:
+            return _doubled(first, most), "there are no more objects to choose them from"
+        return _doubled(first, most), f"{most:,} are the most tried"
 
+    def _affordable(self, most: int, options: FitOptions) -> int:
+        """Return the largest number of landmarks at which the features of enough rows fit into the memory budget."""
 
-def numbers_to_try(options: FitOptions, size: FeatureSize, from_family: bool) -> tuple[list[int], str]:
-    """Return the numbers of landmarks to try, and what prevents more."""
-    pooled = options.unlabeled is not None
-    available = n_available(options, size)
-    if options.n_landmarks != "auto":
-        return [min(int(options.n_landmarks), available)], "their number was given"
-    available = available if pooled else n_fitted(available)
-    cheap = options.rule in ("auto", "uniform", "stratified")
-    largest = limits.MAX_AUTO_LANDMARKS if cheap else limits.LARGEST_BY_RULE
-    most = min(available, max(limits.MAX_WITH_ALL_ROWS, available // 2), largest)
-    first = max(limits.FIRST, limits.PER_CLASS * size.n_classes)
-    fits = _affordable(most, options, size)
-    if from_family and not size.heavy:
-        first = max(first, limits.FIRST_OF_FAMILY)
-    rows_end = "there are no more objects to choose them from" if most == available else f"{most:,} are the most tried"
-    limit = rows_end if fits == most else "more do not fit into the memory budget"
-    return _doubled(first, max(fits, min(first, most))), limit
+        def too_many(m: int) -> bool:
+            enough = min(limits.SAMPLE_ROWS, self.n, max(limits.ROWS_PER_NUMBER, 3 * m))
+            return self.rows_that_fit(options, m) < enough
 
-
-def rows_to_choose_on(options: FitOptions, size: FeatureSize, n_landmarks: int) -> int:
-    """Return how many rows choices are made on."""
-    fits = size.rows_that_fit(options, n_landmarks)
-    if fits < 2:
-        raise MemoryError(f"{n_landmarks:,} landmarks do not fit into the memory budget: use fewer, or a larger budget")
-    return min(limits.SAMPLE_ROWS, fits)
+        return bisect_left(range(1, most), True, key=too_many) if too_many(most) else most
 
 
 def _doubled(first: int, last: int) -> list[int]:
@@ -393,18 +404,6 @@ def _doubled(first: int, last: int) -> list[int]:
     if len(sizes) > 2 and sizes[-1] < 1.5 * sizes[-2]:
         del sizes[-2]
     return sizes
-
-
-def _affordable(most: int, options: FitOptions, size: FeatureSize) -> int:
-    """Return the largest number of landmarks at which the features of enough rows fit into the memory budget."""
-    n = min(limits.SAMPLE_ROWS, size.n)
-    fits = 0
-    too_many = most + 1
-    while too_many - fits > 1:
-        middle = most if too_many == most + 1 and fits == 0 else (fits + too_many) // 2
-        enough = size.rows_that_fit(options, middle) >= min(n, max(limits.ROWS_PER_NUMBER, 3 * middle))
-        fits, too_many = (middle, too_many) if enough else (fits, middle)
-    return fits
 
 
 SIZED_OBJECTS = 100

@@ -51,7 +51,7 @@ from similitude.fitting.choices import (
     choose_scales,
     grow,
 )
-from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, FitOptions, keeps_median, open_scales
+from similitude.fitting.facts import AS_GIVEN, OF_FAMILY, Facts, FitOptions, keeps_median, open_scales
 from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import (
@@ -90,7 +90,7 @@ from similitude.linear import (
     fit_loss,
     fit_numbers,
 )
-from similitude.similarity import Learnable, Similarity, remembered_images
+from similitude.similarity import Similarity, remembered_images
 from similitude.support import Guarantee, digest, generator, number_of, pairs_at
 
 if TYPE_CHECKING:
@@ -104,16 +104,18 @@ SERIES_SUGGESTED = (
 """What is noted where an array was taken for vectors, and its rows may be series."""
 
 
-def run(plan: Plan, data: TrainingSet, options: FitOptions) -> FittedModel:
+def run(plan: Plan, facts: Facts) -> FittedModel:
     """Fit as the plan says."""
+    data = facts.data
+    options = facts.options
     if plan.case == FRUGAL_FIT:
-        fit = _frugally(data, options)
+        fit = _frugally(facts)
     elif plan.case == EXACT_FIT:
         fit = fit_exactly(data, options)
     elif plan.case == CELL_FIT:
-        fit = _in_cells(plan, data, options)
+        fit = _in_cells(plan, facts)
     else:
-        fit = _on_landmarks(plan, data, options)
+        fit = _on_landmarks(plan, facts)
     if options.automatic and options.kind == "vectors" and isinstance(data.X, np.ndarray):
         from similitude.kernels import neighbors_are_alike  # loads all kernels
 
@@ -122,10 +124,11 @@ def run(plan: Plan, data: TrainingSet, options: FitOptions) -> FittedModel:
     return replace(fit, plan=plan.after(fit))
 
 
-def _frugally(data: TrainingSet, options: FitOptions) -> FittedModel:
+def _frugally(facts: Facts) -> FittedModel:
     """Buy similarities to a few telling landmarks, and fit a cascade of models."""
-    calls = Facts(data, options).frugal_calls
-    assert calls is not None
+    data = facts.data
+    options = facts.options
+    assert facts.frugal_calls is not None
     places = data.sampling.places
     check_memory(len(data.order), options.engine.budget)
     k, A = options.similarities[0].prepare(data.X, options.random_state)
@@ -138,7 +141,7 @@ def _frugally(data: TrainingSet, options: FitOptions) -> FittedModel:
         data.labels,
         data.order,
         options.side,
-        calls,
+        facts.frugal_calls,
         options.meter,
         generator(options.random_state),
         later=data.sampling.later,
@@ -172,26 +175,27 @@ def _notes_of_engine(options: FitOptions, similarities: list[Similarity]) -> lis
     return [note for k in similarities if (note := options.engine.fallback_note(k))]
 
 
-def _in_cells(plan: Plan, data: TrainingSet, options: FitOptions) -> FittedModel:
+def _in_cells(plan: Plan, facts: Facts) -> FittedModel:
     """Fit exactly in the cells of a partition, or to landmarks of the learned kernel where cells are no better."""
     from similitude.fitting.cells import fit_in_cells  # loads all kernels
 
-    choice, order = learn_on_pilot(data, options, data.copies_last)
+    choice, order = learn_on_pilot(facts.data, facts.options)
     with phase("solving in cells of rows"):
-        fit = fit_in_cells(data, options, choice, order)
-    return fit if isinstance(fit, FittedModel) else _on_landmarks(plan, data, options, choice, fit)
+        fit = fit_in_cells(facts.data, facts.options, choice, order)
+    return fit if isinstance(fit, FittedModel) else _on_landmarks(plan, facts, choice, fit)
 
 
-def _on_landmarks(
-    plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoChoice | None = None, why: str | None = None
-) -> FittedModel:
+def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, why: str | None = None) -> FittedModel:
     """Choose similarity, scale, landmarks and penalty, and fit a linear model of the features.
 
     `learned` is what pilot rows chose, if that is known, and `why` says why there are landmarks instead of cells.
     """
-    with phase("choosing the similarity"):
-        chosen = _chosen(plan, data, options, learned, why)
-    data = _prepared(data, chosen.similarities, options)
+    options = facts.options
+    chosen = Chosen(options.similarities)
+    if plan.candidates != AS_GIVEN:
+        with phase("choosing the similarity"):
+            chosen = _chosen(plan, facts, learned, why)
+    data = _prepared(facts.data, chosen.similarities, options)
     notes = _notes_of_engine(options, list(data.similarities))
     again = plan.candidates != AS_GIVEN and len(data.order) <= limits.LEAVE_ONE_OUT  # in the folds of the evaluation
     options = replace(options, similarities=chosen.again if again else chosen.similarities)
@@ -200,7 +204,7 @@ def _on_landmarks(
             fit, n_choices = fit_by_pilot(data, options)
         return replace(fit, guarantee=_guarantee(fit, data, options, n_choices), notes=notes)
     with phase("choosing landmarks"):
-        choice = choose_landmarks(data, options)
+        choice = choose_landmarks(data, options, facts)
     notes += [] if choice.note is None else [choice.note]
     data, n_scales, scores = choice.data, 1, chosen.scores
     if not all(map(operator.is_, chosen.similarities, data.similarities)):  # one of them was resolved on the data
@@ -254,30 +258,29 @@ class Chosen(NamedTuple):
     scores: Scores = ()
 
 
-def _chosen(plan: Plan, data: TrainingSet, options: FitOptions, learned: AutoChoice | None, why: str | None) -> Chosen:
+def _chosen(plan: Plan, facts: Facts, learned: AutoChoice | None, why: str | None) -> Chosen:
     """Choose or learn similarities from the rows."""
-    given = options.similarities
-    if any(isinstance(k, Learnable) for k in given):
-        found, reason = learn_similarities(data, options, data.copies_last)
-        return Chosen(found, given, reason)
+    data = facts.data
+    options = facts.options
+    if facts.learns_given:
+        found, reason = learn_similarities(data, options)
+        return Chosen(found, options.similarities, reason)
     if plan.candidates == OF_FAMILY:
         from similitude.kernels import kind_in_words  # loads all kernels
 
-        family = try_family(data, options, data.copies_last)
+        family = try_family(data, options)
         choice = family.chosen(data.Y, data.weights, groups=data.groups)
         reason = f"for {kind_in_words(options.kind, family.members)} {choice.reason}"
         again = (family.with_params(taken=choice.similarity),)
         return Chosen((choice.similarity,), again, reason, scores=choice.scores)
-    if plan.candidates == LEARNED:
-        from similitude.kernel_learning import summarize
+    from similitude.kernel_learning import summarize
 
-        if learned is None:
-            learned, _ = learn_on_pilot(data, options, data.copies_last)
-        summary = summarize(learned)
-        parts = [in_words(summary), "landmarks use the kernel that is best alone"]
-        reason = "; ".join(filter(None, [*parts, why or Facts(data, options).why_no_cells]))
-        return Chosen((best_alone(learned),), given, reason, summary, scores_of(summary))
-    return Chosen(given)
+    if learned is None:
+        learned, _ = learn_on_pilot(data, options)
+    summary = summarize(learned)
+    parts = [in_words(summary), "landmarks use the kernel that is best alone", why or facts.why_no_cells]
+    reason = "; ".join(filter(None, parts))
+    return Chosen((best_alone(learned),), options.similarities, reason, summary, scores_of(summary))
 
 
 def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: FitOptions) -> TrainingSet:

@@ -17,11 +17,10 @@ from similitude.evaluation import FEWEST_NESTED_GROUPS, folds_of
 from similitude.fitting import limits
 from similitude.fitting.automatic import rows_apart
 from similitude.fitting.costs import Cost, Spent, estimated
-from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, FitOptions, Sizes, open_scales
+from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, Sizes, open_scales
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, rows_evaluating
 from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, RECORDS_TRIED, TRIED_ROWS
 from similitude.fitting.model import FittedModel
-from similitude.fitting.training_set import TrainingSet
 from similitude.similarity import Similarity
 from similitude.support import Result, plain
 
@@ -336,9 +335,8 @@ CASES = (
 """The first case that applies is taken."""
 
 
-def plan_fit(data: TrainingSet, options: FitOptions) -> Plan:
+def plan_fit(facts: Facts) -> Plan:
     """Return the plan of a fit; no similarity of more than a few objects is computed."""
-    facts = Facts(data, options)
     for case in CASES:
         if case.applies(facts):
             break
@@ -349,7 +347,7 @@ def plan_fit(data: TrainingSet, options: FitOptions) -> Plan:
         similarity=_similarity(facts, case.name),
         landmarks=case.landmarks(facts),
         model=case.model(facts),
-        evaluation=STREAMED if options.stream else case.evaluation(facts),
+        evaluation=STREAMED if facts.options.stream else case.evaluation(facts),
         sizes=Sizes.of(facts, on_features=not every_row and case.name != FRUGAL_FIT),
         candidates=facts.candidates,
     )
