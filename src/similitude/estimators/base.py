@@ -26,7 +26,7 @@ from similitude.compute.engines import (
     use_engine,
 )
 from similitude.data.sources import Source
-from similitude.estimators.prediction import LandmarkPredictor, check_landmark_params, similarities_of
+from similitude.estimators.prediction import LandmarkPredictor, similarities_of
 from similitude.evaluation import (
     Trial,
     check_groups,
@@ -65,7 +65,7 @@ from similitude.fitting import (
     sample_collection,
     sample_source,
 )
-from similitude.landmarks import Landmarks, Representation, check_positions
+from similitude.landmarks import Landmarks, check_positions
 from similitude.scikit import InputCheck, all_or_nothing
 from similitude.similarity import (
     Calls,
@@ -196,13 +196,6 @@ class LandmarkEstimator(LandmarkPredictor):
         findings = import_module("similitude.report")  # a room above this one, for those who ask for it
         return findings.investigate(self, X, y, **{"engine": self.engine, **options})
 
-    def _check_params(self) -> None:
-        """Refuse contradictory or unknown parameters before the first similarity is computed."""
-        kind = self._kind() if self._is_automatic else None
-        similarities = () if self._precomputed else similarities_of(self.similarity, kind)
-        check_landmark_params(self, similarities, self._losses)
-        check_max_calls(self.max_calls, self._engine)
-
     def _objective(self) -> tuple[str, str]:
         """Return loss and penalty; ``auto`` is the squared loss, or with l1 the last loss of those offered."""
         auto = self._losses[0] if self.penalty == "l2" else self._losses[-1]
@@ -214,6 +207,13 @@ class LandmarkEstimator(LandmarkPredictor):
         """Return the description of the fit to validated objects X, or to a precomputed matrix of them."""
         loss, penalty = self._objective()
         kind = self._kind()
+        automatic = self._is_automatic
+        side = self.side
+        if matrix is None:
+            similarities = similarities_of(self.similarity, kind if automatic else None)
+        else:
+            similarities = (Precomputed(matrix),)
+            side = "left"
         given = None
         if self.landmark_indices is not None:
             positions = check_positions(self.landmark_indices, check_objects(X))
@@ -222,18 +222,14 @@ class LandmarkEstimator(LandmarkPredictor):
             given = Landmarks(self._checked_as("landmarks", self.landmarks))
         names = getattr(self, "feature_names_in_", None)
         return FitOptions(
-            similarities=(
-                similarities_of(self.similarity, kind if self._is_automatic else None)
-                if matrix is None
-                else (Precomputed(matrix),)
-            ),
-            automatic=self._is_automatic,
+            similarities=similarities,
+            automatic=automatic,
             kind=kind,
             rule=self.landmarks if isinstance(self.landmarks, str) else "given",
             n_landmarks=self.n_landmarks,
             given=given,
             unlabeled=None if self.unlabeled is None else self._checked_as("unlabeled", self.unlabeled),
-            side="left" if matrix is not None and self.side == "auto" else self.side,
+            side=side,
             loss=loss,
             penalty=penalty,
             classes=labels is not None,
@@ -262,19 +258,24 @@ class LandmarkEstimator(LandmarkPredictor):
         finally:
             if display is not None:
                 display.end()
-        if not self._precomputed:
+        if self.similarity_ != "precomputed":
             self._keep_calls(meter)
 
     def _keep_calls(self, meter: Meter) -> None:
         given = self.similarity_ if isinstance(self.similarity_, list) else [self.similarity_]
-        counted = [k for k in given if is_counted(k)]
-        if not counted:
+        counted = next(filter(is_counted, given), None)
+        if counted is None:
             self.calls_ = Calls.of(meter, None, 0.0, 0)
             return
-        frugal = isinstance(self._model, Cascade)  # which counts directions one by one
-        most = self.n_similarity_calls_ * (1 if frugal else _sides(self.representation_)) * calls_per_pair(counted[0])
-        mean = self._mean_calls if frugal else float(most)
-        self.calls_ = Calls.of(meter, cost_per_call(counted[0]), mean, most)
+        most = self.n_similarity_calls_ * calls_per_pair(counted)
+        if isinstance(self._model, Cascade):  # which counts directions one by one
+            mean = self._mean_calls
+        else:
+            several = isinstance(self.representation_, tuple)
+            sides = [one.side for one in self.representation_] if several else [self.representation_.side]
+            most *= 2 if "both" in sides else 1
+            mean = float(most)
+        self.calls_ = Calls.of(meter, cost_per_call(counted), mean, most)
         if meter.spent:
             self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
 
@@ -286,7 +287,7 @@ class LandmarkEstimator(LandmarkPredictor):
         Y, weights, labels = self._read(X, y, sample_weight)
         together = None if groups is None else self._groups_of(X, groups, weights)
         matrix = X if self._precomputed else None
-        objects = np.arange(len(X)) if self._precomputed else X
+        objects = X if matrix is None else np.arange(len(X))
         sampling = Sampling(draw_seed(self.random_state))
         data = TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together)
         return data, self._options(objects, labels, meter, matrix)
@@ -316,14 +317,15 @@ class LandmarkEstimator(LandmarkPredictor):
         assert fit.plan is not None
         self.plan_ = fit.plan
         self.loss_, self.penalty_ = self._objective()
+        similarities = fit.similarities
         self.lam_ = fit.trial.lam
         self.landmark_curve_ = fit.curve
         self.learned_ = fit.learned
         self.guarantee_ = fit.guarantee
         self.notes_ = list(fit.notes)
         self.representation_ = fit.representations[0] if len(fit.representations) == 1 else fit.representations
-        several = isinstance(self.similarity, (list, tuple)) or len(fit.similarities) > 1
-        self.similarity_ = list(fit.similarities) if several else fit.similarities[0]
+        several = isinstance(self.similarity, (list, tuple)) or len(similarities) > 1
+        self.similarity_ = list(similarities) if several else similarities[0]
         if fit.cascade is not None:
             self._keep_cascade(fit.cascade, fit)
             self._calibrate(fit.trial, *fit.held_out)
@@ -332,7 +334,7 @@ class LandmarkEstimator(LandmarkPredictor):
         noise = None if sizes is None or sizes.noise is None else sizes.noise.weights
         influence: Any = fit.influence
         by_similarities = self._set_model(fit.features, fit.linear, influence, noise)
-        if self._precomputed:
+        if fit.plan.sizes.kind == "matrix":
             self.similarity_ = "precomputed"
             self._model = self._model.with_similarity(None)
         sized = None if sizes is None else sizes.sized(by_similarities)
@@ -464,10 +466,8 @@ class LandmarkEstimator(LandmarkPredictor):
         self, X: Any, y: Any, sample_weight: Any, groups: Any, meter: Meter
     ) -> Iterator[tuple[TrainingSet, FitOptions]]:
         """Return a context with the rows in memory, or with a sample of rows in batches or on workers."""
-        source = None
-        if not in_memory(X) and not is_distributed(X):
-            source = self._source(X, y, sample_weight)
-        if source is None and not is_distributed(X):
+        source = None if in_memory(X) or is_distributed(X) else self._source(X, y, sample_weight)
+        if source is None and (in_memory(X) or not is_distributed(X)):
             yield self._dataset(X, y, sample_weight, meter, groups)
             return
         _refuse_groups(groups)
@@ -570,12 +570,6 @@ def _refuse_groups(groups: Any) -> None:
     """Refuse groups of rows that are not in memory."""
     if groups is not None:
         raise ValueError("groups need rows in memory: leave them out, or fit to a sample of the rows")
-
-
-def _sides(representations: Representation | tuple[Representation, ...]) -> int:
-    """Return in how many directions a prediction compares an object with each landmark."""
-    several = representations if isinstance(representations, tuple) else (representations,)
-    return 2 if any(one.side == "both" for one in several) else 1
 
 
 def _show(display: Display, meter: Meter) -> None:

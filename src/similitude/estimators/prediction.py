@@ -46,7 +46,7 @@ from similitude.landmarks import (
 )
 from similitude.linear import LinearModel
 from similitude.scikit import SimilarityEstimator
-from similitude.similarity import Learnable, Precomputed, Similarity, as_similarity
+from similitude.similarity import Learnable, Precomputed, Similarity, as_similarity, check_max_calls
 from similitude.support import (
     ESTIMATE,
     PROVEN,
@@ -60,7 +60,6 @@ from similitude.support import (
 )
 
 if TYPE_CHECKING:
-    from similitude.estimators.base import LandmarkEstimator
     from similitude.kernel_learning import LearnedSummary
 
 
@@ -82,68 +81,6 @@ def similarities_of(given: Any, kind: str | None) -> tuple[Similarity, ...]:
     if len(kinds) > 1:
         raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
     return parts
-
-
-def kind_of_several(given: Any) -> str:
-    """Return the kind of objects that several similarities take."""
-    try:
-        kinds = {one.objects for one in similarities_of(given, None)} - {"any"}
-    except (TypeError, ValueError):  # refused with its reason when it is used
-        return "any"
-    return kinds.pop() if kinds else "any"
-
-
-def check_landmark_params(
-    model: LandmarkEstimator, similarities: tuple[Similarity, ...], losses: tuple[str, ...]
-) -> None:
-    """Refuse contradictory or unknown parameters before the first similarity is computed.
-
-    `similarities` are empty for a precomputed matrix.
-    """
-    precomputed = not similarities
-    if isinstance(model.similarity, Similarity):
-        model.similarity.check_params()
-    for k in similarities:
-        k.check_params()
-        if isinstance(k, Learnable):
-            from similitude.kernel_learning import check_learnable
-
-            check_learnable(k)
-    if model.loss not in ("auto", *losses):
-        raise ValueError(f"loss must be 'auto', {', '.join(map(repr, losses))}, got {brief(model.loss)}")
-    if model.penalty not in ("l2", "l1"):
-        raise ValueError(f"penalty must be 'l2' or 'l1', got {brief(model.penalty)}")
-    if model.penalty == "l1" and model.loss == "logistic":
-        raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
-    if model.side not in SIDES:
-        raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {brief(model.side)}")
-    if precomputed and model.side not in ("auto", "left"):
-        raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
-    _check_landmarks(model, precomputed)
-    if model.certify is not None:
-        check_share("certify", model.certify)
-        if precomputed or model.landmark_indices is not None:
-            raise ValueError("certify keeps rows out of everything: give objects in X, and landmarks themselves")
-
-
-def _check_landmarks(model: LandmarkEstimator, precomputed: bool) -> None:
-    """Refuse contradictions between the parameters that name landmarks."""
-    own = not isinstance(model.landmarks, str)
-    if own:
-        refuse_function(model.landmarks)
-        check_objects(model.landmarks, "landmarks")
-    if model.unlabeled is not None:
-        check_objects(model.unlabeled, "unlabeled")
-    if own + (model.landmark_indices is not None) + (model.unlabeled is not None) > 1:
-        raise ValueError("give landmarks, landmark_indices or an unlabeled pool, not several of them")
-    if not own and model.landmarks not in ("auto", *RULES):
-        raise ValueError(
-            f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {brief(model.landmarks)}"
-        )
-    if precomputed and (own or model.unlabeled is not None):
-        raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
-    if not (isinstance(model.n_landmarks, str) and model.n_landmarks == "auto"):
-        check_integer("n_landmarks", model.n_landmarks, otherwise="'auto'")
 
 
 @dataclass(frozen=True)
@@ -256,9 +193,55 @@ class LandmarkPredictor(SimilarityEstimator):
         self.random_state = random_state
         self.engine = engine
 
-    def _kind(self, X: Any = None) -> str:
-        given = self.similarity
-        return kind_of_several(given) if isinstance(given, (list, tuple)) else super()._kind(X)
+    def _check_params(self) -> None:
+        """Refuse contradictory or unknown parameters before the first similarity is computed."""
+        precomputed = self._precomputed
+        similarities: tuple[Similarity, ...] = ()
+        if not precomputed:
+            similarities = similarities_of(self.similarity, self._kind() if self._is_automatic else None)
+        if isinstance(self.similarity, Similarity):
+            self.similarity.check_params()
+        for k in similarities:
+            k.check_params()
+            if isinstance(k, Learnable):
+                from similitude.kernel_learning import check_learnable
+
+                check_learnable(k)
+        if self.loss not in ("auto", *self._losses):
+            raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {brief(self.loss)}")
+        if self.penalty not in ("l2", "l1"):
+            raise ValueError(f"penalty must be 'l2' or 'l1', got {brief(self.penalty)}")
+        if self.penalty == "l1" and self.loss == "logistic":
+            raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
+        if self.side not in SIDES:
+            raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {brief(self.side)}")
+        if precomputed and self.side not in ("auto", "left"):
+            raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
+        self._check_landmarks(precomputed)
+        if self.certify is not None:
+            check_share("certify", self.certify)
+            if precomputed or self.landmark_indices is not None:
+                raise ValueError("certify keeps rows out of everything: give objects in X, and landmarks themselves")
+        check_max_calls(self.max_calls, self._engine)
+
+    def _check_landmarks(self, precomputed: bool) -> None:
+        """Refuse contradictions between the parameters that name landmarks."""
+        own = not isinstance(self.landmarks, str)
+        if own:
+            refuse_function(self.landmarks)
+            check_objects(self.landmarks, "landmarks")
+        if self.unlabeled is not None:
+            check_objects(self.unlabeled, "unlabeled")
+        if own + (self.landmark_indices is not None) + (self.unlabeled is not None) > 1:
+            raise ValueError("give landmarks, landmark_indices or an unlabeled pool, not several of them")
+        if not own and self.landmarks not in ("auto", *RULES):
+            raise ValueError(
+                f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {brief(self.landmarks)}"
+            )
+        if precomputed and (own or self.unlabeled is not None):
+            raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
+        if not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
+            check_integer("n_landmarks", self.n_landmarks, otherwise="'auto'")
 
     def _set_model(
         self,
@@ -271,19 +254,23 @@ class LandmarkPredictor(SimilarityEstimator):
 
         `noise` are weights of the features in the size of errors; return those of the similarities.
         """
-        edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
         W = linear.weights if noise is None else np.hstack([linear.weights, noise])
-        parts, self._influence = weighted_landmarks(features, np.split(W, edges[:-1]), influence)
-        self._model, self.intercept_ = LandmarkModel(parts), linear.intercept
+        parts, self._influence = weighted_landmarks(features, W, influence)
+        self._model = LandmarkModel(parts)
+        self.intercept_ = linear.intercept
         by_similarities = None
         if noise is not None:
             self._model, by_similarities = self._model.split(linear.weights.shape[1])
-            parts = self._model.parts
-        kept = [part.features.landmarks for part in parts]
-        alone = len(parts) == 1
-        self.landmarks_ = kept[0].objects if alone else [one.objects for one in kept]
-        self.landmark_indices_ = kept[0].positions if alone else [one.positions for one in kept]
-        self.n_similarity_calls_ = sum([part.n_used for part in parts])
+        self.n_similarity_calls_ = 0
+        kept = []
+        for part in self._model.parts:
+            self.n_similarity_calls_ += part.n_used
+            kept.append(part.features.landmarks)
+        self.landmarks_ = kept[0].objects
+        self.landmark_indices_ = kept[0].positions
+        if len(kept) > 1:
+            self.landmarks_ = [one.objects for one in kept]
+            self.landmark_indices_ = [one.positions for one in kept]
         return by_similarities
 
     def __getstate__(self) -> dict[str, Any]:

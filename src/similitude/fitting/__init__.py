@@ -5,7 +5,6 @@ from similitude.fitting.batches import Sampled, batches_to_predict, first_rows, 
 from similitude.fitting.calibration import (
     ClassCalibration,
     ErrorCalibration,
-    TrueClassScores,
     Uncertainty,
     scores_and_sizes,
 )

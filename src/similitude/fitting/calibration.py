@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -145,16 +145,8 @@ GRID = np.linspace(0.0, 1.0, 101)
 """Shares of rows of other folds whose needed levels are kept."""
 
 
-class TrueClassScores(NamedTuple):
-    """One minus the probability of the true class of each row, and the numbers of these classes."""
-
-    scores: np.ndarray
-    classes: np.ndarray
-
-    @classmethod
-    def of(cls, chances: np.ndarray, classes: np.ndarray) -> TrueClassScores:
-        """Take the probabilities of all classes."""
-        return cls(1.0 - chances[np.arange(len(classes)), classes], classes)
+ScoresOfFolds = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Scores of rows, the numbers of their classes, and their folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +172,12 @@ class ClassCalibration:
     levels_by_class: np.ndarray | None = None
 
     @classmethod
-    def of(cls, found: TrueClassScores, n_classes: int) -> ClassCalibration:
-        """Keep the scores of rows."""
-        parts = [found.scores[found.classes == c] for c in range(n_classes)]
-        return cls(RankedScores.of(found.scores), tuple(map(RankedScores.of, parts)))
+    def of(cls, scores: np.ndarray, classes: np.ndarray, n_classes: int) -> ClassCalibration:
+        """Keep the scores of rows, given the numbers of their classes."""
+        by_class = []
+        for number in range(n_classes):
+            by_class.append(RankedScores.of(scores[classes == number]))
+        return cls(RankedScores.of(scores), tuple(by_class))
 
     def limits(self, level: float, by_class: bool) -> np.ndarray:
         """Return the smallest probability with which each class is in a set; minus infinity: it always is.
@@ -197,20 +191,28 @@ class ClassCalibration:
             found = [_quantile(self.together, level, self.levels)] * len(self.by_class)
         return 1.0 - np.array(found) - ROUNDING_OF_PROBABILITIES
 
-    def corrected(self, folds: Sequence[tuple[TrueClassScores, TrueClassScores]]) -> ClassCalibration:
+    def corrected(self, inside: ScoresOfFolds, outside: ScoresOfFolds) -> ClassCalibration:
         """Return the same with the levels that make up for choices.
 
-        For each model of folds: what calibrates it, rows on which its choices were made and each left out alone, and
-        the rows of the other fold.
+        For the model of each fold: `inside` are the scores that calibrate it, of rows on which its choices were made,
+        each left out alone, and `outside` those of the rows of the fold.
         """
-        together = [needed_levels(inside.scores, outside.scores) for inside, outside in folds]
-        by_class = [
-            needed_levels(inside.scores[inside.classes == c], outside.scores[outside.classes == c])
-            for inside, outside in folds
-            for c in np.unique(outside.classes)
-        ]
-        kept = [np.quantile(np.concatenate(one), GRID, method="inverted_cdf") for one in (together, by_class)]
-        return replace(self, levels=kept[0].astype(np.float32), levels_by_class=kept[1].astype(np.float32))
+        together = []
+        by_class = []
+        for fold in np.unique(outside[2]):
+            (known, known_classes), (scores, classes) = _of_fold(inside, fold), _of_fold(outside, fold)
+            together.append(needed_levels(known, scores))
+            for number in np.unique(classes):
+                by_class.append(needed_levels(known[known_classes == number], scores[classes == number]))
+        levels = np.quantile(np.concatenate(together), GRID, method="inverted_cdf").astype(np.float32)
+        levels_by_class = np.quantile(np.concatenate(by_class), GRID, method="inverted_cdf").astype(np.float32)
+        return replace(self, levels=levels, levels_by_class=levels_by_class)
+
+
+def _of_fold(rows: ScoresOfFolds, fold: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores and the class numbers of the rows of a fold."""
+    scores, classes, folds = rows
+    return scores[folds == fold], classes[folds == fold]
 
 
 def needed_levels(calibrating: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -497,28 +497,35 @@ FitInfluence = Influence | DelayedInfluence
 
 
 def weighted_landmarks(
-    features: Sequence[LandmarkFeatures], pieces: Sequence[np.ndarray], influence: FitInfluence | None
+    features: Sequence[LandmarkFeatures], W: np.ndarray, influence: FitInfluence | None
 ) -> tuple[tuple[WeightedLandmarks, ...], FitInfluence | None]:
     """Return the landmarks that have a weight or an influence, and the influence by their similarities.
 
-    `pieces` are the weights of the features of each similarity; the influence is still that by the features.
+    W are the weights of the features of all similarities; the influence is still that by the features.
     """
-    n = len(features)
-    if influence is not None and not any([piece.any() for piece in pieces]):
-        influence = GroupInfluence.none(influence.base, sum(map(len, pieces)))
-    by_features = [np.empty((len(piece), 0)) for piece in pieces]
-    if isinstance(influence, GroupInfluence):
-        by_features = np.split(influence.weights[0], np.cumsum(list(map(len, pieces)))[:-1])
-    heads = [np.empty(0, dtype=np.intp)] * n
-    if isinstance(influence, GroupInfluence):
-        heads[0] = influence.heads
-    elif influence is not None:
-        heads = [np.arange(len(one.landmarks)) for one in features]
-    precision = influence.precision if isinstance(influence, GroupInfluence) else np.float64
-    made = [WeightedLandmarks.of(*one, precision) for one in zip(features, pieces, by_features, heads, strict=True)]
-    if isinstance(influence, GroupInfluence):
-        influence = influence.stored(np.searchsorted(made[0].used, influence.heads), [one.others for one in made])
-    return tuple([one.part for one in made]), influence
+    if influence is not None and not W.any():
+        influence = GroupInfluence.none(influence.base, len(W))
+    grouped = influence if isinstance(influence, GroupInfluence) else None
+    V = np.empty((len(W), 0)) if grouped is None else grouped.weights[0]
+    double = grouped is None or grouped.precision == np.float64
+    parts = []
+    others = []
+    places = np.empty(0, dtype=np.intp)
+    start = 0
+    for one in features:
+        cut = slice(start, start + (len(one) if one.factor is None else len(one.factor)))
+        heads = np.empty(0, dtype=np.intp)
+        if grouped is not None and not parts:
+            heads = grouped.heads
+        elif grouped is None and influence is not None:
+            heads = np.arange(len(one.landmarks))
+        part, in_influence, used = WeightedLandmarks.of(one, W[cut], V[cut], heads, double)
+        if not parts:
+            places = np.searchsorted(used, heads)
+        parts.append(part)
+        others.append(in_influence)
+        start = cut.stop
+    return tuple(parts), influence if grouped is None else grouped.stored(places, others)
 
 
 def influence_in_ridge(

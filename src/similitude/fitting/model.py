@@ -42,23 +42,24 @@ class WeightedLandmarks:
 
     @classmethod
     def of(
-        cls, features: LandmarkFeatures, W: np.ndarray, V: np.ndarray, heads: np.ndarray, precision: Any = np.float64
-    ) -> KeptLandmarks:
+        cls, features: LandmarkFeatures, W: np.ndarray, V: np.ndarray, heads: np.ndarray, double: bool = True
+    ) -> tuple[WeightedLandmarks, np.ndarray, np.ndarray]:
         """Keep the landmarks that have a weight; all of them if similarities are divided by their length.
 
         V holds the weights of features in the influence of groups of rows around the landmarks `heads`; what these
-        need is kept too, in a precision.
+        need is kept too. Return the landmarks, the weights of the similarities in the influence, and which were kept.
         """
         weights = features.similarity_weights(W)
-        others = features.similarity_weights(V) if precision == np.float64 else features.rounded_weights(V)
-        plain, n = replace(features, factor=None, scale=1.0), len(features.landmarks)
+        others = features.similarity_weights(V) if double else features.rounded_weights(V)
+        plain = replace(features, factor=None, scale=1.0)
+        n = len(features.landmarks)
         if features.normalized:
-            return KeptLandmarks(cls(plain, weights), others, np.arange(n))
+            return cls(plain, weights), others, np.arange(n)
         per_side = ((weights != 0).any(axis=1) | (others != 0).any(axis=1)).reshape(-1, n)
         per_side[:, heads] = True
         used = np.flatnonzero(per_side.any(axis=0))
         columns = (np.arange(len(per_side))[:, None] * n + used).ravel()
-        return KeptLandmarks(cls(plain.only(used), weights[columns]), others[columns], used)
+        return cls(plain.only(used), weights[columns]), others[columns], used
 
     @property
     def n_used(self) -> int:
@@ -93,24 +94,6 @@ class WeightedLandmarks:
         similarities, K = self.blocks(A)
         added = K[:, :, None] * self.weights
         return added.reshape(len(K), -1, n, outputs).sum(axis=1) if n else added, similarities
-
-
-@dataclass(frozen=True, eq=False)
-class KeptLandmarks:
-    """Weighted landmarks, and what the influence of groups of rows needs of them.
-
-    Attributes
-    ----------
-    part : WeightedLandmarks
-    others : array of shape (similarities, columns)
-        The weights of the similarities in the influence.
-    used : array of int
-        Which landmarks were kept.
-    """
-
-    part: WeightedLandmarks
-    others: np.ndarray
-    used: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

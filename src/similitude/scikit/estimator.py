@@ -248,6 +248,9 @@ class SimilarityEstimator(BaseEstimator):
         if callable(given):
             return "any"
         try:
+            if isinstance(given, (list, tuple)):
+                kinds = {as_similarity(one).objects for one in given} - {"any"}
+                return kinds.pop() if len(kinds) == 1 else "any"
             return _objects_of(given) if isinstance(given, str) else as_similarity(given).objects
         except (TypeError, ValueError):  # reported with its reason when the similarity is used
             return "any"
