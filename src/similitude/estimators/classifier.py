@@ -27,6 +27,7 @@ from similitude.fitting import (
     TrainingSet,
     Uncertainty,
     class_numbers,
+    plan_fit,
     run,
 )
 from similitude.linear import probabilities, scale_and_shift, temperature
@@ -301,7 +302,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
     def _planned(self, facts: Facts) -> Plan:
         """Plan a second fit if a class is rare: of rows in memory, if no function of the user is called."""
-        plan = super()._planned(facts)
+        plan = plan_fit(facts)
         if not self._has_rare_class or not self._in_memory(facts.data):
             return plan
         if any([k.calls for k in plan.sizes.used]):
@@ -395,8 +396,11 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
         shares = np.bincount(numbers, plain, minlength=len(self.classes_)) / plain.sum()
         self.constant_error_ = 1.0 - float(shares.max())
+        own = self._own_chances(scores, numbers)
         if judged.within is not None and judged.folds is not None:
-            outside = 1.0 - self._own_chances(judged.trial.scores + self.shift_, numbers)
+            outside = 1.0 - own
+            if self._has_rare_class:
+                outside = 1.0 - self._own_chances(judged.trial.scores + self.shift_, numbers)
             known, Y = (np.concatenate(one) for one in zip(*judged.within, strict=True))
             known_numbers = class_numbers(Y)
             inside = 1.0 - self._own_chances(known + self.shift_, known_numbers)
@@ -404,7 +408,6 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             self._sets = self._sets.corrected((inside, known_numbers, models), (outside, numbers, judged.folds))
         self.suspects_ = np.empty(0, dtype=np.intp)
         if judged.positions is not None:
-            own = self._own_chances(scores, numbers)
             suspect = np.flatnonzero(counted & (own < SUSPECT_BELOW))
             self.suspects_ = judged.positions[suspect[np.argsort(own[suspect], kind="stable")]]
 

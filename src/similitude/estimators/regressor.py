@@ -38,6 +38,7 @@ from similitude.fitting import (
     Uncertainty,
     fit_spread,
     limit_targets,
+    plan_fit,
     scores_and_sizes,
 )
 from similitude.linear import Quantile, weighted_quantile
@@ -215,7 +216,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         return replace(options, quantile=self._pinball.tau) if self.loss in QUANTILES else options
 
     def _planned(self, facts: Facts) -> Plan:
-        plan = super()._planned(facts)
+        plan = plan_fit(facts)
         if self.loss != HUBER or len(facts.data.weighted) < FEWEST_NESTED_ROWS:
             return plan
         why = "targets are limited twice by predictions of 3 folds, which also evaluate the model"

@@ -69,7 +69,7 @@ class Trial:
     @classmethod
     def of(cls, lam: float, scores: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate scores by their squared errors."""
-        return cls.of_losses(lam, scores, ((scores - Y) ** 2).sum(axis=1), weights)
+        return cls.of_path(np.array([lam]), scores[None], Y, weights)[0]
 
     @classmethod
     def of_path(cls, lams: np.ndarray, scores: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> list[Trial]:

@@ -257,19 +257,16 @@ class Validation:
     n_judged: int = 0
     groups: np.ndarray | None = None
 
-    @property
-    def chosen_on(self) -> slice:
-        """The rows on which choices are made, predicted by a model that was not fitted to them."""
-        return slice(0 if self.n_train == len(self.Y) else self.n_train, len(self.Y) - self.n_judged)
-
     def ridge(self, F: np.ndarray, near: float | None) -> tuple[Ridge, Trial]:
-        """Return ridge regression on the training rows, and the trial of its best penalty."""
-        train, some = slice(0, self.n_train), self.chosen_on
-        ridge = Ridge(Moments.of(F[train], self.Y[train], self.weights[train]))
-        rows = F[some], self.Y[some], self.weights[some]
-        if self.n_train < len(self.Y):
-            return ridge, ridge.best(ridge.held_out(*rows), near)
-        return ridge, ridge.best(ridge.left_out(*rows, self.groups), near, descend=self.groups is not None)
+        """Return ridge regression on the training rows, and the trial of its best penalty on other rows."""
+        n = self.n_train
+        ridge = Ridge(Moments.of(F[:n], self.Y[:n], self.weights[:n]))
+        if n == len(self.Y):
+            judge = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
+            return ridge, ridge.best(judge, near, descend=self.groups is not None)
+        chosen_on = slice(n, len(self.Y) - self.n_judged)
+        judge = ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on])
+        return ridge, ridge.best(judge, near)
 
 
 @dataclass(frozen=True, eq=False)

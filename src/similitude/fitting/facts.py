@@ -130,6 +130,8 @@ class Facts:
         Rows with a weight.
     n_classes : int
         1 for numbers.
+    leaving_out : str
+        How few rows are evaluated, in words.
     few : bool
         Whether each row can be left out alone.
     in_memory : bool
@@ -157,6 +159,7 @@ class Facts:
         self.options = options
         self.n = data.n
         self.n_classes = max(2, data.Y.shape[1]) if options.classes else 1
+        self.leaving_out = "leave-one-out" if data.groups is None else "leave-one-group-out"
         self.few = self.n <= limits.LEAVE_ONE_OUT
         self.in_memory = data.all_in_memory and not options.stream
         self.plain = options.is_ridge and options.side in ("auto", "left")
@@ -375,21 +378,17 @@ class FeatureSize:
         first = max(limits.FIRST, limits.PER_CLASS * self.n_classes)
         if self.of_family and not self.heavy:
             first = max(first, limits.FIRST_OF_FAMILY)
-        fits = self._affordable(most, options)
-        if fits < most:
+        if self._are_too_many(most, options):
+            fits = bisect_left(range(1, most), True, key=lambda m: self._are_too_many(m, options))
             return _doubled(first, max(fits, min(first, most))), "more do not fit into the memory budget"
         if most == available:
             return _doubled(first, most), "there are no more objects to choose them from"
         return _doubled(first, most), f"{most:,} are the most tried"
 
-    def _affordable(self, most: int, options: FitOptions) -> int:
-        """Return the largest number of landmarks at which the features of enough rows fit into the memory budget."""
-
-        def too_many(m: int) -> bool:
-            enough = min(limits.SAMPLE_ROWS, self.n, max(limits.ROWS_PER_NUMBER, 3 * m))
-            return self.rows_that_fit(options, m) < enough
-
-        return bisect_left(range(1, most), True, key=too_many) if too_many(most) else most
+    def _are_too_many(self, n_landmarks: int, options: FitOptions) -> bool:
+        """Whether the features of enough rows to choose a number on do not fit into the memory budget."""
+        enough = min(limits.SAMPLE_ROWS, self.n, max(limits.ROWS_PER_NUMBER, 3 * n_landmarks))
+        return self.rows_that_fit(options, n_landmarks) < enough
 
 
 def _doubled(first: int, last: int) -> list[int]:

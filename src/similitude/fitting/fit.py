@@ -172,7 +172,7 @@ def _frugally(facts: Facts) -> FittedModel:
 
 def _notes_of_engine(options: FitOptions, similarities: list[Similarity]) -> list[str]:
     """Return the engine's remarks on similarities that it cannot compute on its device."""
-    return [note for k in similarities if (note := options.engine.fallback_note(k))]
+    return list(filter(None, map(options.engine.fallback_note, similarities)))
 
 
 def _in_cells(plan: Plan, facts: Facts) -> FittedModel:
@@ -588,8 +588,10 @@ def _relocated(features: Sequence[LandmarkFeatures], data: TrainingSet) -> tuple
 def _representations(
     samples: Sequence[SampleFeatures], features: Sequence[LandmarkFeatures]
 ) -> tuple[Representation, ...]:
-    pairs = zip(samples, features, strict=True)
-    return tuple([replace(one.representation, normalized=made.normalized) for one, made in pairs])
+    found = []
+    for sample, made in zip(samples, features, strict=True):
+        found.append(replace(sample.representation, normalized=made.normalized))
+    return tuple(found)
 
 
 def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]:
@@ -659,12 +661,23 @@ class LandmarkFolds:
             labels = rarest_in_group(labels, groups)
         folds = assign_folds(groups, labels, self.options.random_state)
         scores, within = np.empty((len(places), data.Y.shape[1])), []
-        sizes = [int(n) for n in fitted.curve.x]
+        sizes = fitted.curve.x.astype(int)
         members: EncodedMembers = {}
+        pairs = zip(self.options.similarities, data.similarities, strict=True)
+        fixed = all([k is resolved or keeps_median(k, resolved) for k, resolved in pairs])
+        fixed = fixed and not isinstance(self.options.similarities[0], Family)
         with remembered_images():
             for fold in np.unique(folds):
                 train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-                samples = _samples_of_fold(data, self.options, self.choice, fitted.samples, train, test, members)
+                samples = fitted.samples
+                mine = np.arange(len(samples[0].landmarks))
+                if samples[0].landmarks.positions is not None:
+                    mine = np.flatnonzero(~np.isin(samples[0].landmarks.positions, places[test]))
+                order = np.concatenate([train, test])
+                if fixed or not len(mine):
+                    samples = [sample.restricted(order, mine) for sample in samples]
+                else:
+                    samples = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
                 scores[test], inside = _scores(samples, sizes, data, self.options, places[train])
                 within.append(inside)
         Y, weights = data.Y[places], data.weights[places]
@@ -672,39 +685,33 @@ class LandmarkFolds:
         return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
 
 
-def _samples_of_fold(
+def _chosen_again(
     data: TrainingSet,
     options: FitOptions,
     choice: LandmarkChoice,
     samples: Sequence[SampleFeatures],
     train: np.ndarray,
-    test: np.ndarray,
+    order: np.ndarray,
+    mine: np.ndarray,
     members: EncodedMembers,
 ) -> list[SampleFeatures]:
-    """Return the similarities of all rows, those of the training folds first, to landmarks outside of the test fold.
+    """Return similarities chosen without the rows of a fold: those of all rows in some order to some landmarks.
 
     `members` keeps X as members of a family encode it, which several folds may choose.
     """
-    places, landmarks = samples[0].places, samples[0].landmarks
-    order = np.concatenate([train, test])
-    mine = np.arange(len(landmarks))
-    if landmarks.positions is not None:
-        mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
-    if not len(mine):
-        return []
+    places = samples[0].places
     given_similarities = list(options.similarities)
     if isinstance(family := options.similarities[0], Family):
         chosen = family.chosen(data.Y, data.weights, places[train], data.groups)
-        if chosen.similarity is family.taken:
+        if chosen.similarity is family.taken or chosen.similarity is data.similarities[0]:
             return [sample.restricted(order, mine) for sample in samples]
         if (k := chosen.resolved) is not None:
             A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(data.X))
             near = choice.landmarks.only(mine).encoded(k, A)
             return [options.sample(k, A, places[order], near, places[order])]
+        if keeps_median(chosen.similarity, data.similarities[0]):
+            return [sample.restricted(order, mine) for sample in samples]
         given_similarities = [chosen.similarity]
-    pairs = zip(given_similarities, data.similarities, strict=True)
-    if all(k is resolved or keeps_median(k, resolved) for k, resolved in pairs):
-        return [sample.restricted(order, mine) for sample in samples]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
     groups, state = data.groups_of(places[train]), options.random_state
     prepared = [prepared_by_labels(k, data.X, data.Y, places[train], state, groups) for k in given_similarities]
@@ -727,7 +734,7 @@ def _samples_of_fold(
 
 def _scores(
     samples: Sequence[SampleFeatures],
-    sizes: Sequence[int],
+    sizes: np.ndarray,
     data: TrainingSet,
     options: FitOptions,
     train: np.ndarray,
@@ -738,12 +745,12 @@ def _scores(
     """
     Y, weights, groups = data.Y[train], data.weights[train], data.groups_of(train)
     mean = np.average(Y, axis=0, weights=weights)
-    if not samples or not samples[0].n_known:  # all landmarks are in the test fold
+    known = samples[0].n_known
+    if not known:  # all landmarks are in the test fold
         return mean, (np.broadcast_to(mean, Y.shape), Y)
-    fewer = sorted({min(n, samples[0].n_known) for n in sizes})
     try:
         validation = Validation(Y, weights, len(train), groups=groups)
-        best, _ = grow(samples, fewer, validation)
+        best, _ = grow(samples, np.unique(np.minimum(sizes, known)).tolist(), validation)
     except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
         return mean, (np.broadcast_to(mean, Y.shape), Y)
     inside, outside = best.F[: len(train)], best.F[len(train) :]

@@ -169,11 +169,6 @@ class GroupInfluence:
         return made._with_only(largest * len(base) + own, W[:, 0, own], b[0, own], b.sum(axis=0))
 
     @property
-    def precision(self) -> type:
-        """The type of the numbers in which weights of similarities are kept."""
-        return np.float64 if self.columns is None else np.float32
-
-    @property
     def kept_apart(self) -> np.ndarray:
         """Which groups are kept apart from others for each output, shape (groups, outputs)."""
         found = np.full((len(self.heads), len(self.base)), self.columns is None)
@@ -201,20 +196,29 @@ class GroupInfluence:
     def by_similarities(self, features: LandmarkFeatures) -> GroupInfluence:
         """Return the same by the similarities to all landmarks, in as few bytes as will do."""
         W = self.weights[0]
-        double = self.precision == np.float64
-        return self.stored(self.heads, [features.similarity_weights(W) if double else features.rounded_weights(W)])
+        weights = features.similarity_weights(W) if self.columns is None else features.rounded_weights(W)
+        return self.stored(self.heads, [weights])
 
     def stored(self, heads: np.ndarray, weights: Sequence[np.ndarray]) -> GroupInfluence:
         """Return the same by weights of the similarities to the landmarks of a model, in as few bytes as will do."""
-        arrays = {"heads": heads, "counts": self.counts, "labels": self.labels, "columns": self.columns}
-        short: dict[str, Any] = {name: one if one is None else self._short(one) for name, one in arrays.items()}
-        return replace(self, weights=tuple(weights), **short)
+        labels = self.labels
+        if labels.dtype.kind != "f":
+            labels = _in_few_bytes(labels)
+        elif self.columns is not None:
+            labels = labels.astype(np.float32)
+        return replace(
+            self,
+            heads=_in_few_bytes(heads),
+            counts=_in_few_bytes(self.counts),
+            labels=labels,
+            columns=None if self.columns is None else _in_few_bytes(self.columns),
+            weights=tuple(weights),
+        )
 
-    def _short(self, array: np.ndarray) -> np.ndarray:
-        """Return integers in as few bytes as will do, and means of targets in single precision if columns are few."""
-        if array.dtype.kind == "f":
-            return array if self.columns is None else array.astype(np.float32)
-        return array.astype(np.min_scalar_type(array.max(initial=0)))
+
+def _in_few_bytes(numbers: np.ndarray) -> np.ndarray:
+    """Return integers in the smallest type that holds them."""
+    return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -507,7 +511,7 @@ def weighted_landmarks(
         influence = GroupInfluence.none(influence.base, len(W))
     grouped = influence if isinstance(influence, GroupInfluence) else None
     V = np.empty((len(W), 0)) if grouped is None else grouped.weights[0]
-    double = grouped is None or grouped.precision == np.float64
+    double = grouped is None or grouped.columns is None  # which are in single precision
     parts = []
     others = []
     places = np.empty(0, dtype=np.intp)
@@ -642,21 +646,20 @@ def example_influence(
         Of each row; see `ExampleInfluence`.
     lam : float
     """
-    positions, n = features[0].landmarks.positions, len(labels)
-    if not all([_comparable(one) and len(one.landmarks) == n for one in features]) or positions is None:
-        return None
-    others = [one.landmarks.positions for one in features[1:]]
-    if not all([other is not None and np.array_equal(positions, other) for other in others]):
-        return None
+    positions = features[0].landmarks.positions
+    n = len(labels)
+    for one in features:
+        k = one.similarity
+        if not k.hints.threadsafe or isinstance(k, Precomputed) or itemsize(one.landmarks.encoding) != 8:
+            return None
+        if len(one.landmarks) != n or positions is None or one.landmarks.positions is None:
+            return None
+        if not np.array_equal(positions, one.landmarks.positions):
+            return None
+    assert positions is not None
     at = rows_of(positions, places)
     if at is None or len(np.unique(at)) < n:
         return None
     projected = tuple([one.factor is not None for one in features])
     scales = tuple([one.scale for one in features])
     return ExampleInfluence(labels[at], weights[at], None if sums is None else sums[at], lam, projected, scales)
-
-
-def _comparable(features: LandmarkFeatures) -> bool:
-    """Tell whether landmarks can be compared with each other again, at little cost and with the same results."""
-    k = features.similarity
-    return k.hints.threadsafe and not isinstance(k, Precomputed) and itemsize(features.landmarks.encoding) == 8

@@ -264,11 +264,6 @@ class LandmarkCurve(Curve):
         reason = "the last doubling gained less than one standard error" if slow else limit
         if len(trials) > 1 and trials[-1].loss > trials[-2].loss:
             reason = f"with {sizes[-1]:,} the held-out loss was no better"
-        return cls.of_losses(x, y, spread, reason)
-
-    @classmethod
-    def of_losses(cls, x: np.ndarray, y: np.ndarray, spread: np.ndarray, reason: str) -> LandmarkCurve:
-        """Return the curve of losses, given half the length of their intervals."""
         return cls(x, y, y - spread, y + spread, 0.95, ESTIMATE, reason)
 
     def __str__(self) -> str:

@@ -49,6 +49,7 @@ from similitude.landmarks import (
 )
 from similitude.linear import IteratedRidge, LinearModel, Moments, Ridge, factorize
 from similitude.similarity import Similarity
+from similitude.support import ESTIMATE
 
 PENALTY_STEP = 10.0**0.5
 """The ratio of penalties that are compared."""
@@ -363,7 +364,7 @@ class _Problem:
         tried = len(sizes) - 1
         y = np.array([*self.choice.losses[:tried], last.loss])
         spread = 1.96 * np.array([*self.choice.deviations[:tried], last.deviation])
-        return LandmarkCurve.of_losses(np.array(sizes, dtype=float), y, spread, reason)
+        return LandmarkCurve(np.array(sizes, dtype=float), y, y - spread, y + spread, 0.95, ESTIMATE, reason)
 
     def _fit(
         self, features: LandmarkFeatures, linear: LinearModel, trial: Trial, curve: LandmarkCurve, influence: Any

@@ -217,12 +217,8 @@ def _on_device(f: Facts) -> PlanStep:
 def _on_features(f: Facts) -> PlanStep:
     if not f.options.is_ridge:
         return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", AS_ASKED)
-    by = f"by {_leaving_out(f)}" if f.few else "on held-out rows"
+    by = f"by {f.leaving_out}" if f.few else "on held-out rows"
     return PlanStep(f"ridge regression on features, penalty chosen {by}", "the features fit into memory")
-
-
-def _leaving_out(f: Facts) -> str:
-    return "leave-one-out" if f.data.groups is None else "leave-one-group-out"
 
 
 def _in_one_pass(f: Facts) -> PlanStep:
@@ -242,10 +238,6 @@ def _by_new_folds(f: Facts) -> PlanStep:
 def _by_held_out(f: Facts) -> PlanStep:
     why = "" if f.data.groups is None else "they are whole groups"
     return PlanStep(f"{f.data.last.judged:,} rows held out of every choice", why)
-
-
-def _by_folds_or_held_out(f: Facts) -> PlanStep:
-    return _by_new_folds(f) if f.few else _by_held_out(f)
 
 
 def _by_rows_apart(f: Facts) -> PlanStep:
@@ -321,7 +313,7 @@ CASES = (
         lambda f: f.data.all_in_memory and f.n <= f.rows_chosen_on,
         _numbers,
         _on_features,
-        _by_folds_or_held_out,
+        lambda f: _by_new_folds(f) if f.few else _by_held_out(f),
     ),
     Case(
         PASS_FIT,
@@ -401,7 +393,7 @@ def _of_family(f: Facts) -> PlanStep:
     kind = kind_in_words(f.options.kind, members)
     if len(members) == 1 or f.n < FEWEST_TO_CHOOSE_BY:
         return PlanStep(repr(members[0]), f"{f.n:,} rows are too few to compare others")
-    return PlanStep(f"{len(members)} candidates for {kind}", f"compared by {_leaving_out(f)} on up to {most:,} rows")
+    return PlanStep(f"{len(members)} candidates for {kind}", f"compared by {f.leaving_out} on up to {most:,} rows")
 
 
 def compared_on(n: int) -> str:

@@ -121,7 +121,8 @@ class RowsOfProducts:
                 operator = self.engine.operator(self.similarity, self.A, self.landmarks)
                 equations = Equations.of(operator, self.Y, self.weights, lam, some)
                 found = self.influence(linear, operator, equations)
-            return found.stored(found.heads, [found.weights[0].astype(found.precision)])
+            precision = np.float64 if found.columns is None else np.float32
+            return found.stored(found.heads, [found.weights[0].astype(precision)])
 
         return compute
 
