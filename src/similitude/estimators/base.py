@@ -295,7 +295,8 @@ class LandmarkEstimator(LandmarkPredictor):
     def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
         """Validate groups; return them with equal rows together, or None if each row is a group."""
         given = check_groups(groups, len(weights))
-        n, n_groups = int(np.count_nonzero(weights)), len(np.unique(given[weights > 0]))
+        n = int(np.count_nonzero(weights))
+        n_groups = len(np.unique(given[weights > 0]))
         fewest = fewest_groups(n)
         if n_groups < fewest:
             raise ValueError(f"{n:,} rows with a weight are in {number_of(n_groups, 'group')}: need at least {fewest}")
@@ -388,9 +389,11 @@ class LandmarkEstimator(LandmarkPredictor):
         similarity = scaled.get(fold, self.similarity)
         model = clone(self).set_params(loss="squared", landmark_indices=None, similarity=similarity)
         if matrix is None:
-            known, new = take(data.X, train), take(data.X, test)
+            known = take(data.X, train)
+            new = take(data.X, test)
         else:
-            known, new = matrix[train][:, train], matrix[test][:, train]
+            known = matrix[train][:, train]
+            new = matrix[test][:, train]
         with model._counting() as meter:
             model._fit_rows(*model._dataset(known, y, data.weights[train], meter, data.groups_of(train)))
         if self._leaves_scale_open:
@@ -411,7 +414,8 @@ class LandmarkEstimator(LandmarkPredictor):
         labels = data.labels
         groups = data.groups
         apart = set_apart(as_objects(data.X), self.certify, self.random_state, groups)
-        inside, outside = np.flatnonzero(~(apart & (data.weights > 0))), np.flatnonzero(apart & (data.weights > 0))
+        inside = np.flatnonzero(~(apart & (data.weights > 0)))
+        outside = np.flatnonzero(apart & (data.weights > 0))
         if groups is not None:  # rows of a group are no independent draws: one of each certifies
             inside = np.flatnonzero(~apart)
             outside = outside[one_of_each(groups[outside], self.random_state)]
@@ -480,7 +484,8 @@ class LandmarkEstimator(LandmarkPredictor):
             yield self._dataset(X, y, sample_weight, meter, groups)
         else:
             self._refuse_indices("source")
-            targets, seed = self._targets(), draw_seed(self.random_state)
+            targets = self._targets()
+            seed = draw_seed(self.random_state)
             sampled = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
             yield self._of_sample(sampled, targets, meter)
 
@@ -493,8 +498,10 @@ class LandmarkEstimator(LandmarkPredictor):
         engine = distributed_engine(self._engine)
         check_max_calls(self.max_calls, engine)
         with engine.session(), use_engine(engine) if self.engine is None else nullcontext():
-            columns, check = engine.partitions(X, y, sample_weight), InputCheck(self, engine.memory)
-            targets, seed = self._targets(), draw_seed(self.random_state)
+            columns = engine.partitions(X, y, sample_weight)
+            check = InputCheck(self, engine.memory)
+            targets = self._targets()
+            seed = draw_seed(self.random_state)
             sampled, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
             for name, value in inputs.items():  # the attributes that validation in memory sets
                 setattr(self, name, value)

@@ -41,17 +41,14 @@ from similitude.scikit import (
 )
 from similitude.support import Estimate, number_of, written
 
-SUSPECT_BELOW, NAMED_SUSPECTS = 0.1, 6
-"""A label looks wrong if a model of other rows gives it a smaller probability; and how many are named in a sentence."""
+NAMED_SUSPECTS = 6
+"""Suspicious labels that a sentence names."""
 
 CALIBRATION_PARTS = 5
 """Parts of the rows that judge a model of a rare class: the scores of each are shifted by what suits the others."""
 
 SHIFTED = "a class is rare: scores are shifted so that probabilities agree with frequencies"
 """What is noted where a class is rare, and no second fit was tried."""
-
-SMALLEST_CHANCE = 1e-300
-"""Probabilities count as at least this much, so that the loss is finite."""
 
 
 class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
@@ -252,7 +249,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         elif classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
             raise ValueError(f"classes were {self.classes_.tolist()} in the first batch: leave them out, or start anew")
         numbers = self._known_numbers(X, y)
-        codes, weights = class_codes(numbers, len(self.classes_)), self._weights(numbers, sample_weight)
+        codes = class_codes(numbers, len(self.classes_))
+        weights = self._weights(numbers, sample_weight)
         self._has_rare_class = False
         self._judge(self._partial_train(X, codes, weights, sample_weight, numbers))
         return self
@@ -292,7 +290,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         return ClassTargets(type(self).__name__, functools.partial(class_weights, given), excluded)
 
     def _learn_targets(self, targets: Any) -> None:
-        self.classes_, self.class_weight_ = targets.classes, targets.multipliers
+        self.classes_ = targets.classes
+        self.class_weight_ = targets.multipliers
         automatic = isinstance(self.class_weight, str) and self.class_weight == "auto"
         self._has_rare_class = automatic and has_rare_class(targets.totals)
 
@@ -408,7 +407,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             self._sets = self._sets.corrected((inside, known_numbers, models), (outside, numbers, judged.folds))
         self.suspects_ = np.empty(0, dtype=np.intp)
         if judged.positions is not None:
-            suspect = np.flatnonzero(counted & (own < SUSPECT_BELOW))
+            # a label looks wrong if a model of other rows gives it a smaller probability
+            suspect = np.flatnonzero(counted & (own < 0.1))
             self.suspects_ = judged.positions[suspect[np.argsort(own[suspect], kind="stable")]]
 
     def _shifted_by_others(self, judged: Judged, numbers: np.ndarray, plain: np.ndarray) -> np.ndarray:
@@ -427,7 +427,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             parts = dealt_folds(together, CALIBRATION_PARTS)
             for part in range(CALIBRATION_PARTS):
                 apart = parts == part
-                mine, others = rows[apart], rows[~apart]
+                mine = rows[apart]
+                others = rows[~apart]
                 if not len(others):  # one group
                     continue
                 shifted[mine] += scale_and_shift(_decision(scores[others]), numbers[others], plain[others])[1]
@@ -445,8 +446,10 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         similar objects share labels: 96 % of new rows right
         """
         check_is_fitted(self)
-        error, most = self.held_out_error_, self.constant_error_
-        clear, any_gain = error.high < most, error.value < most
+        error = self.held_out_error_
+        most = self.constant_error_
+        clear = error.high < most
+        any_gain = error.value < most
         how = "share labels" if clear else "share labels a little" if any_gain else "do not clearly share labels"
         found = (
             f"similar objects {how}: {100 * (1 - error.value):.0f} % of new rows right by comparing with "
@@ -578,10 +581,13 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """
         check_is_fitted(self)
         scores = self._scores(X)
-        n, decided = len(scores), class_numbers(scores)
-        directions, others = np.zeros_like(scores), np.zeros(n, dtype=np.intp)
+        n = len(scores)
+        decided = class_numbers(scores)
+        directions = np.zeros_like(scores)
+        others = np.zeros(n, dtype=np.intp)
         if scores.shape[1] == 1:
-            directions[:, 0], others = 2.0 * decided - 1.0, 1 - decided
+            directions[:, 0] = 2.0 * decided - 1.0
+            others = 1 - decided
         else:
             directions[np.arange(n), decided] = 1.0
             if against is not None:
@@ -604,12 +610,14 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
 def log_loss_of(fit: FittedModel, multipliers: np.ndarray) -> float:
     """Return the log loss of rows left out of a fit with weights of classes, its scores shifted to agree with them."""
-    scores, (Y, weights) = fit.trial.scores, fit.held_out
+    scores = fit.trial.scores
+    Y, weights = fit.held_out
     numbers = class_numbers(Y)
     plain = undone(weights, multipliers, numbers)
     scale, shift = scale_and_shift(_decision(scores), numbers, plain)
     chances = probabilities(_decision(scores + shift), scale)
-    own = np.maximum(chances[np.arange(len(numbers)), numbers], SMALLEST_CHANCE)
+    # probabilities count as at least this much, so that the loss is finite
+    own = np.maximum(chances[np.arange(len(numbers)), numbers], 1e-300)
     return -float(np.average(np.log(own), weights=plain))
 
 

@@ -31,9 +31,6 @@ SHOWN = 6
 TELLING_SHARE = 0.1
 """Part of the score less its base that the shown examples have to account for."""
 
-MOST_CANCELED = 6.0
-"""How many times larger than the score less its base the sizes of influences may add up to."""
-
 NEAREST_ROWS = 10
 """Rows of each label that are taken together as the nearest ones."""
 
@@ -66,7 +63,8 @@ class ListedExamples:
     def in_order(self) -> ListedExamples:
         """Return the same examples, the most influential first."""
         order = np.argsort(-np.abs(self.influences), kind="stable")
-        labels, shown = [self.labels[i] for i in order], (self.landmarks[order], self.similarities[order])
+        labels = [self.labels[i] for i in order]
+        shown = (self.landmarks[order], self.similarities[order])
         return ListedExamples(self.influences[order], labels, self.counts[order], *shown)
 
     def share(self) -> float:
@@ -76,7 +74,8 @@ class ListedExamples:
 
     def tells(self) -> bool:
         """Tell whether the first ones account for a part of the whole sum, and whether little cancels in it."""
-        little = np.abs(self.influences).sum() <= MOST_CANCELED * abs(self.influences.sum())
+        # how many times larger than the score less its base the sizes of influences may add up to
+        little = np.abs(self.influences).sum() <= 6.0 * abs(self.influences.sum())
         return bool(little) and self.share() >= TELLING_SHARE
 
     def telling(self, middle: float | None = None) -> ListedExamples:
@@ -133,26 +132,9 @@ def _nearest_and_others(sides: list[Any], similarities: np.ndarray, counts: np.n
     return found
 
 
-SHOWN_IN_HTML = 8
-"""Examples that an explanation in a notebook names."""
-
-MOST_SHOWN = 5
-"""Explanations that a notebook shows at once; the others are counted."""
-
-AT_ONCE = 256
-"""Objects that are explained at once."""
-
-MOST_TERMS = 2**24
-"""Numbers that are held at once: objects times examples times outputs; but for one object."""
-
-SUM_ROUNDING = 1e-5
-"""The part of the influences that their sum may differ from the score by rounding; it is spread over all of them."""
-
-OTHER_CLASSES, ALL_CLASSES = "other classes", "all classes"
+OTHER_CLASSES = "other classes"
+ALL_CLASSES = "all classes"
 """The label of rows of several classes that are not kept apart; of all of them where none is."""
-
-CANCELING = 100.0
-"""How many times larger than the score the sizes of landmark weights add up to when a warning is due."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +272,8 @@ class Explanation(Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the prediction, and what adds up to its score, with bars."""
-        lines = list(self.lines(SHOWN_IN_HTML))
+        # examples that an explanation in a notebook names
+        lines = list(self.lines(8))
         largest = max([abs(size) for size, _, _ in lines]) or 1.0
         rows = [
             (bar_from_middle(size / largest), f"{size:+.4g}", "" if near is None else f"{near:.3g}", what)
@@ -337,9 +320,8 @@ class Explanations(Sequence[Explanation], Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the first explanations, and how many there are."""
-        shown = [
-            joined(heading(title), *parts) for title, *parts in [one.html_parts() for one in self.items[:MOST_SHOWN]]
-        ]
+        # explanations that a notebook shows at once; the others are counted
+        shown = [joined(heading(title), *parts) for title, *parts in [one.html_parts() for one in self.items[:5]]]
         more = len(self.items) - len(shown)
         return number_of(len(self.items), "explanation"), *shown, notes([f"and {more:,} more"] if more else [])
 
@@ -361,13 +343,16 @@ def explain_by_examples(
     labels = influence.labels if classes is None or not len(influence.labels) else classes[influence.labels]
     places = None if landmarks.positions is None else landmarks.positions[influence.heads]
     found = []
-    step = max(1, min(AT_ONCE, MOST_TERMS // max(1, len(influence.heads) * len(influence.base))))
+    # objects that are explained at once
+    # numbers that are held at once: objects times examples times outputs; but for one object
+    step = max(1, min(256, (2**24) // max(1, len(influence.heads) * len(influence.base))))
     for start in range(0, len(asked.scores), step):
         cut = slice(start, start + step)
         terms, similarities = influence.terms(model, rows(encodings, cut))
         for i, added, near in zip(range(start, start + step), terms, similarities, strict=False):
             u = asked.directions[i]
-            score, base = float(asked.scores[i] @ u), float((influence.base + asked.shift) @ u)
+            score = float(asked.scores[i] @ u)
+            base = float((influence.base + asked.shift) @ u)
             items = _items(influence, labels, added @ u, near, u)
             influences, rest = _settled(items.influences, score - base)
             middle = float(influence.base[np.flatnonzero(u)[0]]) if classes is None else None
@@ -438,7 +423,8 @@ def explain_by_landmarks(
         u = asked.directions[i]
         added = np.concatenate([terms[0] @ u for terms, _ in parts])
         near = np.concatenate([similarities[0] for _, similarities in parts])
-        order, base = np.argsort(-np.abs(added), kind="stable"), float(intercept @ u)
+        order = np.argsort(-np.abs(added), kind="stable")
+        base = float(intercept @ u)
         found.append(
             Explanation(
                 unboxed(asked.predictions[i]),
@@ -455,7 +441,8 @@ def explain_by_landmarks(
             )
         )
     ratios = [np.abs(one.influences).sum() / max(abs(one.score - one.base), 1e-300) for one in found]
-    if ratios and float(np.median(ratios)) > CANCELING:
+    # how many times larger than the score the sizes of landmark weights add up to when a warning is due
+    if ratios and float(np.median(ratios)) > 100.0:
         warnings.warn(
             f"weights of landmarks cancel: their sizes add up to {np.median(ratios):.2g} times the score, so that none "
             "of them tells what decided; explain(X) explains by training examples",
@@ -467,9 +454,11 @@ def explain_by_landmarks(
 
 def _settled(influences: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     """Return the influences, and what is left of a total; if that can only be rounding, it is spread in proportion."""
-    gap, sizes = total - float(influences.sum()), np.abs(influences)
+    gap = total - float(influences.sum())
+    sizes = np.abs(influences)
     size = float(sizes.sum())
-    if abs(gap) > SUM_ROUNDING * size:
+    # the part of the influences that their sum may differ from the score by rounding; it is spread over all of them
+    if abs(gap) > 1e-5 * size:
         return influences, gap
     return influences + gap * sizes / size if size else influences, 0.0
 

@@ -212,7 +212,9 @@ class OrdinalTargets:
     def copy(self) -> OrdinalTargets:
         """Return a copy, for a worker."""
         copied = OrdinalTargets(self.seen.name, self.order)
-        copied.seen, copied.grades, copied.places = self.seen.copy(), self.grades, self.places
+        copied.seen = self.seen.copy()
+        copied.grades = self.grades
+        copied.places = self.places
         return copied
 
     def close(self) -> None:

@@ -314,7 +314,8 @@ class LandmarkPredictor(SimilarityEstimator):
         if "_model" not in vars(self):
             check_is_fitted(self)
         if is_distributed(X):
-            engine, helper = distributed_engine(self._engine), cast(Any, object.__new__(type(self)))
+            engine = distributed_engine(self._engine)
+            helper = cast(Any, object.__new__(type(self)))
             local = LocalEngine(threads=1, memory=engine.memory)
             vars(helper).update(vars(self), engine=local, landmarks="auto", unlabeled=None, _influence=None)
             asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))

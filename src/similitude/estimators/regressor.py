@@ -231,7 +231,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             if self.loss == HUBER:
                 self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
             return fit
-        Y, weights = data.Y, data.weights
+        Y = data.Y
+        weights = data.weights
         given: Any = options.similarities[0]
         matrix = given.M if self._precomputed else None
         groups = data.groups
@@ -269,7 +270,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
 
     def _judge(self, judged: Judged) -> None:
         """Keep what rows of other folds show: the mean squared error, or pinball loss, and that of a constant."""
-        Y, weights = judged.Y, judged.weights
+        Y = judged.Y
+        weights = judged.weights
         if self.loss in QUANTILES:
             constant = self._pinball.value(Y, self._quantile_of(Y, weights))[:, 0]
             self.constant_error_ = float(np.average(constant, weights=weights))
@@ -295,7 +297,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         True
         """
         check_is_fitted(self)
-        error, most = self.held_out_error_, self.constant_error_
+        error = self.held_out_error_
+        most = self.constant_error_
         if not error.value < most:
             return "no sign that similar objects have similar values: a constant predicts new rows as well"
         if self.loss in QUANTILES:
@@ -320,11 +323,13 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         """Fit the size of errors as a function of the first features that have a weight in the model."""
         if fit.tried is None:
             return None
-        width, F = len(fit.linear.weights), fit.tried
+        width = len(fit.linear.weights)
+        F = fit.tried
         used = np.flatnonzero((fit.linear.weights[: F.shape[1]] != 0).any(axis=1))[:MOST_NOISE_FEATURES]
         Y, weights = fit.held_out
         left_open = fit.open_variance if len(used) == min(width, MOST_NOISE_FEATURES) else None
-        errors, some = Y - fit.trial.scores, F[:, used] if len(used) else None
+        errors = Y - fit.trial.scores
+        some = F[:, used] if len(used) else None
         if left_open is None:
             return fit_spread(errors, weights, some, groups=fit.groups).padded(used, width)
         found = fit_spread(errors, weights, some, left_open.left_out, fit.trial.lam, left_open.marginal, fit.groups)
@@ -340,20 +345,24 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         groups: np.ndarray | None = None,
     ) -> None:
         """Keep the errors of rows left out, which calibrate intervals; quantiles are shifted by theirs first."""
-        errors, self.shift_ = Y - trial.scores, np.zeros(Y.shape[1])
+        errors = Y - trial.scores
+        self.shift_ = np.zeros(Y.shape[1])
         if self.loss in QUANTILES:
             self.shift_ = self._quantile_of(errors, weights)
-            self.intercept_, errors = self.intercept_ + self.shift_, errors - self.shift_
+            self.intercept_ = self.intercept_ + self.shift_
+            errors = errors - self.shift_
         self.uncertainty_ = Uncertainty.left_out(len(Y))
         self._errors = ErrorCalibration.of(errors, weights, at, sized, groups)
 
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
         self._errors = self._errors.completed(self._model, self._influence)
-        spread, sizes = self._errors.spread, np.ones(Y.shape)
+        spread = self._errors.spread
+        sizes = np.ones(Y.shape)
         assert spread is not None
         if spread.adaptive:
             _, sizes = scores_and_sizes(*self._encoded(X), self._influence, spread, self._engine)
-        self._errors, self.uncertainty_ = self._errors.calibrated(Y - scores, sizes), Uncertainty.split(len(Y))
+        self._errors = self._errors.calibrated(Y - scores, sizes)
+        self.uncertainty_ = Uncertainty.split(len(Y))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the prediction for every object.

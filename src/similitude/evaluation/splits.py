@@ -21,24 +21,20 @@ from similitude.support import brief, check_integer, generator
 Pair = tuple[np.ndarray, np.ndarray]
 """The rows to fit, and the rows to evaluate."""
 
-FEW_NESTED_ROWS, FOLDS_OF_FEW, FOLDS_OF_MANY = 300, 3, 2
-"""Up to this many rows there are three folds, with more there are two."""
-
-FEWEST_GROUPS_APART, FEWEST_NESTED_GROUPS = 3, 4
+FEWEST_GROUPS_APART = 3
+FEWEST_NESTED_GROUPS = 4
 """Groups from which on one can be set apart, and two are left to make choices on; and from which on there are nested
 folds, or two to fit to, one to choose on and one to evaluate."""
 
 OUTER_FOLDS = 5
 """Most folds that evaluate a choice."""
 
-WIDE_ROWS = 1000
-"""Number of columns above which rows are compared by digests, which are quicker to sort."""
-
 
 def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
     """Return a number for each of some rows, the same for equal ones, in the order in which they first occur."""
     some = moved(rows(A, places), as_numpy)
-    if isinstance(some, np.ndarray) and some.dtype.kind == "f" and some.ndim == 2 and 0 < some.shape[1] <= WIDE_ROWS:
+    # number of columns above which rows are compared by digests, which are quicker to sort
+    if isinstance(some, np.ndarray) and some.dtype.kind == "f" and some.ndim == 2 and 0 < some.shape[1] <= 1000:
         bits = np.ascontiguousarray(some + 0)  # + 0: 0.0 and -0.0 are equal
         named = bits.view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
     else:
@@ -61,7 +57,8 @@ def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0
     The last groups that fit go there; as many groups as are kept do not.
     """
     last: list[int] = []
-    size, room = np.bincount(groups), most
+    size = np.bincount(groups)
+    room = most
     given = list(dict.fromkeys(groups[::-1].tolist()))
     for group in given:
         if room == 0 or len(last) == len(given) - kept:
@@ -106,7 +103,8 @@ def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int) -> 
 
 def folds_of(n: int) -> int:
     """Return the number of nested folds of n rows."""
-    return FOLDS_OF_FEW if n <= FEW_NESTED_ROWS else FOLDS_OF_MANY
+    # up to this many rows there are three folds, with more there are two
+    return 3 if n <= 300 else 2
 
 
 def check_groups(groups: Any, n: int) -> np.ndarray:

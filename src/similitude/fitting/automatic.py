@@ -38,7 +38,8 @@ def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Si
     Of many rows the last judge the model, and are not learned from; with `copies_last` rows that equal one of these
     judge it too.
     """
-    found, notes = [], []
+    found = []
+    notes = []
     for k in options.similarities:
         if isinstance(k, Learnable):
             from similitude.kernel_learning import pilot_size
@@ -109,7 +110,8 @@ def try_family(data: TrainingSet, options: FitOptions) -> Family:
 
     For `copies_last` see `learn_on_pilot`.
     """
-    order, members = data.order, data.family(options.kind)
+    order = data.order
+    members = data.family(options.kind)
     if data.copies_last:
         _, encoding = members[0].prepare(data.X, options.random_state)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
@@ -130,7 +132,9 @@ def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, 
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = data.first(order, pilot_size(len(order)))
     with phase("choosing the kernel on a sample of the rows"):
-        X, Y, table = take(data.X, pilot), data.Y[pilot], options.kind == "table"
+        X = take(data.X, pilot)
+        Y = data.Y[pilot]
+        table = options.kind == "table"
         choice = choose_automatically(X, Y, np.arange(len(pilot)), table, data.groups_of(pilot))
     return choice.named(options.names), order
 
@@ -191,7 +195,9 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
     used = np.sort(data.order)
     at = used if data.sampling.places is None else data.sampling.places[used]
     places = np.searchsorted(used, data.order)
-    X, Y, weights = in_double_precision(take(data.X, used)), data.Y[used], data.weights[used]
+    X = in_double_precision(take(data.X, used))
+    Y = data.Y[used]
+    weights = data.weights[used]
     labels = None if data.labels is None else data.labels[used]
     groups = data.groups_of(used)
     blend = _Blend.fit(X, Y, weights, places, options.kind, judges=True, together=groups)
@@ -200,9 +206,11 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
     known = Y if labels is None else labels
-    shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
+    shares = tuple(map(float, blend.choice.weights))
+    penalties = tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    summary, (n, width) = summarize(blend.choice.named(options.names)), blend.choice.features.X.shape
+    summary = summarize(blend.choice.named(options.names))
+    n, width = blend.choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
     chosen = f"{in_words(summary)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
     evaluation = BlendFolds(blend, X, Y, weights, labels, places, options.random_state, options.kind, at)
@@ -255,7 +263,8 @@ class _Blend:
         n_apart = rows_apart(len(order)) if judges and together is None else 0
         with phase("choosing the kernel"):
             choice = choose_automatically(X, Y, order[: len(order) - n_apart], kind == "table", together)
-        kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)
+        kernels = choice.kernels()
+        mean = np.average(Y, axis=0, weights=weights)
         encodings = tuple(k.encode(X) for k in kernels)
         groups = groups_of_equals(encodings[0], np.arange(len(Y))) if judges else np.arange(len(Y))
         groups = groups if together is None else together
@@ -281,7 +290,8 @@ class _Blend:
 
     def left_out(self, Y: np.ndarray, weights: np.ndarray) -> tuple[Trial, tuple[np.ndarray, np.ndarray]]:
         """Return how the judged rows fare, each left out alone, and their targets and weights."""
-        rows, pairs = self.judged, zip(self.choice.weights, self.models, strict=True)
+        rows = self.judged
+        pairs = zip(self.choice.weights, self.models, strict=True)
         scores = self.mean + sum(weight * model.left_out for weight, model in pairs)
         trial = Trial.of(max(self.choice.penalties()), scores, Y[rows], weights[rows])
         return trial, (Y[rows], weights[rows])
@@ -327,7 +337,10 @@ class BlendFolds:
 
     def evaluate(self) -> Judged:
         """Return the scores of rows by models that they had no influence on."""
-        X, Y, weights, blend = self.X, self.Y, self.weights, self.blend
+        X = self.X
+        Y = self.Y
+        weights = self.weights
+        blend = self.blend
         left_out, (truth, counted) = blend.left_out(Y, weights)
         groups = blend.groups if blend.grouped else None
         if blend.apart or len(np.unique(blend.groups)) < (
@@ -337,9 +350,12 @@ class BlendFolds:
         labels = self.labels
         if labels is not None and blend.grouped:
             labels = rarest_in_group(labels, blend.groups)
-        folds, scores, within = assign_folds(blend.groups, labels, self.seed), np.empty(Y.shape), []
+        folds = assign_folds(blend.groups, labels, self.seed)
+        scores = np.empty(Y.shape)
+        within = []
         for fold in np.unique(folds):
-            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            train = np.flatnonzero(folds != fold)
+            test = np.flatnonzero(folds == fold)
             if groups is not None and not (Y[train] != Y[train[:1]]).any():  # the other groups are alike
                 scores[test] = Y[train[0]]
                 within.append((Y[train], Y[train]))

@@ -67,11 +67,9 @@ def sample_source(
     source.require_passes(2, "one that counts and draws a sample, one over the similarities")
     rows = source.batch_rows(engine.budget)
     while True:
-        ends, seen, first_pass = (
-            StableSample(sample_size(n_landmarks), MOST_HELD_OUT, seed),
-            targets.copy(),
-            FirstPass(),
-        )
+        ends = StableSample(sample_size(n_landmarks), MOST_HELD_OUT, seed)
+        seen = targets.copy()
+        first_pass = FirstPass()
         try:
             n_rows, weighted = _look_at_all(source, rows, first_pass, ends, seen, check, engine)
             break
@@ -135,11 +133,13 @@ def _look_at_all(
     engine: Engine,
 ) -> tuple[int, bool]:
     """Go over all rows in batches of `rows`; return their number, and whether they have weights."""
-    n_rows, weighted = 0, False
+    n_rows = 0
+    weighted = False
     for batch in prefetched(first_pass.recorded(source.batches(rows)), source.n, engine):
         with errors_in_batch(batch):
             X = check(batch.objects, reset=batch.start == 0)
-            weights, weighted = batch_weights(batch), batch.weights is not None
+            weights = batch_weights(batch)
+            weighted = batch.weights is not None
             labels, counted = targets.see(X, batch.labels, weights)
         affordable = batch_rows(X, engine.budget)
         if 2 * affordable < rows:
@@ -226,7 +226,8 @@ class SourceRows:
     def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""
         logging.getLogger("similitude").info("this loss or penalty needs a further pass over the similarities")
-        parts, quiet = [], engine.without_progress()
+        parts = []
+        quiet = engine.without_progress()
         for batch in self.batches(similarities, 0):
             encodings, Y, weights = batch.encoding
             parts.append((features_of(union, encodings, quiet, size), Y, weights))

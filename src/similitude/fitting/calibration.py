@@ -17,7 +17,8 @@ from similitude.fitting.spread import MOST_NOISE_FEATURES, SizedRows, Spread, fi
 from similitude.support import ESTIMATE, PROVEN, Result, check_share, number_of
 from similitude.theory import conformal_rank, highest_level
 
-SPLIT, LEFT_OUT = "split conformal", "left-out scores"
+SPLIT = "split conformal"
+LEFT_OUT = "left-out scores"
 """Calibrated by rows that were set apart from everything, or by rows that models of other rows predicted."""
 
 
@@ -86,7 +87,8 @@ def _rows_needed(level: float) -> int:
     return max(1, round(level / (1 - level) + 0.5 - 1e-9))
 
 
-ALL_LARGEST, OTHERS = 50, 150
+ALL_LARGEST = 50
+OTHERS = 150
 """Of more scores than both together, this many of the largest are kept, and this many of the others."""
 
 
@@ -137,10 +139,6 @@ def kept_ranks(n: int) -> np.ndarray:
     return np.concatenate([spaced, np.arange(n - ALL_LARGEST + 1, n + 1)])
 
 
-ROUNDING_OF_PROBABILITIES = 1e-12
-"""A class is in a set up to this much below the limit: scores in another batch may differ by their last digit."""
-
-
 GRID = np.linspace(0.0, 1.0, 101)
 """Shares of rows of other folds whose needed levels are kept."""
 
@@ -189,7 +187,8 @@ class ClassCalibration:
             found = [_quantile(one, level, self.levels_by_class) for one in self.by_class]
         else:
             found = [_quantile(self.together, level, self.levels)] * len(self.by_class)
-        return 1.0 - np.array(found) - ROUNDING_OF_PROBABILITIES
+        # A class is in a set up to this much below the limit: scores in another batch may differ by their last digit
+        return 1.0 - np.array(found) - 1e-12
 
     def corrected(self, inside: ScoresOfFolds, outside: ScoresOfFolds) -> ClassCalibration:
         """Return the same with the levels that make up for choices.
@@ -200,7 +199,8 @@ class ClassCalibration:
         together = []
         by_class = []
         for fold in np.unique(outside[2]):
-            (known, known_classes), (scores, classes) = _of_fold(inside, fold), _of_fold(outside, fold)
+            known, known_classes = _of_fold(inside, fold)
+            scores, classes = _of_fold(outside, fold)
             together.append(needed_levels(known, scores))
             for number in np.unique(classes):
                 by_class.append(needed_levels(known[known_classes == number], scores[classes == number]))
@@ -230,10 +230,6 @@ def _quantile(scores: RankedScores, level: float, levels: np.ndarray | None) -> 
         needed = float(levels[np.searchsorted(GRID, level * (1 - 1e-9))])
         level = max(level, min(needed, highest_level(scores.n)))
     return scores.quantile(level)
-
-
-ENLARGED = 0.8, 2.0
-"""By how much left-out errors are enlarged, at least and at most: never to shrink them would enlarge on average."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,11 +290,14 @@ class ErrorCalibration:
         assert self.errors is not None and self.weights is not None and self.at is not None
         if not isinstance(influence, BlendInfluence):
             return self.of(self.errors, self.weights)
-        number, part = influence.main, model.parts[influence.main]
+        number = influence.main
+        part = model.parts[influence.main]
         open_variance = influence.open_variance_left_out(model)[self.at]
-        F, some = None, np.empty(0, dtype=np.intp)
+        F = None
+        some = np.empty(0, dtype=np.intp)
         if part.features.similarity.hints.cells is None:
-            A, n = part.features.landmarks.encoding, len(part.features.landmarks)
+            A = part.features.landmarks.encoding
+            n = len(part.features.landmarks)
             some = np.unique(np.linspace(0, n - 1, min(n, MOST_NOISE_FEATURES)).astype(np.intp))
             F = np.asarray(part.features.similarity.block(rows(A, self.at), rows(A, some)), dtype=np.float64)
         penalty = influence.penalties[number]
@@ -319,7 +318,9 @@ class ErrorCalibration:
         """
         honest = np.abs(errors).mean(axis=0)
         seen = np.mean([np.abs(one).mean(axis=0) for one in within], axis=0)
-        ratio = np.clip(np.divide(honest, seen, out=np.ones(len(honest)), where=seen > 0), *ENLARGED)
+        # by how much left-out errors are enlarged, at least and at most: never to shrink them would enlarge on
+        # average
+        ratio = np.clip(np.divide(honest, seen, out=np.ones(len(honest)), where=seen > 0), *(0.8, 2.0))
         if self.spread is None:
             assert self.errors is not None
             return replace(self, errors=self.errors * ratio)
@@ -345,7 +346,8 @@ def scores_and_sizes(
     model: Any, encodings: tuple[Encoding, ...], influence: Any, spread: Spread, engine: Engine
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of encoded objects without the intercept, and standard deviations, in one pass."""
-    outputs, size = len(spread.scale), itemsize(encodings[0])
+    outputs = len(spread.scale)
+    size = itemsize(encodings[0])
     joint = model if spread.noise is None else with_columns(model, spread.noise)
     found = joint.scores(encodings, engine, size)
     found = as_numpy(in_precision(found, namespace(found).float64) if is_tensor(found) else found).astype(np.float64)

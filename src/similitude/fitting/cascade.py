@@ -52,7 +52,8 @@ class ValueRange:
             return cls(-1.0, 1.0, gram, PROVEN, "the similarity is claimed to be a kernel with K(x, x) = 1")
         if BOUNDED in k.claims:
             return cls(-1.0, 1.0, None, PROVEN, "the similarity is claimed to be between -1 and 1")
-        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        low = float(np.nanmin(values))
+        high = float(np.nanmax(values))
         return cls(low, high, None, ESTIMATE, f"all values seen are between {low:.4g} and {high:.4g}")
 
     def of_rest(self, F: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -62,8 +63,10 @@ class ValueRange:
         of x and l outside of the span of the first landmarks has the lengths r and s, so that K(x, l) differs by at
         most r s from what the span tells.
         """
-        m, shape = F.shape[1], (len(F), n - F.shape[1])
-        low, high = np.full(shape, self.low), np.full(shape, self.high)
+        m = F.shape[1]
+        shape = (len(F), n - F.shape[1])
+        low = np.full(shape, self.low)
+        high = np.full(shape, self.high)
         if self.gram is None or not m:
             return low, high
         factor = cho_factor(self.gram[:m, :m] + WIDENING * np.eye(m))
@@ -202,18 +205,22 @@ class Cascade:
         ``take(stage, at, F)`` gets the profiles of those that reach a stage, by position; ``scores(at)`` returns what
         it made of them.
         """
-        at, done, walk = np.arange(count(A)), 0, Walk.of(count(A))
+        at = np.arange(count(A))
+        done = 0
+        walk = Walk.of(count(A))
         F = np.empty((len(at), 0))
         for k, stage in enumerate(self.stages):
             F = np.concatenate([F, self.similarities(rows(A, at), done, stage.n)], axis=1)
-            walk.calls[at], done = stage.n, stage.n
+            walk.calls[at] = stage.n
+            done = stage.n
             take(stage, at, F)
             if k + 1 == len(self.stages):
                 break
             settled = self.settled(k, F, scores(at)) if self.classes else np.zeros(len(at), dtype=bool)
             walk.settled[at] = settled
             stay = ~settled & (margins(scores(at)) < stage.threshold)
-            at, F = at[stay], F[stay]
+            at = at[stay]
+            F = F[stay]
             if not len(at):
                 break
         return walk
@@ -227,11 +234,13 @@ class Cascade:
         low = high = scores if k >= start else np.zeros_like(scores)
         for stage in self.stages[max(start, k + 1) :]:
             least, most = stage.ridge.score_range(F, *self.values.of_rest(F, stage.n))
-            low, high = low + least, high + most
+            low = low + least
+            high = high + most
         if scores.shape[1] == 1:
             found: np.ndarray = np.where(scores[:, 0] > 0, low[:, 0] > ROUND_OFF, high[:, 0] < -ROUND_OFF)
             return found
-        ahead, own = decided(scores), np.arange(len(scores))
+        ahead = decided(scores)
+        own = np.arange(len(scores))
         rivals = np.array(high)
         rivals[own, ahead] = -np.inf
         found = low[own, ahead] > rivals.max(axis=1) + ROUND_OFF
@@ -290,8 +299,11 @@ class CascadeInfluence:
 
     def terms(self, model: Cascade, encodings: Sequence[Encoding]) -> tuple[np.ndarray, np.ndarray]:
         """Return what each group adds to each output of encoded objects, and the similarity to its landmark."""
-        n, outputs, own = count(encodings[0]), len(self.base), np.eye(len(self.counts))[self.groups]
-        terms, near = np.zeros((n, len(self.counts), outputs)), np.zeros((n, len(self.counts)))
+        n = count(encodings[0])
+        outputs = len(self.base)
+        own = np.eye(len(self.counts))[self.groups]
+        terms = np.zeros((n, len(self.counts), outputs))
+        near = np.zeros((n, len(self.counts)))
 
         def take(stage: Stage, at: np.ndarray, F: np.ndarray) -> None:
             shares, targets = stage.ridge.influences(F)
@@ -310,9 +322,6 @@ LOST = 0.003
 
 AMOUNTS = np.geomspace(1.0, 1e-7, 113)
 """Expected losses of a single stop that are tried: the largest one is used with which all stops lose little enough."""
-
-SIMILAR = 1 / 3
-"""The share of rows whose changes stand for those of a row with a similar margin."""
 
 
 def stopping_margins(scores: Sequence[np.ndarray], latest: Sequence[float], gain: float) -> list[float]:
@@ -338,10 +347,13 @@ def stopping_margins(scores: Sequence[np.ndarray], latest: Sequence[float], gain
 
 def expected_losses(scores: np.ndarray, last: np.ndarray) -> np.ndarray:
     """Return what stopping at a stage is expected to lose for each row; for a larger margin it is never more."""
-    ahead, n = margins(scores), len(scores)
+    ahead = margins(scores)
+    n = len(scores)
     order = np.argsort(ahead, kind="stable")
-    margin, change = ahead[order], (_lead(decided(scores), last) - ahead)[order]
-    similar = math.ceil(SIMILAR * n)
+    margin = ahead[order]
+    change = (_lead(decided(scores), last) - ahead)[order]
+    # the share of rows whose changes stand for those of a row with a similar margin
+    similar = math.ceil((1 / 3) * n)
     first = np.clip(np.arange(n) - similar // 2, 0, n - similar)
     lost = [np.maximum(0.0, -margin[i] - change[first[i] : first[i] + similar]).mean() for i in range(n)]
     found = np.empty(n)
@@ -353,7 +365,8 @@ def _lead(classes: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return how far given classes are ahead of all others; negative if one of the others is."""
     if scores.shape[1] == 1:
         return np.where(classes == 1, scores[:, 0], -scores[:, 0])
-    rows, others = np.arange(len(scores)), scores.copy()
+    rows = np.arange(len(scores))
+    others = scores.copy()
     others[rows, classes] = -np.inf
     found: np.ndarray = scores[rows, classes] - others.max(axis=1)
     return found
@@ -366,7 +379,8 @@ def _stop(ahead: np.ndarray, losses: np.ndarray, amount: float) -> float:
 
 def _lost(ahead: Sequence[np.ndarray], losses: Sequence[np.ndarray], stops: Sequence[float]) -> float:
     """Return what all stops lose on average."""
-    total, going = 0.0, np.ones(len(ahead[0]), dtype=bool)
+    total = 0.0
+    going = np.ones(len(ahead[0]), dtype=bool)
     for margin, lost, stop in zip(ahead, losses, stops, strict=True):
         here = going & (margin >= stop)
         total += float(lost[here].sum())

@@ -105,7 +105,9 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
 
 def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
     """Return landmarks chosen by the rule, as many as may be needed."""
-    rng, rule, labels = generator(options.random_state), options.rule, data.labels
+    rng = generator(options.random_state)
+    rule = options.rule
+    labels = data.labels
     if rule == "auto":
         rule = "uniform" if data.proven or labels is None or options.unlabeled is not None else "stratified"
     if options.unlabeled is not None:
@@ -132,7 +134,8 @@ def _among_all(rule: str, data: TrainingSet, collection: DistributedRows, most: 
     assert data.sampling.places is not None
     candidates = collection.candidates(data.sampling.places[np.concatenate(data.held_out())])
     objects, places = choose_among_all(rule, data.similarities[0], candidates, most)
-    X, n = join(data.X, objects), len(data.Y)
+    X = join(data.X, objects)
+    n = len(data.Y)
     data = replace(
         data,
         X=X,
@@ -146,7 +149,8 @@ def _among_all(rule: str, data: TrainingSet, collection: DistributedRows, most: 
 
 def _from_pool(options: FitOptions, data: TrainingSet, rule: str, most: int, rng: np.random.Generator) -> Landmarks:
     """Return landmarks from the unlabeled pool."""
-    k, pool = data.similarities[0], options.unlabeled
+    k = data.similarities[0]
+    pool = options.unlabeled
     with error_prefix("unlabeled"):
         if rule == "stratified":
             raise ValueError("landmarks='stratified' needs labels, an unlabeled pool has none: use 'uniform'")
@@ -189,13 +193,15 @@ def choose_scales(data: TrainingSet, choice: LandmarkChoice, options: FitOptions
         encoded = first.encoded(k)
         sample = options.sample(k, k.encode(objects), which, encoded)
         if by_products and sample.representation.name == PROJECTION:
-            A, B = sample.encoding, encoded.encoding
+            A = sample.encoding
+            B = encoded.encoding
             trial = trial_by_products(k, A, B, validation.Y, validation.weights, options.engine)
             if trial is not None:
                 return trial.loss
         return best_level([sample], len(first), validation).trial.loss
 
-    similarities, encodings = list(data.similarities), list(data.encodings)
+    similarities = list(data.similarities)
+    encodings = list(data.encodings)
     scores: list[tuple[str, float]] = []
     with remembered_images(), data.located(choice.landmarks):
         for i, open_ones in enumerate(names):
@@ -328,7 +334,8 @@ def best_level(samples: Sequence[SampleFeatures], n: int, validation: Validation
     """
     tried: list[Level] = []
     for normalized in (False, True):
-        features, values = [], []
+        features = []
+        values = []
         for sample in samples:
             made, F = sample.features(n, normalized)
             features.append(made)
@@ -346,5 +353,6 @@ def _side_by_side(features: list[LandmarkFeatures], values: list[np.ndarray]) ->
     for i, F in enumerate(values):
         squared = float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F)
         scale = float(np.sqrt(squared)) if squared > 0 else 1.0
-        features[i], values[i] = replace(features[i], scale=scale), F / F.dtype.type(scale)
+        features[i] = replace(features[i], scale=scale)
+        values[i] = F / F.dtype.type(scale)
     return np.concatenate(values, axis=1)

@@ -25,44 +25,20 @@ from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, FINALISTS, RECORDS_T
 from similitude.fitting.pilot_choice import MOST_PREDICTED, PENALTY_PILOT, SCALE_PILOT, SECOND_PILOT
 from similitude.support import Result
 
-TRIALS, METRICS_LEARNED, LAST_TRIALS = 65, 10, 15
-"""Settings at which learned kernels are tried on the first pilot rows, metrics that are learned there, and settings
-that see more rows: typical of the fits of `benchmarks.defaults`, some of which take half or twice as many."""
-
 PASSES_OF_TRIAL = 6
 """How often the matrix of similarities of a trial is gone over: distances, copies, the kernel, and predictions."""
 
 PARTS = 2
 """Kernels that are blended in an exact fit: one to four."""
 
-CELL_FITS = 6
-"""Fits of all cells: the first, rounds that learn metrics, a second kernel, and the last one."""
-
 PILOT_TRIALS = ((SCALE_PILOT, 24), (SECOND_PILOT, 12), (PENALTY_PILOT, 6))
 """Rows, and how many settings are tried on them, of a pilot for one given kernel."""
-
-PROFILE_FITS = 18
-"""Models of a frugal fit: one for each number of columns, and again in the order of what columns tell."""
 
 SCALES_TRIED = 4
 """Of five scales of a similarity, those that are compared on the way to the best."""
 
 GRADIENT_STEPS = 40
 """How often conjugate gradients go over the matrix of similarities, with those that compare penalties."""
-
-PENALTIES_COMPARED = 20
-"""Penalties whose left-out losses are computed, each in one pass over the features."""
-
-ENCODINGS = 5
-"""How often a fit goes over the letters or nodes of objects, where a prediction encodes them once: it also looks for
-equal objects, learns weights, and copies rows for members of a family and for folds."""
-
-FILTERS, FILTER_POINTS, FILTER_STEPS = 10_000, 400, 20
-"""Default convolutions of series: their number, how many points of a series take as long as the copies of its features
-in a fit, and what drawing the filters takes, in steps."""
-
-OTHER_ALIGNMENTS = 4.0
-"""What alignments of series and strings other than time warping cost, as `pair_cost` has it."""
 
 IN_DOUBLE = 2
 """How much longer products take in double precision: sums over features have it, and kernels are learned in single."""
@@ -87,7 +63,8 @@ def pilot_rows_of(n: int) -> tuple[int, float, float]:
     """Return the splits of the pilot on which kernels are learned, and the rows of each that are fitted and judged."""
     from similitude.kernel_learning import n_pilot_folds, pilot_size  # loads all kernels
 
-    folds, pilot = n_pilot_folds(n), pilot_size(n)
+    folds = n_pilot_folds(n)
+    pilot = pilot_size(n)
     judged = min(1_000, pilot / max(folds, 3))
     return folds, pilot - judged, judged
 
@@ -122,8 +99,12 @@ def work_of_fit(case: str, sizes: Sizes) -> Work:
     else:
         _fit_on_landmarks(done, case, sizes)
     if "convolutions" in [k.form for k in (*sizes.members, *sizes.used)]:
-        done.add(steps=FILTER_STEPS, convolved=(min(sizes.rows, TRIED_ROWS) + sizes.rows) * FILTER_POINTS)
-    done["encoded"] = ENCODINGS * done.get("encoded", 0.0)
+        # default convolutions of series: their number, how many points of a series take as long as the copies of its
+        # features in a fit, and what drawing the filters takes, in steps
+        done.add(steps=20, convolved=(min(sizes.rows, TRIED_ROWS) + sizes.rows) * 400)
+    # how often a fit goes over the letters or nodes of objects, where a prediction encodes them once: it also looks
+    # for equal objects, learns weights, and copies rows for members of a family and for folds
+    done["encoded"] = 5 * done.get("encoded", 0.0)
     return done
 
 
@@ -154,7 +135,8 @@ def _buy(done: Work, sizes: Sizes) -> None:
     rows = min(sizes.n, MOST_COMPARED_ROWS)
     most = (1 + SCREENING) * rows * MOST_LANDMARKS * sizes.used[0].calls
     done.add(calls=min(sizes.most_calls, most))
-    done.add(PROFILE_FITS, eigen=rows**3, steps=1)
+    # models of a frugal fit: one for each number of columns, and again in the order of what columns tell
+    done.add(18, eigen=rows**3, steps=1)
 
 
 def _learn(done: Work, n: int, sizes: Sizes, times: int = 1) -> None:
@@ -163,10 +145,13 @@ def _learn(done: Work, n: int, sizes: Sizes, times: int = 1) -> None:
 
     folds, fitted, judged = pilot_rows_of(n)
     first = min(fitted, FIRST_FITTED_ROWS)
-    _try_settings(done, times * folds * TRIALS, first, judged)
-    done.add(times * folds * METRICS_LEARNED, columns=first * (first + judged) * sizes.width)
+    # settings at which learned kernels are tried on the first pilot rows, metrics that are learned there, and
+    # settings that see more rows: typical of the fits of `benchmarks.defaults`, some of which take half or twice as
+    # many
+    _try_settings(done, times * folds * 65, first, judged)
+    done.add(times * folds * 10, columns=first * (first + judged) * sizes.width)
     if folds == 1:
-        _try_settings(done, times * LAST_TRIALS, fitted, judged)
+        _try_settings(done, times * 15, fitted, judged)
 
 
 def _try_settings(done: Work, times: float, fitted: float, judged: float) -> None:
@@ -181,7 +166,8 @@ def _factor(done: Work, times: float, n: float, sizes: Sizes) -> None:
 
 def _fit_exactly(done: Work, sizes: Sizes) -> None:
     """Count learned kernels and Cholesky factors; where no rows are kept apart, also in nested folds."""
-    n, apart = sizes.n, rows_apart(sizes.n)
+    n = sizes.n
+    apart = rows_apart(sizes.n)
     folds = 0 if apart else folds_of(n)
     for rows, times in ((n, 1), (n - n // max(folds, 1), folds)):
         left_out = min(apart, limits.MOST_EVALUATED) or rows
@@ -197,7 +183,8 @@ def _fit_in_cells(done: Work, sizes: Sizes) -> None:
 
     _learn(done, sizes.n, sizes)
     cells = 2 ** max(0, round(np.log2(sizes.n / CELL_ROWS)))
-    _factor(done, CELL_FITS * cells, sizes.n / cells, sizes)
+    # fits of all cells: the first, rounds that learn metrics, a second kernel, and the last one
+    _factor(done, 6 * cells, sizes.n / cells, sizes)
     rows = min(sizes.n, RIVAL_ROWS)
     done.add(rows, pairs=RIVAL_LANDMARKS, products=RIVAL_LANDMARKS**2)
 
@@ -209,7 +196,8 @@ def _fit_by_pilot(done: Work, sizes: Sizes) -> None:
     if sizes.n <= limits.LEAVE_ONE_OUT:
         _factor(done, 1, sizes.n, sizes)
         return
-    n, m = sizes.n, landmarks_tried("pilot", sizes)[-1]
+    n = sizes.n
+    m = landmarks_tried("pilot", sizes)[-1]
     done.add(n * m, pairs=1 + GRADIENT_STEPS, columns=sizes.width, products=GRADIENT_STEPS * sizes.outputs)
     done.add(products=IN_DOUBLE * m**3)
 
@@ -239,7 +227,8 @@ def _fit_on_landmarks(done: Work, case: str, sizes: Sizes) -> None:
     for times, n in ((1, rows), (folds, rows - rows / max(folds, 1))):
         _on_features(done, times, n, [len(similarities) * m * n / rows for m in numbers])
         if scaled:
-            some, m = min(n, SCALE_ROWS), min(n, SCALE_LANDMARKS, landmarks_tried(case, sizes)[-1])
+            some = min(n, SCALE_ROWS)
+            m = min(n, SCALE_LANDMARKS, landmarks_tried(case, sizes)[-1])
             _on_features(done, times * SCALES_TRIED, some, [m])
             for k in similarities:
                 _compare(done, k, times * (SCALES_TRIED * some * m + n * numbers[-1]), times * n, sizes)
@@ -253,7 +242,8 @@ def _fit_on_landmarks(done: Work, case: str, sizes: Sizes) -> None:
 def _on_features(done: Work, times: int, n: float, numbers: Sequence[float]) -> None:
     """Count ridge regressions on the features of some numbers of landmarks."""
     for m in numbers:
-        done.add(times, steps=1, eigen=m**3, pairs=PENALTIES_COMPARED * n * m, products=2 * IN_DOUBLE * n * m**2)
+        # penalties whose left-out losses are computed, each in one pass over the features
+        done.add(times, steps=1, eigen=m**3, pairs=20 * n * m, products=2 * IN_DOUBLE * n * m**2)
 
 
 def _try_members(done: Work, sizes: Sizes, folds: int) -> None:
@@ -282,9 +272,12 @@ def _compare(done: Work, k: PairWork, pairs: float, objects: float, sizes: Sizes
     elif sizes.kind in ("vectors", "table", "records", "matrix"):
         done.add(pairs, pairs=1, columns=sizes.width)
     elif k.pair_cost or (k.heavy and sizes.kind in ("strings", "series")):
-        done.add(pairs, warps=(k.pair_cost or OTHER_ALIGNMENTS) * sizes.size**2)
+        # what alignments of series and strings other than time warping cost, as `pair_cost` has it
+        done.add(pairs, warps=(k.pair_cost or 4.0) * sizes.size**2)
     elif sizes.kind == "series":
-        done.add(products=pairs * FILTERS, convolved=objects * sizes.size)
+        # default convolutions of series: their number, how many points of a series take as long as the copies of its
+        # features in a fit, and what drawing the filters takes, in steps
+        done.add(products=pairs * 10_000, convolved=objects * sizes.size)
     else:
         done.add(sizes.size * k.counts, letters=pairs, encoded=objects)
 
@@ -306,10 +299,6 @@ SECONDS = {
     "read": 5e-7,  # a row of a source that is read twice; too small to be told from the rest
 }
 """Seconds of each kind of work."""
-
-STARTED_ON_GPU, PAIRS_ON_GPU = 0.1, 6e-11
-"""Seconds of a fit by products on a GPU: of its start, and of a row with a landmark. On an H200, 100,000 rows with
-5,000 landmarks took 0.15 s, and 400,000 with 10,000 took 0.36 s."""
 
 BASE = 32e6
 """Bytes of a fit to few rows: arrays of evaluations, and what the allocator keeps."""
@@ -379,7 +368,9 @@ def estimated(case: str, sizes: Sizes) -> Cost:
     later = work_of_prediction(case, sizes)
     seconds = sum([SECONDS[name] * amount for name, amount in done.items()])
     if case == "products" and sizes.on_gpu:
-        seconds = STARTED_ON_GPU + PAIRS_ON_GPU * sizes.n * sizes.numbers[-1]
+        # seconds of a fit by products on a GPU: of its start, and of a row with a landmark. On an H200, 100,000 rows
+        # with 5,000 landmarks took 0.15 s, and 400,000 with 10,000 took 0.36 s
+        seconds = 0.1 + 6e-11 * sizes.n * sizes.numbers[-1]
     prediction = sum([SECONDS[name] * amount for name, amount in later.items()])
     return Cost(sizes.fits * seconds, _memory(case, sizes), sizes.fits * done.get("calls", 0.0), prediction)
 
@@ -389,7 +380,8 @@ def _memory(case: str, sizes: Sizes) -> float:
 
     It is far more than most fits in cells need, because these fall back to landmarks where cells are no better.
     """
-    n, rows = sizes.n, sizes.rows
+    n = sizes.n
+    rows = sizes.rows
     if case == "gram":
         return BASE + limits.MATRICES * 8 * n**2
     memory = BASE + 48 * rows * sizes.width + _encoded(sizes)
@@ -410,7 +402,9 @@ def _memory(case: str, sizes: Sizes) -> float:
 
 def _encoded(sizes: Sizes) -> float:
     """Return the bytes of encoded objects other than vectors."""
-    kind, rows, size = sizes.kind, sizes.rows, sizes.size
+    kind = sizes.kind
+    rows = sizes.rows
+    size = sizes.size
     if kind == "strings":
         return size * (4_000 * min(rows, TRIED_ROWS) + 1_000 * rows)
     if kind == "series":

@@ -51,7 +51,8 @@ class LabeledLook(Look):
 
 def partition_look(share: tuple[InputCheck, Targets], number: int, *columns: Any) -> LabeledLook:
     """Count and validate the rows of a partition, and its labels."""
-    check, targets = share[0].copy(), share[1].copy()
+    check = share[0].copy()
+    targets = share[1].copy()
     found = LabeledLook(number)
     with errors_in_partition(number):
         source = partition_source(*columns)
@@ -62,8 +63,10 @@ def partition_look(share: tuple[InputCheck, Targets], number: int, *columns: Any
             with errors_in_batch(batch):
                 X = check(batch.objects, reset=batch.start == 0)
                 _, counted = targets.see(X, batch.labels, batch_weights(batch))
-            found.n, found.counted = batch.stop, found.counted + int(counted.sum())
-    found.inputs, found.targets = check.attributes, targets
+            found.n = batch.stop
+            found.counted = found.counted + int(counted.sum())
+    found.inputs = check.attributes
+    found.targets = targets
     return found
 
 
@@ -80,7 +83,9 @@ def partition_sample(
     share: tuple[InputCheck, Targets, KeyRange], number: int, start: int, rank: int, *columns: Any
 ) -> Any:
     """Return the rows of a partition with keys in the range: objects, labels, weights, positions and ranks."""
-    check, targets, limits = share[0].copy(), share[1].copy(), share[2]
+    check = share[0].copy()
+    targets = share[1].copy()
+    limits = share[2]
     found: list[Any] = []
     with errors_in_partition(number):
         source = partition_source(*columns)
@@ -95,7 +100,8 @@ def partition_sample(
             rank += len(which)
             mine = random_keys(ranks, limits.seed)
             near = (mine <= np.uint64(limits.low)) | (mine >= np.uint64(limits.high))
-            which, ranks = which[near], ranks[near]
+            which = which[near]
+            ranks = ranks[near]
             if len(which):
                 some = [take(X, which), labels[which], weights[which], start + batch.start + which, ranks]
                 found = some if not found else [join(found[0], some[0]), *map(_both, found[1:], some[1:])]
@@ -231,7 +237,8 @@ class DistributedRows:
 
     def map(self, function: Any, share: Any, *columns: Sequence[Any]) -> list[Handle]:
         """Call a function with a shared value on every partition: its number, some values, its columns."""
-        shared, k = self.engine.broadcast(share), len(self.sizes)
+        shared = self.engine.broadcast(share)
+        k = len(self.sizes)
         return self.engine.map(function, [shared] * k, range(k), *columns, *self.columns)
 
     def candidates(self, excluded: np.ndarray) -> Collection:
@@ -249,7 +256,8 @@ class DistributedRows:
         marks: Marks,
     ) -> Moments:
         """Return the sums over the features of all rows except those held out, by position, in one pass."""
-        share, k = self._share(similarities, union, size), len(self.sizes)
+        share = self._share(similarities, union, size)
+        k = len(self.sizes)
         inside = np.split(np.sort(held_out), np.searchsorted(np.sort(held_out), self.starts[1:]))
         edges = np.append(self.starts, self.n_rows)
 

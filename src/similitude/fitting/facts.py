@@ -106,14 +106,13 @@ class FitOptions:
         return SampleFeatures(k, among, places, landmarks, self.engine, self.side, self.penalty == "l1", which)
 
 
-AS_GIVEN, LEARNED, OF_FAMILY = "given", "learned", "family"
+AS_GIVEN = "given"
+LEARNED = "learned"
+OF_FAMILY = "family"
 """Where the similarity comes from: the user, the labels, or a few that are tried for the kind of objects."""
 
 LEARNED_KINDS = ("vectors", "table")
 """Kinds of objects for which a kernel is learned; for others, one of a family of similarities is chosen."""
-
-LOOKED_AT_ROWS = 10
-"""Rows whose self-similarities show whether a kernel has a unit diagonal."""
 
 
 class Facts:
@@ -191,7 +190,8 @@ class Facts:
 
     def _labels_can_teach(self) -> bool:
         """Whether enough rows with different targets are there to learn from, and nothing else was asked for."""
-        data, options = self.data, self.options
+        data = self.data
+        options = self.options
         if is_sparse(data.X) or is_tensor(data.X) or not self.plain:
             return False
         if options.unlabeled is not None or options.given is not None:
@@ -208,12 +208,14 @@ class Facts:
     @cached_property
     def frugal_calls(self) -> int | None:
         """The most calls of a frugal fit; None if comparing all rows costs no more than is allowed."""
-        options, similarities = self.options, self.options.similarities
+        options = self.options
+        similarities = self.options.similarities
         if not (options.is_ridge and self.open_landmarks and self.in_memory):
             return None
         if len(similarities) > 1 or options.kind == "matrix" or similarities[0].unresolved():
             return None
-        k, n = similarities[0], self.n
+        k = similarities[0]
+        n = self.n
         rounds = 1.5 if SYMMETRIC in k.claims else 3.0  # both directions, and landmarks with each other
         thorough = rounds * n * (n + self.data.sampling.later) * calls_per_pair(k)
         if options.max_calls is not None:
@@ -244,13 +246,15 @@ class Facts:
     @property
     def is_unit_kernel(self) -> bool:
         """Whether the similarity is a cheap kernel of dense vectors by proof, and 1 on the diagonal."""
-        X, k = self.data.X, self.options.similarities[0]
+        X = self.data.X
+        k = self.options.similarities[0]
         dense = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float32, np.float64)
         if not dense or len(self.options.similarities) > 1:
             return False
         if not (k.proven and k.objects == "vectors" and k.hints.threadsafe) or k.hints.heavy:
             return False
-        return UNIT_DIAGONAL in k.claims or _is_one_on(k, take(X, np.arange(min(LOOKED_AT_ROWS, len(X)))))
+        # rows whose self-similarities show whether a kernel has a unit diagonal
+        return UNIT_DIAGONAL in k.claims or _is_one_on(k, take(X, np.arange(min(10, len(X)))))
 
     @property
     def pilot_fits(self) -> bool:
@@ -405,16 +409,6 @@ def _doubled(first: int, last: int) -> list[int]:
     return sizes
 
 
-SIZED_OBJECTS = 100
-"""Most objects whose sizes are looked at."""
-
-MOST_INDICATORS = 40
-"""Most columns of numbers that a column of categories becomes."""
-
-MANY_COUNTS = 4
-"""How often gapped substrings, neighborhoods of nodes, and sets are counted, relative to substrings."""
-
-
 @dataclass(frozen=True)
 class PairWork:
     """What a similarity does to compare two objects.
@@ -528,7 +522,8 @@ class Sizes:
         kind = f.options.kind
         members = f.data.family(kind) if f.candidates == "family" else ()
         compared = tuple([PairWork.of(k, kind) for k in members or f.options.similarities])
-        width, cells, size = _shape_of(take(f.data.X, np.arange(min(SIZED_OBJECTS, len(f.data.weights)))), kind)
+        # most objects whose sizes are looked at
+        width, cells, size = _shape_of(take(f.data.X, np.arange(min(100, len(f.data.weights)))), kind)
         return cls(
             n=f.n,
             kind=kind,
@@ -587,7 +582,8 @@ def _indicators(values: list[Any]) -> int:
             found.add(one)
         elif isinstance(one, (set, frozenset, list, tuple)):
             found.update(map(str, one))
-    return min(MOST_INDICATORS, max(1, len(found)))
+    # most columns of numbers that a column of categories becomes
+    return min(40, max(1, len(found)))
 
 
 def _counts(k: Similarity, kind: str) -> int:
@@ -597,7 +593,8 @@ def _counts(k: Similarity, kind: str) -> int:
     parts = k.parts()
     if parts:
         return sum([_counts(one, kind) for one in parts])
-    return MANY_COUNTS if isinstance(k, Gapped) or kind in ("graphs", "sets") else 1
+    # how often gapped substrings, neighborhoods of nodes, and sets are counted, relative to substrings
+    return 4 if isinstance(k, Gapped) or kind in ("graphs", "sets") else 1
 
 
 def open_scales(k: Similarity) -> list[str]:

@@ -206,7 +206,9 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
     with phase("choosing landmarks"):
         choice = choose_landmarks(data, options, facts)
     notes += [] if choice.note is None else [choice.note]
-    data, n_scales, scores = choice.data, 1, chosen.scores
+    data = choice.data
+    n_scales = 1
+    scores = chosen.scores
     if not all(map(operator.is_, chosen.similarities, data.similarities)):  # one of them was resolved on the data
         with phase("choosing the scale"):
             data, n_scales, tried = choose_scales(data, choice, options)
@@ -310,14 +312,12 @@ def _prepared_on_sample(k: Similarity, data: TrainingSet, options: FitOptions) -
         return resolved, resolved.encode_checked(data.X, "X")
 
 
-QUANTILE_WIDTH = 0.1
-"""Robust standard deviations of the errors of ridge regression within which the pinball loss is rounded."""
-
-
 def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) -> FittedModel:
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
     which, n_train, n_judged = data.pilot(choice.pilot)
-    everything, sizes, projection = len(which) == data.n, choice.sizes, None
+    everything = len(which) == data.n
+    sizes = choice.sizes
+    projection = None
     with data.located(choice.landmarks):
         samples = [
             options.sample(k, A, which, choice.landmarks.encoded(k, A), which)
@@ -349,11 +349,17 @@ def _fit_sample(
     curve: LandmarkCurve,
 ) -> FittedModel:
     """Fit to a sample that holds all rows: its features are known."""
-    F, Y, weights = best.F, validation.Y, validation.weights
-    ridge, trial = best.ridge, best.trial
-    A, places, judged = samples[0].encoding, samples[0].places, slice(None)
+    F = best.F
+    Y = validation.Y
+    weights = validation.weights
+    ridge = best.ridge
+    trial = best.trial
+    A = samples[0].encoding
+    places = samples[0].places
+    judged = slice(None)
     if validation.n_judged:
-        n, judged = validation.n_train, slice(len(Y) - validation.n_judged, None)
+        n = validation.n_train
+        judged = slice(len(Y) - validation.n_judged, None)
         trial = ridge.judged(best.trial.lam, F[judged], Y[judged], weights[judged])
         ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
         A = rows(A, judged)
@@ -397,7 +403,8 @@ def _fit_by_products(
         if not tried:
             return None
     n = min(tried[-2:], key=lambda one: one[1].loss)[0] if tried else choice.sizes[0]
-    landmarks, outputs = sample.landmarks.only(np.arange(n)), data.Y.shape[1]
+    landmarks = sample.landmarks.only(np.arange(n))
+    outputs = data.Y.shape[1]
     groups = solved_groups(landmarks, outputs, options.classes)
     found = solve_by_products(
         sample.k,
@@ -438,9 +445,11 @@ def _numbers_tried(
     The sample has none of the rows that judge the model.
     """
     tried: list[tuple[int, Trial]] = []
-    Y, weights = data.Y[sample.places], data.weights[sample.places]
+    Y = data.Y[sample.places]
+    weights = data.weights[sample.places]
     for n in choice.sizes:
-        some, start = rows(sample.landmarks.encoding, slice(n)), tried[-1][1].lam if tried else None
+        some = rows(sample.landmarks.encoding, slice(n))
+        start = tried[-1][1].lam if tried else None
         trial = trial_by_products(sample.k, sample.encoding, some, Y, weights, options.engine, start)
         if trial is None:
             return []
@@ -460,8 +469,11 @@ def _fit_in_one_pass(
     curve: LandmarkCurve | None = None,
 ) -> FittedModel:
     """Fit to all rows in one pass; the penalty is chosen on rows held out from it, and others judge the model."""
-    size, engine, places = data.itemsize, options.engine, data.sampling.places
-    features, outputs = _relocated(features, data), data.Y.shape[1]
+    size = data.itemsize
+    engine = options.engine
+    places = data.sampling.places
+    features = _relocated(features, data)
+    outputs = data.Y.shape[1]
     groups = Groups.around(
         features[0].landmarks, outputs, classes=options.classes, numbers=1 if options.classes else outputs
     )
@@ -470,7 +482,8 @@ def _fit_in_one_pass(
         check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
     chosen_on, judged = data.held_out()
     some = np.concatenate([chosen_on, judged])
-    encoded, held_out = rows(data.encodings, some), (data.Y[some], data.weights[some])
+    encoded = rows(data.encodings, some)
+    held_out = (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
         F = features_of(union, encoded, engine.without_progress(), size)
     moments = union.moments(F, *held_out)
@@ -501,7 +514,9 @@ def _fit_in_one_pass(
     )
     if options.classes:
         return fit
-    A, weights, spread = rows(encoded[0], last), data.weights[some][last], variances(data.Y, data.weights)
+    A = rows(encoded[0], last)
+    weights = data.weights[some][last]
+    spread = variances(data.Y, data.weights)
     left_open = open_variance_of(features, ridge.moments, trial.lam, A, F[last], weights, spread)
     return replace(fit, open_variance=left_open)
 
@@ -519,7 +534,8 @@ def fit_with_held_out(
 
     The penalty is the best one for the other rows that were held out; `moments` are those of all held-out rows.
     """
-    ridge, n = Ridge(sums), len(Y) - n_judged
+    ridge = Ridge(sums)
+    n = len(Y) - n_judged
     trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))
     judged = ridge.judged(trial.lam, F[n:], Y[n:], weights[n:]) if n_judged else trial
     smallest = ridge.smallest
@@ -532,7 +548,8 @@ def fit_penalized(
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit another loss or penalty than ridge regression; return the model, how held-out rows fared, and which rows."""
     if options.classes:
-        n_classes, state = max(2, Y.shape[1]), options.random_state
+        n_classes = max(2, Y.shape[1])
+        state = options.random_state
         return fit_classes(options.loss, options.penalty, F, class_numbers(Y), n_classes, weights, state, together)
     if options.own_loss is None:
         return fit_numbers(F, Y, weights, options.random_state, together)
@@ -565,7 +582,8 @@ def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[
 def rounded_pinball(fitted: FittedModel, quantile: float) -> SmoothQuantile:
     """Return the loss of a quantile, rounded within a part of the errors of least squares."""
     errors = fitted.held_out[0] - fitted.trial.scores
-    return SmoothQuantile(quantile, QUANTILE_WIDTH * (float(robust_deviation(errors)[0]) or 1.0))
+    # robust standard deviations of the errors of ridge regression within which the pinball loss is rounded
+    return SmoothQuantile(quantile, 0.1 * (float(robust_deviation(errors)[0]) or 1.0))
 
 
 def all_features(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> Design:
@@ -598,7 +616,8 @@ def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]
     """Return what the sums of a pass belong to: the version, the features and the data."""
     parts = [(one.similarity.fingerprint(), one.side, one.landmarks.objects) for one in features]
     made = [(one.normalized, f"{one.scale:.6g}") for one in features]
-    model, data_ = digest((parts, made), 16).hex(), digest((MAX_BATCH_ROWS, data), 16).hex()
+    model = digest((parts, made), 16).hex()
+    data_ = digest((MAX_BATCH_ROWS, data), 16).hex()
     return {"version": version("similitude"), "model": model, "data": data_}
 
 
@@ -646,21 +665,26 @@ class LandmarkFolds:
 
     def evaluate(self) -> Judged:
         """Return the scores of rows by models of other folds."""
-        data, fitted = self.data, self.fitted
-        places, tried = fitted.samples[0].places, Judged(fitted.trial, *fitted.held_out, fitted.groups)
+        data = self.data
+        fitted = self.fitted
+        places = fitted.samples[0].places
+        tried = Judged(fitted.trial, *fitted.held_out, fitted.groups)
         if data.sampling.all_rows is not None or len(places) < data.n or data.n > LEAVE_ONE_OUT:
             return tried
         if data.groups is None:
-            groups, fewest = groups_of_equals(data.encodings[0], places), limits.FEWEST_NESTED_ROWS
+            groups = groups_of_equals(data.encodings[0], places)
+            fewest = limits.FEWEST_NESTED_ROWS
         else:
-            groups, fewest = data.groups[places], FEWEST_NESTED_GROUPS
+            groups = data.groups[places]
+            fewest = FEWEST_NESTED_GROUPS
         if len(np.unique(groups)) < fewest:
             return tried
         labels = None if data.labels is None else data.labels[places]
         if data.groups is not None and labels is not None:
             labels = rarest_in_group(labels, groups)
         folds = assign_folds(groups, labels, self.options.random_state)
-        scores, within = np.empty((len(places), data.Y.shape[1])), []
+        scores = np.empty((len(places), data.Y.shape[1]))
+        within = []
         sizes = fitted.curve.x.astype(int)
         members: EncodedMembers = {}
         pairs = zip(self.options.similarities, data.similarities, strict=True)
@@ -668,7 +692,8 @@ class LandmarkFolds:
         fixed = fixed and not isinstance(self.options.similarities[0], Family)
         with remembered_images():
             for fold in np.unique(folds):
-                train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+                train = np.flatnonzero(folds != fold)
+                test = np.flatnonzero(folds == fold)
                 samples = fitted.samples
                 mine = np.arange(len(samples[0].landmarks))
                 if samples[0].landmarks.positions is not None:
@@ -680,8 +705,10 @@ class LandmarkFolds:
                     samples = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
                 scores[test], inside = _scores(samples, sizes, data, self.options, places[train])
                 within.append(inside)
-        Y, weights = data.Y[places], data.weights[places]
-        trial, at = Trial.of(fitted.trial.lam, scores, Y, weights), data.located_at(places)
+        Y = data.Y[places]
+        weights = data.weights[places]
+        trial = Trial.of(fitted.trial.lam, scores, Y, weights)
+        at = data.located_at(places)
         return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
 
 
@@ -713,7 +740,8 @@ def _chosen_again(
             return [sample.restricted(order, mine) for sample in samples]
         given_similarities = [chosen.similarity]
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
-    groups, state = data.groups_of(places[train]), options.random_state
+    groups = data.groups_of(places[train])
+    state = options.random_state
     prepared = [prepared_by_labels(k, data.X, data.Y, places[train], state, groups) for k in given_similarities]
     similarities, encodings = zip(*prepared, strict=True)
     fold = replace(
@@ -743,7 +771,9 @@ def _scores(
 
     Also return the scores of the training rows, each left out alone, and their targets.
     """
-    Y, weights, groups = data.Y[train], data.weights[train], data.groups_of(train)
+    Y = data.Y[train]
+    weights = data.weights[train]
+    groups = data.groups_of(train)
     mean = np.average(Y, axis=0, weights=weights)
     known = samples[0].n_known
     if not known:  # all landmarks are in the test fold
@@ -753,7 +783,8 @@ def _scores(
         best, _ = grow(samples, np.unique(np.minimum(sizes, known)).tolist(), validation)
     except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
         return mean, (np.broadcast_to(mean, Y.shape), Y)
-    inside, outside = best.F[: len(train)], best.F[len(train) :]
+    inside = best.F[: len(train)]
+    outside = best.F[len(train) :]
     if options.is_ridge:
         return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)

@@ -87,7 +87,9 @@ class Purchases:
     """
 
     def __init__(self, k: Similarity, A: Encoding) -> None:
-        self.k, self.A, self.n = k, A, count(A)
+        self.k = k
+        self.A = A
+        self.n = count(A)
         self.symmetric = SYMMETRIC in k.claims
         self.calls = 0
         self._known: dict[int, np.ndarray] = {}
@@ -149,21 +151,10 @@ def _directed(rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> tu
 MOST_COMPARED_ROWS = 2_000
 """Most rows that a frugal fit compares: the equations of a stage take the third power of their number."""
 
-MOST_JUDGING = 300
-"""The most rows that judge the model."""
-
-SCREENING, CANDIDATES, FEWEST_SCREENED = 0.3, 8, 8
+SCREENING = 0.3
+CANDIDATES = 8
 """What is spent on choosing columns relative to comparing rows with them, candidates for each column, and the fewest
 rows on which candidates are compared."""
-
-LIKELY_CANDIDATES = 0.5
-"""The share of candidates that are taken for what is known of them; the others are drawn."""
-
-CERTAIN = 0.05
-"""Errors among the rows whose class is taken as certain, relative to the gain over the most frequent class."""
-
-FEWEST_CERTAIN = 100
-"""Fewer rows than this are too few to tell that their class is certain."""
 
 SHORT_COLUMNS = 0.01
 """What is added to the squared length of a column, relative to the longest, when columns are compared."""
@@ -171,7 +162,8 @@ SHORT_COLUMNS = 0.01
 
 def rows_evaluating(n: int, share: float = JUDGING) -> int:
     """Return how many of n compared rows take no part in any choice, so that they evaluate the model."""
-    return min(MOST_JUDGING, int(share * n))
+    # the most rows that judge the model
+    return min(300, int(share * n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,9 +188,14 @@ class FrugalRows:
     """
 
     def __init__(self, task: FrugalTask, bought: Purchases, directions: tuple[bool, ...]) -> None:
-        self.bought, self.directions, self.meter, self.rng = bought, directions, task.meter, task.rng
-        self.budget, self.later = task.budget, task.later
-        numbers, order = task.numbers, task.order
+        self.bought = bought
+        self.directions = directions
+        self.meter = task.meter
+        self.rng = task.rng
+        self.budget = task.budget
+        self.later = task.later
+        numbers = task.numbers
+        order = task.order
         some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
         some = some[:MOST_COMPARED_ROWS]
         n_judges = rows_evaluating(len(some), task.judging)
@@ -208,12 +205,15 @@ class FrugalRows:
                 raise ValueError(f"need at least {FEWEST_GROUPS_APART} groups where similarities are bought")
             some, n_judges = last_groups(some, task.groups[some], n_judges, kept=2)
             self.groups = task.groups[some]
-        self.places, self.n = some, len(some) - n_judges
-        self.Y, self.weights = task.Y[self.places].astype(np.float64), task.weights[self.places]
+        self.places = some
+        self.n = len(some) - n_judges
+        self.Y = task.Y[self.places].astype(np.float64)
+        self.weights = task.weights[self.places]
         self.numbers = None if numbers is None else numbers[self.places]
         self.scores = np.tile(np.average(self.Y[: self.n], axis=0, weights=self.weights[: self.n]), (len(some), 1))
         self.active = np.arange(len(some))
-        self.landmarks, self.turned = np.empty(0, dtype=np.intp), np.empty(0, dtype=bool)
+        self.landmarks = np.empty(0, dtype=np.intp)
+        self.turned = np.empty(0, dtype=bool)
         self.profiles = np.empty((len(some), 0))
 
     @property
@@ -261,12 +261,15 @@ class FrugalRows:
         at, turned = self.candidates()
         if len(at) <= n:
             return at, turned
-        drawn = int((1 - LIKELY_CANDIDATES) * CANDIDATES * n)
+        # the share of candidates that are taken for what is known of them; the others are drawn
+        drawn = int((1 - 0.5) * CANDIDATES * n)
         likely = np.argsort(-self._known_gains(at, turned), kind="stable")
         likely = likely[likely >= drawn][: CANDIDATES * n - drawn]
         some = np.concatenate([np.arange(min(drawn, len(at))), likely])
         n_rows = min(len(self.learned), int(spare / (len(some) * calls_per_pair(self.bought.k))))
-        if n_rows < FEWEST_SCREENED or len(some) <= n:
+        # what is spent on choosing columns relative to comparing rows with them, candidates for each column, and the
+        # fewest rows on which candidates are compared
+        if n_rows < 8 or len(some) <= n:
             best = np.concatenate([likely, np.arange(drawn)])[:n]
             return at[best], turned[best]
         rows = self.learned[self._mixed(self.learned)[:n_rows]]
@@ -310,7 +313,8 @@ class FrugalRows:
 
     def fit_all(self, n_columns: int) -> tuple[Stage, Trial, np.ndarray]:
         """Fit the first columns to all rows; return the stage, the trial of rows left out, and the scores of all."""
-        F, n = self.profiles[:, :n_columns], self.n
+        F = self.profiles[:, :n_columns]
+        n = self.n
         groups = None if self.groups is None else self.groups[:n]
         ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0, groups)
         scores = np.concatenate([trial.scores, ridge.scores(F[n:])])
@@ -325,7 +329,9 @@ class FrugalRows:
 
     def fit_active(self) -> tuple[Stage, np.ndarray]:
         """Fit all columns to what is unexplained of the active rows; return the stage, and the scores of all rows."""
-        learned, judges, active = self.learned, self.active[self.active >= self.n], self.active
+        learned = self.learned
+        judges = self.active[self.active >= self.n]
+        active = self.active
         targets = self.Y - self.scores
         groups = None if self.groups is None else self.groups[learned]
         ridge, trial = fit_profiles(
@@ -340,7 +346,9 @@ class FrugalRows:
     def reorder(self) -> None:
         """Put the columns first that tell most about the scores that all of them give to rows left out."""
         order = most_telling(self.profiles[: self.n], self.scores[: self.n], len(self.landmarks))
-        self.profiles, self.landmarks, self.turned = self.profiles[:, order], self.landmarks[order], self.turned[order]
+        self.profiles = self.profiles[:, order]
+        self.landmarks = self.landmarks[order]
+        self.turned = self.turned[order]
 
     def gain(self, scores: np.ndarray) -> float:
         """Return how many more of the rows that do not judge are right than by the most frequent class, as a share."""
@@ -357,8 +365,10 @@ class FrugalRows:
         ahead = margins(self.scores[learned])
         order = np.argsort(-ahead, kind="stable")
         wrong = np.cumsum(decided(self.scores[learned])[order] != self.numbers[learned][order])
-        certain = np.flatnonzero(wrong + 0.5 <= CERTAIN * self.gain(self.scores) * self.n)
-        enough = len(certain) and certain[-1] + 1 + self.n - len(learned) >= FEWEST_CERTAIN
+        # errors among the rows whose class is taken as certain, relative to the gain over the most frequent class
+        certain = np.flatnonzero(wrong + 0.5 <= 0.05 * self.gain(self.scores) * self.n)
+        # fewer rows than this are too few to tell that their class is certain
+        enough = len(certain) and certain[-1] + 1 + self.n - len(learned) >= 100
         return float(ahead[order[certain[-1]]]) if enough else np.inf
 
     def uncertain(self, margin: float) -> np.ndarray:
@@ -380,7 +390,8 @@ def most_telling(C: np.ndarray, residuals: np.ndarray, n: int) -> np.ndarray:
     >>> most_telling(C, 2 * C[:, [3]] + C[:, [6]], 2)
     array([3, 6])
     """
-    Q, left = C - C.mean(axis=0), residuals - residuals.mean(axis=0)
+    Q = C - C.mean(axis=0)
+    left = residuals - residuals.mean(axis=0)
     damping = SHORT_COLUMNS * float((Q**2).sum(axis=0).max(initial=0.0)) or 1.0
     chosen: list[int] = []
     for _ in range(min(n, C.shape[1])):

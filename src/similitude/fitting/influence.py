@@ -38,18 +38,6 @@ from similitude.similarity import Precomputed, Similarity
 Terms = tuple[np.ndarray, np.ndarray]
 """What each example adds to each output, (rows, examples, outputs), and the similarity to each, (rows, examples)."""
 
-BYTES_PER_LANDMARK, SHARE_OF_MODEL = 256, 0.3
-"""By how much influences may enlarge a saved model: bytes for each landmark, or a share of it."""
-
-BYTES_PER_OUTPUT, BYTES_IN_ALL = 28, 1536
-"""What is kept besides the columns: base, constants and a group for each output; names and shapes of the arrays."""
-
-MOST_SOLVED = 14
-"""About how many groups of rows are kept apart, times the number of outputs, if each costs a solution."""
-
-MODEL_PER_OUTPUT, MODEL_IN_ALL = 16, 5000
-"""Bytes of a saved model besides its weights, at least: an intercept and a class for each output, and all else."""
-
 
 def some_columns(n_landmarks: int) -> int:
     """Return how many columns are kept of a few classes that have more."""
@@ -58,15 +46,19 @@ def some_columns(n_landmarks: int) -> int:
 
 def most_columns(n_landmarks: int, outputs: int) -> int:
     """Return how many columns are kept if each output has at most one."""
-    model = (8 * n_landmarks + MODEL_PER_OUTPUT) * outputs + MODEL_IN_ALL
-    allowed = max(BYTES_PER_LANDMARK * n_landmarks, SHARE_OF_MODEL * model)
-    left = allowed - BYTES_IN_ALL - BYTES_PER_OUTPUT * outputs
+    # bytes of a saved model besides its weights, at least: an intercept and a class for each output, and all else
+    model = (8 * n_landmarks + 16) * outputs + 5000
+    # by how much influences may enlarge a saved model: bytes for each landmark, or a share of it
+    allowed = max(256 * n_landmarks, 0.3 * model)
+    # what is kept besides the columns: base, constants and a group for each output; names and shapes of the arrays
+    left = allowed - 1536 - 28 * outputs
     return max(1, min(outputs, int(left / (4 * n_landmarks + 8))))
 
 
 def solved_groups(landmarks: Landmarks, outputs: int, classes: bool) -> Groups:
     """Return a few groups around landmarks, each of which costs a solution in steps."""
-    numbers = outputs * max(1, round(most_numbers(len(landmarks)) / MOST_SOLVED))
+    # about how many groups of rows are kept apart, times the number of outputs, if each costs a solution
+    numbers = outputs * max(1, round(most_numbers(len(landmarks)) / 14))
     return Groups.around(landmarks, outputs, classes=classes, numbers=numbers)
 
 
@@ -114,33 +106,43 @@ class GroupInfluence:
     def none(cls, base: np.ndarray, n_features: int) -> GroupInfluence:
         """Return the influence in a constant model, which no group has."""
         nobody = np.empty(0, dtype=np.intp)
-        weights, codes = np.empty((n_features, 0)), np.empty((0, len(base)), dtype=np.int8)
+        weights = np.empty((n_features, 0))
+        codes = np.empty((0, len(base)), dtype=np.int8)
         return cls(nobody, nobody, nobody, base, (weights,), np.empty(0), codes)
 
     @classmethod
     def of_ridge(cls, ridge: Ridge, lam: float, groups: Groups) -> GroupInfluence:
         """Return the influence of groups in ridge regression; `weights` are still those of the features."""
-        sums, base = ridge.moments.groups, np.asarray(ridge.target_mean, dtype=np.float64)
+        sums = ridge.moments.groups
+        base = np.asarray(ridge.target_mean, dtype=np.float64)
         assert sums is not None
-        n, k = len(groups), len(base)
+        n = len(groups)
+        k = len(base)
         filled = np.flatnonzero(sums.counts[:n] > 0)
-        counts, heads = np.rint(sums.counts[filled]).astype(np.intp), groups.landmarks[filled]
+        counts = np.rint(sums.counts[filled]).astype(np.intp)
+        heads = groups.landmarks[filled]
         if groups.classes is not None:
             classes = groups.classes[filled]
             if n == k > 2:
                 return ClassInfluence.of(ridge.fit(lam), base, heads, counts, classes)
-            found, codes = ridge.of_groups(lam), class_codes(classes, max(2, k))
+            found = ridge.of_groups(lam)
+            codes = class_codes(classes, max(2, k))
             return cls(heads, counts, classes, base, (found.weights[:, filled],), found.intercept[filled], codes)
-        found, totals = ridge.of_groups(lam), sums.targets.reshape(k + 1, n)[:, filled]
-        W, b = found.weights.reshape(-1, k + 1, n)[:, :, filled], found.intercept.reshape(k + 1, n)[:, filled]
-        W, b = W[:, 1:] - base[:, None] * W[:, :1], b[1:] - base[:, None] * b[:1]
-        columns, constants = W.transpose(0, 2, 1).reshape(len(W), -1), b.T.ravel()
+        found = ridge.of_groups(lam)
+        totals = sums.targets.reshape(k + 1, n)[:, filled]
+        W = found.weights.reshape(-1, k + 1, n)[:, :, filled]
+        b = found.intercept.reshape(k + 1, n)[:, filled]
+        W = W[:, 1:] - base[:, None] * W[:, :1]
+        b = b[1:] - base[:, None] * b[:1]
+        columns = W.transpose(0, 2, 1).reshape(len(W), -1)
+        constants = b.T.ravel()
         made = cls(heads, counts, (totals[1:] / totals[0]).T, base, (columns,), constants)
         return made.with_columns(len(columns))
 
     def with_columns(self, n_landmarks: int) -> GroupInfluence:
         """Keep some columns if there are many: of each output first its own class, then those that add most to it."""
-        W, b = self.weights[0], self.constants.reshape(-1, len(self.base))
+        W = self.weights[0]
+        b = self.constants.reshape(-1, len(self.base))
         if b.size <= most_numbers(n_landmarks):
             return self
         sizes = np.sqrt((W**2).sum(axis=0)).reshape(b.shape)
@@ -161,7 +163,9 @@ class GroupInfluence:
         cls, heads: np.ndarray, counts: np.ndarray, classes: np.ndarray, step: NewtonStep, n_landmarks: int
     ) -> GroupInfluence:
         """Keep what the rows of each class add to its own score, of the largest classes if these are too many."""
-        W, b, base = step.group_weights, step.group_constants, step.base
+        W = step.group_weights
+        b = step.group_constants
+        base = step.base
         most = most_columns(n_landmarks, len(base))
         largest = np.sort(np.argsort(-counts, kind="stable")[:most])
         own = classes[largest]
@@ -179,7 +183,8 @@ class GroupInfluence:
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
         """Return what each group adds to each output, and the similarity to its landmark; last what others add."""
         blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
-        n, near = len(blocks[0][0]), blocks[0][0][:, self.heads]
+        n = len(blocks[0][0])
+        near = blocks[0][0][:, self.heads]
         added = np.asarray(sum([K @ W for (_, K), W in zip(blocks, self.weights, strict=True)], self.constants))
         if self.codes is not None:
             return added[:, :, None] * (self.codes - self.base), near
@@ -306,9 +311,12 @@ class BlendInfluence:
 
         Its kernel is that of the main model.
         """
-        part, A = model.parts[self.main], encodings[self.main]
-        k, known = part.features.similarity, part.features.landmarks.encoding
-        found, cells = np.asarray(k.diagonal(A), dtype=np.float64).copy(), cells_of(k, A)
+        part = model.parts[self.main]
+        A = encodings[self.main]
+        k = part.features.similarity
+        known = part.features.landmarks.encoding
+        found = np.asarray(k.diagonal(A), dtype=np.float64).copy()
+        cells = cells_of(k, A)
         for cell in np.unique(cells):
             mine, factor = self._factor(model, self.main, int(cell))
             here = np.flatnonzero(cells == cell)
@@ -334,7 +342,8 @@ class BlendInfluence:
         known = vars(self).setdefault("_factors", {})  # computed once; not a field, so that it is not saved
         if (number, cell) not in known:
             features = model.parts[number].features
-            k, encoding = features.similarity, features.landmarks.encoding
+            k = features.similarity
+            encoding = features.landmarks.encoding
             mine = np.flatnonzero(cells_of(k, encoding) == cell)
             own = rows(encoding, mine)
             diagonal = self.penalties[number] * self.weights.mean() / self.weights[mine]
@@ -371,7 +380,8 @@ class DelayedInfluence:
         """The influence."""
         compute = self._compute
         if compute is not None:
-            self._found, self._compute = compute(), None
+            self._found = compute()
+            self._compute = None
         assert self._found is not None
         return self._found
 
@@ -451,7 +461,8 @@ class ExampleInfluence:
         found = np.empty((*N.shape, sums.shape[1]))
         for output in range(sums.shape[1]):
             column = min(output, weights.shape[1] - 1)
-            s, total = weights[:, column], weights[:, column].sum()
+            s = weights[:, column]
+            total = weights[:, column].sum()
             mean, middle, divide = solved[column]
             centered = N - (N @ s / total)[:, None] - mean + middle
             root = np.sqrt(s)
@@ -556,7 +567,8 @@ def influence_in_ridge(
         Whether targets are codes of classes.
     """
     F, Y, weights = design
-    s, labels = weights[:, None], class_numbers(Y) if classes else Y
+    s = weights[:, None]
+    labels = class_numbers(Y) if classes else Y
     single = example_influence(features, places, labels, s, None, lam)
     if single is not None:
         return replace(single, n_classes=max(2, Y.shape[1]))
@@ -579,13 +591,17 @@ def influence_in_refit(
     Parameters are those of :func:`influence_in_ridge`; `places` is None if the rows are not those of the sample.
     """
     F, Y, weights = design
-    loss, penalty, classes = options.own_loss or options.loss, options.penalty, options.classes
-    outputs, labels = Y.shape[1], class_numbers(Y) if classes else Y
+    loss = options.own_loss or options.loss
+    penalty = options.penalty
+    classes = options.classes
+    outputs = Y.shape[1]
+    labels = class_numbers(Y) if classes else Y
     step = functools.partial(newton_step, loss, penalty, F, Y, weights, linear, lam)
     if penalty == "l2" and places is not None:
         s = np.empty((len(Y), 1))
         if example_influence(features, places, labels, s, None, lam) is not None:
-            done, coupled = step(np.ones((len(Y), 1))), is_coupled(loss, outputs)
+            done = step(np.ones((len(Y), 1)))
+            coupled = is_coupled(loss, outputs)
             working = done.weights.astype(np.float32), done.sums.astype(np.float32)
             single = example_influence(features, places, labels, *working, 2.0 * lam)
             assert single is not None
@@ -603,12 +619,14 @@ def influence_in_refit(
     members = (group[:, None] == np.arange(len(groups))).astype(float)
     counts = np.rint((weights > 0) @ members).astype(np.intp)
     filled = counts > 0
-    heads, counts = groups.landmarks[filled], counts[filled]
+    heads = groups.landmarks[filled]
+    counts = counts[filled]
     if groups.classes is not None and outputs > some_columns(len(used)):
         done = step(None)
         return done.model, GroupInfluence.of_own_classes(heads, counts, groups.classes[filled], done, len(used))
     done = step(members[:, filled])
-    W, b = done.group_weights, done.group_constants
+    W = done.group_weights
+    b = done.group_constants
     if groups.classes is not None:
         kinds = groups.classes[filled]
     else:

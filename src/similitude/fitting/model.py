@@ -90,7 +90,8 @@ class WeightedLandmarks:
 
     def contributions(self, A: Encoding) -> tuple[np.ndarray, np.ndarray]:
         """Return what landmarks add to the outputs, (objects, landmarks, outputs), and the similarities to them."""
-        n, outputs = len(self.features.landmarks), self.weights.shape[1]
+        n = len(self.features.landmarks)
+        outputs = self.weights.shape[1]
         similarities, K = self.blocks(A)
         added = K[:, :, None] * self.weights
         return added.reshape(len(K), -1, n, outputs).sum(axis=1) if n else added, similarities
@@ -177,11 +178,15 @@ class ScoresTask:
 
 def _sums_within_cells(part: WeightedLandmarks, A: Encoding) -> np.ndarray:
     """Return the weighted sums over the landmarks of each object's own cell: all other similarities are zero."""
-    features, sums = part.features, np.zeros((count(A), part.weights.shape[1]))
-    cells, block = features.similarity.hints.cells, BlockTask(features.similarity)
-    ours, theirs = cells(A), cells(features.landmarks.encoding)
+    features = part.features
+    sums = np.zeros((count(A), part.weights.shape[1]))
+    cells = features.similarity.hints.cells
+    block = BlockTask(features.similarity)
+    ours = cells(A)
+    theirs = cells(features.landmarks.encoding)
     for cell in np.intersect1d(ours, theirs):
-        i, j = np.flatnonzero(ours == cell), np.flatnonzero(theirs == cell)
+        i = np.flatnonzero(ours == cell)
+        j = np.flatnonzero(theirs == cell)
         K = block(rows(A, i), rows(features.landmarks.encoding, j))
         sums[i] = _weighted_sums(in_floats(K), part.weights[j], normalized=False)
     return sums
@@ -258,7 +263,8 @@ class LandmarkCurve(Curve):
 
         `largest` is that number; by default the last one that was tried.
         """
-        x, y = np.array(sizes, dtype=float), np.array([one.loss for one in trials])
+        x = np.array(sizes, dtype=float)
+        y = np.array([one.loss for one in trials])
         spread = 1.96 * np.array([one.deviation for one in trials])
         slow = largest is not None and sizes[-1] < largest
         reason = "the last doubling gained less than one standard error" if slow else limit

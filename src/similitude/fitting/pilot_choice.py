@@ -36,10 +36,14 @@ from similitude.linear import (
 )
 from similitude.similarity import Similarity, remembered_images
 
-SCALE_PILOT, SECOND_PILOT, PENALTY_PILOT = 500, 1_000, 1_500
+SCALE_PILOT = 500
+SECOND_PILOT = 1_000
+PENALTY_PILOT = 1_500
 """Most rows that are fitted to compare scales, then those near the best one, and then penalties."""
 
-PILOT_MULTIPLES, MEDIAN_SCALE, OCTAVE = 2.0 ** np.arange(-4.0, 2.01, 0.25), 16, 4
+PILOT_MULTIPLES = 2.0 ** np.arange(-4.0, 2.01, 0.25)
+MEDIAN_SCALE = 16
+OCTAVE = 4
 """Multiples of the median scale, the position of the median among them, and the stride of trials: a factor of 2."""
 
 FIRST_SCALES = MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAVE
@@ -48,23 +52,14 @@ FIRST_SCALES = MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAV
 MOST_PREDICTED = 1_800
 """Most pilot rows that are predicted besides."""
 
-MOST_DOUBLINGS, STEEPEST = 2.0, 0.6
-"""Doublings over which the loss is extrapolated at most, and the least share of it that may remain after each."""
-
 JUDGED_OUTPUTS = 32
 """Columns of targets up to which each is fitted; of more, as many random combinations."""
 
 FIRST_PLACE = nearest_place(1e-2)
 """The position of the penalty that is tried first."""
 
-FEWEST_LANDMARKS, LANDMARKS_FACTOR = 100, 2
+LANDMARKS_FACTOR = 2
 """The number of landmarks that is tried first, and how many times the number that suffices for the pilot is used."""
-
-TIE = 1.001
-"""A larger penalty is preferred if its loss is at most this many times the smallest."""
-
-AS_GOOD = 0.1
-"""Standard errors of the loss, had it been that of all rows, that landmarks may lose against all pilot rows."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +160,8 @@ class ScaleTrials:
             nearest = min(self.penalties, key=lambda j: abs(j - i), default=None)
             start = FIRST_PLACE if nearest is None else self.penalties[nearest]
             place = trials.best(start, self.step)
-            self.found[i], self.penalties = (trials, place), self.penalties | {i: place}
+            self.found[i] = (trials, place)
+            self.penalties = self.penalties | {i: place}
         trials, place = self.found[i]
         return trials.extrapolated(place)
 
@@ -214,7 +210,9 @@ class Trials:
     are not extrapolated: the loss may fall only because a still smaller penalty would be better.
     """
 
-    steepest, most_doublings = STEEPEST, MOST_DOUBLINGS
+    # doublings over which the loss is extrapolated at most, and the least share of it that may remain after each
+    steepest = 0.6
+    most_doublings = 2.0
     little = 0.0  # the part of the loss that landmarks may lose besides
     k: Similarity
     rows: PilotTargets
@@ -228,7 +226,8 @@ class Trials:
 
     def best(self, start: int, step: int) -> int:
         """Return the position of the best penalty, downhill from a start; of ties it is the largest."""
-        return downhill(self.loss, start, step, TIE)
+        # A larger penalty is preferred if its loss is at most this many times the smallest
+        return downhill(self.loss, start, step, 1.001)
 
     def extrapolated_penalty(self, start: int) -> float:
         """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start.
@@ -248,9 +247,11 @@ class Trials:
     def extrapolated(self, place: int, steepest: float | None = None) -> float:
         """Return the loss at a penalty, extrapolated to the number of rows of the fit."""
         left, without = self.residuals(place)
-        whole, half = self.rows.loss(left[-len(without) :]), self.rows.loss(without)
+        whole = self.rows.loss(left[-len(without) :])
+        half = self.rows.loss(without)
         if steepest is None:  # at the best penalties of both
-            steepest, half = self.steepest, min([self.rows.loss(one) for _, one in self.tried.values()])
+            steepest = self.steepest
+            half = min([self.rows.loss(one) for _, one in self.tried.values()])
         if not 0 < half < np.inf or place == 0:
             return self.loss(place)
         doublings = min(np.log2(self.rows.n / self.n_fitted), self.most_doublings)
@@ -267,9 +268,13 @@ class Trials:
         residuals = [self.residuals(place)[0]]
         most = self.most_landmarks
         sizes = [most]
-        allowed = AS_GOOD * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(self.rows.n)
+        # standard errors of the loss, had it been that of all rows, that landmarks may lose against all pilot rows
+        allowed = 0.1 * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(self.rows.n)
         allowed = max(allowed, self.little * self.rows.loss(residuals[0]))
-        m, enough = FEWEST_LANDMARKS, None
+        # the number of landmarks that is tried first, and how many times the number that suffices for the pilot is
+        # used
+        m = 100
+        enough = None
         while enough is None and 2 * m <= most:
             residuals.insert(-1, self._with_landmarks(m, float(PENALTIES[place])))
             sizes.insert(-1, m)
@@ -316,7 +321,8 @@ class PenaltyTrials(Trials):
 
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals under a model of all fitted rows, each left out alone, and of the first half of them."""
-        p, rows = self.K.shape[1], self.rows
+        p = self.K.shape[1]
+        rows = self.rows
         half = p // 2
         G = self.K[:p].astype(np.float32 if penalty >= SINGLE_FROM else np.float64)
         factor = GramFactor.of(G, penalty * rows.inverse_weights[:p])
@@ -328,7 +334,9 @@ class PenaltyTrials(Trials):
 
     def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
         """Return the residuals of the same rows with the first of the fitted rows as landmarks."""
-        p, rows, start = self.n_fitted, self.rows, self.start
+        p = self.n_fitted
+        rows = self.rows
+        start = self.start
         factor = factor_of_landmarks(self.K[:m, :m], False)
         assert factor is not None
         F = solve_rows(np.ascontiguousarray(self.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
@@ -340,23 +348,15 @@ class PenaltyTrials(Trials):
         return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]
 
 
-FIRST_FIT, SECOND_FIT = (200, 1_600), (800, 3_200)
+FIRST_FIT = (200, 1_600)
+SECOND_FIT = (800, 3_200)
 """Landmarks and rows of the fits that compare scales, and then those near the best one."""
 
 SINGLE_PIVOT = 1e-4
 """The smallest squared length that a landmark may add to the span of others if single precision is to be used."""
 
-FEW_REPEATED = 0.1
-"""The part of the landmarks that may be left out because they add less than this."""
-
-ROWS_IN_BOTH, SINGLE_ROUNDING = 100, 1e-6
+ROWS_IN_BOTH = 100
 """Rows whose similarities are computed in both precisions, and by how much these may differ."""
-
-LITTLE = 0.005
-"""The part of the loss that landmarks may lose against all that are tried: twice as many are used."""
-
-STEEPEST_FALL = 0.25
-"""The least share of the loss that may remain when landmarks and rows double."""
 
 
 def choose_for_landmarks(
@@ -392,7 +392,8 @@ def factor_of_distinct(M: np.ndarray) -> Factor:
     factor = factor_of_landmarks(M, False)
     assert factor is not None
     distinct = factor.U.diagonal() ** 2 >= SINGLE_PIVOT
-    if distinct.all() or np.count_nonzero(~distinct) > FEW_REPEATED * len(M):
+    # the part of the landmarks that may be left out because they add less than this
+    if distinct.all() or np.count_nonzero(~distinct) > 0.1 * len(M):
         return factor
     kept = np.sort(factor.pivots[distinct])
     again = factor_of_landmarks(M[np.ix_(kept, kept)], False)
@@ -402,9 +403,11 @@ def factor_of_distinct(M: np.ndarray) -> Factor:
 
 def working_precision(k: Similarity, A: np.ndarray, U: np.ndarray) -> type:
     """Return single precision if it leaves enough digits: of the rows, and of what each landmark adds to the span."""
-    some, single = A[:ROWS_IN_BOTH], A[:ROWS_IN_BOTH].astype(np.float32)
+    some = A[:ROWS_IN_BOTH]
+    single = A[:ROWS_IN_BOTH].astype(np.float32)
     lost = np.abs(k.block(some, some) - k.block(single, single)).max()
-    return np.float32 if lost <= SINGLE_ROUNDING and float(U.diagonal().min()) ** 2 >= SINGLE_PIVOT else np.float64
+    # rows whose similarities are computed in both precisions, and by how much these may differ
+    return np.float32 if lost <= 1e-6 and float(U.diagonal().min()) ** 2 >= SINGLE_PIVOT else np.float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,7 +422,11 @@ class LandmarkTrials(Trials):
     n_fitted: int
     tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
-    steepest, most_doublings, little = STEEPEST_FALL, 1.0, LITTLE
+    # the least share of the loss that may remain when landmarks and rows double
+    steepest = 0.25
+    most_doublings = 1.0
+    # the part of the loss that landmarks may lose against all that are tried: twice as many are used
+    little = 0.005
 
     @classmethod
     def of(cls, k: Similarity, objects: Any, rows: PilotTargets, m: int, n: int) -> LandmarkTrials:
@@ -428,8 +435,10 @@ class LandmarkTrials(Trials):
         factor = factor_of_distinct(np.asarray(k.block(A[:m], A[:m])))
         A = A.astype(working_precision(k, A, factor.U), copy=False)
         F = solve_rows(np.asarray(k.block(A, A[factor.pivots])), solver(factor.U, A.dtype))
-        Y, weights = rows.Y - rows.mean, rows.weights
-        first, rest = slice(n // 2), slice(n // 2, n)
+        Y = rows.Y - rows.mean
+        weights = rows.weights
+        first = slice(n // 2)
+        rest = slice(n // 2, n)
         half = Moments.of(F[first], Y[first], weights[first])
         whole = half + Moments.of(F[rest], Y[rest], weights[rest])
         judging = PilotTargets(Y[n : len(A)], weights[n : len(A)], rows.n)

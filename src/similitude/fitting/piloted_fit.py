@@ -54,21 +54,6 @@ from similitude.support import ESTIMATE
 PENALTY_STEP = 10.0**0.5
 """The ratio of penalties that are compared."""
 
-COMPARED_AT = 2e-3
-"""The accuracy with which penalties are compared."""
-
-LEAST_ABOVE_ROUNDING = 4.0
-"""How far the penalty must be above the rounding of sums over all rows if single precision is to be used. Along a
-direction in which features hardly vary, rounding of the gradient is divided by the penalty: of 22 fits to 7,000 and
-15,000 rows of five data sets, errors rose 24-fold to 10^9-fold in eight of the eleven below 2.7, and by less than 0.2 %
-in the eleven above 4.6."""
-
-ROWS_LOOKED_AT = 200
-"""Rows whose mean similarity stands for that of all."""
-
-ROWS_PER_LANDMARK = 2.0
-"""Rows per landmark of the preconditioner."""
-
 
 class IteratedFit(NamedTuple):
     """A model of all rows, how the rows that judge fare under a model of others, and the influence of rows."""
@@ -107,7 +92,8 @@ def fit_by_steps(
     """
     Y, weights = targets
     learned = len(Y) - 2 * n_judging
-    others = np.setdiff1d(np.arange(min(int(ROWS_PER_LANDMARK * len(own)), learned)), own)
+    # rows per landmark of the preconditioner
+    others = np.setdiff1d(np.arange(min(int(2.0 * len(own)), learned)), own)
     rows = RowsOfSteps(features, A, Y, weights, own, others, options)
     ridge = rows.ridge(rows.similarities(lam), lam)
     lam, without = _best_penalty(ridge, Y, weights, n_judging)
@@ -115,7 +101,8 @@ def fit_by_steps(
     judged = Trial.of(lam, ridge.scores(without, last), Y[last], weights[last])
     linear = ridge.fit(Y, weights, lam, without)
     if options.classes and Y.shape[1] > 1:  # codes of classes have the same sum for each row, and so have the scores
-        W, b = linear.weights, linear.intercept
+        W = linear.weights
+        b = linear.intercept
         linear = LinearModel(W - W.mean(axis=1, keepdims=True), b - b.mean() + rows.base.mean())
     by_similarities = LinearModel(features.similarity_weights(linear.weights), linear.intercept)
     kept = replace(rows, features=replace(features, factor=None))
@@ -128,15 +115,21 @@ def _best_penalty(ridge: IteratedRidge, Y: np.ndarray, weights: np.ndarray, n: i
 
     With few landmarks, as on pilot rows, the best penalty is larger: smaller ones are tried as long as they are better.
     """
-    fitted, compared = weights.copy(), slice(len(Y) - 2 * n, len(Y) - n)
+    fitted = weights.copy()
+    compared = slice(len(Y) - 2 * n, len(Y) - n)
     fitted[len(Y) - 2 * n :] = 0.0
-    lam, model, least = ridge.lam, None, np.inf
+    lam = ridge.lam
+    model = None
+    least = np.inf
     while True:
-        tried = ridge.fit(Y, fitted, lam, model, COMPARED_AT)
+        # the accuracy with which penalties are compared
+        tried = ridge.fit(Y, fitted, lam, model, 2e-3)
         loss = Trial.of(lam, ridge.scores(tried, compared), Y[compared], weights[compared]).loss
         if model is not None and loss >= least:
             return lam * PENALTY_STEP, model
-        model, least, lam = tried, loss, lam / PENALTY_STEP
+        model = tried
+        least = loss
+        lam = lam / PENALTY_STEP
 
 
 def rounding_of_sums(k: Similarity, A: np.ndarray, weights: np.ndarray) -> float:
@@ -144,7 +137,8 @@ def rounding_of_sums(k: Similarity, A: np.ndarray, weights: np.ndarray) -> float
 
     It is largest along the mean of the features, whose squared length is the mean similarity.
     """
-    some = A[:ROWS_LOOKED_AT]
+    # rows whose mean similarity stands for that of all
+    some = A[:200]
     return float(np.finfo(np.float32).eps * weights.sum() * np.abs(k.block(some, some)).mean())
 
 
@@ -186,7 +180,11 @@ class RowsOfSteps:
         """Return the similarities of all rows to the landmarks, in the precision that leaves enough digits."""
         k = self.features.similarity
         dtype = np.dtype(np.float64)
-        if lam >= LEAST_ABOVE_ROUNDING * rounding_of_sums(k, self.A, self.weights):
+        # how far the penalty must be above the rounding of sums over all rows if single precision is to be used.
+        # Along a direction in which features hardly vary, rounding of the gradient is divided by the penalty: of 22
+        # fits to 7,000 and 15,000 rows of five data sets, errors rose 24-fold to 10^9-fold in eight of the eleven
+        # below 2.7, and by less than 0.2 % in the eleven above 4.6
+        if lam >= 4.0 * rounding_of_sums(k, self.A, self.weights):
             dtype = np.dtype(working_precision(k, self.A, self.factor))
         A = self.A.astype(dtype, copy=False)
         return Blocks(k, A, A[self.own], engine=self.options.engine, itemsize=dtype.itemsize).whole()
@@ -207,16 +205,19 @@ class RowsOfSteps:
 
     def _by_features(self, linear: LinearModel, lam: float) -> GroupInfluence:
         """Return what groups of rows add to the scores, with weights of the features."""
-        Y, weights, m, outputs = self.Y, self.weights, len(self.own), self.Y.shape[1]
+        Y = self.Y
+        weights = self.weights
+        m = len(self.own)
+        outputs = self.Y.shape[1]
         groups = solved_groups(self.features.landmarks, outputs, self.options.classes)
-        K, near = (
-            self.similarities(lam),
-            replace(self.features, factor=None),
-        )  # the nearest landmark: the most similar one
+        # the nearest landmark: the most similar one
+        K = self.similarities(lam)
+        near = replace(self.features, factor=None)
         members = groups.members(*groups.nearness(near), K, Y)
         counts = np.bincount(members.group, weights > 0, len(groups)).astype(np.intp)
         filled = counts > 0
-        heads, counts = groups.landmarks[filled], counts[filled]
+        heads = groups.landmarks[filled]
+        counts = counts[filled]
         if groups.classes is not None and len(groups) == outputs > 2:
             return ClassInfluence.of(linear, self.base, heads, counts, groups.classes[filled])
         added = self.ridge(K, lam).of_groups(linear, Y, weights, lam, members)
@@ -230,16 +231,13 @@ class RowsOfSteps:
         return GroupInfluence(heads, counts, kinds, self.base, (W,), b).with_columns(m)
 
 
-MOST_ITERATED = 32
-"""Number of outputs up to which conjugate gradients are faster than the Gram matrix of the features."""
-
-
 def fit_by_pilot(data: TrainingSet, options: FitOptions) -> tuple[FittedModel, int]:
     """Choose on pilot rows, and fit to all rows; also return how many choices there were.
 
     It is for one kernel of vectors with a unit diagonal, ridge regression, and landmarks of which nothing is asked.
     """
-    n, k = len(data.order), data.similarities[0]
+    n = len(data.order)
+    k = data.similarities[0]
     order, n_judging = judging_last(data)
     pilot = order[: n - n_judging]
     scales = open_scales(options.similarities[0])
@@ -252,7 +250,8 @@ def fit_by_pilot(data: TrainingSet, options: FitOptions) -> tuple[FittedModel, i
 
 def judging_last(data: TrainingSet) -> tuple[np.ndarray, int]:
     """Return the rows with a weight, those that judge last, and the number of these: they equal no other row."""
-    order, n = data.order, len(data.order)
+    order = data.order
+    n = len(data.order)
     most = int(limits.LARGEST_SHARE_EVALUATED * n) if n <= LEAVE_ONE_OUT else n_judged(n_held_out(n))
     groups = groups_of_equals(data.encodings[0], order)
     alone = np.flatnonzero(np.bincount(groups)[groups] == 1)
@@ -275,7 +274,9 @@ class _Problem:
         from similitude.kernel_learning import ExactRidge  # loads all kernels
 
         landmarks, Y, weights = self._landmarks(self.rows), *self._targets()
-        k, penalty, mean = self.choice.similarity, self.choice.penalty, np.average(Y, axis=0, weights=weights)
+        k = self.choice.similarity
+        penalty = self.choice.penalty
+        mean = np.average(Y, axis=0, weights=weights)
         model = ExactRidge.fit(k, landmarks.encoding, Y - mean, weights, penalty, self.judging, constant=True)
         constant = mean + model.constant
         trial = self._trial(mean + model.left_out)
@@ -288,14 +289,18 @@ class _Problem:
 
     def with_landmarks(self) -> FittedModel:
         """Fit to all rows by the features of the first of them."""
-        n_rows, enough, sizes = len(self.rows), self.choice.enough, self.choice.sizes
+        n_rows = len(self.rows)
+        enough = self.choice.enough
+        sizes = self.choice.sizes
         n = limits.MAX_AUTO_LANDMARKS if enough is None else LANDMARKS_FACTOR * enough
-        n, k = min(n, n_rows // 2), self.choice.similarity
+        n = min(n, n_rows // 2)
+        k = self.choice.similarity
         landmarks = self._landmarks(self.rows[:n])
         sample = self.options.sample(k, landmarks.encoding, self.rows[:n], landmarks)
         factor = factor_of_distinct(sample.gram(n))
         features = LandmarkFeatures(k, landmarks.only(factor.pivots), factor=factor.U)
-        if n_rows > LEAVE_ONE_OUT and self.data.Y.shape[1] <= MOST_ITERATED:
+        # number of outputs up to which conjugate gradients are faster than the Gram matrix of the features
+        if n_rows > LEAVE_ONE_OUT and self.data.Y.shape[1] <= 32:
             linear, trial, influence = fit_by_steps(
                 features, factor.pivots, self._encoded(), self._targets(), len(self.judging), self.lam, self.options
             )
@@ -314,7 +319,8 @@ class _Problem:
         ridge = Ridge(Moments.of(F, Y, weights), self.lam)
         left = ridge.left_out(F[self.judging], Y[self.judging], weights[self.judging])(np.array([self.lam]))[0]
         assert left is not None
-        places, classes = self.data.located_at(self.rows), self.options.classes
+        places = self.data.located_at(self.rows)
+        classes = self.options.classes
         influence = influence_in_ridge(ridge, self.lam, (features,), (F, Y, weights), places, classes)
         return ridge.fit(self.lam), self._trial(left.scores), influence
 
@@ -325,11 +331,14 @@ class _Problem:
         """
         if self.options.classes or features.factor is None:
             return None, None
-        some, factor = np.arange(min(len(features.landmarks), MOST_NOISE_FEATURES)), features.factor
+        some = np.arange(min(len(features.landmarks), MOST_NOISE_FEATURES))
+        factor = features.factor
         first = replace(features.only(some), factor=factor[: len(some), : len(some)])
-        A, (Y, weights) = self._encoded(), self._targets()
+        A = self._encoded()
+        Y, weights = self._targets()
         F = features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress(), 8)
-        moments, judging = Moments.of(F, Y, weights), self.judging
+        moments = Moments.of(F, Y, weights)
+        judging = self.judging
         found = open_variance_of(
             (features,), moments, lam, A[judging], F[judging], weights[judging], variances(Y, weights)
         )

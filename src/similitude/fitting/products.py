@@ -67,7 +67,9 @@ def solve_by_products(
         rows = RowsOfProducts(similarity, A, landmarks, Y, weights, groups, engine)
         if rows.classes_are_groups or nbytes(A) > MOST_KEPT:
             return linear, trial, rows.influence(linear, operator, equations)
-        base, lam, some = weights @ Y / weights.sum(), equations.lam, equations.some
+        base = weights @ Y / weights.sum()
+        lam = equations.lam
+        some = equations.some
         return linear, trial, DelayedInfluence(base, rows.copy().influence_later(linear, lam, some))
 
 
@@ -128,8 +130,11 @@ class RowsOfProducts:
 
     def influence(self, linear: LinearModel, operator: Any, equations: Equations) -> GroupInfluence:
         """Return the influence of groups of rows."""
-        Y, weights, groups = self.Y, self.weights, self.groups
-        base, counted = weights @ Y / weights.sum(), (weights > 0).astype(float)
+        Y = self.Y
+        weights = self.weights
+        groups = self.groups
+        base = weights @ Y / weights.sum()
+        counted = (weights > 0).astype(float)
         if groups.classes is not None and self.classes_are_groups:
             first = np.unique(groups.classes, return_index=True)[1]
             counts = np.bincount(class_numbers(Y), counted, Y.shape[1]).astype(np.intp)

@@ -26,20 +26,8 @@ from similitude.theory import conformal_quantile
 RATIOS = 10.0 ** np.arange(-3.0, 3.01, 0.25)
 """Ratios of signal to noise that are tried, relative to the one that the penalty of the fit stands for."""
 
-SMALLEST_ERROR = 0.02
-"""Errors count as at least this part of their standard deviation: logarithms of errors near zero say little."""
-
-FEWEST_FOR_NOISE = 200
-"""Number of rows from which on the size of errors is fitted."""
-
 MOST_NOISE_FEATURES = 300
 """Most features of which the size of errors is a function."""
-
-COMPARED_LEVELS = (0.8, 0.9, 0.95)
-"""Levels at which intervals that adapt are compared with intervals of one width."""
-
-CLEARLY_NARROWER = 0.97
-"""Intervals adapt to objects if they are narrower than this part of intervals of one width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,11 +156,13 @@ def fit_spread(
         shape = np.sqrt(1.0 + ratio * open_variance[:, None])
         sizes = shape * _deviation(errors / shape, weights)
     low = high = np.zeros(outputs)
-    noise, scale = None, _deviation(errors if open_variance is None else errors / shape, weights)
+    noise = None
+    scale = _deviation(errors if open_variance is None else errors / shape, weights)
     found = None if F is None else _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F, groups)
     if found is not None:
         noise, logs = found
-        low, high = logs.min(axis=0), logs.max(axis=0)
+        low = logs.min(axis=0)
+        high = logs.max(axis=0)
         shape = sizes / scale * np.exp(logs)
         scale = _deviation(errors / np.maximum(shape, 1e-300), weights)
         sizes = shape * scale
@@ -218,10 +208,12 @@ def _fit_noise(
 
     None if the likelihood of left-out rows is not clearly larger with it, or if the rows are too few.
     """
-    if len(errors) < FEWEST_FOR_NOISE or not errors.any(axis=0).all():
+    # number of rows from which on the size of errors is fitted
+    if len(errors) < 200 or not errors.any(axis=0).all():
         return None
     F = np.asarray(F, dtype=np.float64)
-    logs = np.log(np.maximum(np.abs(errors), SMALLEST_ERROR))
+    # errors count as at least this part of their standard deviation: logarithms of errors near zero say little
+    logs = np.log(np.maximum(np.abs(errors), 0.02))
     logs -= np.average(logs, axis=0, weights=weights)
     ridge = Ridge(Moments.of(F, logs, weights))
     try:
@@ -243,15 +235,13 @@ def _is_narrower(errors: np.ndarray, sizes: np.ndarray) -> bool:
         return False
     ratios = []
     for column, size in zip(np.abs(errors).T, sizes.T, strict=True):
-        for level in COMPARED_LEVELS:
+        # levels at which intervals that adapt are compared with intervals of one width
+        for level in (0.8, 0.9, 0.95):
             plain = conformal_quantile(column, level)
             if 0 < plain < np.inf:
                 ratios.append(conformal_quantile(column / size, level) * size.mean() / plain)
-    return bool(ratios) and float(np.mean(ratios)) < CLEARLY_NARROWER
-
-
-MAY_LOSE = 0.01
-"""By how much the marginal likelihood may lower the log likelihood of a left-out row, if it knows not all landmarks."""
+    # intervals adapt to objects if they are narrower than this part of intervals of one width
+    return bool(ratios) and float(np.mean(ratios)) < 0.97
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,8 +267,11 @@ class LandmarkVariance:
 
     def __call__(self, part: WeightedLandmarks, A: Encoding) -> np.ndarray:
         """Return the variance of each object, in units of the features."""
-        k, p, found = part.features.similarity, len(self.mean), np.empty(count(A))
-        U, landmarks = np.zeros((p, p)), rows(part.features.landmarks.encoding, slice(p))
+        k = part.features.similarity
+        p = len(self.mean)
+        found = np.empty(count(A))
+        U = np.zeros((p, p))
+        landmarks = rows(part.features.landmarks.encoding, slice(p))
         U[np.triu_indices(p)] = self.triangle
         for start in range(0, len(found), VARIANCE_ROWS):
             some = rows(A, slice(start, start + VARIANCE_ROWS))
@@ -346,7 +339,9 @@ def open_variance_of(
         marginal_ratio(values, one, total * moments.weight, moments.weight, lam)
         for one, total in zip(along.T, squares, strict=True)
     ]
-    may_lose = np.inf if p == len(first.factor) else MAY_LOSE
+    # by how much the marginal likelihood may lower the log likelihood of a left-out row, if it knows not all
+    # landmarks
+    may_lose = np.inf if p == len(first.factor) else 0.01
     return OpenVariance(variance, unseen + uncertain / others, MarginalRatio(np.array(ratio), may_lose))
 
 

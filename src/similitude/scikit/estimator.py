@@ -213,7 +213,8 @@ class SimilarityEstimator(BaseEstimator):
 
     def _deeper(self, params: Iterable[str]) -> str:
         """Return a hint if a parameter of the similarity that is set belongs to one of its parts."""
-        start, known = f"{self._role}__", self.get_params()
+        start = f"{self._role}__"
+        known = self.get_params()
         unknown = [one.removeprefix(start) for one in params if one not in known]
         found = [one for name in unknown for one in known if one.startswith(start) and one.endswith(f"__{name}")]
         hints = [parameter_hint(type(self), name, ()) for name in params if name not in known]
@@ -280,7 +281,8 @@ class SimilarityEstimator(BaseEstimator):
             return X
         if kind == "matrix" and not reset:
             X = self._all_columns(X)
-        given, sparse = X, "csr" if kind == "vectors" else False
+        given = X
+        sparse = "csr" if kind == "vectors" else False
         try:
             if is_table(X):
                 as_matrix(X)  # its errors name the column
@@ -301,7 +303,8 @@ class SimilarityEstimator(BaseEstimator):
         The model reads the columns of its landmarks or support objects only: a matrix of just these is spread over
         zeros, column by column, so that memory is used for the given ones alone.
         """
-        n, shape = self.n_features_in_, np.shape(X)
+        n = self.n_features_in_
+        shape = np.shape(X)
         if len(shape) != 2 or shape[1] == n:
             return X
         for name in ("landmark_indices_", "support_", "medoid_indices_"):

@@ -130,10 +130,6 @@ def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.nda
     return np.asarray(each)
 
 
-RARE = 0.05
-"""Share of all rows below which a class is rare, if it also has less than half of an even share."""
-
-
 def has_rare_class(totals: np.ndarray) -> bool:
     """Tell whether one of the classes is rare, given the sum of the weights of each.
 
@@ -141,7 +137,8 @@ def has_rare_class(totals: np.ndarray) -> bool:
     (True, False)
     """
     shares = totals[totals > 0] / totals.sum()
-    return bool((shares < min(RARE, 0.5 / len(totals))).any())
+    # share of all rows below which a class is rare, if it also has less than half of an even share
+    return bool((shares < min(0.05, 0.5 / len(totals))).any())
 
 
 def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
