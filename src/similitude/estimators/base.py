@@ -486,8 +486,8 @@ class LandmarkEstimator(LandmarkPredictor):
             self._refuse_indices("source")
             targets = self._targets()
             seed = draw_seed(self.random_state)
-            sampled = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
-            yield self._of_sample(sampled, targets, meter)
+            drawn = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
+            yield self._of_sample(drawn, targets, meter)
 
     @contextmanager
     def _sampled_collection(
