@@ -271,9 +271,8 @@ class LandmarkEstimator(LandmarkPredictor):
         if isinstance(self._model, Cascade):  # which counts directions one by one
             mean = self._mean_calls
         else:
-            several = isinstance(self.representation_, tuple)
-            sides = [one.side for one in self.representation_] if several else [self.representation_.side]
-            most *= 2 if "both" in sides else 1
+            used = self.representation_ if isinstance(self.representation_, tuple) else (self.representation_,)
+            most *= 2 if "both" in [one.side for one in used] else 1
             mean = float(most)
         self.calls_ = Calls.of(meter, cost_per_call(counted), mean, most)
         if meter.spent:

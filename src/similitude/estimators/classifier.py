@@ -633,7 +633,9 @@ def undone(weights: np.ndarray, multipliers: np.ndarray, numbers: np.ndarray) ->
 
 def labels_of(classes: np.ndarray, numbers: Any) -> Any:
     """Return the labels of numbered classes: a tensor for a tensor, unless labels are no numbers."""
-    if is_tensor(numbers) and classes.dtype.kind in "biuf":
+    if isinstance(numbers, np.ndarray):
+        return classes[numbers]
+    if classes.dtype.kind in "biuf":
         return namespace(numbers).asarray(classes, device=numbers.device)[numbers]
     labels: np.ndarray = classes[as_numpy(numbers)]
     return labels

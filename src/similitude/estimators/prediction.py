@@ -313,6 +313,8 @@ class LandmarkPredictor(SimilarityEstimator):
         """
         if "_model" not in vars(self):
             check_is_fitted(self)
+        if in_memory(X):
+            return of_scores(self._on_host(X))
         if is_distributed(X):
             engine = distributed_engine(self._engine)
             helper = cast(Any, object.__new__(type(self)))
@@ -342,13 +344,18 @@ class LandmarkPredictor(SimilarityEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""
         source = None if in_memory(X) else self._source(X)
-        return as_numpy(self._scores_in_memory(X)) if source is None else self._scores_of_source(source)
+        return self._on_host(X) if source is None else self._scores_of_source(source)
+
+    def _on_host(self, X: Any) -> np.ndarray:
+        """Return the scores of objects in memory as an array."""
+        scores = self._scores_in_memory(X)
+        return scores if isinstance(scores, np.ndarray) else as_numpy(scores)
 
     def _scores_in_memory(self, X: Any) -> Any:
         """Return the scores, one column per output, in float64: a tensor if they were computed on tensors."""
         model, encodings = self._asked(X)
         scores = model.scores(encodings, self._engine, itemsize(encodings[0]))
-        if not is_tensor(scores):
+        if isinstance(scores, np.ndarray):
             return scores.astype(np.float64, copy=False) + self.intercept_
         xp = namespace(scores)
         return in_precision(scores, xp.float64) + xp.asarray(self.intercept_, device=scores.device)

@@ -523,7 +523,7 @@ def weighted_landmarks(
     grouped = influence if isinstance(influence, GroupInfluence) else None
     V = np.empty((len(W), 0)) if grouped is None else grouped.weights[0]
     double = grouped is None or grouped.columns is None  # which are in single precision
-    parts = []
+    parts: list[WeightedLandmarks] = []
     others = []
     places = np.empty(0, dtype=np.intp)
     start = 0

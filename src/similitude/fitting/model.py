@@ -130,11 +130,14 @@ class LandmarkModel:
 
     def scores(self, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
         """Return the scores of encoded objects without the intercept: tensors for tensors."""
-        on_tensors = all([part.features.on_tensors for part in self.parts])
+        on_tensors = True
+        threadsafe = True
+        for part in self.parts:
+            on_tensors &= part.features.on_tensors
+            threadsafe &= part.features.similarity.hints.threadsafe
         known = self._by_products(encodings, engine) if on_tensors else None
         if known is not None:
             return known
-        threadsafe = all([part.features.similarity.hints.threadsafe for part in self.parts])
         return run_on_strips(ScoresTask(threadsafe, on_tensors), encodings, self, engine, itemsize)
 
     def _by_products(self, encodings: Sequence[Encoding], engine: Engine) -> Any:
