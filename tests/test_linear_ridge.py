@@ -178,9 +178,9 @@ def test_both_factorizations_agree(d, k, seed, lam):
         exact = np.einsum("ij,ij->i", F, np.linalg.solve(gram + lam * np.eye(d), F.T).T)
         close = {"rtol": 1e-6, "atol": 1e-9} if G is F else {"rtol": 5e-3, "atol": 1e-3}
         (scores, leverages), (others, other_leverages) = one.of_rows(G), other.of_rows(G)
-        np.testing.assert_allclose(leverages(np.array([lam]))[0], exact, **close)
-        np.testing.assert_allclose(other_leverages(np.array([lam]))[0], exact, **close)
-        np.testing.assert_allclose(scores(np.array([lam])), others(np.array([lam])), **close)
+        np.testing.assert_allclose(leverages(lam), exact, **close)
+        np.testing.assert_allclose(other_leverages(lam), exact, **close)
+        np.testing.assert_allclose(scores(lam), others(lam), **close)
 
 
 def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
@@ -190,7 +190,7 @@ def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
     by = ByCholesky(*Moments.of(F, Y, s).centered())
     for _ in range(3):
         by.solve(1.0)
-        by.of_rows(F)[1](np.ones(1))
+        by.of_rows(F)[1](1.0)
     assert len(made) == 1
     by.solve(2.0)
     assert len(made) == 2
@@ -205,7 +205,7 @@ def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
 def test_leaving_one_out_is_refitting(factorized, n, d, k, lam, weighted):
     F, Y, s = problem(n + d, n, d, k, weighted)
     ridge = Ridge(Moments.of(F, Y, s))
-    trial = ridge.left_out(F, Y, s)(np.array([lam]))[0]
+    trial = ridge.left_out(F, Y, s)(lam)
     scores = naive_left_out(F, Y, s, lam)
     np.testing.assert_allclose(trial.scores, scores, rtol=1e-7, atol=1e-8)
     losses = ((scores - Y) ** 2).sum(axis=1)
@@ -220,14 +220,14 @@ def test_leaving_one_out_is_refitting_whatever_the_examples(n, d, seed, lam):
     F, Y, s = problem(seed, n, d)
     F[:, 0] = np.round(F[:, 0])
     F[-1] = F[0]
-    trial = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(np.array([lam]))[0]
+    trial = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(lam)
     np.testing.assert_allclose(trial.scores, naive_left_out(F, Y, s, lam), rtol=1e-5, atol=1e-6)
 
 
 def test_examples_without_a_weight_are_judged_by_all_others(factorized):
     F, Y, s = problem(5)
     s[[2, 7]] = 0.0
-    trial = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(np.array([0.5]))[0]
+    trial = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(0.5)
     np.testing.assert_allclose(trial.scores, naive_left_out(F, Y, s, 0.5), atol=1e-8)
     counted = s > 0
     assert trial.loss == pytest.approx(np.average(trial.losses[counted], weights=s[counted]))
@@ -236,15 +236,15 @@ def test_examples_without_a_weight_are_judged_by_all_others(factorized):
 def test_an_example_that_decides_alone_gives_no_verdict(factorized):
     F, Y, s = np.vstack([np.eye(3), np.zeros((3, 3))]), np.ones((6, 1)), np.ones(6)
     ridge = Ridge(Moments.of(F, Y, s))
-    assert ridge.left_out(F, Y, s)(np.array([1e-12]))[0] is None  # each of the first three has a feature of its own
-    assert ridge.left_out(F, Y, s)(np.array([1.0]))[0] is not None
+    assert ridge.left_out(F, Y, s)(1e-12) is None  # each of the first three has a feature of its own
+    assert ridge.left_out(F, Y, s)(1.0) is not None
 
 
 @pytest.mark.parametrize("lam", [1e-2, 1.0, 100.0])
 def test_examples_held_out_are_judged_by_the_model(factorized, lam):
     F, Y, s = problem(1, n=20)
     ridge = Ridge(Moments.of(F[:14], Y[:14], s[:14]))
-    trial = ridge.held_out(F[14:], Y[14:], s[14:])(np.array([lam]))[0]
+    trial = ridge.held_out(F[14:], Y[14:], s[14:])(lam)
     w, b = naive(F[:14], Y[:14], s[:14], lam)
     np.testing.assert_allclose(trial.scores, F[14:] @ w + b, atol=1e-9)
     assert trial.loss == pytest.approx(np.average(((F[14:] @ w + b - Y[14:]) ** 2).sum(axis=1), weights=s[14:]))
@@ -253,11 +253,11 @@ def test_examples_held_out_are_judged_by_the_model(factorized, lam):
 def test_single_precision_is_close_to_double(factorized):
     F, Y, s = problem(2, n=300, d=20)
     for lam in (1.0, 100.0):
-        exact = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(np.array([lam]))[0]
+        exact = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(lam)
         G = F.astype(np.float32)
         ridge = Ridge(Moments.of(G, Y, s))
-        np.testing.assert_allclose(ridge.left_out(G, Y, s)(np.array([lam]))[0].scores, exact.scores, atol=2e-4)
-        assert ridge.left_out(G, Y, s)(np.array([lam]))[0].loss == pytest.approx(exact.loss, rel=1e-4)
+        np.testing.assert_allclose(ridge.left_out(G, Y, s)(lam).scores, exact.scores, atol=2e-4)
+        assert ridge.left_out(G, Y, s)(lam).loss == pytest.approx(exact.loss, rel=1e-4)
         np.testing.assert_allclose(ridge.fit(lam).weights, Ridge(Moments.of(F, Y, s)).fit(lam).weights, atol=2e-4)
 
 
@@ -282,8 +282,8 @@ def test_a_constant_feature_beside_others_changes_nothing(factorized):
     for value in (0.0, 1.0, 1e3):
         more = np.hstack([F, np.full((12, 1), value)])
         for lam in (0.1, 10.0):
-            expected = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(np.array([lam]))[0]
-            found = Ridge(Moments.of(more, Y, s)).left_out(more, Y, s)(np.array([lam]))[0]
+            expected = Ridge(Moments.of(F, Y, s)).left_out(F, Y, s)(lam)
+            found = Ridge(Moments.of(more, Y, s)).left_out(more, Y, s)(lam)
             np.testing.assert_allclose(found.scores, expected.scores, atol=1e-7)
 
 
@@ -293,7 +293,7 @@ def test_a_feature_that_comes_twice_is_penalized_half(factorized):
     once, both = Ridge(Moments.of(F, Y, s)), Ridge(Moments.of(twice, Y, s))
     np.testing.assert_allclose(both.fit(2.0).weights, np.tile(once.fit(1.0).weights / 2, (2, 1)), atol=1e-10)
     np.testing.assert_allclose(both.fit(2.0).scores(twice), once.fit(1.0).scores(F), atol=1e-10)
-    trials = both.left_out(twice, Y, s)(np.array([2.0]))[0], once.left_out(F, Y, s)(np.array([1.0]))[0]
+    trials = both.left_out(twice, Y, s)(2.0), once.left_out(F, Y, s)(1.0)
     np.testing.assert_allclose(trials[0].scores, trials[1].scores, atol=1e-9)
 
 
@@ -323,11 +323,10 @@ def test_a_walk_from_a_penalty_nearby_ends_where_neighbors_are_no_better(monkeyp
     ridge = Ridge(Moments.of(F, Y, s))
     asked = []
 
-    def judge(lams):
-        (lam,) = lams
+    def judge(lam):
         asked.append(lam)
         place = np.log10(lam / ridge.unit)
-        return [Trial(lam, Y, Y[:, 0], (place + 3.0) ** 2, 0.0)]
+        return Trial(lam, Y, Y[:, 0], (place + 3.0) ** 2, 0.0)
 
     for near, most in ((1e-3, 3), (1e-7, 11), (None, 8), (1e3, 13)):
         asked.clear()
@@ -341,25 +340,21 @@ def test_penalties_without_a_verdict_are_passed_over(factorized):
     ridge = Ridge(Moments.of(F, Y, s))
     limit = ridge.unit * 1e-4
 
-    def judge(lams):
-        return [Trial(lam, Y, Y[:, 0], np.nan if lam < limit else lam, 0.0) for lam in lams]
-
-    def one_at_a_time(lams):
-        if lams[0] < limit:
+    def judge(lam):
+        if lam < limit:
             raise LinAlgError("singular")
-        return judge(lams)
+        return Trial(lam, Y, Y[:, 0], lam, 0.0)
 
     assert limit <= ridge.best(judge).lam < 10 * limit
-    assert ridge.best(one_at_a_time, descend=True).lam >= limit
+    assert ridge.best(lambda lam: Trial(lam, Y, Y[:, 0], np.nan if lam < limit else lam, 0.0)).lam >= limit
     with pytest.raises(ValueError, match="more examples"):
-        ridge.best(lambda lams: [None] * len(lams))
+        ridge.best(lambda lam: None)
 
 
 def test_a_tie_goes_to_the_larger_penalty():
     F, Y, s = problem(0)
     ridge = Ridge(Moments.of(F, Y, s))
-    best = ridge.best(lambda lams: [Trial(lam, Y, Y[:, 0], 1.0, 0.0) for lam in lams])
-    assert best.lam == pytest.approx(ridge.unit * PENALTIES[-1])
+    assert ridge.best(lambda lam: Trial(lam, Y, Y[:, 0], 1.0, 0.0)).lam == pytest.approx(ridge.unit * PENALTIES[-1])
 
 
 def test_a_singular_matrix_is_refused_by_the_triangular_factor():
@@ -717,7 +712,7 @@ def test_leverages_are_computed_strip_by_strip(monkeypatch):
     F, Y, s = problem(11, n=12)
     gram, cross = Moments.of(F, Y, s).centered()
     exact = np.einsum("ij,ij->i", F, np.linalg.solve(gram + 0.3 * np.eye(4), F.T).T)
-    np.testing.assert_allclose(ByCholesky(gram, cross).of_rows(F)[1](np.array([0.3]))[0], exact, rtol=1e-10)
+    np.testing.assert_allclose(ByCholesky(gram, cross).of_rows(F)[1](0.3), exact, rtol=1e-10)
     np.testing.assert_allclose(ByCholesky(gram, cross).divide(0.3, F.T), np.linalg.solve(gram + 0.3 * np.eye(4), F.T))
     np.testing.assert_allclose(ByEigenvectors(gram, cross).divide(0.3, F.T), ByCholesky(gram, cross).divide(0.3, F.T))
 
@@ -754,10 +749,10 @@ def test_a_walk_asks_for_no_more_penalties_than_it_needs(near, known, best, expe
     F, Y, s = problem(0)
     ridge, asked = Ridge(Moments.of(F, Y, s)), []
 
-    def judge(lams):
-        place = int(np.abs(np.log(PENALTIES * ridge.unit / lams)).argmin())
+    def judge(lam):
+        place = int(np.abs(np.log(PENALTIES * ridge.unit / lam)).argmin())
         asked.append(place)
-        return [None if place < known else Trial(float(lams[0]), Y, Y[:, 0], float(abs(place - best)), 0.0)]
+        return None if place < known else Trial(lam, Y, Y[:, 0], float(abs(place - best)), 0.0)
 
     assert ridge.best(judge, near).lam == pytest.approx(ridge.unit * PENALTIES[best])
     assert asked == expected

@@ -61,15 +61,7 @@ class Trial:
     @classmethod
     def of(cls, lam: float, scores: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate scores by their squared errors."""
-        return cls.of_path(np.array([lam]), scores[None], Y, weights)[0]
-
-    @classmethod
-    def of_path(cls, lams: np.ndarray, scores: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> list[Trial]:
-        """Evaluate the scores of models with several penalties, (penalties, rows, outputs), by their squared errors."""
-        losses = ((scores - Y) ** 2).sum(axis=2)
-        mean = losses @ weights / weights.sum()
-        deviations = np.sqrt((losses - mean[:, None]) ** 2 @ weights**2) / weights.sum()
-        return list(map(cls, lams.tolist(), scores, losses, mean.tolist(), deviations.tolist()))
+        return cls.of_losses(lam, scores, ((scores - Y) ** 2).sum(axis=1), weights)
 
     @classmethod
     def of_losses(cls, lam: float, scores: np.ndarray, losses: np.ndarray, weights: np.ndarray) -> Trial:

@@ -342,7 +342,7 @@ class PenaltyTrials(Trials):
         F = solve_rows(np.ascontiguousarray(self.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
         lam = penalty * float(rows.weights.mean())
         ridge = Ridge(Moments.of(F[:p], rows.Y[:p], rows.weights[:p]), lam)
-        left = ridge.left_out(F[start:p], rows.Y[start:p], rows.weights[start:p])(np.array([lam]))[0]
+        left = ridge.left_out(F[start:p], rows.Y[start:p], rows.weights[start:p])(lam)
         if left is None:
             return np.full((len(F) - start, rows.Y.shape[1]), np.inf)
         return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]

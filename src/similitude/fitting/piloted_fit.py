@@ -317,7 +317,7 @@ class _Problem:
         F = features_of(FeatureUnion.of((features,), 8), (self._encoded(),), self.options.engine, 8)
         Y, weights = self._targets()
         ridge = Ridge(Moments.of(F, Y, weights), self.lam)
-        left = ridge.left_out(F[self.judging], Y[self.judging], weights[self.judging])(np.array([self.lam]))[0]
+        left = ridge.left_out(F[self.judging], Y[self.judging], weights[self.judging])(self.lam)
         assert left is not None
         places = self.data.located_at(self.rows)
         classes = self.options.classes

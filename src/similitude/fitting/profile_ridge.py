@@ -138,7 +138,7 @@ def fit_profiles(
         if width is None:
             ridge = Ridge(Moments.of(F, Y, weights))
             judge = ridge.left_out(F, Y, weights, groups)
-            trials = judge(_penalties(ridge.unit / weights.sum(), noise * F.shape[1]))
+            trials = [judge(float(lam)) for lam in _penalties(ridge.unit / weights.sum(), noise * F.shape[1])]
         else:
             gram = Gram(np.exp(-apart / width), with_ones, weights, constant=False)
             lams = _penalties(1.0, noise * F.shape[1] * 2.0 / width)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
@@ -40,14 +40,8 @@ DETERMINED = 1e-8
 
 OfPenalty = Callable[[float], np.ndarray]
 
-OfPenalties = Callable[[np.ndarray], np.ndarray]
-"""Returns an array for each of several penalties."""
-
-Judge = Callable[[np.ndarray], list[Trial | None]]
-"""Returns the trials of several penalties, with None for those that cannot be evaluated."""
-
-SCORES_AT_ONCE = 64
-"""Columns of scores, penalties times outputs, that are evaluated together."""
+Judge = Callable[[float], Trial | None]
+"""Returns the trial of a penalty, or None where it cannot be evaluated."""
 
 
 class ByEigenvectors:
@@ -68,15 +62,16 @@ class ByEigenvectors:
         solution: np.ndarray = self.vectors @ ((self.vectors.T @ B) / (self.values + lam)[:, None])
         return solution
 
-    def of_rows(self, F: np.ndarray) -> tuple[OfPenalties, OfPenalties]:
-        """Return two functions of penalties: f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f."""
+    def of_rows(self, F: np.ndarray) -> tuple[OfPenalty, OfPenalty]:
+        """Return two functions of lam: f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f."""
         Z = F @ self.vectors.astype(F.dtype)
+        squares = cache(lambda: Z**2)
 
-        def scores(lams: np.ndarray) -> np.ndarray:
-            return Z @ (self.along / (self.values + lams[:, None])[:, :, None]).astype(Z.dtype)
+        def scores(lam: float) -> np.ndarray:
+            return Z @ (self.along / (self.values + lam)[:, None]).astype(Z.dtype)
 
-        def leverages(lams: np.ndarray) -> np.ndarray:
-            return (Z**2 @ (1.0 / (self.values + lams[:, None])[:, :, None]).astype(Z.dtype))[:, :, 0]
+        def leverages(lam: float) -> np.ndarray:
+            return squares() @ (1.0 / (self.values + lam)).astype(Z.dtype)
 
         return scores, leverages
 
@@ -113,20 +108,18 @@ class ByCholesky:
             self._latest = lam, upper_cholesky(shifted)
         return self._latest[1]
 
-    def of_rows(self, F: np.ndarray) -> tuple[OfPenalties, OfPenalties]:
-        """Return two functions of penalties: f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f."""
+    def of_rows(self, F: np.ndarray) -> tuple[OfPenalty, OfPenalty]:
+        """Return two functions of lam: f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f."""
 
-        def scores(lams: np.ndarray) -> np.ndarray:
-            return np.stack([F @ self.solve(float(lam)).astype(F.dtype) for lam in lams])
+        def scores(lam: float) -> np.ndarray:
+            return F @ self.solve(lam).astype(F.dtype)
 
-        def leverages(lams: np.ndarray) -> np.ndarray:
+        def leverages(lam: float) -> np.ndarray:
             solve = strsm if F.dtype == np.float32 else dtrsm
-            found = np.empty((len(lams), len(F)), F.dtype)
-            for lam, squares in zip(lams, found, strict=True):
-                U = self._factor(float(lam)).astype(F.dtype, order="F")
-                for start in range(0, len(F), LEVERAGE_STRIP):
-                    V = solve(1.0, U, F[start : start + LEVERAGE_STRIP].T, trans_a=1)  # |U'^-1 f|^2
-                    squares[start : start + LEVERAGE_STRIP] = np.einsum("ij,ij->j", V, V)
+            U, found = self._factor(lam).astype(F.dtype, order="F"), np.empty(len(F), F.dtype)
+            for start in range(0, len(F), LEVERAGE_STRIP):
+                V = solve(1.0, U, F[start : start + LEVERAGE_STRIP].T, trans_a=1)  # |U'^-1 f|^2
+                found[start : start + LEVERAGE_STRIP] = np.einsum("ij,ij->j", V, V)
             return found
 
         return scores, leverages
@@ -191,14 +184,12 @@ class Ridge:
             return self._left_out_groups(F, Y, weights, groups)
         scores, leverages = self.factorization.of_rows(F - self.mean.astype(F.dtype))
 
-        def judge(lams: np.ndarray) -> list[Trial | None]:
-            left = 1.0 - weights * (leverages(lams).astype(np.float64) + 1.0 / self.moments.weight)
-            determined = left.min(axis=1, initial=1.0, where=weights > 0) < DETERMINED
-            residuals = (scores(lams) + self.target_mean - Y) / np.maximum(left, DETERMINED)[:, :, None]
-            trials: list[Trial | None] = list(Trial.of_path(lams, Y + residuals, Y, weights))
-            for i in np.flatnonzero(determined):
-                trials[i] = None
-            return trials
+        def judge(lam: float) -> Trial | None:
+            left = 1.0 - weights * (leverages(lam).astype(np.float64) + 1.0 / self.moments.weight)
+            if left.min(initial=1.0, where=weights > 0) < DETERMINED:
+                return None
+            residuals = (scores(lam) + self.target_mean - Y) / np.maximum(left, DETERMINED)[:, None]
+            return Trial.of(lam, Y + residuals, Y, weights)
 
         return judge
 
@@ -209,25 +200,22 @@ class Ridge:
         halves, root = self.factorization.halves(centered), np.sqrt(weights)[:, None]
         constant = np.full((len(F), 1), 1.0 / np.sqrt(self.moments.weight))
 
-        def judge(lams: np.ndarray) -> list[Trial | None]:
-            trials: list[Trial | None] = []
-            for lam, found in zip(lams, scores(lams), strict=True):
-                Z = root * np.concatenate([halves(float(lam)), constant], axis=1)
-                left = residuals_from_halves(Z, root * (found + self.target_mean - Y), groups, DETERMINED)
-                trials.append(None if left is None else Trial.of(float(lam), Y + left / root, Y, weights))
-            return trials
+        def judge(lam: float) -> Trial | None:
+            Z = root * np.concatenate([halves(lam), constant], axis=1)
+            left = residuals_from_halves(Z, root * (scores(lam) + self.target_mean - Y), groups, DETERMINED)
+            return None if left is None else Trial.of(lam, Y + left / root, Y, weights)
 
         return judge
 
-    def predictions(self, F: np.ndarray) -> OfPenalties:
-        """Return a function of penalties: the scores of rows, of shape (penalties, rows, outputs)."""
+    def predictions(self, F: np.ndarray) -> OfPenalty:
+        """Return a function of lam: the scores of rows."""
         scores, _ = self.factorization.of_rows(F - self.mean.astype(F.dtype))
-        return lambda lams: scores(lams) + self.target_mean
+        return lambda lam: scores(lam) + self.target_mean
 
     def held_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Judge:
         """Evaluate rows that are not part of the moments."""
         scores = self.predictions(F)
-        return lambda lams: list(Trial.of_path(lams, scores(lams), Y, weights))
+        return lambda lam: Trial.of(lam, scores(lam), Y, weights)
 
     def judged(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate one penalty on rows that are not part of the moments."""
@@ -240,19 +228,15 @@ class Ridge:
         eigendecomposition makes that cheap; else, and to `descend` where leaving out groups takes a factor for each
         penalty, the descent starts in the middle.
         """
-        lams = self.unit * PENALTIES
         trials: dict[int, Trial | None] = {}
+
+        def loss(i: int) -> float:
+            trials[i] = trial = _evaluated(judge, self.unit * float(PENALTIES[i]))
+            return np.inf if trial is None else trial.loss
+
         if isinstance(self.factorization, ByEigenvectors) and not descend:
-            together = max(1, SCORES_AT_ONCE // self.target_mean.size)
-            for start in range(0, len(lams), together):
-                trials.update(enumerate(_evaluated(judge, lams[start : start + together]), start))
-            place = smallest(np.array([np.inf if one is None else one.loss for one in trials.values()]))
+            place = smallest(np.array([loss(i) for i in range(len(PENALTIES))]))
         else:
-
-            def loss(i: int) -> float:
-                trials[i] = trial = _evaluated(judge, lams[i : i + 1])[0]
-                return np.inf if trial is None else trial.loss
-
             known = along_path(loss)
             place = nearest_place(near or FIRST_PENALTY)
             while np.isinf(known(place)) and place + 1 < len(PENALTIES):
@@ -261,13 +245,13 @@ class Ridge:
         found = trials[place]
         if found is None:
             raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
-        return replace(found, scores=found.scores.copy())
+        return found
 
 
-def _evaluated(judge: Judge, lams: np.ndarray) -> list[Trial | None]:
-    """Return the trials of penalties; None for one that is too small for the precision of the moments."""
+def _evaluated(judge: Judge, lam: float) -> Trial | None:
+    """Return the trial of a penalty; None if the penalty is too small for the precision of the moments."""
     try:
-        trials = judge(lams)
+        trial = judge(lam)
     except LinAlgError:
-        return [None] * len(lams)
-    return [one if one is not None and np.isfinite(one.loss) else None for one in trials]
+        return None
+    return trial if trial is not None and np.isfinite(trial.loss) else None
