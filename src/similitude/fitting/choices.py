@@ -14,7 +14,6 @@ from similitude.fitting import limits
 from similitude.fitting.distributed import DistributedRows
 from similitude.fitting.facts import (
     Facts,
-    FeatureSize,
     FitOptions,
     keeps_median,
     open_scales,
@@ -35,7 +34,7 @@ from similitude.landmarks import (
     choose_among_all,
     describe_choice,
 )
-from similitude.linear import Moments, Ridge, downhill
+from similitude.linear import Ridge, Validation, downhill
 from similitude.similarity import Similarity, remembered_images
 from similitude.support import error_prefix, generator, objects_at, pairs_at
 
@@ -69,14 +68,14 @@ class LandmarkChoice:
 
 def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> LandmarkChoice:
     """Choose landmarks in the order in which they are used, and the numbers of them to try."""
-    size = FeatureSize(
-        data.n,
-        len(data.similarities),
-        data.proven,
-        data.similarities[0].hints.heavy,
-        data.itemsize,
-        facts.n_classes,
-        isinstance(options.similarities[0], Family),
+    size = replace(
+        facts.size,
+        n=data.n,
+        n_similarities=len(data.similarities),
+        proven=data.proven,
+        heavy=data.similarities[0].hints.heavy,
+        itemsize=data.itemsize,
+        of_family=isinstance(options.similarities[0], Family),
     )
     if options.given is not None:
         given = options.given
@@ -239,40 +238,6 @@ def scaled(resolved: Similarity, names: list[str], multiple: float) -> Similarit
     known = resolved.get_params()
     changed: Similarity = resolved.__copy__().set_params(**{name: multiple * float(known[name]) for name in names})
     return changed
-
-
-@dataclass(frozen=True, eq=False)
-class Validation:
-    """The targets on which choices are validated: by leave-one-out, or on held-out rows, which come last.
-
-    Attributes
-    ----------
-    Y : array of shape (n, k)
-    weights : array of shape (n,)
-    n_train : int
-        Number of training rows; n under leave-one-out.
-    n_judged : int
-        Number of rows at the end that no choice is made on.
-    groups : array of int, or None
-        Under leave-one-out these are left out instead of rows.
-    """
-
-    Y: np.ndarray
-    weights: np.ndarray
-    n_train: int
-    n_judged: int = 0
-    groups: np.ndarray | None = None
-
-    def ridge(self, F: np.ndarray, near: float | None) -> tuple[Ridge, Trial]:
-        """Return ridge regression on the training rows, and the trial of its best penalty on other rows."""
-        n = self.n_train
-        ridge = Ridge(Moments.of(F[:n], self.Y[:n], self.weights[:n]))
-        if n == len(self.Y):
-            judge = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
-            return ridge, ridge.best(judge, near, descend=self.groups is not None)
-        chosen_on = slice(n, len(self.Y) - self.n_judged)
-        judge = ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on])
-        return ridge, ridge.best(judge, near)
 
 
 @dataclass(frozen=True, eq=False)

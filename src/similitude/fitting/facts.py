@@ -164,7 +164,8 @@ class Facts:
         self.plain = options.is_ridge and options.side in ("auto", "left")
         nothing_named = options.given is None and options.unlabeled is None
         self.open_landmarks = nothing_named and options.rule == "auto" and options.n_landmarks == "auto"
-        self.gram_fits = limits.MATRICES * 8 * self.n**2 <= options.engine.budget
+        budget = options.engine.budget
+        self.gram_fits = limits.MATRICES * 8 * self.n**2 <= budget
         self.fits_exactly = self.in_memory and self.few and self.open_landmarks and self.gram_fits
         self.learns = options.automatic and options.kind in LEARNED_KINDS and self._labels_can_teach()
         self.learns_given = any([isinstance(k, Learnable) for k in options.similarities])
@@ -186,6 +187,7 @@ class Facts:
             itemsize=itemsize(data.X) if dense else 8,
             n_classes=self.n_classes,
             of_family=self.candidates == OF_FAMILY,
+            budget=budget,
         )
 
     def _labels_can_teach(self) -> bool:
@@ -343,6 +345,8 @@ class FeatureSize:
         1 for numbers.
     of_family : bool
         Whether one of a family of similarities is chosen.
+    budget : int
+        Bytes of memory.
     """
 
     n: int
@@ -352,12 +356,13 @@ class FeatureSize:
     itemsize: int
     n_classes: int
     of_family: bool
+    budget: int
 
     def rows_that_fit(self, options: FitOptions, n_landmarks: int) -> int:
         """Return how many rows of features fit into the memory budget beside the Gram matrices of the landmarks."""
         sides = 1 if options.side in ("left", "right") or self.proven else 2
         width = n_landmarks * sides * self.n_similarities
-        left = options.engine.budget - gram_matrices(width) * 8 * width**2
+        left = self.budget - gram_matrices(width) * 8 * width**2
         return max(0, left) // (limits.FEATURE_ARRAYS * width * self.itemsize)
 
     def rows_to_choose_on(self, options: FitOptions, n_landmarks: int) -> int:

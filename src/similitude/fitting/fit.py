@@ -46,7 +46,6 @@ from similitude.fitting.choices import (
     LandmarkChoice,
     Level,
     Scores,
-    Validation,
     choose_landmarks,
     choose_scales,
     grow,
@@ -86,6 +85,7 @@ from similitude.linear import (
     Ridge,
     RowsTogether,
     SmoothQuantile,
+    Validation,
     fit_classes,
     fit_loss,
     fit_numbers,
@@ -691,13 +691,15 @@ class LandmarkFolds:
         fixed = all([k is resolved or keeps_median(k, resolved) for k, resolved in pairs])
         fixed = fixed and not isinstance(self.options.similarities[0], Family)
         with remembered_images():
+            landmarks = fitted.samples[0].landmarks
+            everywhere = np.arange(len(landmarks))
             for fold in np.unique(folds):
                 train = np.flatnonzero(folds != fold)
                 test = np.flatnonzero(folds == fold)
                 samples = fitted.samples
-                mine = np.arange(len(samples[0].landmarks))
-                if samples[0].landmarks.positions is not None:
-                    mine = np.flatnonzero(~np.isin(samples[0].landmarks.positions, places[test]))
+                mine = everywhere
+                if landmarks.positions is not None:
+                    mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
                 order = np.concatenate([train, test])
                 if fixed or not len(mine):
                     samples = [sample.restricted(order, mine) for sample in samples]

@@ -37,4 +37,4 @@ from similitude.linear.penalties import (
     vertex,
 )
 from similitude.linear.penalty_choice import RowsTogether, fit_classes, fit_loss, fit_numbers
-from similitude.linear.ridge import ByCholesky, Ridge, gram_matrices
+from similitude.linear.ridge import ByCholesky, Ridge, Validation, gram_matrices
