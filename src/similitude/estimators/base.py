@@ -165,7 +165,9 @@ class LandmarkEstimator(LandmarkPredictor):
         model._check_params()
         if is_distributed(X):
             raise TypeError("plan reads rows in memory or in batches: give it one partition, X.partitions[0].compute()")
-        source = None if in_memory(X) else model._source(X, y, sample_weight)
+        source = None
+        if not in_memory(X):
+            source = model._source(X, y, sample_weight)
         if source is not None:
             _refuse_groups(groups)
             return plan_fit(Facts(*model._first_rows(source)))
@@ -284,8 +286,12 @@ class LandmarkEstimator(LandmarkPredictor):
         """Validate rows in memory; return them and the description of the fit."""
         X = self._checked(X, reset=True)
         Y, weights, labels = self._read(X, y, sample_weight)
-        together = None if groups is None else self._groups_of(X, groups, weights)
-        matrix = X if self._precomputed else None
+        together = None
+        if groups is not None:
+            together = self._groups_of(X, groups, weights)
+        matrix = None
+        if self._precomputed:
+            matrix = X
         objects = X if matrix is None else np.arange(len(X))
         sampling = Sampling(draw_seed(self.random_state))
         data = TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together)
@@ -331,13 +337,17 @@ class LandmarkEstimator(LandmarkPredictor):
             self._calibrate(fit.trial, *fit.held_out)
             return
         sizes = self._fit_sizes(fit)
-        noise = None if sizes is None or sizes.noise is None else sizes.noise.weights
+        noise = None
+        if not (sizes is None or sizes.noise is None):
+            noise = sizes.noise.weights
         influence: Any = fit.influence
         by_similarities = self._set_model(fit.features, fit.linear, influence, noise)
         if fit.plan.sizes.kind == "matrix":
             self.similarity_ = "precomputed"
             self._model = self._model.with_similarity(None)
-        sized = None if sizes is None else sizes.sized(by_similarities)
+        sized = None
+        if sizes is not None:
+            sized = sizes.sized(by_similarities)
         self._calibrate(fit.trial, *fit.held_out, fit.at, sized, fit.groups)
 
     def _keep_cascade(self, cascade: Cascade, fit: FittedModel) -> None:
@@ -469,7 +479,9 @@ class LandmarkEstimator(LandmarkPredictor):
         self, X: Any, y: Any, sample_weight: Any, groups: Any, meter: Meter
     ) -> Iterator[tuple[TrainingSet, FitOptions]]:
         """Return a context with the rows in memory, or with a sample of rows in batches or on workers."""
-        source = None if in_memory(X) or is_distributed(X) else self._source(X, y, sample_weight)
+        source = None
+        if not (in_memory(X) or is_distributed(X)):
+            source = self._source(X, y, sample_weight)
         if source is None and (in_memory(X) or not is_distributed(X)):
             yield self._dataset(X, y, sample_weight, meter, groups)
             return
@@ -523,7 +535,9 @@ class LandmarkEstimator(LandmarkPredictor):
         """Return a sample of rows, and the description of the fit to all rows of which it is one."""
         self._learn_targets(targets)
         Y, weights = targets.read(sampled.labels, sampled.weights)
-        given = sampled.weights if sampled.weighted else None
+        given = None
+        if sampled.weighted:
+            given = sampled.weights
         labels = targets.numbers(sampled.labels)
         data = TrainingSet(sampled.objects, Y, weights, given, labels, sampled.sampling)
         return data, self._options(sampled.objects, labels, meter)

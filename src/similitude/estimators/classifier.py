@@ -285,8 +285,12 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         return class_codes(numbers, len(self.classes_)), weights, numbers
 
     def _targets(self) -> ClassTargets:
-        given = None if isinstance(self.class_weight, str) and self.class_weight == "auto" else self.class_weight
-        excluded = [label for label, weight in given.items() if weight == 0] if isinstance(given, dict) else []
+        given = None
+        if not (isinstance(self.class_weight, str) and self.class_weight == "auto"):
+            given = self.class_weight
+        excluded = []
+        if isinstance(given, dict):
+            excluded = [label for label, weight in given.items() if weight == 0]
         return ClassTargets(type(self).__name__, functools.partial(class_weights, given), excluded)
 
     def _learn_targets(self, targets: Any) -> None:
@@ -391,7 +395,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         plain = undone(judged.weights, self.class_weight_, numbers)
         scores = self._shifted_by_others(judged, numbers, plain) if self._has_rare_class else judged.trial.scores
         wrong = (class_numbers(scores) != numbers)[counted]
-        groups = None if judged.groups is None else judged.groups[counted]
+        groups = None
+        if judged.groups is not None:
+            groups = judged.groups[counted]
         self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
         shares = np.bincount(numbers, plain, minlength=len(self.classes_)) / plain.sum()
         self.constant_error_ = 1.0 - float(shares.max())
@@ -450,7 +456,11 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         most = self.constant_error_
         clear = error.high < most
         any_gain = error.value < most
-        how = "share labels" if clear else "share labels a little" if any_gain else "do not clearly share labels"
+        how = "share labels"
+        if not clear:
+            how = "do not clearly share labels"
+            if any_gain:
+                how = "share labels a little"
         found = (
             f"similar objects {how}: {100 * (1 - error.value):.0f} % of new rows right by comparing with "
             f"{number_of(self.n_similarity_calls_, 'landmark')} (always the same class: {100 * (1 - most):.0f} %)"
@@ -642,4 +652,6 @@ def labels_of(classes: np.ndarray, numbers: Any) -> Any:
 
 
 def _decision(scores: np.ndarray) -> np.ndarray:
-    return scores[:, 0] if scores.shape[1] == 1 else scores
+    if scores.shape[1] == 1:
+        return scores[:, 0]
+    return scores

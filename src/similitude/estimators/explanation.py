@@ -70,7 +70,9 @@ class ListedExamples:
     def share(self) -> float:
         """Return the part of the whole sum that the first ones make up, negative if they speak against it."""
         total = float(self.influences.sum())
-        return float(self.influences[:SHOWN].sum()) / total if total else 1.0
+        if total:
+            return float(self.influences[:SHOWN].sum()) / total
+        return 1.0
 
     def tells(self) -> bool:
         """Tell whether the first ones account for a part of the whole sum, and whether little cancels in it."""
@@ -96,7 +98,9 @@ class ListedExamples:
     def _why_together(self, side: str) -> str:
         """Return in words why rows of each side are taken together."""
         single = int(self.counts.max()) == 1
-        items = "rows" if single else "groups of rows"
+        items = "groups of rows"
+        if single:
+            items = "rows"
         nearest = f"{NEAREST_ROWS} nearest rows" if single else f"nearest groups with {NEAREST_ROWS} rows or more"
         return (
             f"of {self.influences.sum():+.3g}, the {SHOWN} most influential {items} account for "
@@ -226,8 +230,12 @@ class Explanation(Result):
 
     def describe(self, i: int) -> str:
         """Return the i-th example in words: its label, how many rows it stands for, itself, where it is."""
-        where = "" if self.positions is None else f" (row {self.positions[i]})"
-        label = "" if self.labels is None else _label(self.labels[i])
+        where = ""
+        if self.positions is not None:
+            where = f" (row {self.positions[i]})"
+        label = ""
+        if self.labels is not None:
+            label = _label(self.labels[i])
         one = _short(self.examples[i])
         if self.by == "landmarks":
             return f"{one}{where}"
@@ -262,13 +270,17 @@ class Explanation(Result):
     def __str__(self) -> str:
         found = [f"{self.title}{self._score()}, the sum of"]
         for size, similarity, what in self.lines(SHOWN):
-            near = "" if similarity is None else f", similarity {similarity:.3g}"
+            near = ""
+            if similarity is not None:
+                near = f", similarity {similarity:.3g}"
             found.append(f"  {size:+.4g}  {what}{near}")
         return "\n".join([*found, f"  note: {self.note}"] if self.note else found)
 
     def _score(self) -> str:
         """Return the score in words; a predicted number is its own score."""
-        return "" if self.prediction == self.score else f": score {self.score:.4g}"
+        if self.prediction == self.score:
+            return ""
+        return f": score {self.score:.4g}"
 
     def html_parts(self) -> Sequence[object]:
         """Return the prediction, and what adds up to its score, with bars."""
@@ -306,7 +318,9 @@ class Explanations(Sequence[Explanation], Result):
         return len(self.items)
 
     def __getitem__(self, which: Any) -> Any:
-        return Explanations(self.items[which]) if isinstance(which, slice) else self.items[which]
+        if isinstance(which, slice):
+            return Explanations(self.items[which])
+        return self.items[which]
 
     def __repr__(self) -> str:
         return f"Explanations({self.items!r})"
@@ -339,9 +353,13 @@ def explain_by_examples(
     `together` allows that; `classes` are the labels that class numbers stand for.
     """
     landmarks = model.parts[0].features.landmarks
-    objects = as_objects(landmarks.objects) if len(landmarks) else []
+    objects = []
+    if len(landmarks):
+        objects = as_objects(landmarks.objects)
     labels = influence.labels if classes is None or not len(influence.labels) else classes[influence.labels]
-    places = None if landmarks.positions is None else landmarks.positions[influence.heads]
+    places = None
+    if landmarks.positions is not None:
+        places = landmarks.positions[influence.heads]
     found = []
     # objects that are explained at once
     # numbers that are held at once: objects times examples times outputs; but for one object
@@ -355,7 +373,9 @@ def explain_by_examples(
             base = float((influence.base + asked.shift) @ u)
             items = _items(influence, labels, added @ u, near, u)
             influences, rest = _settled(items.influences, score - base)
-            middle = float(influence.base[np.flatnonzero(u)[0]]) if classes is None else None
+            middle = None
+            if classes is None:
+                middle = float(influence.base[np.flatnonzero(u)[0]])
             listed = replace(items, influences=influences).in_order()
             listed = listed.telling(middle) if together else listed
             found.append(
@@ -471,4 +491,6 @@ def _short(value: Any) -> str:
 
 
 def _label(label: Any) -> str:
-    return f"{label:.4g}" if isinstance(label, float) else written(label)
+    if isinstance(label, float):
+        return f"{label:.4g}"
+    return written(label)

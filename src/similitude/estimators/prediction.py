@@ -128,7 +128,9 @@ class EarlyStops(Result):
 
 def fitted_parts(model: LandmarkPredictor) -> tuple[WeightedLandmarks, ...] | None:
     """Return the weighted landmarks of each similarity of a fitted model; None of a frugal fit, which has none."""
-    return model._model.parts if isinstance(model._model, LandmarkModel) else None
+    if isinstance(model._model, LandmarkModel):
+        return model._model.parts
+    return None
 
 
 class LandmarkPredictor(SimilarityEstimator):
@@ -286,7 +288,9 @@ class LandmarkPredictor(SimilarityEstimator):
         With both sides, the weights of K(x, l) come first and those of K(l, x) second.
         """
         weights = [part.weights for part in self._model.parts]
-        return weights[0] if len(weights) == 1 else weights
+        if len(weights) == 1:
+            return weights[0]
+        return weights
 
     def _source(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
         """Return X as a source if it is read in batches; None if it is in memory."""
@@ -343,13 +347,19 @@ class LandmarkPredictor(SimilarityEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""
-        source = None if in_memory(X) else self._source(X)
-        return self._on_host(X) if source is None else self._scores_of_source(source)
+        source = None
+        if not in_memory(X):
+            source = self._source(X)
+        if source is None:
+            return self._on_host(X)
+        return self._scores_of_source(source)
 
     def _on_host(self, X: Any) -> np.ndarray:
         """Return the scores of objects in memory as an array."""
         scores = self._scores_in_memory(X)
-        return scores if isinstance(scores, np.ndarray) else as_numpy(scores)
+        if isinstance(scores, np.ndarray):
+            return scores
+        return as_numpy(scores)
 
     def _scores_in_memory(self, X: Any) -> Any:
         """Return the scores, one column per output, in float64: a tensor if they were computed on tensors."""
@@ -361,7 +371,9 @@ class LandmarkPredictor(SimilarityEstimator):
         return in_precision(scores, xp.float64) + xp.asarray(self.intercept_, device=scores.device)
 
     def _scores_of_source(self, source: Source) -> np.ndarray:
-        scores = None if source.n is None else np.empty((source.n, len(self.intercept_)))
+        scores = None
+        if source.n is not None:
+            scores = np.empty((source.n, len(self.intercept_)))
         parts = []
         for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
             with errors_in_batch(batch):
@@ -371,7 +383,9 @@ class LandmarkPredictor(SimilarityEstimator):
                 parts.append(part)
             else:
                 scores[batch.start : batch.stop] = part
-        return np.concatenate(parts) if scores is None else scores
+        if scores is None:
+            return np.concatenate(parts)
+        return scores
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object; a subclass writes it."""

@@ -189,7 +189,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             self._one_output = y.ndim == 1
         elif self._one_output != (y.ndim == 1) or (y.ndim == 2 and y.shape[1] != len(self.intercept_)):
             raise ValueError(f"y has shape {y.shape}, earlier batches had {len(self.intercept_)} outputs")
-        return y[:, None] if y.ndim == 1 else y
+        if y.ndim == 1:
+            return y[:, None]
+        return y
 
     def _objective(self) -> tuple[str, str]:
         """Return the loss and the penalty; Huber's loss is the squared one of limited targets."""
@@ -213,7 +215,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         self, X: Any, labels: np.ndarray | None, meter: Meter, matrix: Any = None, stream: bool = False
     ) -> FitOptions:
         options = super()._options(X, labels, meter, matrix, stream)
-        return replace(options, quantile=self._pinball.tau) if self.loss in QUANTILES else options
+        if self.loss in QUANTILES:
+            return replace(options, quantile=self._pinball.tau)
+        return options
 
     def _planned(self, facts: Facts) -> Plan:
         plan = plan_fit(facts)
@@ -234,7 +238,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         Y = data.Y
         weights = data.weights
         given: Any = options.similarities[0]
-        matrix = given.M if self._precomputed else None
+        matrix = None
+        if self._precomputed:
+            matrix = given.M
         groups = data.groups
         if groups is not None and len(np.unique(groups[data.weighted])) < FEWEST_GROUPS_APART:
             raise ValueError(f"loss='huber' needs at least {FEWEST_GROUPS_APART} groups")
@@ -307,7 +313,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
                 f"{100 * (1 - error.value / most):.0f} % below that of one quantile for all, by comparing with "
                 f"{number_of(self.n_similarity_calls_, 'landmark')}"
             )
-        how = "have similar values" if error.high < most else "have somewhat similar values"
+        how = "have somewhat similar values"
+        if error.high < most:
+            how = "have similar values"
         return (
             f"similar objects {how}: {100 * (1 - error.value / most):.0f} % of the variance of new rows is explained "
             f"by comparing with {number_of(self.n_similarity_calls_, 'landmark')} (a typical error is "
@@ -327,9 +335,13 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         F = fit.tried
         used = np.flatnonzero((fit.linear.weights[: F.shape[1]] != 0).any(axis=1))[:MOST_NOISE_FEATURES]
         Y, weights = fit.held_out
-        left_open = fit.open_variance if len(used) == min(width, MOST_NOISE_FEATURES) else None
+        left_open = None
+        if len(used) == min(width, MOST_NOISE_FEATURES):
+            left_open = fit.open_variance
         errors = Y - fit.trial.scores
-        some = F[:, used] if len(used) else None
+        some = None
+        if len(used):
+            some = F[:, used]
         if left_open is None:
             return fit_spread(errors, weights, some, groups=fit.groups).padded(used, width)
         found = fit_spread(errors, weights, some, left_open.left_out, fit.trial.lam, left_open.marginal, fit.groups)
@@ -425,7 +437,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
 
     def _shaped(self, values: Any) -> Any:
         """Return one column for a single output as it was given."""
-        return values[:, 0] if self._one_output else values
+        if self._one_output:
+            return values[:, 0]
+        return values
 
     def _scores_and_sizes(self, X: Any, method: str) -> tuple[np.ndarray, np.ndarray, ErrorCalibration]:
         """Return predictions, standard deviations, and the errors that calibrate, for objects in memory."""
@@ -464,7 +478,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
 
 def like_input(X: Any, values: np.ndarray) -> Any:
     """Return an array as a tensor on the same device, if X is one."""
-    return namespace(X).asarray(values, device=X.device) if is_tensor(X) else values
+    if is_tensor(X):
+        return namespace(X).asarray(values, device=X.device)
+    return values
 
 
 def _notes_on_outliers(Y: np.ndarray, sampling: Sampling) -> list[str]:
@@ -474,7 +490,9 @@ def _notes_on_outliers(Y: np.ndarray, sampling: Sampling) -> list[str]:
         return []
     rows = far if sampling.places is None else sampling.places[far]
     named = ", ".join(map(str, rows[:NAMED_OUTLIERS])) + (", ..." if len(far) > NAMED_OUTLIERS else "")
-    sample = "" if sampling.all_rows is None else f" of a sample of {len(Y):,}"
+    sample = ""
+    if sampling.all_rows is not None:
+        sample = f" of a sample of {len(Y):,}"
     return [
         f"{number_of(len(far), 'target')}{sample} far beyond all others (row {named}), and squared errors let few such "
         "rows decide: loss='huber' gives them little influence"

@@ -22,7 +22,9 @@ MOST_HELD_OUT = 5_000
 
 def n_fitted(n: int) -> int:
     """Return the number of training rows while choices are made; n under leave-one-out."""
-    return n if n <= LEAVE_ONE_OUT else n - round(HELD_OUT_SHARE * n)
+    if n <= LEAVE_ONE_OUT:
+        return n
+    return n - round(HELD_OUT_SHARE * n)
 
 
 def n_held_out(n: int) -> int:

@@ -104,7 +104,9 @@ def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int) -> 
 def folds_of(n: int) -> int:
     """Return the number of nested folds of n rows."""
     # up to this many rows there are three folds, with more there are two
-    return 3 if n <= 300 else 2
+    if n <= 300:
+        return 3
+    return 2
 
 
 def check_groups(groups: Any, n: int) -> np.ndarray:
@@ -154,7 +156,9 @@ def groups_with_copies(groups: np.ndarray, encoding: Encoding | None, fewest: in
     if encoding is None:
         return groups
     joined = joined_groups(groups, np.unique(keys(encoding), return_inverse=True)[1])
-    return joined if len(np.unique(joined)) >= fewest else groups
+    if len(np.unique(joined)) >= fewest:
+        return joined
+    return groups
 
 
 def groups_for_fit(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
@@ -166,7 +170,9 @@ def groups_for_fit(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | 
     if groups is None:
         return None
     enough = len(np.unique(groups[rows])) >= max(FEWEST_GROUPS_APART, fewest_groups(len(rows)))
-    return groups[rows] if enough else None
+    if enough:
+        return groups[rows]
+    return None
 
 
 def fewest_groups(n: int) -> int:
@@ -175,7 +181,9 @@ def fewest_groups(n: int) -> int:
     >>> fewest_groups(200), fewest_groups(20_000)
     (2, 4)
     """
-    return 2 if n <= LEAVE_ONE_OUT else FEWEST_NESTED_GROUPS
+    if n <= LEAVE_ONE_OUT:
+        return 2
+    return FEWEST_NESTED_GROUPS
 
 
 def one_of_each(groups: np.ndarray, random_state: Any) -> np.ndarray:
@@ -418,8 +426,12 @@ def nested_folds(
 def _groups_with_copies(groups: np.ndarray, copies: np.ndarray, targets: TaskTargets, n_folds: int) -> np.ndarray:
     """Return groups that keep copies together too, unless too few would be left to learn every class from."""
     joined = joined_groups(groups, copies)
-    fewest = 2 if targets.codes is None else groups_of_classes(targets.codes, joined).min()
-    return joined if fewest >= 2 and joined.max() + 1 >= max(n_folds, 3) else groups
+    fewest = 2
+    if targets.codes is not None:
+        fewest = groups_of_classes(targets.codes, joined).min()
+    if fewest >= 2 and joined.max() + 1 >= max(n_folds, 3):
+        return joined
+    return groups
 
 
 def _shuffled(
@@ -502,7 +514,9 @@ def _merged(folds: Folds, n: int, seed: int) -> Folds | None:
         and np.intersect1d(other, test).size
         for (train, test), (other, other_test) in combinations(merged, 2)
     )
-    return Folds(merged) if nested and len(merged) >= 3 else None
+    if nested and len(merged) >= 3:
+        return Folds(merged)
+    return None
 
 
 def interleaved(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -92,11 +92,15 @@ class TaskTargets:
     @property
     def n_classes(self) -> int:
         """The number of classes; 0 for regression."""
-        return 0 if self.classes is None else len(self.classes)
+        if self.classes is None:
+            return 0
+        return len(self.classes)
 
     def at(self, rows: np.ndarray) -> TaskTargets:
         """Return the targets of some examples."""
-        codes = None if self.codes is None else self.codes[rows]
+        codes = None
+        if self.codes is not None:
+            codes = self.codes[rows]
         return replace(self, values=self.values[rows], Y=self.Y[rows], codes=codes)
 
     def errors(self, scores: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -102,7 +102,9 @@ def similarity_without_labels(kind: str) -> Similarity:
     """Return the similarity for a kind of objects where nothing is learned from labels."""
     from similitude.kernels import default_similarity
 
-    return default_similarity(None, kind) if kind in LEARNED_KINDS else Auto(kind)
+    if kind in LEARNED_KINDS:
+        return default_similarity(None, kind)
+    return Auto(kind)
 
 
 def try_family(data: TrainingSet, options: FitOptions) -> Family:
@@ -198,7 +200,9 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
     X = in_double_precision(take(data.X, used))
     Y = data.Y[used]
     weights = data.weights[used]
-    labels = None if data.labels is None else data.labels[used]
+    labels = None
+    if data.labels is not None:
+        labels = data.labels[used]
     groups = data.groups_of(used)
     blend = _Blend.fit(X, Y, weights, places, options.kind, judges=True, together=groups)
     features = tuple(
@@ -221,7 +225,9 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
 
 def in_double_precision(X: Any) -> Any:
     """Return rows that are kept as landmarks: with a small penalty, similarities need all digits."""
-    return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
+    if isinstance(X, np.ndarray) and X.dtype == np.float32:
+        return X.astype(np.float64)
+    return X
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +266,9 @@ class _Blend:
         """
         from similitude.kernel_learning import ExactRidge, choose_automatically
 
-        n_apart = rows_apart(len(order)) if judges and together is None else 0
+        n_apart = 0
+        if judges and together is None:
+            n_apart = rows_apart(len(order))
         with phase("choosing the kernel"):
             choice = choose_automatically(X, Y, order[: len(order) - n_apart], kind == "table", together)
         kernels = choice.kernels()
@@ -342,7 +350,9 @@ class BlendFolds:
         weights = self.weights
         blend = self.blend
         left_out, (truth, counted) = blend.left_out(Y, weights)
-        groups = blend.groups if blend.grouped else None
+        groups = None
+        if blend.grouped:
+            groups = blend.groups
         if blend.apart or len(np.unique(blend.groups)) < (
             FEWEST_NESTED_GROUPS if blend.grouped else limits.FEWEST_NESTED_ROWS
         ):
@@ -361,7 +371,9 @@ class BlendFolds:
                 within.append((Y[train], Y[train]))
                 continue
             inside = np.argsort(np.argsort(self.order)[train])
-            together = None if groups is None else groups[train]
+            together = None
+            if groups is not None:
+                together = groups[train]
             part = _Blend.fit(
                 take(X, train), Y[train], weights[train], inside, self.kind, left_out=True, together=together
             )

@@ -109,9 +109,13 @@ def first_rows(source: Source, targets: Targets, check: Check, engine: Engine, s
         labels, _ = targets.see(X, batch.labels, weights)
     n = len(batch)
     if source.n is not None:
-        everything = None if source.n == n else Announced(source.n, True)
+        everything = None
+        if source.n != n:
+            everything = Announced(source.n, True)
     else:
-        everything = None if n < wanted else Announced(n + 1, False)
+        everything = None
+        if not (n < wanted):
+            everything = Announced(n + 1, False)
     sampling = Sampling(seed, np.arange(n), np.arange(n), everything)
     return Sampled(X, labels, weights, batch.weights is not None, sampling)
 
@@ -155,7 +159,9 @@ def _look_at_all(
 
 def sample_size(n_landmarks: int | str) -> int:
     """Return how many rows choices are made on: at least as many as there are landmarks."""
-    return limits.SAMPLE_ROWS if n_landmarks == "auto" else max(limits.SAMPLE_ROWS, int(n_landmarks))
+    if n_landmarks == "auto":
+        return limits.SAMPLE_ROWS
+    return max(limits.SAMPLE_ROWS, int(n_landmarks))
 
 
 @dataclass(frozen=True, eq=False)

@@ -124,7 +124,9 @@ class RankedScores:
         (905.0, 990.0, inf)
         """
         rank = conformal_rank(self.n, level)
-        return math.inf if rank > self.n else float(self.kept[np.searchsorted(kept_ranks(self.n), rank)])
+        if rank > self.n:
+            return math.inf
+        return float(self.kept[np.searchsorted(kept_ranks(self.n), rank)])
 
 
 def kept_ranks(n: int) -> np.ndarray:
@@ -339,7 +341,9 @@ class ErrorCalibration:
         """Return the half-width of the interval of each object and output, given standard deviations."""
         assert self.spread is not None
         limits = np.array([one.quantile(level) for one in self.scores])
-        return sizes * limits if self.spread.adaptive else np.repeat(limits[None, :], len(sizes), axis=0)
+        if self.spread.adaptive:
+            return sizes * limits
+        return np.repeat(limits[None, :], len(sizes), axis=0)
 
 
 def scores_and_sizes(
@@ -356,7 +360,9 @@ def scores_and_sizes(
         open_variance = influence.open_variance(model, encodings)
     elif spread.landmarks is not None:
         open_variance = spread.landmarks(model.parts[0], encodings[0])
-    logs = None if spread.noise is None else found[:, outputs:]
+    logs = None
+    if spread.noise is not None:
+        logs = found[:, outputs:]
     return found[:, :outputs], spread.sizes(logs, open_variance, len(found))
 
 

@@ -128,7 +128,9 @@ class Stage:
     def scores(self, F: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Return the scores of profiles, given those of the stage before."""
         found = self.ridge.scores(F)
-        return found + before if self.adds else found
+        if self.adds:
+            return found + before
+        return found
 
 
 @dataclass(frozen=True, eq=False)

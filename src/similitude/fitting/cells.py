@@ -108,7 +108,9 @@ class CellPart:
         """The kernel of objects that is zero between cells."""
         within = self.k.k if isinstance(self.k, Tabular) else self.k
         made = Partitioned(within, self.tree.directions, self.tree.thresholds, self.fit.metrics)
-        return self.k.with_params(k=made) if isinstance(self.k, Tabular) else made
+        if isinstance(self.k, Tabular):
+            return self.k.with_params(k=made)
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +148,9 @@ class CellBlend:
         alone = cls.of([first.learned(targets, rows)], targets, rows)
         for i in ranked[1:2]:
             second = CellPart.of(kernels[i], X, targets, penalties[i], rows)
-            both = None if second is None else cls.of([*alone.parts, second], targets, rows)
+            both = None
+            if second is not None:
+                both = cls.of([*alone.parts, second], targets, rows)
             if second is None or both is None or not both.clearly_beats(alone, targets, rows):
                 break
             return cls.of([*alone.parts, second.learned(targets, rows)], targets, rows)
@@ -187,9 +191,9 @@ class CellBlend:
         size = sum(part.fit.A.nbytes for part in self.parts) / 1e6
         cells = " and ".join(str(part.tree.n_cells) for part in self.parts)
         rounds = " and ".join(number_of(part.rounds, "round") for part in self.parts)
-        shares = (
-            "" if len(self.shares) == 1 else f", blended with weights {' and '.join(f'{s:.2g}' for s in self.shares)}"
-        )
+        shares = ""
+        if len(self.shares) != 1:
+            shares = f", blended with weights {' and '.join(f'{s:.2g}' for s in self.shares)}"
         return (
             f"the fit is exact in each of {cells} cells, whose metrics were learned again in {rounds}{shares}: "
             f"all {n:,} rows are kept, {size:.2g} MB"
@@ -212,7 +216,9 @@ def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, ord
         return "exact fits in cells would keep all rows, for which the memory budget is too small"
     used = np.sort(order)
     X = in_double_precision(take(data.X, used))
-    labels = None if data.labels is None else data.labels[used]
+    labels = None
+    if data.labels is not None:
+        labels = data.labels[used]
     rows = CellRows.of(np.searchsorted(used, order), data.last)
     targets = CellTargets.of(data.Y[used], data.weights[used], rows.fitted)
     blend = CellBlend.learn(choice, X, targets, rows)
@@ -259,7 +265,9 @@ def _final(
         Judged(judged, Y[rows.judged], weights[rows.judged], None if groups is None else groups[rows.judged]),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
     )
-    return fit if groups is None else replace(fit, groups=groups[rows.chosen_on])
+    if groups is None:
+        return fit
+    return replace(fit, groups=groups[rows.chosen_on])
 
 
 def _landmark_trial(k: Similarity, X: Any, targets: CellTargets, rows: CellRows) -> Trial:

@@ -87,7 +87,9 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
         at_most("n_landmarks", int(options.n_landmarks), available, f"the {available:,} objects they are drawn from")
     sizes, limit = facts.numbers if size == facts.size else size.numbers(options)
     note = None
-    collection = data.sampling.all_rows if options.unlabeled is None else None
+    collection = None
+    if options.unlabeled is None:
+        collection = data.sampling.all_rows
     if isinstance(collection, DistributedRows) and options.rule in AMONG_ALL:
         data, landmarks = _among_all(options.rule, data, collection, sizes[-1])
     else:
@@ -108,7 +110,9 @@ def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
     rule = options.rule
     labels = data.labels
     if rule == "auto":
-        rule = "uniform" if data.proven or labels is None or options.unlabeled is not None else "stratified"
+        rule = "stratified"
+        if data.proven or labels is None or options.unlabeled is not None:
+            rule = "uniform"
     if options.unlabeled is not None:
         return _from_pool(options, data, rule, most, rng)
     candidates = data.order[: max(most, min(limits.SAMPLE_ROWS, data.n_fitted))]
@@ -310,14 +314,18 @@ def best_level(samples: Sequence[SampleFeatures], n: int, validation: Validation
         if all([one.representation.name == PROJECTION or one.sparse for one in samples]):
             return tried[0]
     plain, divided = tried
-    return divided if divided.trial.loss < plain.trial.loss - plain.trial.deviation else plain
+    if divided.trial.loss < plain.trial.loss - plain.trial.deviation:
+        return divided
+    return plain
 
 
 def _side_by_side(features: list[LandmarkFeatures], values: list[np.ndarray]) -> np.ndarray:
     """Divide the features of each similarity by their root mean square length, and return all side by side."""
     for i, F in enumerate(values):
         squared = float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F)
-        scale = float(np.sqrt(squared)) if squared > 0 else 1.0
+        scale = 1.0
+        if squared > 0:
+            scale = float(np.sqrt(squared))
         features[i] = replace(features[i], scale=scale)
         values[i] = F / F.dtype.type(scale)
     return np.concatenate(values, axis=1)

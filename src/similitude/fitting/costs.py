@@ -168,7 +168,9 @@ def _fit_exactly(done: Work, sizes: Sizes) -> None:
     """Count learned kernels and Cholesky factors; where no rows are kept apart, also in nested folds."""
     n = sizes.n
     apart = rows_apart(sizes.n)
-    folds = 0 if apart else folds_of(n)
+    folds = 0
+    if not apart:
+        folds = folds_of(n)
     for rows, times in ((n, 1), (n - n // max(folds, 1), folds)):
         left_out = min(apart, limits.MOST_EVALUATED) or rows
         _learn(done, max(2, rows - apart), sizes, times)
@@ -218,7 +220,9 @@ def _fit_on_landmarks(done: Work, case: str, sizes: Sizes) -> None:
     numbers = landmarks_expected(case, sizes)
     similarities = sizes.used
     width = len(similarities) * numbers[-1]
-    folds = folds_of(rows) if sizes.n <= limits.LEAVE_ONE_OUT and sizes.all_in_memory else 0
+    folds = 0
+    if sizes.n <= limits.LEAVE_ONE_OUT and sizes.all_in_memory:
+        folds = folds_of(rows)
     if sizes.candidates == "learned":
         _learn(done, sizes.rows, sizes)
     if sizes.candidates == "family":
@@ -347,7 +351,9 @@ class Spent(Result):
     calls: int
 
     def __str__(self) -> str:
-        calls = f", {self.calls:,} calls of your function" if self.calls else ""
+        calls = ""
+        if self.calls:
+            calls = f", {self.calls:,} calls of your function"
         return f"{in_seconds(self.seconds)}{calls}"
 
 
@@ -359,7 +365,9 @@ def in_seconds(seconds: float) -> str:
     """
     if seconds < 0.1:
         return f"{1000 * seconds:.2g} ms"
-    return f"{seconds:.2g} s" if seconds < 120 else f"{seconds / 60:.2g} min"
+    if seconds < 120:
+        return f"{seconds:.2g} s"
+    return f"{seconds / 60:.2g} min"
 
 
 def estimated(case: str, sizes: Sizes) -> Cost:
@@ -409,5 +417,7 @@ def _encoded(sizes: Sizes) -> float:
         return size * (4_000 * min(rows, TRIED_ROWS) + 1_000 * rows)
     if kind == "series":
         return 500_000.0 * rows
-    columns = sizes.cells * min(rows, RECORDS_TRIED) ** 2 if kind == "records" else 0
+    columns = 0
+    if kind == "records":
+        columns = sizes.cells * min(rows, RECORDS_TRIED) ** 2
     return rows * (200 * size + 1_000 * sizes.cells) + 16 * columns

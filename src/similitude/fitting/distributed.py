@@ -105,7 +105,9 @@ def partition_sample(
             if len(which):
                 some = [take(X, which), labels[which], weights[which], start + batch.start + which, ranks]
                 found = some if not found else [join(found[0], some[0]), *map(_both, found[1:], some[1:])]
-    return tuple(found) if found else None
+    if found:
+        return tuple(found)
+    return None
 
 
 def _both(one: np.ndarray, other: np.ndarray) -> np.ndarray:

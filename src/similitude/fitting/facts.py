@@ -221,9 +221,13 @@ class Facts:
         rounds = 1.5 if SYMMETRIC in k.claims else 3.0  # both directions, and landmarks with each other
         thorough = rounds * n * (n + self.data.sampling.later) * calls_per_pair(k)
         if options.max_calls is not None:
-            return None if not is_counted(k) or thorough <= options.max_calls else options.max_calls
+            if not is_counted(k) or thorough <= options.max_calls:
+                return None
+            return options.max_calls
         costly = may_be_costly(k) and thorough > limits.THOROUGH_PER_ROW * n + limits.FURTHER_CALLS
-        return limits.CALLS_PER_ROW * n * calls_per_pair(k) + limits.FURTHER_CALLS if costly else None
+        if costly:
+            return limits.CALLS_PER_ROW * n * calls_per_pair(k) + limits.FURTHER_CALLS
+        return None
 
     @property
     def why_no_cells(self) -> str | None:
@@ -232,7 +236,9 @@ class Facts:
             return "exact fits in cells need all rows in memory"
         if not isinstance(self.options.engine, LocalEngine):
             return "exact fits in cells are those of LocalEngine"
-        return None if self.open_landmarks else "landmarks were asked for"
+        if self.open_landmarks:
+            return None
+        return "landmarks were asked for"
 
     @property
     def is_piloted(self) -> bool:
@@ -275,7 +281,9 @@ class Facts:
     @property
     def n_groups(self) -> int:
         """The number of groups of rows; of rows without groups."""
-        return self.n if self.data.groups is None else len(np.unique(self.data.groups[self.data.weighted]))
+        if self.data.groups is None:
+            return self.n
+        return len(np.unique(self.data.groups[self.data.weighted]))
 
     @cached_property
     def numbers(self) -> tuple[list[int], str]:
@@ -360,7 +368,9 @@ class FeatureSize:
 
     def rows_that_fit(self, options: FitOptions, n_landmarks: int) -> int:
         """Return how many rows of features fit into the memory budget beside the Gram matrices of the landmarks."""
-        sides = 1 if options.side in ("left", "right") or self.proven else 2
+        sides = 2
+        if options.side in ("left", "right") or self.proven:
+            sides = 1
         width = n_landmarks * sides * self.n_similarities
         left = self.budget - gram_matrices(width) * 8 * width**2
         return max(0, left) // (limits.FEATURE_ARRAYS * width * self.itemsize)
@@ -599,7 +609,9 @@ def _counts(k: Similarity, kind: str) -> int:
     if parts:
         return sum([_counts(one, kind) for one in parts])
     # how often gapped substrings, neighborhoods of nodes, and sets are counted, relative to substrings
-    return 4 if isinstance(k, Gapped) or kind in ("graphs", "sets") else 1
+    if isinstance(k, Gapped) or kind in ("graphs", "sets"):
+        return 4
+    return 1
 
 
 def open_scales(k: Similarity) -> list[str]:

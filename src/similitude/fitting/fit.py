@@ -182,7 +182,9 @@ def _in_cells(plan: Plan, facts: Facts) -> FittedModel:
     choice, order = learn_on_pilot(facts.data, facts.options)
     with phase("solving in cells of rows"):
         fit = fit_in_cells(facts.data, facts.options, choice, order)
-    return fit if isinstance(fit, FittedModel) else _on_landmarks(plan, facts, choice, fit)
+    if isinstance(fit, FittedModel):
+        return fit
+    return _on_landmarks(plan, facts, choice, fit)
 
 
 def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, why: str | None = None) -> FittedModel:
@@ -306,7 +308,9 @@ def _prepared_on_sample(k: Similarity, data: TrainingSet, options: FitOptions) -
         return k.prepare(data.X, options.random_state, data.given_weights)
     k.check_params()
     some = np.sort(data.order[: limits.SAMPLE_ROWS])
-    weighted = None if data.given_weights is None else np.asarray(data.given_weights)[some]
+    weighted = None
+    if data.given_weights is not None:
+        weighted = np.asarray(data.given_weights)[some]
     with remembered_images():
         resolved = k.resolve(take(data.X, some), options.random_state, weighted)
         return resolved, resolved.encode_checked(data.X, "X")
@@ -324,10 +328,14 @@ def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) ->
             for k, A in zip(data.similarities, data.encodings, strict=True)
         ]
         if not everything and len(samples) == 1 and samples[0].representation.name == PROJECTION:
-            fitted = None if data.groups is not None else _fit_by_products(data, samples[0], choice, options)
+            fitted = None
+            if data.groups is None:
+                fitted = _fit_by_products(data, samples[0], choice, options)
             if fitted is not None:
                 return fitted
-            projection = samples[0].projection(sizes[0]) if len(sizes) == 1 else None
+            projection = None
+            if len(sizes) == 1:
+                projection = samples[0].projection(sizes[0])
         if projection is None:
             validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
             best, tried = grow(samples, sizes, validation)
@@ -449,7 +457,9 @@ def _numbers_tried(
     weights = data.weights[sample.places]
     for n in choice.sizes:
         some = rows(sample.landmarks.encoding, slice(n))
-        start = tried[-1][1].lam if tried else None
+        start = None
+        if tried:
+            start = tried[-1][1].lam
         trial = trial_by_products(sample.k, sample.encoding, some, Y, weights, options.engine, start)
         if trial is None:
             return []
@@ -559,12 +569,18 @@ def fit_penalized(
 def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[FittedModel, str | None]:
     """Return the fit by another loss or penalty on the same features, and what was done on the CPU."""
     F, Y, weights = all_features(fitted, data, options)
-    named = "penalty='l1'" if options.penalty == "l1" else f"loss={options.loss!r}"
+    named = "penalty='l1'"
+    if options.penalty != "l1":
+        named = f"loss={options.loss!r}"
     with options.engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
         groups = data.groups_of(data.order)  # the features of all rows are in this order
-        together = None if groups is None else RowsTogether(groups, data.last)
+        together = None
+        if groups is not None:
+            together = RowsTogether(groups, data.last)
         linear, trial, judged = fit_penalized(options, F, Y, weights, together)
-        places = None if fitted.design is None else data.located_at(fitted.samples[0].places)
+        places = None
+        if fitted.design is not None:
+            places = data.located_at(fitted.samples[0].places)
         linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
     found = replace(
         fitted,
@@ -679,7 +695,9 @@ class LandmarkFolds:
             fewest = FEWEST_NESTED_GROUPS
         if len(np.unique(groups)) < fewest:
             return tried
-        labels = None if data.labels is None else data.labels[places]
+        labels = None
+        if data.labels is not None:
+            labels = data.labels[places]
         if data.groups is not None and labels is not None:
             labels = rarest_in_group(labels, groups)
         folds = assign_folds(groups, labels, self.options.random_state)
@@ -790,6 +808,8 @@ def _scores(
     if options.is_ridge:
         return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    together = None if groups is None else RowsTogether(groups, data.last)
+    together = None
+    if groups is not None:
+        together = RowsTogether(groups, data.last)
     linear, trial, judged = fit_penalized(options, here, Y, weights, together)
     return linear.scores(outside), (trial.scores, Y[judged])

@@ -220,7 +220,9 @@ class _Built:
         self.stages.append(stage)
         self.scores.append(people.scores)
         self.latest.append(np.inf)
-        return "" if len(people.landmarks) < MOST_LANDMARKS else "their number reached the most that is tried"
+        if len(people.landmarks) < MOST_LANDMARKS:
+            return ""
+        return "their number reached the most that is tried"
 
     def stopped(self) -> tuple[list[Stage], np.ndarray, np.ndarray]:
         """Return the stages with the margins at which they stop, and the scores and comparisons of all rows."""
@@ -293,9 +295,15 @@ def _fitted(
     steps = [*steps[:-1], FrugalStep(used, scores, calls, people.bought.calls)]
     positions = people.places[people.landmarks[:used]]
     turned = people.turned[:used]
-    labels = None if task.numbers is None else task.numbers[positions]
+    labels = None
+    if task.numbers is not None:
+        labels = task.numbers[positions]
     landmarks = Landmarks(take(task.X, positions), positions, None, labels, "frugal").encoded(task.k, task.A)
-    side = "both" if turned.any() and not turned.all() else "right" if turned.all() else "left"
+    side = "both"
+    if not (turned.any() and not turned.all()):
+        side = "left"
+        if turned.all():
+            side = "right"
     learned = np.arange(people.n)
     judges = np.arange(people.n, len(people.places))
     Y = people.Y

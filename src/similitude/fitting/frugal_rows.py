@@ -66,7 +66,9 @@ class FrugalTask:
     @property
     def n_classes(self) -> int:
         """The number of classes, or 1 for numbers."""
-        return 1 if self.numbers is None else len(np.unique(self.numbers))
+        if self.numbers is None:
+            return 1
+        return len(np.unique(self.numbers))
 
 
 class Purchases:
@@ -315,7 +317,9 @@ class FrugalRows:
         """Fit the first columns to all rows; return the stage, the trial of rows left out, and the scores of all."""
         F = self.profiles[:, :n_columns]
         n = self.n
-        groups = None if self.groups is None else self.groups[:n]
+        groups = None
+        if self.groups is not None:
+            groups = self.groups[:n]
         ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0, groups)
         scores = np.concatenate([trial.scores, ridge.scores(F[n:])])
         everyone = ridge.refitted(F, self.Y, self.weights)
@@ -333,7 +337,9 @@ class FrugalRows:
         judges = self.active[self.active >= self.n]
         active = self.active
         targets = self.Y - self.scores
-        groups = None if self.groups is None else self.groups[learned]
+        groups = None
+        if self.groups is not None:
+            groups = self.groups[learned]
         ridge, trial = fit_profiles(
             self.profiles[learned], targets[learned], self.weights[learned], self.meter.noise or 0.0, groups
         )
@@ -369,7 +375,9 @@ class FrugalRows:
         certain = np.flatnonzero(wrong + 0.5 <= 0.05 * self.gain(self.scores) * self.n)
         # fewer rows than this are too few to tell that their class is certain
         enough = len(certain) and certain[-1] + 1 + self.n - len(learned) >= 100
-        return float(ahead[order[certain[-1]]]) if enough else np.inf
+        if enough:
+            return float(ahead[order[certain[-1]]])
+        return np.inf
 
     def uncertain(self, margin: float) -> np.ndarray:
         """Return the active rows whose margin is smaller."""

@@ -353,7 +353,9 @@ class BlendInfluence:
 
 def cells_of(k: Similarity, A: Encoding) -> np.ndarray:
     """Return the number of each encoded object's cell: rows of other cells have no influence on it."""
-    return np.zeros(count(A), dtype=np.intp) if k.hints.cells is None else np.asarray(k.hints.cells(A))
+    if k.hints.cells is None:
+        return np.zeros(count(A), dtype=np.intp)
+    return np.asarray(k.hints.cells(A))
 
 
 class DelayedInfluence:
@@ -441,7 +443,9 @@ class ExampleInfluence:
         """The weighted mean of the targets, or of the working responses."""
         weights, sums = self._working()
         base: np.ndarray = sums.sum(axis=0) / weights.sum(axis=0)
-        return base - base.mean() if self.coupled else base
+        if self.coupled:
+            return base - base.mean()
+        return base
 
     def _working(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights, and weights times responses, in double precision."""
@@ -520,7 +524,9 @@ def weighted_landmarks(
     """
     if influence is not None and not W.any():
         influence = GroupInfluence.none(influence.base, len(W))
-    grouped = influence if isinstance(influence, GroupInfluence) else None
+    grouped = None
+    if isinstance(influence, GroupInfluence):
+        grouped = influence
     V = np.empty((len(W), 0)) if grouped is None else grouped.weights[0]
     double = grouped is None or grouped.columns is None  # which are in single precision
     parts: list[WeightedLandmarks] = []
@@ -637,7 +643,9 @@ def influence_in_refit(
 
 def class_numbers(scores: np.ndarray) -> np.ndarray:
     """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
-    return scores.argmax(axis=1) if scores.shape[1] > 1 else 1 * (scores[:, 0] >= 0)
+    if scores.shape[1] > 1:
+        return scores.argmax(axis=1)
+    return 1 * (scores[:, 0] >= 0)
 
 
 def example_influence(

@@ -47,7 +47,9 @@ class Member:
         """Return the products of some of the rows, in increasing order, as far as they are known."""
         rows = rows[rows < len(self.products)]
         grid = np.ix_(rows, rows)
-        columns = None if self.columns is None else np.stack([one[grid] for one in self.columns])
+        columns = None
+        if self.columns is not None:
+            columns = np.stack([one[grid] for one in self.columns])
         return Member(self.similarity, self.products[grid], columns, self.resolved)
 
     def weighted(self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None) -> list[Member]:
@@ -119,7 +121,9 @@ def _in_short(k: Similarity) -> str:
 
     if not isinstance(k, Columns):
         return repr(k)
-    return f"how={k.how!r}" if k.weights is None else "weights of the columns"
+    if k.weights is None:
+        return f"how={k.how!r}"
+    return "weights of the columns"
 
 
 class Family(Similarity):
@@ -222,7 +226,9 @@ class Family(Similarity):
         """
         inside = np.arange(len(self.rows)) if known is None else np.flatnonzero(np.isin(self.rows, known))
         rows = self.rows[inside]
-        together = None if groups is None else groups[rows]
+        together = None
+        if groups is not None:
+            together = groups[rows]
         if not self.tried or not _can_choose(Y[rows], together):
             return MemberChoice(self.members[0], len(inside))
         tried = [one.among(inside) for one in self.tried]
@@ -280,9 +286,13 @@ class _Comparisons:
         """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
         Y = self.Y[:n]
         weights = self.weights[:n]
-        groups = None if self.groups is None else self.groups[:n]
+        groups = None
+        if self.groups is not None:
+            groups = self.groups[:n]
         if not _can_choose(Y, groups):
-            return tried if kept > 1 else tried[:1]
+            if kept > 1:
+                return tried
+            return tried[:1]
         losses = [left_out_loss(one.products[:n, :n], Y, weights, groups) for one in tried]
         pairs = zip(tried, losses, strict=True)
         found = tuple((one.similarity, loss) for one, loss in pairs)
@@ -388,7 +398,9 @@ def _plain_columns(k: Any, objects: Any) -> Any:
     names = [name for name, part in k.columns.items() if _is_plain(part)]
     if not names:
         return None
-    return objects[names] if is_table(objects) else [{name: row.get(name) for name in names} for row in objects]
+    if is_table(objects):
+        return objects[names]
+    return [{name: row.get(name) for name in names} for row in objects]
 
 
 def _chosen_beside_learned(
@@ -409,7 +421,9 @@ def _chosen_beside_learned(
     # number of records from which on a kernel is learned, and the share that it is learned from before it is compared
     first = in_first_groups(order if groups is None else groups[order], int(0.6 * len(Y)))
     judges = np.sort(order[~first])
-    together = None if groups is None else groups[judges]
+    together = None
+    if groups is not None:
+        together = groups[judges]
     if together is not None and len(np.unique(together)) < 2:
         return MemberChoice(tried[0].similarity, len(judges))
     learned = [Member(k, K) for k, K in _learned_kernels(tried[0], plain, Y, weights, order[first], groups)]

@@ -71,7 +71,9 @@ class WeightedLandmarks:
     @cached_property
     def n_compared(self) -> int:
         """The most similarities of one object that are computed: to all landmarks, or to those of the largest cell."""
-        cells = None if self.features.similarity is None else self.features.similarity.hints.cells
+        cells = None
+        if self.features.similarity is not None:
+            cells = self.features.similarity.hints.cells
         if cells is None or not len(self.weights):
             return len(self.weights)
         return int(np.bincount(cells(self.features.landmarks.encoding)).max())
@@ -135,7 +137,9 @@ class LandmarkModel:
         for part in self.parts:
             on_tensors &= part.features.on_tensors
             threadsafe &= part.features.similarity.hints.threadsafe
-        known = self._by_products(encodings, engine) if on_tensors else None
+        known = None
+        if on_tensors:
+            known = self._by_products(encodings, engine)
         if known is not None:
             return known
         return run_on_strips(ScoresTask(threadsafe, on_tensors), encodings, self, engine, itemsize)
@@ -199,14 +203,18 @@ def _weighted_sums(K: Any, weights: Any, normalized: bool) -> Any:
     """Return the weighted sum over the similarities of each object, divided by their length if `normalized`."""
     if not isinstance(K, np.ndarray):
         wide = in_precision(K, weights.dtype) @ weights
-        return wide / lengths(K)[:, None] if normalized else wide
+        if normalized:
+            return wide / lengths(K)[:, None]
+        return wide
     if K.dtype == np.float64:
         sums: np.ndarray = np.matmul(K, weights, dtype=np.float64)
     else:
         sums = np.empty((len(K), weights.shape[1]))
         for start in range(0, len(K), 256):  # a few rows at a time in float64
             sums[start : start + 256] = K[start : start + 256].astype(np.float64) @ weights
-    return sums / lengths(K).astype(np.float64)[:, None] if normalized else sums
+    if normalized:
+        return sums / lengths(K).astype(np.float64)[:, None]
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +278,9 @@ class LandmarkCurve(Curve):
         y = np.array([one.loss for one in trials])
         spread = 1.96 * np.array([one.deviation for one in trials])
         slow = largest is not None and sizes[-1] < largest
-        reason = "the last doubling gained less than one standard error" if slow else limit
+        reason = "the last doubling gained less than one standard error"
+        if not slow:
+            reason = limit
         if len(trials) > 1 and trials[-1].loss > trials[-2].loss:
             reason = f"with {sizes[-1]:,} the held-out loss was no better"
         return cls(x, y, y - spread, y + spread, 0.95, ESTIMATE, reason)

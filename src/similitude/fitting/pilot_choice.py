@@ -120,7 +120,9 @@ def choose_on_pilot(
             trials = PenaltyTrials.of(k, objects, rows, PENALTY_PILOT)
             place = trials.best(trials.best(FIRST_PLACE, 2), 1)
     sizes, losses, deviations, enough = trials.numbers(place)
-    n_scales = len(PILOT_MULTIPLES) if scales else 1
+    n_scales = 1
+    if scales:
+        n_scales = len(PILOT_MULTIPLES)
     return PilotChoice(trials.k, trials.extrapolated_penalty(place), n_scales, sizes, losses, deviations, enough)
 
 
@@ -222,7 +224,9 @@ class Trials:
 
     def loss(self, place: int) -> float:
         """Return the loss at a penalty, given its position; infinite if there is none there."""
-        return self.rows.loss(self.residuals(place)[0]) if 0 <= place < len(PENALTIES) else np.inf
+        if 0 <= place < len(PENALTIES):
+            return self.rows.loss(self.residuals(place)[0])
+        return np.inf
 
     def best(self, start: int, step: int) -> int:
         """Return the position of the best penalty, downhill from a start; of ties it is the largest."""
@@ -242,7 +246,9 @@ class Trials:
         With all of them small penalties would gain too much: under these, models of few rows overfit.
         """
         there = 0 <= place < len(PENALTIES)
-        return float(np.sqrt(self.loss(place) * self.extrapolated(place, 0.0))) if there else np.inf
+        if there:
+            return float(np.sqrt(self.loss(place) * self.extrapolated(place, 0.0)))
+        return np.inf
 
     def extrapolated(self, place: int, steepest: float | None = None) -> float:
         """Return the loss at a penalty, extrapolated to the number of rows of the fit."""
@@ -278,7 +284,9 @@ class Trials:
         while enough is None and 2 * m <= most:
             residuals.insert(-1, self._with_landmarks(m, float(PENALTIES[place])))
             sizes.insert(-1, m)
-            enough = m if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed else None
+            enough = None
+            if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed:
+                enough = m
             m *= 2
         losses = [self.rows.loss(one) for one in residuals]
         deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
@@ -317,7 +325,9 @@ class PenaltyTrials(Trials):
     def start(self) -> int:
         """The first row that judges: of few rows all do, of many the second half of those that are fitted."""
         p = self.n_fitted
-        return p // 2 if len(self.K) - p >= p // 2 else 0
+        if len(self.K) - p >= p // 2:
+            return p // 2
+        return 0
 
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals under a model of all fitted rows, each left out alone, and of the first half of them."""
@@ -382,7 +392,9 @@ def choose_for_landmarks(
             place = trials.best(trials.best(FIRST_PLACE, 2), 1)
     assert isinstance(trials, LandmarkTrials)
     sizes, losses, deviations, enough = trials.numbers(place)
-    n_scales = len(PILOT_MULTIPLES) if scales else 1
+    n_scales = 1
+    if scales:
+        n_scales = len(PILOT_MULTIPLES)
     penalty = between_penalties(trials.loss, place)
     return PilotChoice(trials.k, penalty, n_scales, sizes, losses, deviations, enough)
 
@@ -407,7 +419,9 @@ def working_precision(k: Similarity, A: np.ndarray, U: np.ndarray) -> type:
     single = A[:ROWS_IN_BOTH].astype(np.float32)
     lost = np.abs(k.block(some, some) - k.block(single, single)).max()
     # rows whose similarities are computed in both precisions, and by how much these may differ
-    return np.float32 if lost <= 1e-6 and float(U.diagonal().min()) ** 2 >= SINGLE_PIVOT else np.float64
+    if lost <= 1e-6 and float(U.diagonal().min()) ** 2 >= SINGLE_PIVOT:
+        return np.float32
+    return np.float64
 
 
 @dataclass(frozen=True, eq=False)

@@ -359,7 +359,9 @@ class _Problem:
     def _landmarks(self, rows: np.ndarray) -> Landmarks:
         """Return rows as landmarks, encoded."""
         objects = _in_double_precision(take(self.data.X, rows))
-        known = None if self.data.labels is None else self.data.labels[rows]
+        known = None
+        if self.data.labels is not None:
+            known = self.data.labels[rows]
         encoded = self.choice.similarity.encode(objects)
         return Landmarks(objects, self.data.located_at(rows), encoded, known, "uniform")
 
@@ -406,4 +408,6 @@ class _Problem:
 
 def _in_double_precision(X: Any) -> Any:
     """Return rows in double precision: with a small penalty, similarities need all digits."""
-    return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
+    if isinstance(X, np.ndarray) and X.dtype == np.float32:
+        return X.astype(np.float64)
+    return X

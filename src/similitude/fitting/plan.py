@@ -52,7 +52,9 @@ class PlanStep(Result):
     why: str
 
     def __str__(self) -> str:
-        return f"{self.what}; {self.why}" if self.why else self.what
+        if self.why:
+            return f"{self.what}; {self.why}"
+        return self.what
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,9 @@ def _on_device(f: Facts) -> PlanStep:
 def _on_features(f: Facts) -> PlanStep:
     if not f.options.is_ridge:
         return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", AS_ASKED)
-    by = f"by {f.leaving_out}" if f.few else "on held-out rows"
+    by = "on held-out rows"
+    if f.few:
+        by = f"by {f.leaving_out}"
     return PlanStep(f"ridge regression on features, penalty chosen {by}", "the features fit into memory")
 
 
@@ -231,12 +235,16 @@ def _in_one_pass(f: Facts) -> PlanStep:
 def _by_new_folds(f: Facts) -> PlanStep:
     if f.data.groups is not None and f.n_groups < FEWEST_NESTED_GROUPS:
         return PlanStep(f"{f.n_groups} groups, each left out alone", "they are too few for folds of their own")
-    why = "" if f.data.groups is None else "no fold separates a group"
+    why = "no fold separates a group"
+    if f.data.groups is None:
+        why = ""
     return PlanStep(f"{folds_of(f.n)} folds, in each of which every choice is made again", why)
 
 
 def _by_held_out(f: Facts) -> PlanStep:
-    why = "" if f.data.groups is None else "they are whole groups"
+    why = "they are whole groups"
+    if f.data.groups is None:
+        why = ""
     return PlanStep(f"{f.data.last.judged:,} rows held out of every choice", why)
 
 
@@ -257,8 +265,12 @@ def _by_rows_outside_pilot(f: Facts) -> PlanStep:
 
 def _by_frugal_rows(f: Facts) -> PlanStep:
     n = rows_evaluating(min(f.n, MOST_COMPARED_ROWS))
-    about = "" if f.data.groups is None else "about "
-    whole = "" if f.data.groups is None else ", and are whole groups"
+    about = "about "
+    if f.data.groups is None:
+        about = ""
+    whole = ", and are whole groups"
+    if f.data.groups is None:
+        whole = ""
     return PlanStep(
         f"{about}{n:,} rows that take no part in any choice", f"they are predicted as new objects are{whole}"
     )
@@ -381,7 +393,9 @@ def _similarity(f: Facts, case: str) -> PlanStep:
         return _of_family(f)
     if not any(map(open_scales, f.options.similarities)) or f.size.heavy:
         return PlanStep(given, "the rows are too few to learn from" if f.options.automatic else AS_ASKED)
-    scales = "its scale is chosen on a pilot" if case == PILOT_FIT else "its scale is the best of five"
+    scales = "its scale is the best of five"
+    if case == PILOT_FIT:
+        scales = "its scale is chosen on a pilot"
     return PlanStep(given, scales)
 
 
@@ -405,4 +419,6 @@ def compared_on(n: int) -> str:
     from similitude.kernel_learning import n_pilot_folds, pilot_size  # loads all kernels
 
     folds = n_pilot_folds(n)
-    return f"compared by {folds} folds of {n:,} rows" if folds > 1 else f"compared on a pilot of {pilot_size(n):,} rows"
+    if folds > 1:
+        return f"compared by {folds} folds of {n:,} rows"
+    return f"compared on a pilot of {pilot_size(n):,} rows"

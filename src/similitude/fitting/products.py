@@ -90,7 +90,9 @@ def trial_by_products(
     some = order[len(order) - n_held_out(len(order)) :]
     held = some[: len(some) // 2], some[len(some) // 2 :]
     found = solve_by_products(similarity, A, landmarks, Y, weights, order, held, engine, start)
-    return None if found is None else found[1]
+    if found is None:
+        return None
+    return found[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,12 +129,16 @@ def fit_profiles(
     center = np.average(F, axis=0, weights=weights)
     mean = np.average(Y, axis=0, weights=weights)  # on a smooth function a free constant loses 11 % more
     apart = _squared_distances(F, F)
-    median = float(np.median(apart[apart > 0])) if (apart > 0).any() else 0.0
+    median = 0.0
+    if (apart > 0).any():
+        median = float(np.median(apart[apart > 0]))
     with_ones = np.column_stack([Y - mean, np.ones(len(Y))])
     share = (weights / weights.sum())[:, None, None]
     best: tuple[float | None, Trial] | None = None
     for relative in PROFILE_WIDTHS if median else PROFILE_WIDTHS[:1]:
-        width = None if relative is None else relative * median
+        width = None
+        if relative is not None:
+            width = relative * median
         if width is None:
             ridge = Ridge(Moments.of(F, Y, weights))
             judge = ridge.left_out(F, Y, weights, groups)

@@ -101,7 +101,9 @@ class SpreadFit:
     def sized(self, noise: tuple[np.ndarray, ...] | None) -> SizedRows:
         """Return the spread, given the weights of g by similarities, and the sizes of the rows."""
         intercept = np.zeros(len(self.scale)) if self.noise is None else self.noise.intercept
-        landmarks = self.landmarks if self.ratio.any() else None
+        landmarks = None
+        if self.ratio.any():
+            landmarks = self.landmarks
         spread = Spread(self.scale, self.ratio, noise, intercept, self.low, self.high, self.adaptive, landmarks)
         return SizedRows(spread, self.sizes)
 
@@ -146,7 +148,9 @@ def fit_spread(
     sizes = np.repeat(_deviation(errors, weights)[None, :], len(errors), axis=0)
     if open_variance is not None:
         wanted = np.zeros(outputs) if marginal is None else marginal.ratio
-        lost = 0.0 if marginal is None else marginal.may_lose
+        lost = 0.0
+        if marginal is not None:
+            lost = marginal.may_lose
         ratio = np.array(
             [
                 _best_ratio(column, weights, open_variance, penalty, most, lost)
@@ -158,7 +162,9 @@ def fit_spread(
     low = high = np.zeros(outputs)
     noise = None
     scale = _deviation(errors if open_variance is None else errors / shape, weights)
-    found = None if F is None else _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F, groups)
+    found = None
+    if F is not None:
+        found = _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F, groups)
     if found is not None:
         noise, logs = found
         low = logs.min(axis=0)
@@ -341,7 +347,9 @@ def open_variance_of(
     ]
     # by how much the marginal likelihood may lower the log likelihood of a left-out row, if it knows not all
     # landmarks
-    may_lose = np.inf if p == len(first.factor) else 0.01
+    may_lose = 0.01
+    if p == len(first.factor):
+        may_lose = np.inf
     return OpenVariance(variance, unseen + uncertain / others, MarginalRatio(np.array(ratio), may_lose))
 
 

@@ -154,7 +154,9 @@ class TrainingSet:
         if self.reordered is not None:
             return self.reordered
         order = self.sampling.order(self.weighted)
-        return order if self.groups is None else hold_out_groups(order, self.groups)[0]
+        if self.groups is None:
+            return order
+        return hold_out_groups(order, self.groups)[0]
 
     @functools.cached_property
     def last(self) -> LastRows:
@@ -173,7 +175,9 @@ class TrainingSet:
     @property
     def n_rows(self) -> int:
         """The number of rows, with or without a weight."""
-        return len(self.Y) if self.sampling.all_rows is None else self.sampling.all_rows.n_rows
+        if self.sampling.all_rows is None:
+            return len(self.Y)
+        return self.sampling.all_rows.n_rows
 
     @functools.cached_property
     def itemsize(self) -> int:
@@ -211,11 +215,15 @@ class TrainingSet:
 
     def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the groups of some rows."""
-        return None if self.groups is None else self.groups[rows]
+        if self.groups is None:
+            return None
+        return self.groups[rows]
 
     def located_at(self, which: np.ndarray) -> np.ndarray:
         """Return the positions among all rows of some rows in memory."""
-        return which if self.sampling.places is None else self.sampling.places[which]
+        if self.sampling.places is None:
+            return which
+        return self.sampling.places[which]
 
     def only(self, which: np.ndarray, later: int) -> TrainingSet:
         """Return some of the rows; `later` others are predicted within the same budget of calls."""

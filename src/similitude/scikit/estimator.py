@@ -92,7 +92,9 @@ def _reraise(error: Exception, X: Any, taken: str) -> NoReturn:
         raise ValueError(MISSING_NUMBERS) from error
     from similitude.kernels import suggestion  # loads all kernels
 
-    better = suggestion(X, taken) if type(error) in (TypeError, ValueError) else ""
+    better = ""
+    if type(error) in (TypeError, ValueError):
+        better = suggestion(X, taken)
     if better:
         error.args = (f"{error}. {better}",)
     raise error
@@ -251,8 +253,12 @@ class SimilarityEstimator(BaseEstimator):
         try:
             if isinstance(given, (list, tuple)):
                 kinds = {as_similarity(one).objects for one in given} - {"any"}
-                return kinds.pop() if len(kinds) == 1 else "any"
-            return _objects_of(given) if isinstance(given, str) else as_similarity(given).objects
+                if len(kinds) == 1:
+                    return kinds.pop()
+                return "any"
+            if isinstance(given, str):
+                return _objects_of(given)
+            return as_similarity(given).objects
         except (TypeError, ValueError):  # reported with its reason when the similarity is used
             return "any"
 
@@ -282,7 +288,9 @@ class SimilarityEstimator(BaseEstimator):
         if kind == "matrix" and not reset:
             X = self._all_columns(X)
         given = X
-        sparse = "csr" if kind == "vectors" else False
+        sparse: str | bool = False
+        if kind == "vectors":
+            sparse = "csr"
         try:
             if is_table(X):
                 as_matrix(X)  # its errors name the column

@@ -19,7 +19,9 @@ CHECKED_OBJECTS = 500
 def proven(k: Similarity) -> Validity | None:
     """Return the verdict VALID if the similarity is proven to be a kernel, else None."""
     proof = k.proof()
-    return Validity("VALID", proof) if proof.holds else None
+    if proof.holds:
+        return Validity("VALID", proof)
+    return None
 
 
 def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
@@ -31,7 +33,9 @@ def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> V
     witness = validity.witness
     if validity.verdict == "INVALID":
         known = witness is not None and not witness.indices and not proof.premises
-        reason = f" ({proof.reason})" if known else ""
+        reason = ""
+        if known:
+            reason = f" ({proof.reason})"
         raise NotAKernelError(
             f"{proof.similarity} is not a kernel, and a kernel is needed here: {advice}{reason}.", witness
         )
@@ -75,4 +79,6 @@ def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float
     some = np.unique(np.linspace(0, encoding.shape[0] - 1, 200).astype(int))
     exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
     rounded = np.asarray(kernel.block(single[some], single[some]), float)
-    return single if np.abs(exact - rounded).max() <= tolerance else encoding
+    if np.abs(exact - rounded).max() <= tolerance:
+        return single
+    return encoding

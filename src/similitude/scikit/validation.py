@@ -102,7 +102,9 @@ def check_class_weights(classes: np.ndarray, codes: np.ndarray, weights: np.ndar
 def _target(estimator: Any, y: Any) -> Any:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    return as_numpy(y) if is_tensor(y) else y
+    if is_tensor(y):
+        return as_numpy(y)
+    return y
 
 
 def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
@@ -149,7 +151,9 @@ def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """
     classes, codes = encode_labels(read_labels(y, n))
     if len(classes) != 2:
-        number = "one class" if len(classes) == 1 else f"{len(classes)} classes"
+        number = "one class"
+        if len(classes) != 1:
+            number = f"{len(classes)} classes"
         raise ValueError(f"two classes are needed, y holds {number}: {brief(classes)}")
     return classes, 2.0 * codes - 1.0
 
