@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Similarity, ...], str]:
     """Learn the similarities that are to be learned; return all of them, and what was learned in a sentence.
 
-    Of many rows the last judge the model, and are not learned from; with `copies_last` rows that equal one of these
-    judge it too.
+    Of many rows the last evaluate the model, and are not learned from, nor are rows that equal one of these.
     """
     found = []
     notes = []
@@ -108,10 +107,7 @@ def similarity_without_labels(kind: str) -> Similarity:
 
 
 def try_family(data: TrainingSet, options: FitOptions) -> Family:
-    """Try the similarities for a kind of objects on the first of some rows in random order.
-
-    For `copies_last` see `learn_on_pilot`.
-    """
+    """Try the similarities for a kind of objects on the first of some rows in random order."""
     order = data.order
     members = data.family(options.kind)
     if data.copies_last:
@@ -124,7 +120,7 @@ def try_family(data: TrainingSet, options: FitOptions) -> Family:
 def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, np.ndarray]:
     """Choose kernels on the first of many rows; also return the order of the rows, the last of which judge the model.
 
-    With `copies_last`, rows that equal one of the last judge it too, so that they are not learned from.
+    Where `copies_last` says so, rows that equal one of the last evaluate it too, and are not learned from.
     """
     from similitude.kernel_learning import choose_automatically, pilot_size
 
