@@ -32,7 +32,7 @@ from benchmarks import defaults
 from benchmarks.child import forget_highest, resident
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor
 from similitude.estimators import base
-from similitude.fitting import Plan, costs, work
+from similitude.fitting import Plan, costs
 from similitude.kernels import DTW, Gaussian, Laplace, Linear, Spectrum
 
 FACTOR = 3.0
@@ -214,7 +214,7 @@ def _of_defaults(folder: Path, kind: str, split: int) -> Iterator[tuple[str, Fit
         yield name, Fit(model, X, problem.y[train], new, given)
 
 
-def planned(fit: Fit) -> tuple[work.Work, work.Work, dict[str, Any]]:
+def planned(fit: Fit) -> tuple[costs.Work, costs.Work, dict[str, Any]]:
     """Return the work of a fit and of a prediction, and the estimate, without the fit."""
 
     def stop(plan: Plan, *_: Any) -> None:
@@ -229,8 +229,8 @@ def planned(fit: Fit) -> tuple[work.Work, work.Work, dict[str, Any]]:
     begun = time.perf_counter()
     cost = plan.cost
     took = time.perf_counter() - begun
-    later = work.work_of_prediction(case, sizes)
-    return work.work_of_fit(case, sizes), later, {**vars(cost), "case": case, "took": took}
+    later = costs.work_of_prediction(case, sizes)
+    return costs.work_of_fit(case, sizes), later, {**vars(cost), "case": case, "took": took}
 
 
 def measured(fit: Fit) -> dict[str, float]:

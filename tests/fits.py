@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from similitude.fitting import Sampling, TrainingSet, draw_seed, plan_fit, run
+from similitude.fitting import Facts, Sampling, TrainingSet, draw_seed, plan_fit, run
 from similitude.similarity import Meter
 
 
@@ -12,6 +12,7 @@ def run_fit(model, X, Y, weights=None, given=None, labels=None):
     data = TrainingSet(X, Y, weights, given, labels, Sampling(draw_seed(model.random_state)))
     model._check_params()
     options = model._options(X, labels, Meter(None))
-    fit = run(plan_fit(data, options), data, options)
+    facts = Facts(data, options)
+    fit = run(plan_fit(facts), facts)
     model._keep(fit)
     return fit

@@ -5,7 +5,7 @@ import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
-from similitude.estimators.certificate import upper_bound
+from similitude.estimators.base import upper_bound
 from similitude.evaluation import set_apart
 from similitude.kernels import Gaussian
 

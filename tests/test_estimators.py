@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from similitude import FromBlocks, FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, bounds
 from similitude.fitting import limits
+from similitude.fitting.choices import MULTIPLES
 from similitude.fitting.partial_fit import Stream
-from similitude.fitting.scales import MULTIPLES
 from similitude.fitting.training_set import Sampling, draw_seed
 from similitude.kernels import Cosine, Gaussian, Linear
 from similitude.landmarks.guarantees import WIDE, Ask, class_gap, guarantee_of_reasonable

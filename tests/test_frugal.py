@@ -27,11 +27,9 @@ from similitude import (
 )
 from similitude.engines import LocalEngine
 from similitude.errors import BudgetError, PairError
-from similitude.fitting.cascade import Cascade, margins
-from similitude.fitting.frugal_rows import most_telling
+from similitude.fitting.cascade import LOST, Cascade, margins, stopping_margins
+from similitude.fitting.frugal_rows import Purchases, most_telling
 from similitude.fitting.profile_ridge import PROFILE_WIDTHS, fit_profiles
-from similitude.fitting.purchases import Purchases
-from similitude.fitting.stopping import LOST, stopping_margins
 from similitude.kernels import Gaussian
 from similitude.learners import KernelSVC, KernelSVR
 from similitude.maps import LandmarkMap, ProjectionMap

@@ -180,7 +180,11 @@ def split_targets(monkeypatch):
         return [(Y[fitted], Y[judged])]
 
     def validations(result, self, F, near):
-        return [] if self.n_train == len(self.Y) else [(self.Y[: self.n_train], self.Y[self.chosen_on])]
+        return (
+            []
+            if self.n_train == len(self.Y)
+            else [(self.Y[: self.n_train], self.Y[self.n_train : len(self.Y) - self.n_judged])]
+        )
 
     watch(pilot.PilotSplit, "of", pilots)
     watch(Ridge, "left_out", left_out)

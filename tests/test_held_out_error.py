@@ -20,7 +20,7 @@ from similitude.evaluation import (
     n_held_out,
     n_judged,
 )
-from similitude.fitting import learned_similarities
+from similitude.fitting import automatic
 from similitude.kernels import Gaussian
 from similitude.similarity import FromBlocks
 
@@ -246,7 +246,7 @@ def test_folds_learn_a_kernel_anew(monkeypatch):
 
         return SimpleNamespace(similarity=FromBlocks(same), reason="by heart", importance=importance)
 
-    monkeypatch.setattr(learned_similarities, "_learned", learn_by_heart)
+    monkeypatch.setattr(automatic, "_learned", learn_by_heart)
     rng = np.random.default_rng(0)
     model = SimilarityClassifier(Gaussian(1.0).learned(), random_state=0, engine=ONE)
     model.fit(rng.normal(size=(80, 2)), np.arange(80) % 2)

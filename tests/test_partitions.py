@@ -7,7 +7,7 @@ from similitude import FromPairs, SimilarityRegressor
 from similitude.data.sources import FirstPass
 from similitude.engines import LocalEngine
 from similitude.errors import PairError, SourceError
-from similitude.fitting.partitions import (
+from similitude.fitting.distributed import (
     Eligible,
     KeyRange,
     PartitionPass,

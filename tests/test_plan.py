@@ -15,8 +15,7 @@ from tests.market import KINDS, SIMILARITIES, TWO
 from similitude import FromBlocks, FromPairs, SimilarityClassifier, SimilarityRegressor, load, save
 from similitude.engines import LocalEngine
 from similitude.fitting import plan as plans
-from similitude.fitting.costs import SECONDS, estimated
-from similitude.fitting.work import work_of_fit, work_of_prediction
+from similitude.fitting.costs import SECONDS, estimated, work_of_fit, work_of_prediction
 from similitude.kernels import Gaussian, Linear
 from similitude.learners import KernelRidge
 from similitude.sources import Source

@@ -14,9 +14,8 @@ from similitude.compute.encodings import as_numpy
 from similitude.engines import LocalEngine, TorchEngine, current_engine, engine_for
 from similitude.errors import PairError
 from similitude.estimators import base
-from similitude.fitting import fit, limits, products, scales
-from similitude.fitting.delayed_influence import DelayedInfluence
-from similitude.fitting.group_influence import GroupInfluence
+from similitude.fitting import choices, fit, limits, products
+from similitude.fitting.influence import DelayedInfluence, GroupInfluence
 from similitude.kernels import (
     Cosine,
     Gaussian,
@@ -396,7 +395,7 @@ def test_scales_are_compared_by_products(monkeypatch, device):
     """Where a fit is by products, the trials of scales are too, and a scale that is clearly best is found."""
     monkeypatch.setattr(limits, "SAMPLE_ROWS", 600)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
-    monkeypatch.setattr(scales, "best_level", None)  # sums over features
+    monkeypatch.setattr(choices, "best_level", None)  # sums over features
     X = vectors(2_000, np.float64, d=2)
     y = np.sin(8 * X[:, 0])
     engine = TorchEngine(device=device)

@@ -11,18 +11,14 @@ from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, loa
 from similitude.datasets import iris
 from similitude.engines import LocalEngine
 from similitude.estimators import unjudged
-from similitude.fitting.model import WeightedLandmarks
-from similitude.fitting.uncertainty import (
+from similitude.fitting.calibration import (
     ClassCalibration,
     ErrorCalibration,
-    TrueClassScores,
     Uncertainty,
-    fit_spread,
-    open_variance_of,
+    needed_levels,
 )
-from similitude.fitting.uncertainty.class_sets import needed_levels
-from similitude.fitting.uncertainty.landmark_variance import marginal_ratio
-from similitude.fitting.uncertainty.spread import RATIOS, log_density
+from similitude.fitting.model import WeightedLandmarks
+from similitude.fitting.spread import RATIOS, fit_spread, log_density, marginal_ratio, open_variance_of
 from similitude.kernels import DTW, Gaussian, Gower, Spectrum, WeisfeilerLehman
 from similitude.landmarks import LandmarkFeatures, Landmarks
 from similitude.linear import Moments
@@ -155,7 +151,7 @@ def test_sets_are_the_smallest_with_their_coverage():
     """Among all sets by a threshold on the probabilities, that of the calibration rows' quantile."""
     chances = rng.dirichlet(np.ones(4), size=99)
     classes = np.array([rng.choice(4, p=p) for p in chances])
-    found = ClassCalibration.of(TrueClassScores.of(chances, classes), 4)
+    found = ClassCalibration.of(1.0 - chances[np.arange(len(classes)), classes], classes, 4)
     limits = found.limits(0.9, by_class=False) - 1e-6
     inside = chances[np.arange(99), classes] >= limits[0]
     assert inside.sum() == 90 and len(set(limits)) == 1

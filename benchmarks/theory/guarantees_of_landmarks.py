@@ -17,7 +17,8 @@ from benchmarks.theory.separators import BBV
 from benchmarks.theory.signs import BB
 from similitude import FromBlocks, SimilarityClassifier
 from similitude.kernels import Gaussian, Linear
-from similitude.landmarks import COMPACT, SEPARABLE, WIDE, Ask, guarantee_of_gaps, guarantee_of_reasonable
+from similitude.landmarks import COMPACT, SEPARABLE, WIDE, Ask
+from similitude.landmarks.guarantees import guarantee_of_gaps, guarantee_of_reasonable
 from similitude.maps import CompactMap, ProjectionMap
 from similitude.results import Guarantee
 

@@ -32,7 +32,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "similitude.goodness.weighted": ("hinge_curve", "_deepest", "shares"),
     "similitude.learners.votes.guarantees": ("of_vote", "of_weak_vote", "of_alignment"),
     "similitude.landmarks.guarantees": (),
-    "similitude.fitting.guarantee": (),
+    "similitude.landmarks.sample": ("representations",),
 }  # fmt: skip
 """Modules whose functions are changed; with names, these functions alone."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.theory.finite import ROUNDING, Finite, best_margin, evenly, random_kernel, random_signs, sample
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.kernels import Gaussian, Laplace, Polynomial
-from similitude.landmarks import guarantee_of_gaps, guarantee_of_reasonable
+from similitude.landmarks.guarantees import guarantee_of_gaps, guarantee_of_reasonable
 from similitude.learners import AlignmentVote, KernelSGDSVC, SimilarityVote, WeakSimilarityVote
 from similitude.maps import CompactMap, FourierMap, LandmarkMap, PolynomialSketchMap, ProjectionMap
 from similitude.results import CONDITIONAL, NONE, PROVEN, Guarantee

@@ -2,10 +2,10 @@
 
 from similitude.estimators.budget_curve import CostCurve, cost_curve
 from similitude.estimators.classifier import SimilarityClassifier
-from similitude.estimators.early_stops import EarlyStops
 from similitude.estimators.explanation import Explanation, Explanations
 from similitude.estimators.multilabel import SimilarityMultilabelClassifier
 from similitude.estimators.ordinal import SimilarityOrdinalClassifier
+from similitude.estimators.prediction import EarlyStops
 from similitude.estimators.prediction import fitted_parts as fitted_parts
 from similitude.estimators.regressor import SimilarityRegressor
 from similitude.evaluation import error_of_classes as error_of_classes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,9 +26,7 @@ from similitude.compute.engines import (
     use_engine,
 )
 from similitude.data.sources import Source
-from similitude.estimators.certificate import NOT_CERTIFIED
-from similitude.estimators.parameters import check_landmark_params, similarities_of
-from similitude.estimators.prediction import LandmarkPredictor
+from similitude.estimators.prediction import LandmarkPredictor, similarities_of
 from similitude.evaluation import (
     Trial,
     check_groups,
@@ -41,6 +40,7 @@ from similitude.fitting import (
     MOST_OF_STREAM,
     RIDGE,
     Cascade,
+    Facts,
     FitOptions,
     FittedModel,
     Judged,
@@ -65,7 +65,7 @@ from similitude.fitting import (
     sample_collection,
     sample_source,
 )
-from similitude.landmarks import Landmarks, Representation, check_positions
+from similitude.landmarks import Landmarks, check_positions
 from similitude.scikit import InputCheck, all_or_nothing
 from similitude.similarity import (
     Calls,
@@ -79,7 +79,21 @@ from similitude.similarity import (
     metered,
     progress_line,
 )
-from similitude.support import Estimate, error_prefix, number_of
+from similitude.support import NONE, PROVEN, Estimate, error_prefix, number_of
+from similitude.theory import LEVEL, clopper_pearson
+
+NOT_CERTIFIED = Estimate(math.nan, 0.0, 1.0, LEVEL, NONE)
+"""Without `certify` nothing is known for certain."""
+
+
+def upper_bound(wrong: int, n: int, level: float = LEVEL) -> Estimate:
+    """Return an upper bound on a probability, by the exact binomial distribution, given n independent rows.
+
+    >>> print(upper_bound(3, 100))
+    0.03 [0, 0.07571] (95 %, PROVEN)
+    """
+    _, high = clopper_pearson(wrong, n, 2 * level - 1)
+    return Estimate(wrong / n, 0.0, float(high), level, PROVEN)
 
 
 class LandmarkEstimator(LandmarkPredictor):
@@ -151,15 +165,17 @@ class LandmarkEstimator(LandmarkPredictor):
         model._check_params()
         if is_distributed(X):
             raise TypeError("plan reads rows in memory or in batches: give it one partition, X.partitions[0].compute()")
-        source = None if in_memory(X) else model._source(X, y, sample_weight)
+        source = None
+        if not in_memory(X):
+            source = model._source(X, y, sample_weight)
         if source is not None:
             _refuse_groups(groups)
-            return plan_fit(*model._first_rows(source))
+            return plan_fit(Facts(*model._first_rows(source)))
         data, options = model._dataset(X, y, sample_weight, Meter(0), groups)
         if self.certify is not None:
             apart = set_apart(as_objects(data.X), self.certify, self.random_state, data.groups)
             data = data.only(np.flatnonzero(~apart), int(apart.sum()))
-        return model._planned(data, options)
+        return model._planned(Facts(data, options))
 
     def report(self, X: Any, y: Any, **options: Any) -> Any:
         """Investigate how well models with these parameters do, and why: a notebook shows the report as a page.
@@ -182,13 +198,6 @@ class LandmarkEstimator(LandmarkPredictor):
         findings = import_module("similitude.report")  # a room above this one, for those who ask for it
         return findings.investigate(self, X, y, **{"engine": self.engine, **options})
 
-    def _check_params(self) -> None:
-        """Refuse contradictory or unknown parameters before the first similarity is computed."""
-        kind = self._kind() if self._is_automatic else None
-        similarities = () if self._precomputed else similarities_of(self.similarity, kind)
-        check_landmark_params(self, similarities, self._losses)
-        check_max_calls(self.max_calls, self._engine)
-
     def _objective(self) -> tuple[str, str]:
         """Return loss and penalty; ``auto`` is the squared loss, or with l1 the last loss of those offered."""
         auto = self._losses[0] if self.penalty == "l2" else self._losses[-1]
@@ -200,6 +209,13 @@ class LandmarkEstimator(LandmarkPredictor):
         """Return the description of the fit to validated objects X, or to a precomputed matrix of them."""
         loss, penalty = self._objective()
         kind = self._kind()
+        automatic = self._is_automatic
+        side = self.side
+        if matrix is None:
+            similarities = similarities_of(self.similarity, kind if automatic else None)
+        else:
+            similarities = (Precomputed(matrix),)
+            side = "left"
         given = None
         if self.landmark_indices is not None:
             positions = check_positions(self.landmark_indices, check_objects(X))
@@ -208,18 +224,14 @@ class LandmarkEstimator(LandmarkPredictor):
             given = Landmarks(self._checked_as("landmarks", self.landmarks))
         names = getattr(self, "feature_names_in_", None)
         return FitOptions(
-            similarities=(
-                similarities_of(self.similarity, kind if self._is_automatic else None)
-                if matrix is None
-                else (Precomputed(matrix),)
-            ),
-            automatic=self._is_automatic,
+            similarities=similarities,
+            automatic=automatic,
             kind=kind,
             rule=self.landmarks if isinstance(self.landmarks, str) else "given",
             n_landmarks=self.n_landmarks,
             given=given,
             unlabeled=None if self.unlabeled is None else self._checked_as("unlabeled", self.unlabeled),
-            side="left" if matrix is not None and self.side == "auto" else self.side,
+            side=side,
             loss=loss,
             penalty=penalty,
             classes=labels is not None,
@@ -248,19 +260,23 @@ class LandmarkEstimator(LandmarkPredictor):
         finally:
             if display is not None:
                 display.end()
-        if not self._precomputed:
+        if self.similarity_ != "precomputed":
             self._keep_calls(meter)
 
     def _keep_calls(self, meter: Meter) -> None:
         given = self.similarity_ if isinstance(self.similarity_, list) else [self.similarity_]
-        counted = [k for k in given if is_counted(k)]
-        if not counted:
+        counted = next(filter(is_counted, given), None)
+        if counted is None:
             self.calls_ = Calls.of(meter, None, 0.0, 0)
             return
-        frugal = isinstance(self._model, Cascade)  # which counts directions one by one
-        most = self.n_similarity_calls_ * (1 if frugal else _sides(self.representation_)) * calls_per_pair(counted[0])
-        mean = self._mean_calls if frugal else float(most)
-        self.calls_ = Calls.of(meter, cost_per_call(counted[0]), mean, most)
+        most = self.n_similarity_calls_ * calls_per_pair(counted)
+        if isinstance(self._model, Cascade):  # which counts directions one by one
+            mean = self._mean_calls
+        else:
+            used = self.representation_ if isinstance(self.representation_, tuple) else (self.representation_,)
+            most *= 2 if "both" in [one.side for one in used] else 1
+            mean = float(most)
+        self.calls_ = Calls.of(meter, cost_per_call(counted), mean, most)
         if meter.spent:
             self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
 
@@ -270,9 +286,13 @@ class LandmarkEstimator(LandmarkPredictor):
         """Validate rows in memory; return them and the description of the fit."""
         X = self._checked(X, reset=True)
         Y, weights, labels = self._read(X, y, sample_weight)
-        together = None if groups is None else self._groups_of(X, groups, weights)
-        matrix = X if self._precomputed else None
-        objects = np.arange(len(X)) if self._precomputed else X
+        together = None
+        if groups is not None:
+            together = self._groups_of(X, groups, weights)
+        matrix = None
+        if self._precomputed:
+            matrix = X
+        objects = X if matrix is None else np.arange(len(X))
         sampling = Sampling(draw_seed(self.random_state))
         data = TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together)
         return data, self._options(objects, labels, meter, matrix)
@@ -280,19 +300,21 @@ class LandmarkEstimator(LandmarkPredictor):
     def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
         """Validate groups; return them with equal rows together, or None if each row is a group."""
         given = check_groups(groups, len(weights))
-        n, n_groups = int(np.count_nonzero(weights)), len(np.unique(given[weights > 0]))
+        n = int(np.count_nonzero(weights))
+        n_groups = len(np.unique(given[weights > 0]))
         fewest = fewest_groups(n)
         if n_groups < fewest:
             raise ValueError(f"{n:,} rows with a weight are in {number_of(n_groups, 'group')}: need at least {fewest}")
         return groups_with_copies(given, None if self._precomputed else as_objects(X), fewest)
 
-    def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
+    def _planned(self, facts: Facts) -> Plan:
         """Return the plan of all that the estimator does; a subclass may fit several times."""
-        return plan_fit(data, options)
+        return plan_fit(facts)
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit as planned, and make the fit the model; a subclass may compare several fits."""
-        fit = run(self._planned(data, options), data, options)
+        facts = Facts(data, options)
+        fit = run(self._planned(facts), facts)
         self._keep(fit)
         return fit
 
@@ -301,26 +323,31 @@ class LandmarkEstimator(LandmarkPredictor):
         assert fit.plan is not None
         self.plan_ = fit.plan
         self.loss_, self.penalty_ = self._objective()
+        similarities = fit.similarities
         self.lam_ = fit.trial.lam
         self.landmark_curve_ = fit.curve
         self.learned_ = fit.learned
         self.guarantee_ = fit.guarantee
         self.notes_ = list(fit.notes)
         self.representation_ = fit.representations[0] if len(fit.representations) == 1 else fit.representations
-        several = isinstance(self.similarity, (list, tuple)) or len(fit.similarities) > 1
-        self.similarity_ = list(fit.similarities) if several else fit.similarities[0]
+        several = isinstance(self.similarity, (list, tuple)) or len(similarities) > 1
+        self.similarity_ = list(similarities) if several else similarities[0]
         if fit.cascade is not None:
             self._keep_cascade(fit.cascade, fit)
             self._calibrate(fit.trial, *fit.held_out)
             return
         sizes = self._fit_sizes(fit)
-        noise = None if sizes is None or sizes.noise is None else sizes.noise.weights
+        noise = None
+        if not (sizes is None or sizes.noise is None):
+            noise = sizes.noise.weights
         influence: Any = fit.influence
         by_similarities = self._set_model(fit.features, fit.linear, influence, noise)
-        if self._precomputed:
+        if fit.plan.sizes.kind == "matrix":
             self.similarity_ = "precomputed"
             self._model = self._model.with_similarity(None)
-        sized = None if sizes is None else sizes.sized(by_similarities)
+        sized = None
+        if sizes is not None:
+            sized = sizes.sized(by_similarities)
         self._calibrate(fit.trial, *fit.held_out, fit.at, sized, fit.groups)
 
     def _keep_cascade(self, cascade: Cascade, fit: FittedModel) -> None:
@@ -371,9 +398,11 @@ class LandmarkEstimator(LandmarkPredictor):
         similarity = scaled.get(fold, self.similarity)
         model = clone(self).set_params(loss="squared", landmark_indices=None, similarity=similarity)
         if matrix is None:
-            known, new = take(data.X, train), take(data.X, test)
+            known = take(data.X, train)
+            new = take(data.X, test)
         else:
-            known, new = matrix[train][:, train], matrix[test][:, train]
+            known = matrix[train][:, train]
+            new = matrix[test][:, train]
         with model._counting() as meter:
             model._fit_rows(*model._dataset(known, y, data.weights[train], meter, data.groups_of(train)))
         if self._leaves_scale_open:
@@ -394,7 +423,8 @@ class LandmarkEstimator(LandmarkPredictor):
         labels = data.labels
         groups = data.groups
         apart = set_apart(as_objects(data.X), self.certify, self.random_state, groups)
-        inside, outside = np.flatnonzero(~(apart & (data.weights > 0))), np.flatnonzero(apart & (data.weights > 0))
+        inside = np.flatnonzero(~(apart & (data.weights > 0)))
+        outside = np.flatnonzero(apart & (data.weights > 0))
         if groups is not None:  # rows of a group are no independent draws: one of each certifies
             inside = np.flatnonzero(~apart)
             outside = outside[one_of_each(groups[outside], self.random_state)]
@@ -450,9 +480,9 @@ class LandmarkEstimator(LandmarkPredictor):
     ) -> Iterator[tuple[TrainingSet, FitOptions]]:
         """Return a context with the rows in memory, or with a sample of rows in batches or on workers."""
         source = None
-        if not in_memory(X) and not is_distributed(X):
+        if not (in_memory(X) or is_distributed(X)):
             source = self._source(X, y, sample_weight)
-        if source is None and not is_distributed(X):
+        if source is None and (in_memory(X) or not is_distributed(X)):
             yield self._dataset(X, y, sample_weight, meter, groups)
             return
         _refuse_groups(groups)
@@ -479,8 +509,10 @@ class LandmarkEstimator(LandmarkPredictor):
         engine = distributed_engine(self._engine)
         check_max_calls(self.max_calls, engine)
         with engine.session(), use_engine(engine) if self.engine is None else nullcontext():
-            columns, check = engine.partitions(X, y, sample_weight), InputCheck(self, engine.memory)
-            targets, seed = self._targets(), draw_seed(self.random_state)
+            columns = engine.partitions(X, y, sample_weight)
+            check = InputCheck(self, engine.memory)
+            targets = self._targets()
+            seed = draw_seed(self.random_state)
             sampled, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
             for name, value in inputs.items():  # the attributes that validation in memory sets
                 setattr(self, name, value)
@@ -503,7 +535,9 @@ class LandmarkEstimator(LandmarkPredictor):
         """Return a sample of rows, and the description of the fit to all rows of which it is one."""
         self._learn_targets(targets)
         Y, weights = targets.read(sampled.labels, sampled.weights)
-        given = sampled.weights if sampled.weighted else None
+        given = None
+        if sampled.weighted:
+            given = sampled.weights
         labels = targets.numbers(sampled.labels)
         data = TrainingSet(sampled.objects, Y, weights, given, labels, sampled.sampling)
         return data, self._options(sampled.objects, labels, meter)
@@ -556,12 +590,6 @@ def _refuse_groups(groups: Any) -> None:
     """Refuse groups of rows that are not in memory."""
     if groups is not None:
         raise ValueError("groups need rows in memory: leave them out, or fit to a sample of the rows")
-
-
-def _sides(representations: Representation | tuple[Representation, ...]) -> int:
-    """Return in how many directions a prediction compares an object with each landmark."""
-    several = representations if isinstance(representations, tuple) else (representations,)
-    return 2 if any(one.side == "both" for one in several) else 1
 
 
 def _show(display: Display, meter: Meter) -> None:

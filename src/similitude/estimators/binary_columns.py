@@ -51,13 +51,15 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
 
     def _judge(self, judged: Judged) -> None:
         """Keep the loss of rows under models of others, and that of the best constant."""
-        weights, Y = judged.weights, judged.Y > 0
+        weights = judged.weights
+        Y = judged.Y > 0
         scores = judged.trial.scores.copy()
         parts = np.arange(len(Y)) % JUDGED_PARTS if judged.folds is None else judged.folds
         if judged.folds is None and judged.groups is not None:
             parts = dealt_folds(judged.groups, JUDGED_PARTS)
         for part in np.unique(parts):  # each is shifted as the others ask for, so that no row shifts its own scores
-            mine, others = parts == part, (parts != part) & (weights > 0)
+            mine = parts == part
+            others = (parts != part) & (weights > 0)
             if others.any():
                 scores[mine] += scales_and_shifts(judged.trial.scores[others], Y[others], weights[others])[1]
         losses = self._losses_of(scores, Y)
@@ -86,7 +88,8 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
     def _said(self, what: str) -> str:
         """Return a sentence on the error, which is counted in `what`."""
         check_is_fitted(self)
-        error, most = self.held_out_error_, self.constant_error_
+        error = self.held_out_error_
+        most = self.constant_error_
         return (
             f"{error.value:.3g} {what} on new rows, by comparing with "
             f"{number_of(self.n_similarity_calls_, 'landmark')} (a constant: {most:.3g})"

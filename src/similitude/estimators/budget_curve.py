@@ -14,12 +14,6 @@ from similitude.similarity import as_similarity, budgeted, calls_per_pair, cost_
 from similitude.support import HELD_OUT, Curve, generator
 from similitude.theory import LEVEL, clopper_pearson
 
-CURVE_SHARE = 0.3
-"""The share of rows that judge: more than in a fit, because the curve is all that is asked for."""
-
-DEFAULT_PER_ROW, DEFAULT_FURTHER = 40, 10_000
-"""The most calls without `max_calls`: these for each row, and some more."""
-
 
 @dataclass(frozen=True)
 class CostCurve(Curve):
@@ -110,18 +104,23 @@ def cost_curve(similarity: Any, X: Any, y: Any, *, max_calls: int | None = None,
     >>> bool(curve.x[-1] <= 4_000), bool(curve.y[-1] > curve.majority)
     (True, True)
     """
-    k, n = as_similarity(similarity), check_objects(X)
+    k = as_similarity(similarity)
+    n = check_objects(X)
     classes, numbers = encode_labels(read_labels(y, n))
     if len(classes) < 2:
         raise ValueError("cost_curve needs two classes at least")
-    budget = DEFAULT_PER_ROW * n * calls_per_pair(k) + DEFAULT_FURTHER if max_calls is None else max_calls
+    # the most calls without `max_calls`: these for each row, and some more
+    budget = 40 * n * calls_per_pair(k) + 10_000 if max_calls is None else max_calls
     rng = generator(random_state)
     with budgeted(max_calls) as meter:
         k, A = k.prepare(X, random_state)
-        Y, order = class_codes(numbers, len(classes)), rng.permutation(n)
-        task = FrugalTask(X, k, A, Y, np.ones(n), numbers, order, "auto", budget, meter, rng, CURVE_SHARE)
+        Y = class_codes(numbers, len(classes))
+        order = rng.permutation(n)
+        # the share of rows that judge: more than in a fit, because the curve is all that is asked for
+        task = FrugalTask(X, k, A, Y, np.ones(n), numbers, order, "auto", budget, meter, rng, 0.3)
         fit = fit_frugally(task)
-    truth, judged = numbers[fit.judges], fit.judged
+    truth = numbers[fit.judges]
+    judged = fit.judged
     right = np.array([(decided(step.scores[judged]) == truth).sum() for step in fit.steps])
     low, high = np.array([clopper_pearson(float(one), len(judged)) for one in right]).T
     return CostCurve(

@@ -12,23 +12,22 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from similitude.compute import as_numpy, beside, is_tensor, namespace
 from similitude.compute.engines import Engine
-from similitude.estimators.base import LandmarkEstimator
-from similitude.estimators.certificate import upper_bound
+from similitude.estimators.base import LandmarkEstimator, upper_bound
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.evaluation import Trial, dealt_folds, error_of_classes
 from similitude.fitting import (
-    Cascade,
     ClassCalibration,
     ClassTargets,
+    Facts,
     FitOptions,
     FittedModel,
     Judged,
     Plan,
     SizedRows,
     TrainingSet,
-    TrueClassScores,
     Uncertainty,
     class_numbers,
+    plan_fit,
     run,
 )
 from similitude.linear import probabilities, scale_and_shift, temperature
@@ -42,17 +41,14 @@ from similitude.scikit import (
 )
 from similitude.support import Estimate, number_of, written
 
-SUSPECT_BELOW, NAMED_SUSPECTS = 0.1, 6
-"""A label looks wrong if a model of other rows gives it a smaller probability; and how many are named in a sentence."""
+NAMED_SUSPECTS = 6
+"""Suspicious labels that a sentence names."""
 
 CALIBRATION_PARTS = 5
 """Parts of the rows that judge a model of a rare class: the scores of each are shifted by what suits the others."""
 
 SHIFTED = "a class is rare: scores are shifted so that probabilities agree with frequencies"
 """What is noted where a class is rare, and no second fit was tried."""
-
-SMALLEST_CHANCE = 1e-300
-"""Probabilities count as at least this much, so that the loss is finite."""
 
 
 class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
@@ -253,7 +249,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         elif classes is not None and not np.array_equal(self.classes_, np.unique(np.asarray(classes))):
             raise ValueError(f"classes were {self.classes_.tolist()} in the first batch: leave them out, or start anew")
         numbers = self._known_numbers(X, y)
-        codes, weights = class_codes(numbers, len(self.classes_)), self._weights(numbers, sample_weight)
+        codes = class_codes(numbers, len(self.classes_))
+        weights = self._weights(numbers, sample_weight)
         self._has_rare_class = False
         self._judge(self._partial_train(X, codes, weights, sample_weight, numbers))
         return self
@@ -272,8 +269,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Return the weight of each row, multiplied by that of its class."""
         weights = check_weights(sample_weight, len(numbers))
         totals = np.bincount(numbers, weights, minlength=len(self.classes_))
-        self.class_weight_ = class_weights(self._given_class_weight, self.classes_, totals)
-        self._has_rare_class = has_rare_class(totals)
+        automatic = isinstance(self.class_weight, str) and self.class_weight == "auto"
+        self.class_weight_ = class_weights(None if automatic else self.class_weight, self.classes_, totals)
+        self._has_rare_class = automatic and has_rare_class(totals)
         weights = weights * self.class_weight_[numbers]
         missing = np.bincount(numbers, weights > 0, minlength=len(self.classes_)) == 0
         if missing.any() and not hasattr(self, "_stream") and len(np.unique(numbers)) == len(self.classes_):
@@ -287,44 +285,44 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         return class_codes(numbers, len(self.classes_)), weights, numbers
 
     def _targets(self) -> ClassTargets:
-        given = self._given_class_weight
-        excluded = [label for label, weight in given.items() if weight == 0] if isinstance(given, dict) else []
+        given = None
+        if not (isinstance(self.class_weight, str) and self.class_weight == "auto"):
+            given = self.class_weight
+        excluded = []
+        if isinstance(given, dict):
+            excluded = [label for label, weight in given.items() if weight == 0]
         return ClassTargets(type(self).__name__, functools.partial(class_weights, given), excluded)
 
     def _learn_targets(self, targets: Any) -> None:
-        self.classes_, self.class_weight_ = targets.classes, targets.multipliers
-        self._has_rare_class = has_rare_class(targets.totals)
-
-    @property
-    def _given_class_weight(self) -> Any:
-        """The weights of classes that were asked for."""
-        return None if isinstance(self.class_weight, str) and self.class_weight == "auto" else self.class_weight
-
-    @property
-    def _weighs_rare_classes(self) -> bool:
-        """Whether scores are shifted so that probabilities agree with frequencies."""
-        return isinstance(self.class_weight, str) and self.class_weight == "auto" and self._has_rare_class
+        self.classes_ = targets.classes
+        self.class_weight_ = targets.multipliers
+        automatic = isinstance(self.class_weight, str) and self.class_weight == "auto"
+        self._has_rare_class = automatic and has_rare_class(targets.totals)
 
     def _in_memory(self, data: TrainingSet) -> bool:
         """Whether the rows are all there are, rather than a sample of a source."""
         return data.sampling.places is None or self.certify is not None
 
-    def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
+    def _planned(self, facts: Facts) -> Plan:
         """Plan a second fit if a class is rare: of rows in memory, if no function of the user is called."""
-        plan = super()._planned(data, options)
-        calls = any([k.calls for k in plan.sizes.used])
-        if calls or not self._weighs_rare_classes or not self._in_memory(data):
+        plan = plan_fit(facts)
+        if not self._has_rare_class or not self._in_memory(facts.data):
+            return plan
+        if any([k.calls for k in plan.sizes.used]):
             return plan
         return plan.repeated(2, "a class is rare: all rows alike, then all classes alike, and the better one is kept")
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit to rows; if the plan is to try balanced classes too, keep the better fit."""
-        fit = run(self._planned(data, options), data, options)
+        facts = Facts(data, options)
+        fit = run(self._planned(facts), facts)
         assert fit.plan is not None
         if fit.plan.sizes.fits > 1:
             fit = self._better_fit(fit, data, options)
-        elif self._weighs_rare_classes and self._in_memory(data) and fit.cascade is None:
+        elif self._has_rare_class and self._in_memory(data) and fit.cascade is None:
             fit = replace(fit, notes=[*fit.notes, SHIFTED])
+        if fit.cascade is not None:  # its stops forbid to shift scores
+            self._has_rare_class = False
         self._keep(fit)
         return fit
 
@@ -334,7 +332,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         totals = np.bincount(data.labels, data.weights, minlength=len(self.classes_))
         multipliers = class_weights("balanced", self.classes_, totals)
         alike = replace(data, weights=data.weights * multipliers[data.labels])
-        balanced = run(self._planned(alike, options), alike, options)
+        facts = Facts(alike, options)
+        balanced = run(self._planned(facts), facts)
         loss = log_loss_of(fit, np.ones(len(totals)))
         balanced_loss = log_loss_of(balanced, multipliers)
         best = fit
@@ -364,60 +363,68 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         groups: np.ndarray | None = None,
     ) -> None:
         """Keep what probabilities and sets of classes need."""
-        scores, numbers = _decision(trial.scores), class_numbers(Y)
-        if self._shifts_scores:
-            self.temperature_, self.shift_ = scale_and_shift(scores, numbers, undone(weights, self.class_weight_, Y))
+        scores = _decision(trial.scores)
+        numbers = class_numbers(Y)
+        self.shift_ = np.zeros(trial.scores.shape[1])
+        if self._has_rare_class:
+            plain = undone(weights, self.class_weight_, numbers)
+            self.temperature_, self.shift_ = scale_and_shift(scores, numbers, plain)
             self.intercept_ = self.intercept_ + self.shift_
+        elif self.loss_ == "logistic":
+            self.temperature_ = 1.0
         else:
-            self.temperature_ = 1.0 if self.loss_ == "logistic" else temperature(scores, numbers, weights)
-            self.shift_ = np.zeros(trial.scores.shape[1])
-        self._sets = ClassCalibration.of(self._class_scores(trial.scores + self.shift_, Y), len(self.classes_))
+            self.temperature_ = temperature(scores, numbers, weights)
+        chances = self._own_chances(trial.scores + self.shift_, numbers)
+        self._sets = ClassCalibration.of(1.0 - chances, numbers, len(self.classes_))
         self.uncertainty_ = Uncertainty.left_out(len(Y))
 
-    @property
-    def _shifts_scores(self) -> bool:
-        """Whether scores are shifted for a rare class; stops of a cascade forbid it."""
-        return self._weighs_rare_classes and not isinstance(self._model, Cascade)
-
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
-        self._sets = ClassCalibration.of(self._class_scores(scores, Y), len(self.classes_))
+        numbers = class_numbers(Y)
+        self._sets = ClassCalibration.of(1.0 - self._own_chances(scores, numbers), numbers, len(self.classes_))
         self.uncertainty_ = Uncertainty.split(len(Y))
 
-    def _class_scores(self, scores: np.ndarray, Y: np.ndarray) -> TrueClassScores:
-        return TrueClassScores.of(probabilities(_decision(scores), self.temperature_), class_numbers(Y))
+    def _own_chances(self, scores: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Return the probability of each row's own class."""
+        chances: np.ndarray = probabilities(_decision(scores), self.temperature_)[np.arange(len(numbers)), numbers]
+        return chances
 
     def _judge(self, judged: Judged) -> None:
         """Keep the error on new rows."""
-        counted, scores = judged.weights > 0, self._shifted_by_others(judged)
-        wrong = (class_numbers(scores) != class_numbers(judged.Y))[counted]
-        groups = None if judged.groups is None else judged.groups[counted]
-        self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
+        counted = judged.weights > 0
         numbers = class_numbers(judged.Y)
-        plain = undone(judged.weights, self.class_weight_, judged.Y)
+        plain = undone(judged.weights, self.class_weight_, numbers)
+        scores = self._shifted_by_others(judged, numbers, plain) if self._has_rare_class else judged.trial.scores
+        wrong = (class_numbers(scores) != numbers)[counted]
+        groups = None
+        if judged.groups is not None:
+            groups = judged.groups[counted]
+        self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
         shares = np.bincount(numbers, plain, minlength=len(self.classes_)) / plain.sum()
         self.constant_error_ = 1.0 - float(shares.max())
+        own = self._own_chances(scores, numbers)
         if judged.within is not None and judged.folds is not None:
-            each = [judged.folds == fold for fold in np.unique(judged.folds)]
-            pairs = zip([(judged.trial.scores[test], judged.Y[test]) for test in each], judged.within, strict=True)
-            scored = [[self._class_scores(found + self.shift_, Y) for found, Y in (i, o)] for o, i in pairs]
-            self._sets = self._sets.corrected([(inside, outside) for inside, outside in scored])
+            outside = 1.0 - own
+            if self._has_rare_class:
+                outside = 1.0 - self._own_chances(judged.trial.scores + self.shift_, numbers)
+            known, Y = (np.concatenate(one) for one in zip(*judged.within, strict=True))
+            known_numbers = class_numbers(Y)
+            inside = 1.0 - self._own_chances(known + self.shift_, known_numbers)
+            models = np.repeat(np.unique(judged.folds), [len(one) for one, _ in judged.within])
+            self._sets = self._sets.corrected((inside, known_numbers, models), (outside, numbers, judged.folds))
         self.suspects_ = np.empty(0, dtype=np.intp)
         if judged.positions is not None:
-            own = probabilities(_decision(scores), self.temperature_)[np.arange(len(numbers)), numbers]
-            suspect = np.flatnonzero(counted & (own < SUSPECT_BELOW))
+            # a label looks wrong if a model of other rows gives it a smaller probability
+            suspect = np.flatnonzero(counted & (own < 0.1))
             self.suspects_ = judged.positions[suspect[np.argsort(own[suspect], kind="stable")]]
 
-    def _shifted_by_others(self, judged: Judged) -> np.ndarray:
-        """Return the scores of judged rows; if a class is rare, shifted as other judged rows ask for.
+    def _shifted_by_others(self, judged: Judged, numbers: np.ndarray, plain: np.ndarray) -> np.ndarray:
+        """Return the scores of rows, shifted as other rows ask for because a class is rare.
 
         Every model that scored some of the rows is shifted on its own, five times: each fifth of its rows, with its
-        share of each class, by the shift that is best for the others.
+        share of each class, by the shift that is best for the others. `plain` are weights without those of classes.
         """
         scores: np.ndarray = judged.trial.scores
-        if not self._shifts_scores:
-            return scores
-        numbers = class_numbers(judged.Y)
-        plain, shifted = undone(judged.weights, self.class_weight_, judged.Y), scores.copy()
+        shifted = scores.copy()
         folds = np.zeros(len(scores), dtype=np.intp) if judged.folds is None else judged.folds
         for fold in np.unique(folds):
             rows = np.flatnonzero(folds == fold)
@@ -426,7 +433,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             parts = dealt_folds(together, CALIBRATION_PARTS)
             for part in range(CALIBRATION_PARTS):
                 apart = parts == part
-                mine, others = rows[apart], rows[~apart]
+                mine = rows[apart]
+                others = rows[~apart]
                 if not len(others):  # one group
                     continue
                 shifted[mine] += scale_and_shift(_decision(scores[others]), numbers[others], plain[others])[1]
@@ -444,9 +452,15 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         similar objects share labels: 96 % of new rows right
         """
         check_is_fitted(self)
-        error, most = self.held_out_error_, self.constant_error_
-        clear, any_gain = error.high < most, error.value < most
-        how = "share labels" if clear else "share labels a little" if any_gain else "do not clearly share labels"
+        error = self.held_out_error_
+        most = self.constant_error_
+        clear = error.high < most
+        any_gain = error.value < most
+        how = "share labels"
+        if not clear:
+            how = "do not clearly share labels"
+            if any_gain:
+                how = "share labels a little"
         found = (
             f"similar objects {how}: {100 * (1 - error.value):.0f} % of new rows right by comparing with "
             f"{number_of(self.n_similarity_calls_, 'landmark')} (always the same class: {100 * (1 - most):.0f} %)"
@@ -577,10 +591,13 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """
         check_is_fitted(self)
         scores = self._scores(X)
-        n, decided = len(scores), class_numbers(scores)
-        directions, others = np.zeros_like(scores), np.zeros(n, dtype=np.intp)
+        n = len(scores)
+        decided = class_numbers(scores)
+        directions = np.zeros_like(scores)
+        others = np.zeros(n, dtype=np.intp)
         if scores.shape[1] == 1:
-            directions[:, 0], others = 2.0 * decided - 1.0, 1 - decided
+            directions[:, 0] = 2.0 * decided - 1.0
+            others = 1 - decided
         else:
             directions[np.arange(n), decided] = 1.0
             if against is not None:
@@ -603,31 +620,38 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
 def log_loss_of(fit: FittedModel, multipliers: np.ndarray) -> float:
     """Return the log loss of rows left out of a fit with weights of classes, its scores shifted to agree with them."""
-    scores, (Y, weights) = fit.trial.scores, fit.held_out
-    numbers, plain = class_numbers(Y), undone(weights, multipliers, Y)
+    scores = fit.trial.scores
+    Y, weights = fit.held_out
+    numbers = class_numbers(Y)
+    plain = undone(weights, multipliers, numbers)
     scale, shift = scale_and_shift(_decision(scores), numbers, plain)
     chances = probabilities(_decision(scores + shift), scale)
-    own = np.maximum(chances[np.arange(len(numbers)), numbers], SMALLEST_CHANCE)
+    # probabilities count as at least this much, so that the loss is finite
+    own = np.maximum(chances[np.arange(len(numbers)), numbers], 1e-300)
     return -float(np.average(np.log(own), weights=plain))
 
 
-def undone(weights: np.ndarray, multipliers: np.ndarray, Y: np.ndarray) -> np.ndarray:
+def undone(weights: np.ndarray, multipliers: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Return the weights of rows before they were multiplied by those of their classes.
 
-    >>> undone(np.array([3.0, 1.0]), np.array([3.0, 1.0]), np.array([[-1], [1]]))
+    >>> undone(np.array([3.0, 1.0]), np.array([3.0, 1.0]), np.array([0, 1]))
     array([1., 1.])
     """
-    each = multipliers[class_numbers(Y)]
+    each = multipliers[numbers]
     return np.divide(weights, each, out=np.zeros(len(weights)), where=each > 0)
 
 
 def labels_of(classes: np.ndarray, numbers: Any) -> Any:
     """Return the labels of numbered classes: a tensor for a tensor, unless labels are no numbers."""
-    if is_tensor(numbers) and classes.dtype.kind in "biuf":
+    if isinstance(numbers, np.ndarray):
+        return classes[numbers]
+    if classes.dtype.kind in "biuf":
         return namespace(numbers).asarray(classes, device=numbers.device)[numbers]
     labels: np.ndarray = classes[as_numpy(numbers)]
     return labels
 
 
 def _decision(scores: np.ndarray) -> np.ndarray:
-    return scores[:, 0] if scores.shape[1] == 1 else scores
+    if scores.shape[1] == 1:
+        return scores[:, 0]
+    return scores

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
-from similitude.estimators.listed_examples import SHOWN, ListedExamples
 from similitude.fitting import BlendInfluence, CascadeInfluence, GroupInfluence, Influence, LandmarkModel
 from similitude.support import (
     Result,
@@ -26,26 +25,120 @@ from similitude.support import (
     written,
 )
 
-SHOWN_IN_HTML = 8
-"""Examples that an explanation in a notebook names."""
+SHOWN = 6
+"""Examples that a printed explanation names."""
 
-MOST_SHOWN = 5
-"""Explanations that a notebook shows at once; the others are counted."""
+TELLING_SHARE = 0.1
+"""Part of the score less its base that the shown examples have to account for."""
 
-AT_ONCE = 256
-"""Objects that are explained at once."""
+NEAREST_ROWS = 10
+"""Rows of each label that are taken together as the nearest ones."""
 
-MOST_TERMS = 2**24
-"""Numbers that are held at once: objects times examples times outputs; but for one object."""
 
-SUM_ROUNDING = 1e-5
-"""The part of the influences that their sum may differ from the score by rounding; it is spread over all of them."""
+@dataclass(frozen=True, eq=False)
+class ListedExamples:
+    """Training examples, or groups of rows, that add up to a score, the most influential first.
 
-OTHER_CLASSES, ALL_CLASSES = "other classes", "all classes"
+    Attributes
+    ----------
+    influences : array of float
+    labels : list
+    counts : array of int
+        How many training rows stand behind each.
+    landmarks : array of int
+        The landmark that is shown for each.
+    similarities : array of float
+        The similarity to it.
+    note : str
+        Why rows were taken together; empty if they were not.
+    """
+
+    influences: np.ndarray
+    labels: list[Any]
+    counts: np.ndarray
+    landmarks: np.ndarray
+    similarities: np.ndarray
+    note: str = ""
+
+    def in_order(self) -> ListedExamples:
+        """Return the same examples, the most influential first."""
+        order = np.argsort(-np.abs(self.influences), kind="stable")
+        labels = [self.labels[i] for i in order]
+        shown = (self.landmarks[order], self.similarities[order])
+        return ListedExamples(self.influences[order], labels, self.counts[order], *shown)
+
+    def share(self) -> float:
+        """Return the part of the whole sum that the first ones make up, negative if they speak against it."""
+        total = float(self.influences.sum())
+        if total:
+            return float(self.influences[:SHOWN].sum()) / total
+        return 1.0
+
+    def tells(self) -> bool:
+        """Tell whether the first ones account for a part of the whole sum, and whether little cancels in it."""
+        # how many times larger than the score less its base the sizes of influences may add up to
+        little = np.abs(self.influences).sum() <= 6.0 * abs(self.influences.sum())
+        return bool(little) and self.share() >= TELLING_SHARE
+
+    def telling(self, middle: float | None = None) -> ListedExamples:
+        """Return single examples if a few of them tell what decided, otherwise rows of the same label together.
+
+        Where labels are noisy, hundreds of rows have a small influence each, and the largest ones often speak against
+        the prediction. Then the nearest rows of each label are one item, and its other rows another one. Numbers
+        above and below `middle`, the mean, are told apart instead of labels; the label of an item is their mean.
+        """
+        if len(self.influences) <= SHOWN or self.tells():
+            return self
+        sides = list(self.labels) if middle is None else [label > middle for label in self.labels]
+        together = self._together(_nearest_and_others(sides, self.similarities, self.counts), middle is not None)
+        if together.share() < min(self.share(), TELLING_SHARE):  # of many labels
+            return self
+        return replace(together, note=self._why_together("label" if middle is None else "side of the mean"))
+
+    def _why_together(self, side: str) -> str:
+        """Return in words why rows of each side are taken together."""
+        single = int(self.counts.max()) == 1
+        items = "groups of rows"
+        if single:
+            items = "rows"
+        nearest = f"{NEAREST_ROWS} nearest rows" if single else f"nearest groups with {NEAREST_ROWS} rows or more"
+        return (
+            f"of {self.influences.sum():+.3g}, the {SHOWN} most influential {items} account for "
+            f"{self.influences[:SHOWN].sum():+.3g}, and the sizes of all influences add up to "
+            f"{np.abs(self.influences).sum():.3g}: so the {nearest} of each {side} are taken together, and so are its "
+            f"other {items}"
+        )
+
+    def _together(self, groups: list[np.ndarray], numbers: bool) -> ListedExamples:
+        """Return one item for each group, shown by the member that adds most to its sum."""
+        sums = np.array([self.influences[group].sum() for group in groups])
+        shown = [
+            group[np.argmax(np.sign(total) * self.influences[group])] for group, total in zip(groups, sums, strict=True)
+        ]
+        labels = [self.labels[i] for i in shown]
+        if numbers:
+            values = np.asarray(self.labels, dtype=np.float64)
+            labels = [float(np.average(values[group], weights=self.counts[group])) for group in groups]
+        counts = np.array([self.counts[group].sum() for group in groups])
+        return ListedExamples(sums, labels, counts, self.landmarks[shown], self.similarities[shown]).in_order()
+
+
+def _nearest_and_others(sides: list[Any], similarities: np.ndarray, counts: np.ndarray) -> list[np.ndarray]:
+    """Split the items of each side into the nearest ones, which hold `NEAREST_ROWS` rows or more, and all others."""
+    members: dict[Any, list[int]] = {}
+    for i, side in enumerate(sides):
+        members.setdefault(side, []).append(i)
+    found = []
+    for some in members.values():
+        own = np.array(some)[np.argsort(-similarities[some], kind="stable")]
+        n = int(np.searchsorted(np.cumsum(counts[own]), NEAREST_ROWS)) + 1
+        found += [part for part in (own[:n], own[n:]) if len(part)]
+    return found
+
+
+OTHER_CLASSES = "other classes"
+ALL_CLASSES = "all classes"
 """The label of rows of several classes that are not kept apart; of all of them where none is."""
-
-CANCELING = 100.0
-"""How many times larger than the score the sizes of landmark weights add up to when a warning is due."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +230,12 @@ class Explanation(Result):
 
     def describe(self, i: int) -> str:
         """Return the i-th example in words: its label, how many rows it stands for, itself, where it is."""
-        where = "" if self.positions is None else f" (row {self.positions[i]})"
-        label = "" if self.labels is None else _label(self.labels[i])
+        where = ""
+        if self.positions is not None:
+            where = f" (row {self.positions[i]})"
+        label = ""
+        if self.labels is not None:
+            label = _label(self.labels[i])
         one = _short(self.examples[i])
         if self.by == "landmarks":
             return f"{one}{where}"
@@ -173,17 +270,22 @@ class Explanation(Result):
     def __str__(self) -> str:
         found = [f"{self.title}{self._score()}, the sum of"]
         for size, similarity, what in self.lines(SHOWN):
-            near = "" if similarity is None else f", similarity {similarity:.3g}"
+            near = ""
+            if similarity is not None:
+                near = f", similarity {similarity:.3g}"
             found.append(f"  {size:+.4g}  {what}{near}")
         return "\n".join([*found, f"  note: {self.note}"] if self.note else found)
 
     def _score(self) -> str:
         """Return the score in words; a predicted number is its own score."""
-        return "" if self.prediction == self.score else f": score {self.score:.4g}"
+        if self.prediction == self.score:
+            return ""
+        return f": score {self.score:.4g}"
 
     def html_parts(self) -> Sequence[object]:
         """Return the prediction, and what adds up to its score, with bars."""
-        lines = list(self.lines(SHOWN_IN_HTML))
+        # examples that an explanation in a notebook names
+        lines = list(self.lines(8))
         largest = max([abs(size) for size, _, _ in lines]) or 1.0
         rows = [
             (bar_from_middle(size / largest), f"{size:+.4g}", "" if near is None else f"{near:.3g}", what)
@@ -216,7 +318,9 @@ class Explanations(Sequence[Explanation], Result):
         return len(self.items)
 
     def __getitem__(self, which: Any) -> Any:
-        return Explanations(self.items[which]) if isinstance(which, slice) else self.items[which]
+        if isinstance(which, slice):
+            return Explanations(self.items[which])
+        return self.items[which]
 
     def __repr__(self) -> str:
         return f"Explanations({self.items!r})"
@@ -230,9 +334,8 @@ class Explanations(Sequence[Explanation], Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the first explanations, and how many there are."""
-        shown = [
-            joined(heading(title), *parts) for title, *parts in [one.html_parts() for one in self.items[:MOST_SHOWN]]
-        ]
+        # explanations that a notebook shows at once; the others are counted
+        shown = [joined(heading(title), *parts) for title, *parts in [one.html_parts() for one in self.items[:5]]]
         more = len(self.items) - len(shown)
         return number_of(len(self.items), "explanation"), *shown, notes([f"and {more:,} more"] if more else [])
 
@@ -250,20 +353,29 @@ def explain_by_examples(
     `together` allows that; `classes` are the labels that class numbers stand for.
     """
     landmarks = model.parts[0].features.landmarks
-    objects = as_objects(landmarks.objects) if len(landmarks) else []
+    objects = []
+    if len(landmarks):
+        objects = as_objects(landmarks.objects)
     labels = influence.labels if classes is None or not len(influence.labels) else classes[influence.labels]
-    places = None if landmarks.positions is None else landmarks.positions[influence.heads]
+    places = None
+    if landmarks.positions is not None:
+        places = landmarks.positions[influence.heads]
     found = []
-    step = max(1, min(AT_ONCE, MOST_TERMS // max(1, len(influence.heads) * len(influence.base))))
+    # objects that are explained at once
+    # numbers that are held at once: objects times examples times outputs; but for one object
+    step = max(1, min(256, (2**24) // max(1, len(influence.heads) * len(influence.base))))
     for start in range(0, len(asked.scores), step):
         cut = slice(start, start + step)
         terms, similarities = influence.terms(model, rows(encodings, cut))
         for i, added, near in zip(range(start, start + step), terms, similarities, strict=False):
             u = asked.directions[i]
-            score, base = float(asked.scores[i] @ u), float((influence.base + asked.shift) @ u)
+            score = float(asked.scores[i] @ u)
+            base = float((influence.base + asked.shift) @ u)
             items = _items(influence, labels, added @ u, near, u)
             influences, rest = _settled(items.influences, score - base)
-            middle = float(influence.base[np.flatnonzero(u)[0]]) if classes is None else None
+            middle = None
+            if classes is None:
+                middle = float(influence.base[np.flatnonzero(u)[0]])
             listed = replace(items, influences=influences).in_order()
             listed = listed.telling(middle) if together else listed
             found.append(
@@ -331,7 +443,8 @@ def explain_by_landmarks(
         u = asked.directions[i]
         added = np.concatenate([terms[0] @ u for terms, _ in parts])
         near = np.concatenate([similarities[0] for _, similarities in parts])
-        order, base = np.argsort(-np.abs(added), kind="stable"), float(intercept @ u)
+        order = np.argsort(-np.abs(added), kind="stable")
+        base = float(intercept @ u)
         found.append(
             Explanation(
                 unboxed(asked.predictions[i]),
@@ -348,7 +461,8 @@ def explain_by_landmarks(
             )
         )
     ratios = [np.abs(one.influences).sum() / max(abs(one.score - one.base), 1e-300) for one in found]
-    if ratios and float(np.median(ratios)) > CANCELING:
+    # how many times larger than the score the sizes of landmark weights add up to when a warning is due
+    if ratios and float(np.median(ratios)) > 100.0:
         warnings.warn(
             f"weights of landmarks cancel: their sizes add up to {np.median(ratios):.2g} times the score, so that none "
             "of them tells what decided; explain(X) explains by training examples",
@@ -360,9 +474,11 @@ def explain_by_landmarks(
 
 def _settled(influences: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     """Return the influences, and what is left of a total; if that can only be rounding, it is spread in proportion."""
-    gap, sizes = total - float(influences.sum()), np.abs(influences)
+    gap = total - float(influences.sum())
+    sizes = np.abs(influences)
     size = float(sizes.sum())
-    if abs(gap) > SUM_ROUNDING * size:
+    # the part of the influences that their sum may differ from the score by rounding; it is spread over all of them
+    if abs(gap) > 1e-5 * size:
         return influences, gap
     return influences + gap * sizes / size if size else influences, 0.0
 
@@ -375,4 +491,6 @@ def _short(value: Any) -> str:
 
 
 def _label(label: Any) -> str:
-    return f"{label:.4g}" if isinstance(label, float) else written(label)
+    if isinstance(label, float):
+        return f"{label:.4g}"
+    return written(label)

@@ -212,7 +212,9 @@ class OrdinalTargets:
     def copy(self) -> OrdinalTargets:
         """Return a copy, for a worker."""
         copied = OrdinalTargets(self.seen.name, self.order)
-        copied.seen, copied.grades, copied.places = self.seen.copy(), self.grades, self.places
+        copied.seen = self.seen.copy()
+        copied.grades = self.grades
+        copied.places = self.places
         return copied
 
     def close(self) -> None:
@@ -250,7 +252,9 @@ def _given_order(order: Any, y: Any) -> list[Any] | None:
     if order is not None:
         return list(order)
     categories = getattr(y, "cat", y)  # of a series, or a categorical itself
-    return categories.categories.tolist() if getattr(categories, "ordered", False) else None
+    if getattr(categories, "ordered", False):
+        return categories.categories.tolist()
+    return None
 
 
 def _places(found: np.ndarray, order: list[Any] | None) -> np.ndarray:
@@ -259,7 +263,9 @@ def _places(found: np.ndarray, order: list[Any] | None) -> np.ndarray:
         return np.arange(len(found))
     missing = [label for label in found.tolist() if label not in order]
     if missing or len(set(order)) < len(order):
-        what = f"lacks {written(missing[0])}" if missing else "holds a label twice"
+        what = "holds a label twice"
+        if missing:
+            what = f"lacks {written(missing[0])}"
         raise ValueError(f"order must name every label once, from the lowest to the highest: it {what}")
     places = np.array([order.index(label) for label in found.tolist()])
     return np.argsort(np.argsort(places))

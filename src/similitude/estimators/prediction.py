@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import (
     Encoding,
     as_numpy,
+    check_objects,
     in_memory,
     in_precision,
     is_distributed,
@@ -21,9 +23,7 @@ from similitude.compute import (
 )
 from similitude.compute.engines import Engine, LocalEngine, distributed_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
-from similitude.estimators.early_stops import EarlyStops
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
-from similitude.estimators.parameters import kind_of_several
 from similitude.fitting import (
     Cascade,
     CascadeInfluence,
@@ -35,24 +35,102 @@ from similitude.fitting import (
     WeightedLandmarks,
     batches_to_predict,
     partition_prediction,
+    similarity_without_labels,
     weighted_landmarks,
 )
 from similitude.landmarks import (
+    RULES,
     LandmarkFeatures,
     Representation,
+    refuse_function,
 )
 from similitude.linear import LinearModel
 from similitude.scikit import SimilarityEstimator
-from similitude.similarity import Precomputed
-from similitude.support import Estimate, Guarantee, check_choice
+from similitude.similarity import Learnable, Precomputed, Similarity, as_similarity, check_max_calls
+from similitude.support import (
+    ESTIMATE,
+    PROVEN,
+    Estimate,
+    Guarantee,
+    Result,
+    brief,
+    check_choice,
+    check_integer,
+    check_share,
+)
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import LearnedSummary
 
 
+SIDES = ("auto", "left", "right", "both")
+
+
+def similarities_of(given: Any, kind: str | None) -> tuple[Similarity, ...]:
+    """Return what was given, as similarities; `kind` is that of the objects, if the choice is left to the fit."""
+    if kind is not None:
+        return (similarity_without_labels(kind),)
+    if not isinstance(given, (list, tuple)):
+        return (as_similarity(given),)
+    if not given:
+        raise ValueError("similarity is an empty list: give one similarity at least")
+    if any(isinstance(one, str) and one == "precomputed" for one in given):
+        raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
+    parts = tuple(as_similarity(one) for one in given)
+    kinds = {one.objects for one in parts} - {"any"}
+    if len(kinds) > 1:
+        raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
+    return parts
+
+
+@dataclass(frozen=True)
+class EarlyStops(Result):
+    """Where predictions stopped, and on what ground.
+
+    Attributes
+    ----------
+    calls : array of int
+        Landmarks that each object was compared with; one counts twice if both directions are asked for.
+    most : int
+        All of them.
+    settled : array of bool
+        Whether no further similarity within its bounds can change the class that the object got.
+    grade : str
+        PROVEN if the bounds follow from claims of the similarity, ESTIMATE if they are those of the values seen.
+    reason : str
+        Why the bounds hold.
+    """
+
+    calls: np.ndarray
+    most: int
+    settled: np.ndarray
+    grade: str
+    reason: str
+
+    @property
+    def grades(self) -> np.ndarray:
+        """For each object: PROVEN or ESTIMATE if it stopped early, an empty text if it was compared with all."""
+        ground = np.where(self.settled & (self.grade == PROVEN), PROVEN, ESTIMATE)
+        found: np.ndarray = np.where(self.calls < self.most, ground, "")
+        return found
+
+    def __str__(self) -> str:
+        early = self.calls < self.most
+        settled = int((self.settled & early).sum())
+        return (
+            f"{early.sum():,} of {len(early):,} predictions stopped early, after {self.calls.mean():.1f} of "
+            f"{self.most:,} landmarks on average:\n"
+            f"{settled:,} because the others cannot change the class ({self.grade}: {self.reason}),\n"
+            f"{early.sum() - settled:,} because the others would hardly ever change it ({ESTIMATE}: training rows left "
+            "out of the fit)"
+        )
+
+
 def fitted_parts(model: LandmarkPredictor) -> tuple[WeightedLandmarks, ...] | None:
     """Return the weighted landmarks of each similarity of a fitted model; None of a frugal fit, which has none."""
-    return model._model.parts if isinstance(model._model, LandmarkModel) else None
+    if isinstance(model._model, LandmarkModel):
+        return model._model.parts
+    return None
 
 
 class LandmarkPredictor(SimilarityEstimator):
@@ -117,9 +195,55 @@ class LandmarkPredictor(SimilarityEstimator):
         self.random_state = random_state
         self.engine = engine
 
-    def _kind(self, X: Any = None) -> str:
-        given = self.similarity
-        return kind_of_several(given) if isinstance(given, (list, tuple)) else super()._kind(X)
+    def _check_params(self) -> None:
+        """Refuse contradictory or unknown parameters before the first similarity is computed."""
+        precomputed = self._precomputed
+        similarities: tuple[Similarity, ...] = ()
+        if not precomputed:
+            similarities = similarities_of(self.similarity, self._kind() if self._is_automatic else None)
+        if isinstance(self.similarity, Similarity):
+            self.similarity.check_params()
+        for k in similarities:
+            k.check_params()
+            if isinstance(k, Learnable):
+                from similitude.kernel_learning import check_learnable
+
+                check_learnable(k)
+        if self.loss not in ("auto", *self._losses):
+            raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {brief(self.loss)}")
+        if self.penalty not in ("l2", "l1"):
+            raise ValueError(f"penalty must be 'l2' or 'l1', got {brief(self.penalty)}")
+        if self.penalty == "l1" and self.loss == "logistic":
+            raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
+        if self.side not in SIDES:
+            raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {brief(self.side)}")
+        if precomputed and self.side not in ("auto", "left"):
+            raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
+        self._check_landmarks(precomputed)
+        if self.certify is not None:
+            check_share("certify", self.certify)
+            if precomputed or self.landmark_indices is not None:
+                raise ValueError("certify keeps rows out of everything: give objects in X, and landmarks themselves")
+        check_max_calls(self.max_calls, self._engine)
+
+    def _check_landmarks(self, precomputed: bool) -> None:
+        """Refuse contradictions between the parameters that name landmarks."""
+        own = not isinstance(self.landmarks, str)
+        if own:
+            refuse_function(self.landmarks)
+            check_objects(self.landmarks, "landmarks")
+        if self.unlabeled is not None:
+            check_objects(self.unlabeled, "unlabeled")
+        if own + (self.landmark_indices is not None) + (self.unlabeled is not None) > 1:
+            raise ValueError("give landmarks, landmark_indices or an unlabeled pool, not several of them")
+        if not own and self.landmarks not in ("auto", *RULES):
+            raise ValueError(
+                f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {brief(self.landmarks)}"
+            )
+        if precomputed and (own or self.unlabeled is not None):
+            raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
+        if not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
+            check_integer("n_landmarks", self.n_landmarks, otherwise="'auto'")
 
     def _set_model(
         self,
@@ -132,19 +256,23 @@ class LandmarkPredictor(SimilarityEstimator):
 
         `noise` are weights of the features in the size of errors; return those of the similarities.
         """
-        edges = np.cumsum([len(one) if one.factor is None else len(one.factor) for one in features])
         W = linear.weights if noise is None else np.hstack([linear.weights, noise])
-        parts, self._influence = weighted_landmarks(features, np.split(W, edges[:-1]), influence)
-        self._model, self.intercept_ = LandmarkModel(parts), linear.intercept
+        parts, self._influence = weighted_landmarks(features, W, influence)
+        self._model = LandmarkModel(parts)
+        self.intercept_ = linear.intercept
         by_similarities = None
         if noise is not None:
             self._model, by_similarities = self._model.split(linear.weights.shape[1])
-            parts = self._model.parts
-        kept = [part.features.landmarks for part in parts]
-        alone = len(parts) == 1
-        self.landmarks_ = kept[0].objects if alone else [one.objects for one in kept]
-        self.landmark_indices_ = kept[0].positions if alone else [one.positions for one in kept]
-        self.n_similarity_calls_ = sum([part.n_used for part in parts])
+        self.n_similarity_calls_ = 0
+        kept = []
+        for part in self._model.parts:
+            self.n_similarity_calls_ += part.n_used
+            kept.append(part.features.landmarks)
+        self.landmarks_ = kept[0].objects
+        self.landmark_indices_ = kept[0].positions
+        if len(kept) > 1:
+            self.landmarks_ = [one.objects for one in kept]
+            self.landmark_indices_ = [one.positions for one in kept]
         return by_similarities
 
     def __getstate__(self) -> dict[str, Any]:
@@ -160,7 +288,9 @@ class LandmarkPredictor(SimilarityEstimator):
         With both sides, the weights of K(x, l) come first and those of K(l, x) second.
         """
         weights = [part.weights for part in self._model.parts]
-        return weights[0] if len(weights) == 1 else weights
+        if len(weights) == 1:
+            return weights[0]
+        return weights
 
     def _source(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source | None:
         """Return X as a source if it is read in batches; None if it is in memory."""
@@ -187,8 +317,11 @@ class LandmarkPredictor(SimilarityEstimator):
         """
         if "_model" not in vars(self):
             check_is_fitted(self)
+        if in_memory(X):
+            return of_scores(self._on_host(X))
         if is_distributed(X):
-            engine, helper = distributed_engine(self._engine), cast(Any, object.__new__(type(self)))
+            engine = distributed_engine(self._engine)
+            helper = cast(Any, object.__new__(type(self)))
             local = LocalEngine(threads=1, memory=engine.memory)
             vars(helper).update(vars(self), engine=local, landmarks="auto", unlabeled=None, _influence=None)
             asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))
@@ -214,20 +347,33 @@ class LandmarkPredictor(SimilarityEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the scores, one column per output, in float64."""
-        source = None if in_memory(X) else self._source(X)
-        return as_numpy(self._scores_in_memory(X)) if source is None else self._scores_of_source(source)
+        source = None
+        if not in_memory(X):
+            source = self._source(X)
+        if source is None:
+            return self._on_host(X)
+        return self._scores_of_source(source)
+
+    def _on_host(self, X: Any) -> np.ndarray:
+        """Return the scores of objects in memory as an array."""
+        scores = self._scores_in_memory(X)
+        if isinstance(scores, np.ndarray):
+            return scores
+        return as_numpy(scores)
 
     def _scores_in_memory(self, X: Any) -> Any:
         """Return the scores, one column per output, in float64: a tensor if they were computed on tensors."""
         model, encodings = self._asked(X)
         scores = model.scores(encodings, self._engine, itemsize(encodings[0]))
-        if not is_tensor(scores):
+        if isinstance(scores, np.ndarray):
             return scores.astype(np.float64, copy=False) + self.intercept_
         xp = namespace(scores)
         return in_precision(scores, xp.float64) + xp.asarray(self.intercept_, device=scores.device)
 
     def _scores_of_source(self, source: Source) -> np.ndarray:
-        scores = None if source.n is None else np.empty((source.n, len(self.intercept_)))
+        scores = None
+        if source.n is not None:
+            scores = np.empty((source.n, len(self.intercept_)))
         parts = []
         for batch in batches_to_predict(source, getattr(self, "n_features_in_", None), self._engine):
             with errors_in_batch(batch):
@@ -237,7 +383,9 @@ class LandmarkPredictor(SimilarityEstimator):
                 parts.append(part)
             else:
                 scores[batch.start : batch.stop] = part
-        return np.concatenate(parts) if scores is None else scores
+        if scores is None:
+            return np.concatenate(parts)
+        return scores
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object; a subclass writes it."""

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import is_tensor, namespace
 from similitude.compute.engines import Engine
-from similitude.estimators.base import LandmarkEstimator
-from similitude.estimators.certificate import upper_bound
+from similitude.estimators.base import LandmarkEstimator, upper_bound
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.evaluation import FEWEST_GROUPS_APART, Trial, error_of_numbers
 from similitude.fitting import (
@@ -25,6 +24,7 @@ from similitude.fitting import (
     LIMITING_ROUNDS,
     MOST_NOISE_FEATURES,
     ErrorCalibration,
+    Facts,
     FitOptions,
     FittedModel,
     Judged,
@@ -38,6 +38,7 @@ from similitude.fitting import (
     Uncertainty,
     fit_spread,
     limit_targets,
+    plan_fit,
     scores_and_sizes,
 )
 from similitude.linear import Quantile, weighted_quantile
@@ -188,7 +189,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             self._one_output = y.ndim == 1
         elif self._one_output != (y.ndim == 1) or (y.ndim == 2 and y.shape[1] != len(self.intercept_)):
             raise ValueError(f"y has shape {y.shape}, earlier batches had {len(self.intercept_)} outputs")
-        return y[:, None] if y.ndim == 1 else y
+        if y.ndim == 1:
+            return y[:, None]
+        return y
 
     def _objective(self) -> tuple[str, str]:
         """Return the loss and the penalty; Huber's loss is the squared one of limited targets."""
@@ -212,11 +215,13 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         self, X: Any, labels: np.ndarray | None, meter: Meter, matrix: Any = None, stream: bool = False
     ) -> FitOptions:
         options = super()._options(X, labels, meter, matrix, stream)
-        return replace(options, quantile=self._pinball.tau) if self.loss in QUANTILES else options
+        if self.loss in QUANTILES:
+            return replace(options, quantile=self._pinball.tau)
+        return options
 
-    def _planned(self, data: TrainingSet, options: FitOptions) -> Plan:
-        plan = super()._planned(data, options)
-        if self.loss != HUBER or len(data.weighted) < FEWEST_NESTED_ROWS:
+    def _planned(self, facts: Facts) -> Plan:
+        plan = plan_fit(facts)
+        if self.loss != HUBER or len(facts.data.weighted) < FEWEST_NESTED_ROWS:
             return plan
         why = "targets are limited twice by predictions of 3 folds, which also evaluate the model"
         return replace(plan.repeated(1 + LIMITING_ROUNDS * LIMITING_FOLDS, why), evaluation=PlanStep("3 folds", ""))
@@ -230,9 +235,12 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             if self.loss == HUBER:
                 self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
             return fit
-        Y, weights = data.Y, data.weights
+        Y = data.Y
+        weights = data.weights
         given: Any = options.similarities[0]
-        matrix = given.M if self._precomputed else None
+        matrix = None
+        if self._precomputed:
+            matrix = given.M
         groups = data.groups
         if groups is not None and len(np.unique(groups[data.weighted])) < FEWEST_GROUPS_APART:
             raise ValueError(f"loss='huber' needs at least {FEWEST_GROUPS_APART} groups")
@@ -268,7 +276,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
 
     def _judge(self, judged: Judged) -> None:
         """Keep what rows of other folds show: the mean squared error, or pinball loss, and that of a constant."""
-        Y, weights = judged.Y, judged.weights
+        Y = judged.Y
+        weights = judged.weights
         if self.loss in QUANTILES:
             constant = self._pinball.value(Y, self._quantile_of(Y, weights))[:, 0]
             self.constant_error_ = float(np.average(constant, weights=weights))
@@ -294,7 +303,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         True
         """
         check_is_fitted(self)
-        error, most = self.held_out_error_, self.constant_error_
+        error = self.held_out_error_
+        most = self.constant_error_
         if not error.value < most:
             return "no sign that similar objects have similar values: a constant predicts new rows as well"
         if self.loss in QUANTILES:
@@ -303,7 +313,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
                 f"{100 * (1 - error.value / most):.0f} % below that of one quantile for all, by comparing with "
                 f"{number_of(self.n_similarity_calls_, 'landmark')}"
             )
-        how = "have similar values" if error.high < most else "have somewhat similar values"
+        how = "have somewhat similar values"
+        if error.high < most:
+            how = "have similar values"
         return (
             f"similar objects {how}: {100 * (1 - error.value / most):.0f} % of the variance of new rows is explained "
             f"by comparing with {number_of(self.n_similarity_calls_, 'landmark')} (a typical error is "
@@ -319,11 +331,17 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         """Fit the size of errors as a function of the first features that have a weight in the model."""
         if fit.tried is None:
             return None
-        width, F = len(fit.linear.weights), fit.tried
+        width = len(fit.linear.weights)
+        F = fit.tried
         used = np.flatnonzero((fit.linear.weights[: F.shape[1]] != 0).any(axis=1))[:MOST_NOISE_FEATURES]
         Y, weights = fit.held_out
-        left_open = fit.open_variance if len(used) == min(width, MOST_NOISE_FEATURES) else None
-        errors, some = Y - fit.trial.scores, F[:, used] if len(used) else None
+        left_open = None
+        if len(used) == min(width, MOST_NOISE_FEATURES):
+            left_open = fit.open_variance
+        errors = Y - fit.trial.scores
+        some = None
+        if len(used):
+            some = F[:, used]
         if left_open is None:
             return fit_spread(errors, weights, some, groups=fit.groups).padded(used, width)
         found = fit_spread(errors, weights, some, left_open.left_out, fit.trial.lam, left_open.marginal, fit.groups)
@@ -339,20 +357,24 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         groups: np.ndarray | None = None,
     ) -> None:
         """Keep the errors of rows left out, which calibrate intervals; quantiles are shifted by theirs first."""
-        errors, self.shift_ = Y - trial.scores, np.zeros(Y.shape[1])
+        errors = Y - trial.scores
+        self.shift_ = np.zeros(Y.shape[1])
         if self.loss in QUANTILES:
             self.shift_ = self._quantile_of(errors, weights)
-            self.intercept_, errors = self.intercept_ + self.shift_, errors - self.shift_
+            self.intercept_ = self.intercept_ + self.shift_
+            errors = errors - self.shift_
         self.uncertainty_ = Uncertainty.left_out(len(Y))
         self._errors = ErrorCalibration.of(errors, weights, at, sized, groups)
 
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
         self._errors = self._errors.completed(self._model, self._influence)
-        spread, sizes = self._errors.spread, np.ones(Y.shape)
+        spread = self._errors.spread
+        sizes = np.ones(Y.shape)
         assert spread is not None
         if spread.adaptive:
             _, sizes = scores_and_sizes(*self._encoded(X), self._influence, spread, self._engine)
-        self._errors, self.uncertainty_ = self._errors.calibrated(Y - scores, sizes), Uncertainty.split(len(Y))
+        self._errors = self._errors.calibrated(Y - scores, sizes)
+        self.uncertainty_ = Uncertainty.split(len(Y))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the prediction for every object.
@@ -415,7 +437,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
 
     def _shaped(self, values: Any) -> Any:
         """Return one column for a single output as it was given."""
-        return values[:, 0] if self._one_output else values
+        if self._one_output:
+            return values[:, 0]
+        return values
 
     def _scores_and_sizes(self, X: Any, method: str) -> tuple[np.ndarray, np.ndarray, ErrorCalibration]:
         """Return predictions, standard deviations, and the errors that calibrate, for objects in memory."""
@@ -454,7 +478,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
 
 def like_input(X: Any, values: np.ndarray) -> Any:
     """Return an array as a tensor on the same device, if X is one."""
-    return namespace(X).asarray(values, device=X.device) if is_tensor(X) else values
+    if is_tensor(X):
+        return namespace(X).asarray(values, device=X.device)
+    return values
 
 
 def _notes_on_outliers(Y: np.ndarray, sampling: Sampling) -> list[str]:
@@ -464,7 +490,9 @@ def _notes_on_outliers(Y: np.ndarray, sampling: Sampling) -> list[str]:
         return []
     rows = far if sampling.places is None else sampling.places[far]
     named = ", ".join(map(str, rows[:NAMED_OUTLIERS])) + (", ..." if len(far) > NAMED_OUTLIERS else "")
-    sample = "" if sampling.all_rows is None else f" of a sample of {len(Y):,}"
+    sample = ""
+    if sampling.all_rows is not None:
+        sample = f" of a sample of {len(Y):,}"
     return [
         f"{number_of(len(far), 'target')}{sample} far beyond all others (row {named}), and squared errors let few such "
         "rows decide: loss='huber' gives them little influence"

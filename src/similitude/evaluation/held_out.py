@@ -19,18 +19,12 @@ HELD_OUT_SHARE = 0.2
 MOST_HELD_OUT = 5_000
 """Most rows that a pass over all rows holds out."""
 
-REMAINING, REMAINING_SQUARES = 0.8, 0.7
-"""The share of an error rate, and of a mean squared error, by folds that surely remains with all rows: models of folds
-see fewer rows."""
-
-UPWARD = 2.0
-"""How much farther the upper end of the interval of a mean squared error lies than that of a normal one, in logarithms:
-squares with heavy tails mostly have a mean below the expected one."""
-
 
 def n_fitted(n: int) -> int:
     """Return the number of training rows while choices are made; n under leave-one-out."""
-    return n if n <= LEAVE_ONE_OUT else n - round(HELD_OUT_SHARE * n)
+    if n <= LEAVE_ONE_OUT:
+        return n
+    return n - round(HELD_OUT_SHARE * n)
 
 
 def n_held_out(n: int) -> int:
@@ -92,7 +86,9 @@ def error_of_classes(wrong: np.ndarray, n_classes: int, groups: np.ndarray | Non
     level = LEVEL
     if groups is not None:
         n = len(np.unique(groups))
-        least = REMAINING * share
+        # the share of an error rate, and of a mean squared error, by folds that surely remains with all rows: models
+        # of folds see fewer rows
+        least = 0.8 * share
         level = 1 - (1 - LEVEL) / n_classes
     low, high = clopper_pearson(n * np.array([least, share]), n, np.array([LEVEL, level]))
     return Estimate(share, float(low[0]), float(high[1]), LEVEL, ESTIMATE)
@@ -113,7 +109,10 @@ def error_of_numbers(
     apart = weights * (losses - mean)
     sums = apart if groups is None else np.bincount(groups, apart)
     spread = 1.96 * float(np.sqrt(sums @ sums)) / float(weights.sum()) / mean
-    low = mean * float(np.exp(-spread)) * (1.0 if groups is None else REMAINING_SQUARES)
+    # of a mean squared error by folds, seven tenths surely remain with all rows
+    low = mean * float(np.exp(-spread)) * (1.0 if groups is None else 0.7)
     if left_out is not None and left_out.loss > 0:
         low = min(low, left_out.loss * float(np.exp(-1.96 * left_out.deviation / left_out.loss)))
-    return Estimate(mean, low, mean * float(np.exp(UPWARD * spread)), LEVEL, ESTIMATE)
+    # how much farther the upper end of the interval of a mean squared error lies than that of a normal one, in
+    # logarithms: squares with heavy tails mostly have a mean below the expected one
+    return Estimate(mean, low, mean * float(np.exp(2.0 * spread)), LEVEL, ESTIMATE)

@@ -21,24 +21,20 @@ from similitude.support import brief, check_integer, generator
 Pair = tuple[np.ndarray, np.ndarray]
 """The rows to fit, and the rows to evaluate."""
 
-FEW_NESTED_ROWS, FOLDS_OF_FEW, FOLDS_OF_MANY = 300, 3, 2
-"""Up to this many rows there are three folds, with more there are two."""
-
-FEWEST_GROUPS_APART, FEWEST_NESTED_GROUPS = 3, 4
+FEWEST_GROUPS_APART = 3
+FEWEST_NESTED_GROUPS = 4
 """Groups from which on one can be set apart, and two are left to make choices on; and from which on there are nested
 folds, or two to fit to, one to choose on and one to evaluate."""
 
 OUTER_FOLDS = 5
 """Most folds that evaluate a choice."""
 
-WIDE_ROWS = 1000
-"""Number of columns above which rows are compared by digests, which are quicker to sort."""
-
 
 def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
     """Return a number for each of some rows, the same for equal ones, in the order in which they first occur."""
     some = moved(rows(A, places), as_numpy)
-    if isinstance(some, np.ndarray) and some.dtype.kind == "f" and some.ndim == 2 and 0 < some.shape[1] <= WIDE_ROWS:
+    # number of columns above which rows are compared by digests, which are quicker to sort
+    if isinstance(some, np.ndarray) and some.dtype.kind == "f" and some.ndim == 2 and 0 < some.shape[1] <= 1000:
         bits = np.ascontiguousarray(some + 0)  # + 0: 0.0 and -0.0 are equal
         named = bits.view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
     else:
@@ -61,7 +57,8 @@ def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0
     The last groups that fit go there; as many groups as are kept do not.
     """
     last: list[int] = []
-    size, room = np.bincount(groups), most
+    size = np.bincount(groups)
+    room = most
     given = list(dict.fromkeys(groups[::-1].tolist()))
     for group in given:
         if room == 0 or len(last) == len(given) - kept:
@@ -106,7 +103,10 @@ def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int) -> 
 
 def folds_of(n: int) -> int:
     """Return the number of nested folds of n rows."""
-    return FOLDS_OF_FEW if n <= FEW_NESTED_ROWS else FOLDS_OF_MANY
+    # up to this many rows there are three folds, with more there are two
+    if n <= 300:
+        return 3
+    return 2
 
 
 def check_groups(groups: Any, n: int) -> np.ndarray:
@@ -156,7 +156,9 @@ def groups_with_copies(groups: np.ndarray, encoding: Encoding | None, fewest: in
     if encoding is None:
         return groups
     joined = joined_groups(groups, np.unique(keys(encoding), return_inverse=True)[1])
-    return joined if len(np.unique(joined)) >= fewest else groups
+    if len(np.unique(joined)) >= fewest:
+        return joined
+    return groups
 
 
 def groups_for_fit(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
@@ -168,7 +170,9 @@ def groups_for_fit(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | 
     if groups is None:
         return None
     enough = len(np.unique(groups[rows])) >= max(FEWEST_GROUPS_APART, fewest_groups(len(rows)))
-    return groups[rows] if enough else None
+    if enough:
+        return groups[rows]
+    return None
 
 
 def fewest_groups(n: int) -> int:
@@ -177,7 +181,9 @@ def fewest_groups(n: int) -> int:
     >>> fewest_groups(200), fewest_groups(20_000)
     (2, 4)
     """
-    return 2 if n <= LEAVE_ONE_OUT else FEWEST_NESTED_GROUPS
+    if n <= LEAVE_ONE_OUT:
+        return 2
+    return FEWEST_NESTED_GROUPS
 
 
 def one_of_each(groups: np.ndarray, random_state: Any) -> np.ndarray:
@@ -420,8 +426,12 @@ def nested_folds(
 def _groups_with_copies(groups: np.ndarray, copies: np.ndarray, targets: TaskTargets, n_folds: int) -> np.ndarray:
     """Return groups that keep copies together too, unless too few would be left to learn every class from."""
     joined = joined_groups(groups, copies)
-    fewest = 2 if targets.codes is None else groups_of_classes(targets.codes, joined).min()
-    return joined if fewest >= 2 and joined.max() + 1 >= max(n_folds, 3) else groups
+    fewest = 2
+    if targets.codes is not None:
+        fewest = groups_of_classes(targets.codes, joined).min()
+    if fewest >= 2 and joined.max() + 1 >= max(n_folds, 3):
+        return joined
+    return groups
 
 
 def _shuffled(
@@ -504,7 +514,9 @@ def _merged(folds: Folds, n: int, seed: int) -> Folds | None:
         and np.intersect1d(other, test).size
         for (train, test), (other, other_test) in combinations(merged, 2)
     )
-    return Folds(merged) if nested and len(merged) >= 3 else None
+    if nested and len(merged) >= 3:
+        return Folds(merged)
+    return None
 
 
 def interleaved(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:

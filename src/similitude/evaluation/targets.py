@@ -11,13 +11,11 @@ from sklearn.utils.multiclass import type_of_target
 from similitude.scikit import class_codes, encode_labels, is_missing, read_labels
 from similitude.support import brief, check_choice
 
-CLASSIFICATION, REGRESSION = "classification", "regression"
+CLASSIFICATION = "classification"
+REGRESSION = "regression"
 
 MOST_INTEGER_CLASSES = 20
 """Most distinct integers that are taken for classes: digits, grades and codes are fewer, counts and ages are more."""
-
-ROWS_PER_CLASS = 2
-"""Fewest rows for each distinct integer, on average: a class is something that occurs again."""
 
 
 def infer_task(y: Any) -> tuple[str, str]:
@@ -40,7 +38,8 @@ def infer_task(y: Any) -> tuple[str, str]:
     if categorical or labels.dtype.kind not in "fiu":
         return CLASSIFICATION, f"{len(distinct):,} distinct values"
     whole = np.isfinite(distinct).all() and (distinct == np.floor(distinct)).all()
-    if whole and len(distinct) <= min(MOST_INTEGER_CLASSES, max(len(labels) // ROWS_PER_CLASS, 2)):
+    # fewest rows for each distinct integer, on average: a class is something that occurs again
+    if whole and len(distinct) <= min(MOST_INTEGER_CLASSES, max(len(labels) // 2, 2)):
         return CLASSIFICATION, f"{len(distinct):,} distinct integers"
     return REGRESSION, f"{len(distinct):,} distinct numbers"
 
@@ -93,11 +92,15 @@ class TaskTargets:
     @property
     def n_classes(self) -> int:
         """The number of classes; 0 for regression."""
-        return 0 if self.classes is None else len(self.classes)
+        if self.classes is None:
+            return 0
+        return len(self.classes)
 
     def at(self, rows: np.ndarray) -> TaskTargets:
         """Return the targets of some examples."""
-        codes = None if self.codes is None else self.codes[rows]
+        codes = None
+        if self.codes is not None:
+            codes = self.codes[rows]
         return replace(self, values=self.values[rows], Y=self.Y[rows], codes=codes)
 
     def errors(self, scores: np.ndarray, rows: np.ndarray) -> np.ndarray:

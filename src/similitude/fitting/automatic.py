@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.compute import take
+from similitude.compute import Encoding, take
 from similitude.compute.engines import phase
 from similitude.evaluation import (
     FEWEST_NESTED_GROUPS,
@@ -18,20 +18,80 @@ from similitude.evaluation import (
     rarest_in_group,
 )
 from similitude.fitting import limits
-from similitude.fitting.blend_influence import BlendInfluence
-from similitude.fitting.facts import LEARNED_KINDS
-from similitude.fitting.guarantee import guarantee_of_learned
+from similitude.fitting.facts import LEARNED_KINDS, FitOptions
+from similitude.fitting.influence import BlendInfluence
 from similitude.fitting.members import Family
-from similitude.fitting.nested_folds import FEWEST_NESTED_ROWS
-from similitude.fitting.options import FitOptions
-from similitude.fitting.result import Evaluation, FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import Evaluation, FittedModel, Judged, LandmarkCurve
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel
-from similitude.similarity import Auto, Similarity
+from similitude.similarity import Auto, Learnable, Similarity
+from similitude.support import Guarantee
 
 if TYPE_CHECKING:
-    from similitude.kernel_learning import AutoChoice, ExactRidge, LearnedSummary
+    from similitude.kernel_learning import AutoChoice, ExactRidge, Learned, LearnedSummary
+
+
+def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Similarity, ...], str]:
+    """Learn the similarities that are to be learned; return all of them, and what was learned in a sentence.
+
+    Of many rows the last evaluate the model, and are not learned from, nor are rows that equal one of these.
+    """
+    found = []
+    notes = []
+    for k in options.similarities:
+        if isinstance(k, Learnable):
+            from similitude.kernel_learning import pilot_size
+
+            rows = data.order
+            if data.copies_last:
+                _, encoding = k.k.prepare(data.X, options.random_state)
+                rows = equals_judged_together(rows, groups_of_equals(encoding, rows))
+            pilot = data.first(rows, pilot_size(len(rows)))
+            learned = _learned(k, data.X, data.Y, pilot, options.random_state, data.groups_of(pilot))
+            importance = learned.importance.named(options.names)
+            notes.append(f"{k!r}: {learned.reason}; what counts: {importance.in_short()}")
+            found.append(learned.similarity)
+        else:
+            found.append(k)
+    return tuple(found), "; ".join(notes)
+
+
+def _learned(
+    k: Similarity, X: Any, Y: np.ndarray, rows: np.ndarray, random_state: Any, groups: np.ndarray | None
+) -> Learned:
+    from similitude.kernel_learning import learn_from_targets
+
+    return learn_from_targets(k, take(X, rows), Y[rows], random_state=random_state, groups=groups)
+
+
+def prepared_by_labels(
+    k: Similarity, X: Any, Y: np.ndarray, known: np.ndarray, random_state: Any, groups: np.ndarray | None = None
+) -> tuple[Similarity, Encoding]:
+    """Return a similarity learned from or resolved on some training rows, and these rows encoded.
+
+    Parameters
+    ----------
+    k : Similarity
+    X, Y
+        All objects and targets.
+    known : array of int
+        The rows that may be used.
+    random_state : int or None
+    groups : array of int, optional
+        The group of each of these rows.
+    """
+    some = take(X, known)
+    if isinstance(k, Learnable):
+        k = _learned(k, some, Y[known], np.arange(len(known)), random_state, groups).similarity
+    return k.prepare(some, random_state)
+
+
+OF_LEARNED = Guarantee.none("the kernel was learned from the same rows, the theorems are about one fixed beforehand")
+"""The guarantee of a learned kernel of rows with classes."""
+
+OF_NUMBERS = Guarantee.none("the theorems are about classes")
+"""The guarantee of a fit to numbers."""
 
 EVERY_ROW = "every row is a landmark"
 """Why an exact fit has no more landmarks."""
@@ -41,36 +101,38 @@ def similarity_without_labels(kind: str) -> Similarity:
     """Return the similarity for a kind of objects where nothing is learned from labels."""
     from similitude.kernels import default_similarity
 
-    return default_similarity(None, kind) if kind in LEARNED_KINDS else Auto(kind)
+    if kind in LEARNED_KINDS:
+        return default_similarity(None, kind)
+    return Auto(kind)
 
 
-def try_family(data: TrainingSet, options: FitOptions, copies_last: bool) -> Family:
-    """Try the similarities for a kind of objects on the first of some rows in random order.
-
-    For `copies_last` see `learn_on_pilot`.
-    """
-    order, members = data.order, data.family(options.kind)
-    if copies_last:
+def try_family(data: TrainingSet, options: FitOptions) -> Family:
+    """Try the similarities for a kind of objects on the first of some rows in random order."""
+    order = data.order
+    members = data.family(options.kind)
+    if data.copies_last:
         _, encoding = members[0].prepare(data.X, options.random_state)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     order = data.first(order, len(order))
     return Family.of(members, data.X, order, options.random_state, options.engine)
 
 
-def learn_on_pilot(data: TrainingSet, options: FitOptions, copies_last: bool) -> tuple[AutoChoice, np.ndarray]:
+def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, np.ndarray]:
     """Choose kernels on the first of many rows; also return the order of the rows, the last of which judge the model.
 
-    With `copies_last`, rows that equal one of the last judge it too, so that they are not learned from.
+    Where `copies_last` says so, rows that equal one of the last evaluate it too, and are not learned from.
     """
     from similitude.kernel_learning import choose_automatically, pilot_size
 
     order = data.order
-    if copies_last:
+    if data.copies_last:
         _, encoding = similarity_without_labels(options.kind).prepare(data.X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
     pilot = data.first(order, pilot_size(len(order)))
     with phase("choosing the kernel on a sample of the rows"):
-        X, Y, table = take(data.X, pilot), data.Y[pilot], options.kind == "table"
+        X = take(data.X, pilot)
+        Y = data.Y[pilot]
+        table = options.kind == "table"
         choice = choose_automatically(X, Y, np.arange(len(pilot)), table, data.groups_of(pilot))
     return choice.named(options.names), order
 
@@ -106,7 +168,7 @@ def exact_fit(
         evaluation=evaluation,
         curve=LandmarkCurve.of([len(features[0].landmarks)], [trial], EVERY_ROW),
         representations=(reason,) * len(features),
-        guarantee=guarantee_of_learned(labels),
+        guarantee=OF_NUMBERS if labels is None else OF_LEARNED,
         chosen=chosen,
         learned=summary,
         at=at,
@@ -131,8 +193,12 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
     used = np.sort(data.order)
     at = used if data.sampling.places is None else data.sampling.places[used]
     places = np.searchsorted(used, data.order)
-    X, Y, weights = in_double_precision(take(data.X, used)), data.Y[used], data.weights[used]
-    labels = None if data.labels is None else data.labels[used]
+    X = in_double_precision(take(data.X, used))
+    Y = data.Y[used]
+    weights = data.weights[used]
+    labels = None
+    if data.labels is not None:
+        labels = data.labels[used]
     groups = data.groups_of(used)
     blend = _Blend.fit(X, Y, weights, places, options.kind, judges=True, together=groups)
     features = tuple(
@@ -140,9 +206,11 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
     known = Y if labels is None else labels
-    shares, penalties = tuple(map(float, blend.choice.weights)), tuple(map(float, blend.choice.penalties()))
+    shares = tuple(map(float, blend.choice.weights))
+    penalties = tuple(map(float, blend.choice.penalties()))
     influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    summary, (n, width) = summarize(blend.choice.named(options.names)), blend.choice.features.X.shape
+    summary = summarize(blend.choice.named(options.names))
+    n, width = blend.choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
     chosen = f"{in_words(summary)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
     evaluation = BlendFolds(blend, X, Y, weights, labels, places, options.random_state, options.kind, at)
@@ -153,7 +221,9 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
 
 def in_double_precision(X: Any) -> Any:
     """Return rows that are kept as landmarks: with a small penalty, similarities need all digits."""
-    return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
+    if isinstance(X, np.ndarray) and X.dtype == np.float32:
+        return X.astype(np.float64)
+    return X
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,10 +262,13 @@ class _Blend:
         """
         from similitude.kernel_learning import ExactRidge, choose_automatically
 
-        n_apart = rows_apart(len(order)) if judges and together is None else 0
+        n_apart = 0
+        if judges and together is None:
+            n_apart = rows_apart(len(order))
         with phase("choosing the kernel"):
             choice = choose_automatically(X, Y, order[: len(order) - n_apart], kind == "table", together)
-        kernels, mean = choice.kernels(), np.average(Y, axis=0, weights=weights)
+        kernels = choice.kernels()
+        mean = np.average(Y, axis=0, weights=weights)
         encodings = tuple(k.encode(X) for k in kernels)
         groups = groups_of_equals(encodings[0], np.arange(len(Y))) if judges else np.arange(len(Y))
         groups = groups if together is None else together
@@ -221,7 +294,8 @@ class _Blend:
 
     def left_out(self, Y: np.ndarray, weights: np.ndarray) -> tuple[Trial, tuple[np.ndarray, np.ndarray]]:
         """Return how the judged rows fare, each left out alone, and their targets and weights."""
-        rows, pairs = self.judged, zip(self.choice.weights, self.models, strict=True)
+        rows = self.judged
+        pairs = zip(self.choice.weights, self.models, strict=True)
         scores = self.mean + sum(weight * model.left_out for weight, model in pairs)
         trial = Trial.of(max(self.choice.penalties()), scores, Y[rows], weights[rows])
         return trial, (Y[rows], weights[rows])
@@ -267,25 +341,35 @@ class BlendFolds:
 
     def evaluate(self) -> Judged:
         """Return the scores of rows by models that they had no influence on."""
-        X, Y, weights, blend = self.X, self.Y, self.weights, self.blend
+        X = self.X
+        Y = self.Y
+        weights = self.weights
+        blend = self.blend
         left_out, (truth, counted) = blend.left_out(Y, weights)
-        groups = blend.groups if blend.grouped else None
+        groups = None
+        if blend.grouped:
+            groups = blend.groups
         if blend.apart or len(np.unique(blend.groups)) < (
-            FEWEST_NESTED_GROUPS if blend.grouped else FEWEST_NESTED_ROWS
+            FEWEST_NESTED_GROUPS if blend.grouped else limits.FEWEST_NESTED_ROWS
         ):
             return Judged(left_out, truth, counted, groups, positions=self.at[blend.judged])
         labels = self.labels
         if labels is not None and blend.grouped:
             labels = rarest_in_group(labels, blend.groups)
-        folds, scores, within = assign_folds(blend.groups, labels, self.seed), np.empty(Y.shape), []
+        folds = assign_folds(blend.groups, labels, self.seed)
+        scores = np.empty(Y.shape)
+        within = []
         for fold in np.unique(folds):
-            train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            train = np.flatnonzero(folds != fold)
+            test = np.flatnonzero(folds == fold)
             if groups is not None and not (Y[train] != Y[train[:1]]).any():  # the other groups are alike
                 scores[test] = Y[train[0]]
                 within.append((Y[train], Y[train]))
                 continue
             inside = np.argsort(np.argsort(self.order)[train])
-            together = None if groups is None else groups[train]
+            together = None
+            if groups is not None:
+                together = groups[train]
             part = _Blend.fit(
                 take(X, train), Y[train], weights[train], inside, self.kind, left_out=True, together=together
             )

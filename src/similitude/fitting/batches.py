@@ -67,11 +67,9 @@ def sample_source(
     source.require_passes(2, "one that counts and draws a sample, one over the similarities")
     rows = source.batch_rows(engine.budget)
     while True:
-        ends, seen, first_pass = (
-            StableSample(sample_size(n_landmarks), MOST_HELD_OUT, seed),
-            targets.copy(),
-            FirstPass(),
-        )
+        ends = StableSample(sample_size(n_landmarks), MOST_HELD_OUT, seed)
+        seen = targets.copy()
+        first_pass = FirstPass()
         try:
             n_rows, weighted = _look_at_all(source, rows, first_pass, ends, seen, check, engine)
             break
@@ -111,9 +109,13 @@ def first_rows(source: Source, targets: Targets, check: Check, engine: Engine, s
         labels, _ = targets.see(X, batch.labels, weights)
     n = len(batch)
     if source.n is not None:
-        everything = None if source.n == n else Announced(source.n, True)
+        everything = None
+        if source.n != n:
+            everything = Announced(source.n, True)
     else:
-        everything = None if n < wanted else Announced(n + 1, False)
+        everything = None
+        if not (n < wanted):
+            everything = Announced(n + 1, False)
     sampling = Sampling(seed, np.arange(n), np.arange(n), everything)
     return Sampled(X, labels, weights, batch.weights is not None, sampling)
 
@@ -135,11 +137,13 @@ def _look_at_all(
     engine: Engine,
 ) -> tuple[int, bool]:
     """Go over all rows in batches of `rows`; return their number, and whether they have weights."""
-    n_rows, weighted = 0, False
+    n_rows = 0
+    weighted = False
     for batch in prefetched(first_pass.recorded(source.batches(rows)), source.n, engine):
         with errors_in_batch(batch):
             X = check(batch.objects, reset=batch.start == 0)
-            weights, weighted = batch_weights(batch), batch.weights is not None
+            weights = batch_weights(batch)
+            weighted = batch.weights is not None
             labels, counted = targets.see(X, batch.labels, weights)
         affordable = batch_rows(X, engine.budget)
         if 2 * affordable < rows:
@@ -155,7 +159,9 @@ def _look_at_all(
 
 def sample_size(n_landmarks: int | str) -> int:
     """Return how many rows choices are made on: at least as many as there are landmarks."""
-    return limits.SAMPLE_ROWS if n_landmarks == "auto" else max(limits.SAMPLE_ROWS, int(n_landmarks))
+    if n_landmarks == "auto":
+        return limits.SAMPLE_ROWS
+    return max(limits.SAMPLE_ROWS, int(n_landmarks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +232,8 @@ class SourceRows:
     def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""
         logging.getLogger("similitude").info("this loss or penalty needs a further pass over the similarities")
-        parts, quiet = [], engine.without_progress()
+        parts = []
+        quiet = engine.without_progress()
         for batch in self.batches(similarities, 0):
             encodings, Y, weights = batch.encoding
             parts.append((features_of(union, encodings, quiet, size), Y, weights))

@@ -2,18 +2,81 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from similitude.compute import Encoding, as_numpy, count, rows
 from similitude.compute.engines import Engine
 from similitude.fitting.model import WeightedLandmarks
 from similitude.fitting.profile_ridge import ProfileRidge
-from similitude.fitting.value_range import ValueRange
 from similitude.landmarks import LandmarkFeatures
+from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
+from similitude.support import ESTIMATE, PROVEN
+
+WIDENING = 1e-9
+"""What is added to the diagonal of a Gram matrix before it is solved with, which widens the intervals a little."""
+
+
+@dataclass(frozen=True, eq=False)
+class ValueRange:
+    """Bounds of similarities.
+
+    Attributes
+    ----------
+    low, high : float
+        All similarities are between these.
+    gram : array or None
+        The similarities of the landmarks with each other, for a kernel with K(x, x) = 1: then what is known about an
+        object bounds its other similarities.
+    grade : str
+        PROVEN if the bounds follow from claims of the similarity, ESTIMATE if they are those of the values seen.
+    reason : str
+        Why they hold, in words.
+    """
+
+    low: float
+    high: float
+    gram: np.ndarray | None
+    grade: str
+    reason: str
+
+    @classmethod
+    def of(cls, k: Similarity, values: np.ndarray, gram: np.ndarray) -> ValueRange:
+        """Return the bounds that claims imply, or those of the values seen; `gram` has NaN where it is not known."""
+        if {SYMMETRIC, PSD, UNIT_DIAGONAL} <= k.claims and not np.isnan(gram).any():
+            return cls(-1.0, 1.0, gram, PROVEN, "the similarity is claimed to be a kernel with K(x, x) = 1")
+        if BOUNDED in k.claims:
+            return cls(-1.0, 1.0, None, PROVEN, "the similarity is claimed to be between -1 and 1")
+        low = float(np.nanmin(values))
+        high = float(np.nanmax(values))
+        return cls(low, high, None, ESTIMATE, f"all values seen are between {low:.4g} and {high:.4g}")
+
+    def of_rest(self, F: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bounds of the similarities of objects to the other landmarks, up to the n-th one.
+
+        `F` holds the similarities to the first landmarks. For a kernel with feature vectors of length 1, what is left
+        of x and l outside of the span of the first landmarks has the lengths r and s, so that K(x, l) differs by at
+        most r s from what the span tells.
+        """
+        m = F.shape[1]
+        shape = (len(F), n - F.shape[1])
+        low = np.full(shape, self.low)
+        high = np.full(shape, self.high)
+        if self.gram is None or not m:
+            return low, high
+        factor = cho_factor(self.gram[:m, :m] + WIDENING * np.eye(m))
+        solved = cho_solve(factor, self.gram[:m, m:n])
+        told = F @ solved
+        left_of_landmarks = 1.0 - np.einsum("ij,ij->j", self.gram[:m, m:n], solved)
+        left_of_objects = 1.0 - np.einsum("ij,ji->i", F, cho_solve(factor, F.T))
+        reach = np.sqrt(np.outer(np.maximum(left_of_objects, 0.0), np.maximum(left_of_landmarks, 0.0)))
+        return np.maximum(low, told - reach - WIDENING), np.minimum(high, told + reach + WIDENING)
+
 
 ROUND_OFF = 1e-9
 """By how much bounds of scores have to be apart, so that rounding does not matter."""
@@ -65,7 +128,9 @@ class Stage:
     def scores(self, F: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Return the scores of profiles, given those of the stage before."""
         found = self.ridge.scores(F)
-        return found + before if self.adds else found
+        if self.adds:
+            return found + before
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,18 +207,22 @@ class Cascade:
         ``take(stage, at, F)`` gets the profiles of those that reach a stage, by position; ``scores(at)`` returns what
         it made of them.
         """
-        at, done, walk = np.arange(count(A)), 0, Walk.of(count(A))
+        at = np.arange(count(A))
+        done = 0
+        walk = Walk.of(count(A))
         F = np.empty((len(at), 0))
         for k, stage in enumerate(self.stages):
             F = np.concatenate([F, self.similarities(rows(A, at), done, stage.n)], axis=1)
-            walk.calls[at], done = stage.n, stage.n
+            walk.calls[at] = stage.n
+            done = stage.n
             take(stage, at, F)
             if k + 1 == len(self.stages):
                 break
             settled = self.settled(k, F, scores(at)) if self.classes else np.zeros(len(at), dtype=bool)
             walk.settled[at] = settled
             stay = ~settled & (margins(scores(at)) < stage.threshold)
-            at, F = at[stay], F[stay]
+            at = at[stay]
+            F = F[stay]
             if not len(at):
                 break
         return walk
@@ -167,11 +236,13 @@ class Cascade:
         low = high = scores if k >= start else np.zeros_like(scores)
         for stage in self.stages[max(start, k + 1) :]:
             least, most = stage.ridge.score_range(F, *self.values.of_rest(F, stage.n))
-            low, high = low + least, high + most
+            low = low + least
+            high = high + most
         if scores.shape[1] == 1:
             found: np.ndarray = np.where(scores[:, 0] > 0, low[:, 0] > ROUND_OFF, high[:, 0] < -ROUND_OFF)
             return found
-        ahead, own = decided(scores), np.arange(len(scores))
+        ahead = decided(scores)
+        own = np.arange(len(scores))
         rivals = np.array(high)
         rivals[own, ahead] = -np.inf
         found = low[own, ahead] > rivals.max(axis=1) + ROUND_OFF
@@ -230,8 +301,11 @@ class CascadeInfluence:
 
     def terms(self, model: Cascade, encodings: Sequence[Encoding]) -> tuple[np.ndarray, np.ndarray]:
         """Return what each group adds to each output of encoded objects, and the similarity to its landmark."""
-        n, outputs, own = count(encodings[0]), len(self.base), np.eye(len(self.counts))[self.groups]
-        terms, near = np.zeros((n, len(self.counts), outputs)), np.zeros((n, len(self.counts)))
+        n = count(encodings[0])
+        outputs = len(self.base)
+        own = np.eye(len(self.counts))[self.groups]
+        terms = np.zeros((n, len(self.counts), outputs))
+        near = np.zeros((n, len(self.counts)))
 
         def take(stage: Stage, at: np.ndarray, F: np.ndarray) -> None:
             shares, targets = stage.ridge.influences(F)
@@ -243,3 +317,74 @@ class CascadeInfluence:
 
         model.walk(encodings[0], take, lambda at: terms[at].sum(axis=1) + self.base)
         return terms, near
+
+
+LOST = 0.003
+"""What stops may lose, relative to the gain over the most frequent class."""
+
+AMOUNTS = np.geomspace(1.0, 1e-7, 113)
+"""Expected losses of a single stop that are tried: the largest one is used with which all stops lose little enough."""
+
+
+def stopping_margins(scores: Sequence[np.ndarray], latest: Sequence[float], gain: float) -> list[float]:
+    """Return the margin of each stage from which on predictions stop.
+
+    Parameters
+    ----------
+    scores : sequence of arrays
+        The scores of rows left out of the fit after each stage.
+    latest : sequence of float
+        Margins from which on rows were not compared further: no stage stops later.
+    gain : float
+        The share of rows that are right beyond those of the most frequent class.
+    """
+    ahead = [margins(one) for one in scores]
+    losses = [expected_losses(one, scores[-1]) for one in scores]
+    for amount in AMOUNTS:
+        found = [min(_stop(one, lost, amount), most) for one, lost, most in zip(ahead, losses, latest, strict=True)]
+        if _lost(ahead, losses, found) <= LOST * gain:
+            break
+    return found
+
+
+def expected_losses(scores: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Return what stopping at a stage is expected to lose for each row; for a larger margin it is never more."""
+    ahead = margins(scores)
+    n = len(scores)
+    order = np.argsort(ahead, kind="stable")
+    margin = ahead[order]
+    change = (_lead(decided(scores), last) - ahead)[order]
+    # the share of rows whose changes stand for those of a row with a similar margin
+    similar = math.ceil((1 / 3) * n)
+    first = np.clip(np.arange(n) - similar // 2, 0, n - similar)
+    lost = [np.maximum(0.0, -margin[i] - change[first[i] : first[i] + similar]).mean() for i in range(n)]
+    found = np.empty(n)
+    found[order] = np.maximum.accumulate(lost[::-1])[::-1]
+    return found
+
+
+def _lead(classes: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return how far given classes are ahead of all others; negative if one of the others is."""
+    if scores.shape[1] == 1:
+        return np.where(classes == 1, scores[:, 0], -scores[:, 0])
+    rows = np.arange(len(scores))
+    others = scores.copy()
+    others[rows, classes] = -np.inf
+    found: np.ndarray = scores[rows, classes] - others.max(axis=1)
+    return found
+
+
+def _stop(ahead: np.ndarray, losses: np.ndarray, amount: float) -> float:
+    """Return the smallest margin of a row from which on no more than an amount is lost."""
+    return float(ahead[losses <= amount].min(initial=np.inf))
+
+
+def _lost(ahead: Sequence[np.ndarray], losses: Sequence[np.ndarray], stops: Sequence[float]) -> float:
+    """Return what all stops lose on average."""
+    total = 0.0
+    going = np.ones(len(ahead[0]), dtype=bool)
+    for margin, lost, stop in zip(ahead, losses, stops, strict=True):
+        here = going & (margin >= stop)
+        total += float(lost[here].sum())
+        going &= ~here
+    return total / len(ahead[0])

@@ -11,9 +11,9 @@ from scipy.optimize import nnls
 from similitude.compute import take
 from similitude.evaluation import LastRows, Trial
 from similitude.fitting.automatic import exact_fit, in_double_precision, in_words
-from similitude.fitting.blend_influence import BlendInfluence
-from similitude.fitting.options import FitOptions
-from similitude.fitting.result import FittedModel, Judged
+from similitude.fitting.facts import FitOptions
+from similitude.fitting.influence import BlendInfluence
+from similitude.fitting.model import FittedModel, Judged
 from similitude.fitting.training_set import TrainingSet
 from similitude.kernel_learning import (
     LARGEST_CELL,
@@ -30,11 +30,9 @@ from similitude.linear import LinearModel, Moments, Ridge
 from similitude.similarity import Similarity
 from similitude.support import number_of
 
-RIVAL_LANDMARKS, RIVAL_ROWS = 1_000, 20_000
+RIVAL_LANDMARKS = 1_000
+RIVAL_ROWS = 20_000
 """Landmarks, and rows that they are fitted to, whose loss cells must beat."""
-
-MEMORY_SHARE = 4
-"""Kept rows, and what they are encoded as, may take one part of the memory budget in this many."""
 
 
 class CellRows(NamedTuple):
@@ -110,7 +108,9 @@ class CellPart:
         """The kernel of objects that is zero between cells."""
         within = self.k.k if isinstance(self.k, Tabular) else self.k
         made = Partitioned(within, self.tree.directions, self.tree.thresholds, self.fit.metrics)
-        return self.k.with_params(k=made) if isinstance(self.k, Tabular) else made
+        if isinstance(self.k, Tabular):
+            return self.k.with_params(k=made)
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,14 +140,17 @@ class CellBlend:
         None if a cell is too large.
         """
         ranked = sorted(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-        kernels, penalties = choice.kernels(), choice.penalties()
+        kernels = choice.kernels()
+        penalties = choice.penalties()
         first = CellPart.of(kernels[ranked[0]], X, targets, penalties[ranked[0]], rows)
         if first is None:
             return None
         alone = cls.of([first.learned(targets, rows)], targets, rows)
         for i in ranked[1:2]:
             second = CellPart.of(kernels[i], X, targets, penalties[i], rows)
-            both = None if second is None else cls.of([*alone.parts, second], targets, rows)
+            both = None
+            if second is not None:
+                both = cls.of([*alone.parts, second], targets, rows)
             if second is None or both is None or not both.clearly_beats(alone, targets, rows):
                 break
             return cls.of([*alone.parts, second.learned(targets, rows)], targets, rows)
@@ -188,9 +191,9 @@ class CellBlend:
         size = sum(part.fit.A.nbytes for part in self.parts) / 1e6
         cells = " and ".join(str(part.tree.n_cells) for part in self.parts)
         rounds = " and ".join(number_of(part.rounds, "round") for part in self.parts)
-        shares = (
-            "" if len(self.shares) == 1 else f", blended with weights {' and '.join(f'{s:.2g}' for s in self.shares)}"
-        )
+        shares = ""
+        if len(self.shares) != 1:
+            shares = f", blended with weights {' and '.join(f'{s:.2g}' for s in self.shares)}"
         return (
             f"the fit is exact in each of {cells} cells, whose metrics were learned again in {rounds}{shares}: "
             f"all {n:,} rows are kept, {size:.2g} MB"
@@ -208,16 +211,21 @@ def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, ord
     order : array of int
         The rows with a weight in random order; on the last ones choices are made, and the very last judge.
     """
-    if 8 * len(order) * choice.features.X.shape[1] * (1 + 2 * len(choice.parts)) > options.engine.budget / MEMORY_SHARE:
+    # kept rows, and what they are encoded as, may take one part of the memory budget in this many
+    if 8 * len(order) * choice.features.X.shape[1] * (1 + 2 * len(choice.parts)) > options.engine.budget / 4:
         return "exact fits in cells would keep all rows, for which the memory budget is too small"
     used = np.sort(order)
-    X, labels = in_double_precision(take(data.X, used)), None if data.labels is None else data.labels[used]
+    X = in_double_precision(take(data.X, used))
+    labels = None
+    if data.labels is not None:
+        labels = data.labels[used]
     rows = CellRows.of(np.searchsorted(used, order), data.last)
     targets = CellTargets.of(data.Y[used], data.weights[used], rows.fitted)
     blend = CellBlend.learn(choice, X, targets, rows)
     if blend is None:
         return f"more than {LARGEST_CELL:,} rows are so alike that they are not split into cells"
-    trial, other = blend.trial(targets, rows.chosen_on), _landmark_trial(blend.parts[0].k, X, targets, rows)
+    trial = blend.trial(targets, rows.chosen_on)
+    other = _landmark_trial(blend.parts[0].k, X, targets, rows)
     compared = (
         f"mean squared error on {len(rows.chosen_on):,} held-out rows {trial.loss:.3g}, "
         f"{other.loss:.3g} with {RIVAL_LANDMARKS:,} landmarks"
@@ -239,8 +247,11 @@ def _final(
 ) -> FittedModel:
     """Return the fit to all rows, judged by the fit without those that judge it."""
     X, positions, labels = objects
-    trial, judged = blend.trial(targets, rows.chosen_on), blend.trial(targets, rows.judged)
-    Y, weights, learned = targets.Y, targets.weights, summarize(choice)
+    trial = blend.trial(targets, rows.chosen_on)
+    judged = blend.trial(targets, rows.judged)
+    Y = targets.Y
+    weights = targets.weights
+    learned = summarize(choice)
     targets = CellTargets.of(Y, weights)
     blend = blend.refitted(targets)
     landmarks = [(part.kernel, Landmarks(X, positions, part.kernel.encode(X), labels, "all")) for part in blend.parts]
@@ -254,7 +265,9 @@ def _final(
         Judged(judged, Y[rows.judged], weights[rows.judged], None if groups is None else groups[rows.judged]),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
     )
-    return fit if groups is None else replace(fit, groups=groups[rows.chosen_on])
+    if groups is None:
+        return fit
+    return replace(fit, groups=groups[rows.chosen_on])
 
 
 def _landmark_trial(k: Similarity, X: Any, targets: CellTargets, rows: CellRows) -> Trial:
@@ -264,9 +277,11 @@ def _landmark_trial(k: Similarity, X: Any, targets: CellTargets, rows: CellRows)
     A = k.encode(X)
     factor = factor_of_landmarks(k.block(A[which], A[which]), single=True)
     assert factor is not None
-    A, which = A.astype(np.float32), which[factor.pivots]
+    A = A.astype(np.float32)
+    which = which[factor.pivots]
     features = LandmarkFeatures(k, Landmarks(which, None, A[which]), factor=factor.U).ready(np.float32)
-    F, G = features.features(A[fitted]), features.features(A[rows.chosen_on])
+    F = features.features(A[fitted])
+    G = features.features(A[rows.chosen_on])
     ridge = Ridge(Moments.of(F, targets.Y[fitted], targets.weights[fitted]))
     judge = ridge.held_out(G, targets.Y[rows.chosen_on], targets.weights[rows.chosen_on])
     return ridge.best(judge)

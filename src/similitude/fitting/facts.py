@@ -1,39 +1,118 @@
-"""What the table of cases looks at: rows, similarity, engine and the wishes of the user. Nothing here is slow."""
+"""What is known before a fit starts: what it is asked to do, the rows, the similarity and the engine; nothing slow."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import check_objects, is_sparse, is_tensor, itemsize, take
-from similitude.compute.engines import LocalEngine
+from similitude.compute import Encoding, as_objects, check_objects, is_sparse, is_table, is_tensor, itemsize, take
+from similitude.compute.engines import Engine, LocalEngine
 from similitude.evaluation import groups_of_equals, n_fitted
 from similitude.fitting import limits
-from similitude.fitting.options import FitOptions
 from similitude.fitting.training_set import TrainingSet
-from similitude.linear import gram_matrices
+from similitude.landmarks import Landmarks, SampleFeatures
+from similitude.linear import Loss, gram_matrices
 from similitude.similarity import (
     SYMMETRIC,
     UNIT_DIAGONAL,
     Learnable,
+    Meter,
     Similarity,
+    Sum,
     calls_per_pair,
     is_counted,
     may_be_costly,
 )
 from similitude.support import number_of
 
-AS_GIVEN, LEARNED, OF_FAMILY = "given", "learned", "family"
+RIDGE = "squared", "l2"
+"""Loss and penalty of ridge regression, which needs the sums of one pass over the features, not the features."""
+
+
+@dataclass(frozen=True, eq=False)
+class FitOptions:
+    """What to fit.
+
+    Attributes
+    ----------
+    similarities : tuple of Similarity
+        As the user gave them, not yet resolved; without labels to learn from, if the choice is left to the fit.
+    automatic : bool
+        Whether the choice of a similarity is left to the fit.
+    kind : str
+        Of objects; ``"matrix"`` for a precomputed one.
+    rule : str
+        How landmarks are chosen.
+    n_landmarks : int or "auto"
+    given : Landmarks or None
+        Landmarks that the user named, instead of a rule.
+    unlabeled : sequence of objects, or None
+        The pool that landmarks are drawn from instead of X.
+    side, loss, penalty : str
+    classes : bool
+        Whether targets are codes of classes, rather than numbers.
+    targets : str
+        What the columns of the targets are, for people: ``"output"``, ``"label"`` or ``"threshold"`` between grades.
+    random_state : int or None
+    engine : Engine
+    meter : Meter
+        Counts the calls of the user's functions.
+    max_calls : int or None
+    names : list of str or None
+        Of the columns of vectors, if they have names.
+    quantile : float or None
+        The share of targets below their prediction, if quantiles are predicted.
+    own_loss : Loss or None
+        The loss, where it has parameters that its name does not tell.
+    stream : bool
+        Whether further batches follow, so that every choice is made on the first one.
+    """
+
+    similarities: tuple[Similarity, ...]
+    automatic: bool
+    kind: str
+    rule: str
+    n_landmarks: int | str
+    given: Landmarks | None
+    unlabeled: Any
+    side: str
+    loss: str
+    penalty: str
+    classes: bool
+    random_state: Any
+    engine: Engine
+    meter: Meter
+    max_calls: int | None = None
+    names: list[str] | None = None
+    quantile: float | None = None
+    own_loss: Loss | None = None
+    stream: bool = False
+    targets: str = "output"
+
+    @property
+    def is_ridge(self) -> bool:
+        """Whether the model is ridge regression."""
+        return (self.loss, self.penalty) == RIDGE
+
+    def sample(
+        self, k: Similarity, among: Encoding, places: np.ndarray, landmarks: Landmarks, which: np.ndarray | None = None
+    ) -> SampleFeatures:
+        """Return the features of a sample of rows, as the fit is to compute them."""
+        return SampleFeatures(k, among, places, landmarks, self.engine, self.side, self.penalty == "l1", which)
+
+
+AS_GIVEN = "given"
+LEARNED = "learned"
+OF_FAMILY = "family"
 """Where the similarity comes from: the user, the labels, or a few that are tried for the kind of objects."""
 
 LEARNED_KINDS = ("vectors", "table")
 """Kinds of objects for which a kernel is learned; for others, one of a family of similarities is chosen."""
-
-LOOKED_AT_ROWS = 10
-"""Rows whose self-similarities show whether a kernel has a unit diagonal."""
 
 
 class Facts:
@@ -50,6 +129,8 @@ class Facts:
         Rows with a weight.
     n_classes : int
         1 for numbers.
+    leaving_out : str
+        How few rows are evaluated, in words.
     few : bool
         Whether each row can be left out alone.
     in_memory : bool
@@ -77,12 +158,14 @@ class Facts:
         self.options = options
         self.n = data.n
         self.n_classes = max(2, data.Y.shape[1]) if options.classes else 1
+        self.leaving_out = "leave-one-out" if data.groups is None else "leave-one-group-out"
         self.few = self.n <= limits.LEAVE_ONE_OUT
         self.in_memory = data.all_in_memory and not options.stream
         self.plain = options.is_ridge and options.side in ("auto", "left")
         nothing_named = options.given is None and options.unlabeled is None
         self.open_landmarks = nothing_named and options.rule == "auto" and options.n_landmarks == "auto"
-        self.gram_fits = limits.MATRICES * 8 * self.n**2 <= options.engine.budget
+        budget = options.engine.budget
+        self.gram_fits = limits.MATRICES * 8 * self.n**2 <= budget
         self.fits_exactly = self.in_memory and self.few and self.open_landmarks and self.gram_fits
         self.learns = options.automatic and options.kind in LEARNED_KINDS and self._labels_can_teach()
         self.learns_given = any([isinstance(k, Learnable) for k in options.similarities])
@@ -103,11 +186,14 @@ class Facts:
             heavy=not learned and similarities[0].hints.heavy,
             itemsize=itemsize(data.X) if dense else 8,
             n_classes=self.n_classes,
+            of_family=self.candidates == OF_FAMILY,
+            budget=budget,
         )
 
     def _labels_can_teach(self) -> bool:
         """Whether enough rows with different targets are there to learn from, and nothing else was asked for."""
-        data, options = self.data, self.options
+        data = self.data
+        options = self.options
         if is_sparse(data.X) or is_tensor(data.X) or not self.plain:
             return False
         if options.unlabeled is not None or options.given is not None:
@@ -124,18 +210,24 @@ class Facts:
     @cached_property
     def frugal_calls(self) -> int | None:
         """The most calls of a frugal fit; None if comparing all rows costs no more than is allowed."""
-        options, similarities = self.options, self.options.similarities
+        options = self.options
+        similarities = self.options.similarities
         if not (options.is_ridge and self.open_landmarks and self.in_memory):
             return None
         if len(similarities) > 1 or options.kind == "matrix" or similarities[0].unresolved():
             return None
-        k, n = similarities[0], self.n
+        k = similarities[0]
+        n = self.n
         rounds = 1.5 if SYMMETRIC in k.claims else 3.0  # both directions, and landmarks with each other
         thorough = rounds * n * (n + self.data.sampling.later) * calls_per_pair(k)
         if options.max_calls is not None:
-            return None if not is_counted(k) or thorough <= options.max_calls else options.max_calls
+            if not is_counted(k) or thorough <= options.max_calls:
+                return None
+            return options.max_calls
         costly = may_be_costly(k) and thorough > limits.THOROUGH_PER_ROW * n + limits.FURTHER_CALLS
-        return limits.CALLS_PER_ROW * n * calls_per_pair(k) + limits.FURTHER_CALLS if costly else None
+        if costly:
+            return limits.CALLS_PER_ROW * n * calls_per_pair(k) + limits.FURTHER_CALLS
+        return None
 
     @property
     def why_no_cells(self) -> str | None:
@@ -144,7 +236,9 @@ class Facts:
             return "exact fits in cells need all rows in memory"
         if not isinstance(self.options.engine, LocalEngine):
             return "exact fits in cells are those of LocalEngine"
-        return None if self.open_landmarks else "landmarks were asked for"
+        if self.open_landmarks:
+            return None
+        return "landmarks were asked for"
 
     @property
     def is_piloted(self) -> bool:
@@ -160,13 +254,15 @@ class Facts:
     @property
     def is_unit_kernel(self) -> bool:
         """Whether the similarity is a cheap kernel of dense vectors by proof, and 1 on the diagonal."""
-        X, k = self.data.X, self.options.similarities[0]
+        X = self.data.X
+        k = self.options.similarities[0]
         dense = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float32, np.float64)
         if not dense or len(self.options.similarities) > 1:
             return False
         if not (k.proven and k.objects == "vectors" and k.hints.threadsafe) or k.hints.heavy:
             return False
-        return UNIT_DIAGONAL in k.claims or _is_one_on(k, take(X, np.arange(min(LOOKED_AT_ROWS, len(X)))))
+        # rows whose self-similarities show whether a kernel has a unit diagonal
+        return UNIT_DIAGONAL in k.claims or _is_one_on(k, take(X, np.arange(min(10, len(X)))))
 
     @property
     def pilot_fits(self) -> bool:
@@ -185,19 +281,21 @@ class Facts:
     @property
     def n_groups(self) -> int:
         """The number of groups of rows; of rows without groups."""
-        return self.n if self.data.groups is None else len(np.unique(self.data.groups[self.data.weighted]))
+        if self.data.groups is None:
+            return self.n
+        return len(np.unique(self.data.groups[self.data.weighted]))
 
     @cached_property
     def numbers(self) -> tuple[list[int], str]:
         """The numbers of landmarks to try, and what prevents more."""
         if self.options.given is not None:
             return [len(self.options.given)], "they were given"
-        return numbers_to_try(self.options, self.size, self.candidates == OF_FAMILY)
+        return self.size.numbers(self.options)
 
     @cached_property
     def rows_chosen_on(self) -> int:
         """Most rows whose features are in memory at once."""
-        return rows_to_choose_on(self.options, self.size, self.numbers[0][-1])
+        return self.size.rows_to_choose_on(self.options, self.numbers[0][-1])
 
     @property
     def fits_by_products(self) -> bool:
@@ -253,6 +351,10 @@ class FeatureSize:
         Bytes of a similarity value.
     n_classes : int
         1 for numbers.
+    of_family : bool
+        Whether one of a family of similarities is chosen.
+    budget : int
+        Bytes of memory.
     """
 
     n: int
@@ -261,45 +363,51 @@ class FeatureSize:
     heavy: bool
     itemsize: int
     n_classes: int
+    of_family: bool
+    budget: int
 
     def rows_that_fit(self, options: FitOptions, n_landmarks: int) -> int:
         """Return how many rows of features fit into the memory budget beside the Gram matrices of the landmarks."""
-        sides = 1 if options.side in ("left", "right") or self.proven else 2
+        sides = 2
+        if options.side in ("left", "right") or self.proven:
+            sides = 1
         width = n_landmarks * sides * self.n_similarities
-        left = options.engine.budget - gram_matrices(width) * 8 * width**2
+        left = self.budget - gram_matrices(width) * 8 * width**2
         return max(0, left) // (limits.FEATURE_ARRAYS * width * self.itemsize)
 
+    def rows_to_choose_on(self, options: FitOptions, n_landmarks: int) -> int:
+        """Return how many rows choices are made on."""
+        fits = self.rows_that_fit(options, n_landmarks)
+        if fits < 2:
+            few = f"{n_landmarks:,} landmarks do not fit into the memory budget"
+            raise MemoryError(f"{few}: use fewer, or a larger budget")
+        return min(limits.SAMPLE_ROWS, fits)
 
-def n_available(options: FitOptions, size: FeatureSize) -> int:
-    """Return how many objects landmarks may be drawn from."""
-    return size.n if options.unlabeled is None else check_objects(options.unlabeled, "unlabeled")
+    def numbers(self, options: FitOptions) -> tuple[list[int], str]:
+        """Return the numbers of landmarks to try, and what prevents more."""
+        available = self.n if options.unlabeled is None else check_objects(options.unlabeled, "unlabeled")
+        if options.n_landmarks != "auto":
+            return [min(int(options.n_landmarks), available)], "their number was given"
+        if options.unlabeled is None:
+            available = n_fitted(available)
+        largest = limits.LARGEST_BY_RULE
+        if options.rule in ("auto", "uniform", "stratified"):
+            largest = limits.MAX_AUTO_LANDMARKS
+        most = min(available, max(limits.MAX_WITH_ALL_ROWS, available // 2), largest)
+        first = max(limits.FIRST, limits.PER_CLASS * self.n_classes)
+        if self.of_family and not self.heavy:
+            first = max(first, limits.FIRST_OF_FAMILY)
+        if self._are_too_many(most, options):
+            fits = bisect_left(range(1, most), True, key=lambda m: self._are_too_many(m, options))
+            return _doubled(first, max(fits, min(first, most))), "more do not fit into the memory budget"
+        if most == available:
+            return _doubled(first, most), "there are no more objects to choose them from"
+        return _doubled(first, most), f"{most:,} are the most tried"
 
-
-def numbers_to_try(options: FitOptions, size: FeatureSize, from_family: bool) -> tuple[list[int], str]:
-    """Return the numbers of landmarks to try, and what prevents more."""
-    pooled = options.unlabeled is not None
-    available = n_available(options, size)
-    if options.n_landmarks != "auto":
-        return [min(int(options.n_landmarks), available)], "their number was given"
-    available = available if pooled else n_fitted(available)
-    cheap = options.rule in ("auto", "uniform", "stratified")
-    largest = limits.MAX_AUTO_LANDMARKS if cheap else limits.LARGEST_BY_RULE
-    most = min(available, max(limits.MAX_WITH_ALL_ROWS, available // 2), largest)
-    first = max(limits.FIRST, limits.PER_CLASS * size.n_classes)
-    fits = _affordable(most, options, size)
-    if from_family and not size.heavy:
-        first = max(first, limits.FIRST_OF_FAMILY)
-    rows_end = "there are no more objects to choose them from" if most == available else f"{most:,} are the most tried"
-    limit = rows_end if fits == most else "more do not fit into the memory budget"
-    return _doubled(first, max(fits, min(first, most))), limit
-
-
-def rows_to_choose_on(options: FitOptions, size: FeatureSize, n_landmarks: int) -> int:
-    """Return how many rows choices are made on."""
-    fits = size.rows_that_fit(options, n_landmarks)
-    if fits < 2:
-        raise MemoryError(f"{n_landmarks:,} landmarks do not fit into the memory budget: use fewer, or a larger budget")
-    return min(limits.SAMPLE_ROWS, fits)
+    def _are_too_many(self, n_landmarks: int, options: FitOptions) -> bool:
+        """Whether the features of enough rows to choose a number on do not fit into the memory budget."""
+        enough = min(limits.SAMPLE_ROWS, self.n, max(limits.ROWS_PER_NUMBER, 3 * n_landmarks))
+        return self.rows_that_fit(options, n_landmarks) < enough
 
 
 def _doubled(first: int, last: int) -> list[int]:
@@ -316,13 +424,208 @@ def _doubled(first: int, last: int) -> list[int]:
     return sizes
 
 
-def _affordable(most: int, options: FitOptions, size: FeatureSize) -> int:
-    """Return the largest number of landmarks at which the features of enough rows fit into the memory budget."""
-    n = min(limits.SAMPLE_ROWS, size.n)
-    fits = 0
-    too_many = most + 1
-    while too_many - fits > 1:
-        middle = most if too_many == most + 1 and fits == 0 else (fits + too_many) // 2
-        enough = size.rows_that_fit(options, middle) >= min(n, max(limits.ROWS_PER_NUMBER, 3 * middle))
-        fits, too_many = (middle, too_many) if enough else (fits, middle)
-    return fits
+@dataclass(frozen=True)
+class PairWork:
+    """What a similarity does to compare two objects.
+
+    Attributes
+    ----------
+    calls : int
+        Of the user's functions; 0 if there are none.
+    proven : bool
+        Whether it is a kernel by proof.
+    scaled : bool
+        Whether its scale is the best of several.
+    heavy : bool
+        Whether it is slow to compute.
+    pair_cost : float
+        What an alignment costs, relative to time warping; 0 if there is none.
+    counts : int
+        How often objects are gone over to count what they have in common.
+    form : {"", "sum", "linear", "convolutions"}
+        Of a similarity that is counted in a way of its own.
+    """
+
+    calls: int
+    proven: bool
+    scaled: bool
+    heavy: bool
+    pair_cost: float = 0.0
+    counts: int = 1
+    form: str = ""
+
+    @classmethod
+    def of(cls, k: Similarity, kind: str) -> PairWork:
+        """Look at a similarity for a kind of objects."""
+        heavy = k.hints.heavy
+        scaled = bool(open_scales(k)) and not heavy
+        if is_counted(k):
+            return cls(calls_per_pair(k), k.proven, scaled, heavy)
+        from similitude.kernels import Convolutions, Linear, pair_cost  # loads all kernels
+
+        form = ""
+        for name, known in (("sum", Sum), ("linear", Linear), ("convolutions", Convolutions)):
+            if isinstance(k, known):
+                form = name
+        return cls(0, k.proven, scaled, heavy, pair_cost(k), _counts(k, kind), form)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many rows there are, how large they are, and what the fit may do with them.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the fit.
+    fits : int
+        How many such fits are made.
+    penalties : int
+        How many are compared by a fit to a Gram matrix; 0 if one is given.
+    kind : str
+    rows : int
+        Those of the rows that are in memory.
+    all_in_memory : bool
+        Whether these are all rows.
+    width : int
+        Numbers of a vector or row of a table, channels of a series; 1 for other objects.
+    cells : int
+        Columns of a table, which become numbers.
+    size : float
+        Mean number of letters, points, elements or nodes; 1 for vectors.
+    outputs : int
+    itemsize : int
+        Bytes of a similarity.
+    candidates : {"given", "learned", "family"}
+        Where the similarity comes from.
+    members : tuple of PairWork
+        Those one of which is chosen; none if the user gave some.
+    used : tuple of PairWork
+        Those of the fit: the first member, because it is not known which will be chosen.
+    most_calls : int
+        Of the user's functions in a frugal fit; 0 in others.
+    numbers : tuple of int
+        Numbers of landmarks to try; none if all rows are landmarks, or are chosen by a pilot or by calls.
+    rows_chosen_on : int
+        Most rows whose features are in memory at once; 0 if there are no features.
+    on_gpu : bool
+        Whether similarities are computed on a GPU.
+    """
+
+    n: int
+    fits: int = 1
+    penalties: int = 0
+    kind: str = "vectors"
+    rows: int = 0
+    all_in_memory: bool = True
+    width: int = 1
+    cells: int = 0
+    size: float = 1.0
+    outputs: int = 1
+    itemsize: int = 8
+    candidates: str = "given"
+    members: tuple[PairWork, ...] = ()
+    used: tuple[PairWork, ...] = ()
+    most_calls: int = 0
+    numbers: tuple[int, ...] = ()
+    rows_chosen_on: int = 0
+    on_gpu: bool = False
+
+    @classmethod
+    def of(cls, f: Facts, on_features: bool) -> Sizes:
+        """Look at the first objects and at the similarities; features are those of a fit on landmarks."""
+        kind = f.options.kind
+        members = f.data.family(kind) if f.candidates == "family" else ()
+        compared = tuple([PairWork.of(k, kind) for k in members or f.options.similarities])
+        # most objects whose sizes are looked at
+        width, cells, size = _shape_of(take(f.data.X, np.arange(min(100, len(f.data.weights)))), kind)
+        return cls(
+            n=f.n,
+            kind=kind,
+            rows=len(f.data.weighted),
+            all_in_memory=f.data.all_in_memory,
+            width=width,
+            cells=cells,
+            size=size,
+            outputs=f.data.Y.shape[1],
+            itemsize=f.size.itemsize,
+            candidates=f.candidates,
+            members=compared if members else (),
+            used=compared[:1] if members else compared,
+            most_calls=f.frugal_calls or 0,
+            numbers=tuple(f.numbers[0]) if on_features else (),
+            rows_chosen_on=f.rows_chosen_on if on_features else 0,
+            on_gpu=str(getattr(f.options.engine, "device", "cpu")).startswith("cuda"),
+        )
+
+
+def _shape_of(first: Any, kind: str) -> tuple[int, int, float]:
+    """Return the numbers of an object, the columns of a table, and the mean size of some objects."""
+    if is_table(first):
+        return sum([_indicators(list(first[name])) for name in first.columns]), len(first.columns), 1.0
+    if is_sparse(first) or (hasattr(first, "shape") and len(first.shape) == 2):
+        return int(first.shape[1]), 0, 1.0
+    objects = list(as_objects(first))
+    if kind in ("table", "records") and all([isinstance(one, Mapping) for one in objects]):
+        names = list(dict.fromkeys([name for row in objects for name in row]))
+        return sum([_indicators([row.get(name) for row in objects]) for name in names]), len(names), 1.0
+    sizes = [len(one) for one in objects if hasattr(one, "__len__")]
+    if kind == "vectors":
+        return max(sizes, default=1), 0, 1.0
+    channels = [one.shape[1] for one in objects if len(getattr(one, "shape", ())) == 2]
+    if kind == "graphs":
+        sizes = _nodes(objects)
+        channels = []
+    return max(channels, default=1), 0, max(1.0, sum(sizes) / max(1, len(sizes)))
+
+
+def _nodes(graphs: list[Any]) -> list[int]:
+    """Return the numbers of nodes; nothing if graphs are refused, which the fit says better."""
+    from similitude.kernels.graphs import parse_graphs  # loads all kernels
+
+    try:
+        return [one.nodes for one in parse_graphs(graphs)]
+    except (TypeError, ValueError):
+        return []
+
+
+def _indicators(values: list[Any]) -> int:
+    """Return how many columns of numbers a column becomes: one for each category, word or element."""
+    found: set[str] = set()
+    for one in values:
+        if isinstance(one, str):
+            found.add(one)
+        elif isinstance(one, (set, frozenset, list, tuple)):
+            found.update(map(str, one))
+    # most columns of numbers that a column of categories becomes
+    return min(40, max(1, len(found)))
+
+
+def _counts(k: Similarity, kind: str) -> int:
+    """Return how many times objects are gone over: once for substrings or words, more often for all else."""
+    from similitude.kernels import Gapped  # loads all kernels
+
+    parts = k.parts()
+    if parts:
+        return sum([_counts(one, kind) for one in parts])
+    # how often gapped substrings, neighborhoods of nodes, and sets are counted, relative to substrings
+    if isinstance(k, Gapped) or kind in ("graphs", "sets"):
+        return 4
+    return 1
+
+
+def open_scales(k: Similarity) -> list[str]:
+    """Return the parameters that are to be resolved to a median of the data.
+
+    >>> from similitude.kernels import Gaussian, Linear
+    >>> open_scales(Gaussian() + Linear()), open_scales(Gaussian(sigma=1.0))
+    (['k1__sigma'], [])
+    """
+    unresolved = k.unresolved()
+    given = k.get_params() if unresolved else {}
+    return [name for name in unresolved if isinstance(given.get(name), str) and given[name] == "median"]
+
+
+def keeps_median(k: Similarity, resolved: Similarity) -> bool:
+    """Tell whether a scale left open stays at the median: each scale to compare would cost another Gram matrix."""
+    return resolved.hints.heavy and bool(open_scales(k)) and len(open_scales(k)) == len(k.unresolved())

@@ -1,181 +1,341 @@
-"""Fitting a linear model of landmark features: scale, landmarks, their number, the penalty, and then all rows.
+"""Run a plan: choose similarity, scale, landmarks and penalty, fit a linear model of features, and evaluate it.
 
 The same steps serve rows in memory, in batches of a source, and on the workers of a cluster; these differ in where rows
-come from (`rows`, `batches`, `distributed`).
+come from (`training_set`, `batches`, `distributed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import as_numpy, rows
-from similitude.compute.engines import damaged_checkpoint, remove_checkpoint
+from similitude.compute import Encoding, as_numpy, rows, take
+from similitude.compute.engines import TorchEngine, damaged_checkpoint, phase, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.evaluation import Trial
-from similitude.fitting.choose_landmarks import LandmarkChoice
-from similitude.fitting.group_influence import GroupInfluence, solved_groups
-from similitude.fitting.influence import class_numbers, influence_in_refit, influence_in_ridge
+from similitude.evaluation import (
+    FEWEST_NESTED_GROUPS,
+    LEAVE_ONE_OUT,
+    Trial,
+    assign_folds,
+    equals_judged_together,
+    groups_of_equals,
+    rarest_in_group,
+)
+from similitude.fitting import limits
+from similitude.fitting.automatic import (
+    OF_LEARNED,
+    OF_NUMBERS,
+    best_alone,
+    fit_exactly,
+    in_words,
+    learn_on_pilot,
+    learn_similarities,
+    prepared_by_labels,
+    scores_of,
+    try_family,
+)
+from similitude.fitting.choices import (
+    MEDIAN_KEPT,
+    LandmarkChoice,
+    Level,
+    Scores,
+    choose_landmarks,
+    choose_scales,
+    grow,
+)
+from similitude.fitting.facts import AS_GIVEN, OF_FAMILY, Facts, FitOptions, keeps_median, open_scales
+from similitude.fitting.frugal import check_memory, fit_frugally
+from similitude.fitting.frugal_rows import FrugalTask
+from similitude.fitting.influence import (
+    GroupInfluence,
+    class_numbers,
+    influence_in_refit,
+    influence_in_ridge,
+    solved_groups,
+)
 from similitude.fitting.limited_targets import robust_deviation
-from similitude.fitting.options import FitOptions
+from similitude.fitting.members import Family
+from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
 from similitude.fitting.passes import check_features_fit, features_of
+from similitude.fitting.piloted_fit import fit_by_pilot
+from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, Plan
 from similitude.fitting.products import solve_by_products, trial_by_products
-from similitude.fitting.result import FittedModel, LandmarkCurve
+from similitude.fitting.spread import open_variance_of, variances
 from similitude.fitting.training_set import Design, TrainingSet
-from similitude.fitting.uncertainty import open_variance_of
-from similitude.landmarks import PROJECTION, FeatureUnion, Groups, LandmarkFeatures, Representation, SampleFeatures
+from similitude.landmarks import (
+    PROJECTION,
+    FeatureUnion,
+    Groups,
+    LandmarkFeatures,
+    Landmarks,
+    Representation,
+    SampleFeatures,
+    guarantee_of_fit,
+)
 from similitude.linear import (
     LinearModel,
     Moments,
     Ridge,
     RowsTogether,
     SmoothQuantile,
+    Validation,
     fit_classes,
     fit_loss,
     fit_numbers,
 )
-from similitude.support import digest, pairs_at
+from similitude.similarity import Similarity, remembered_images
+from similitude.support import Guarantee, digest, generator, number_of, pairs_at
 
-QUANTILE_WIDTH = 0.1
-"""Robust standard deviations of the errors of ridge regression within which the pinball loss is rounded."""
+if TYPE_CHECKING:
+    from similitude.kernel_learning import AutoChoice, LearnedSummary
 
 
-@dataclass(frozen=True, eq=False)
-class Validation:
-    """The targets on which choices are validated: by leave-one-out, or on held-out rows, which come last.
+SERIES_SUGGESTED = (
+    "neighboring columns are alike, as in series and spectra: if rows are series, similarity=Auto(kind='series') "
+    "compares them as such"
+)
+"""What is noted where an array was taken for vectors, and its rows may be series."""
 
-    Attributes
-    ----------
-    Y : array of shape (n, k)
-    weights : array of shape (n,)
-    n_train : int
-        Number of training rows; n under leave-one-out.
-    n_judged : int
-        Number of rows at the end that no choice is made on.
-    groups : array of int, or None
-        Under leave-one-out these are left out instead of rows.
+
+def run(plan: Plan, facts: Facts) -> FittedModel:
+    """Fit as the plan says."""
+    data = facts.data
+    options = facts.options
+    if plan.case == FRUGAL_FIT:
+        fit = _frugally(facts)
+    elif plan.case == EXACT_FIT:
+        fit = fit_exactly(data, options)
+    elif plan.case == CELL_FIT:
+        fit = _in_cells(plan, facts)
+    else:
+        fit = _on_landmarks(plan, facts)
+    if options.automatic and options.kind == "vectors" and isinstance(data.X, np.ndarray):
+        from similitude.kernels import neighbors_are_alike  # loads all kernels
+
+        if neighbors_are_alike(data.X):
+            fit = replace(fit, notes=[*fit.notes, SERIES_SUGGESTED])
+    return replace(fit, plan=plan.after(fit))
+
+
+def _frugally(facts: Facts) -> FittedModel:
+    """Buy similarities to a few telling landmarks, and fit a cascade of models."""
+    data = facts.data
+    options = facts.options
+    assert facts.frugal_calls is not None
+    places = data.sampling.places
+    check_memory(len(data.order), options.engine.budget)
+    k, A = options.similarities[0].prepare(data.X, options.random_state)
+    task = FrugalTask(
+        data.X,
+        k,
+        A,
+        data.Y,
+        data.weights,
+        data.labels,
+        data.order,
+        options.side,
+        facts.frugal_calls,
+        options.meter,
+        generator(options.random_state),
+        later=data.sampling.later,
+        groups=data.groups,
+    )
+    with pairs_at(places, places):
+        found = fit_frugally(task)
+    landmarks = found.model.features.landmarks.relocated(places)
+    features = replace(found.model.features, landmarks=landmarks)
+    reason = f"a function that may be costly is compared with few landmarks; {found.symmetry}"
+    blind = "landmarks were chosen by labels, the theorems are about landmarks drawn blindly"
+    return FittedModel(
+        features=(features,),
+        linear=LinearModel(np.empty((0, data.Y.shape[1])), np.zeros(data.Y.shape[1])),
+        influence=found.influence,
+        trial=found.left_out,
+        held_out=(data.Y[found.learned], data.weights[found.learned]),
+        evaluation=Judged(found.trial, data.Y[found.judges], data.weights[found.judges], data.groups_of(found.judges)),
+        curve=found.curve,
+        representations=(Representation("similarities", reason, features.side),),
+        guarantee=Guarantee.none(blind),
+        notes=_notes_of_engine(options, [k]),
+        cascade=replace(found.model, features=features),
+        mean_calls=found.calls,
+        groups=data.groups_of(found.learned),
+    )
+
+
+def _notes_of_engine(options: FitOptions, similarities: list[Similarity]) -> list[str]:
+    """Return the engine's remarks on similarities that it cannot compute on its device."""
+    return list(filter(None, map(options.engine.fallback_note, similarities)))
+
+
+def _in_cells(plan: Plan, facts: Facts) -> FittedModel:
+    """Fit exactly in the cells of a partition, or to landmarks of the learned kernel where cells are no better."""
+    from similitude.fitting.cells import fit_in_cells  # loads all kernels
+
+    choice, order = learn_on_pilot(facts.data, facts.options)
+    with phase("solving in cells of rows"):
+        fit = fit_in_cells(facts.data, facts.options, choice, order)
+    if isinstance(fit, FittedModel):
+        return fit
+    return _on_landmarks(plan, facts, choice, fit)
+
+
+def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, why: str | None = None) -> FittedModel:
+    """Choose similarity, scale, landmarks and penalty, and fit a linear model of the features.
+
+    `learned` is what pilot rows chose, if that is known, and `why` says why there are landmarks instead of cells.
     """
-
-    Y: np.ndarray
-    weights: np.ndarray
-    n_train: int
-    n_judged: int = 0
-    groups: np.ndarray | None = None
-
-    @property
-    def chosen_on(self) -> slice:
-        """The rows on which choices are made, predicted by a model that was not fitted to them."""
-        return slice(0 if self.n_train == len(self.Y) else self.n_train, len(self.Y) - self.n_judged)
-
-    def ridge(self, F: np.ndarray, near: float | None) -> tuple[Ridge, Trial]:
-        """Return ridge regression on the training rows, and the trial of its best penalty."""
-        train, some = slice(0, self.n_train), self.chosen_on
-        ridge = Ridge(Moments.of(F[train], self.Y[train], self.weights[train]))
-        rows = F[some], self.Y[some], self.weights[some]
-        if self.n_train < len(self.Y):
-            return ridge, ridge.best(ridge.held_out(*rows), near)
-        return ridge, ridge.best(ridge.left_out(*rows, self.groups), near, descend=self.groups is not None)
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """A number of landmarks, and ridge regression on the features they give.
-
-    Attributes
-    ----------
-    n : int
-    features : tuple of LandmarkFeatures
-        One for each similarity.
-    F : array
-        Their values for the sample.
-    ridge : Ridge
-    trial : Trial
-        The held-out rows under the best penalty.
-    """
-
-    n: int
-    features: tuple[LandmarkFeatures, ...]
-    F: np.ndarray
-    ridge: Ridge
-    trial: Trial
-
-
-def grow(
-    samples: Sequence[SampleFeatures], sizes: Sequence[int], validation: Validation
-) -> tuple[Level, list[tuple[int, Trial]]]:
-    """Try one number of landmarks after another, up to the first that gains less than one standard error.
-
-    Return the better one of the last two, and the numbers that were tried with their trials.
-    """
-    tried: list[tuple[int, Trial]] = []
-    last: Level | None = None
-    for n in sizes:
-        before = last
-        last = best_level(samples, n, validation, None if before is None else before.trial.lam / before.ridge.unit)
-        best = last
-        tried.append((n, last.trial))
-        if before is not None and _is_comparable(before, samples):
-            if before.trial.loss <= last.trial.loss:
-                best = before
-            if last.trial.loss > before.trial.loss - before.trial.deviation:
-                break
-    return best, tried
+    options = facts.options
+    chosen = Chosen(options.similarities)
+    if plan.candidates != AS_GIVEN:
+        with phase("choosing the similarity"):
+            chosen = _chosen(plan, facts, learned, why)
+    data = _prepared(facts.data, chosen.similarities, options)
+    notes = _notes_of_engine(options, list(data.similarities))
+    again = plan.candidates != AS_GIVEN and len(data.order) <= limits.LEAVE_ONE_OUT  # in the folds of the evaluation
+    options = replace(options, similarities=chosen.again if again else chosen.similarities)
+    if plan.case == PILOT_FIT:
+        with phase("choosing scale and penalty on a sample"):
+            fit, n_choices = fit_by_pilot(data, options)
+        return replace(fit, guarantee=_guarantee(fit, data, options, n_choices), notes=notes)
+    with phase("choosing landmarks"):
+        choice = choose_landmarks(data, options, facts)
+    notes += [] if choice.note is None else [choice.note]
+    data = choice.data
+    n_scales = 1
+    scores = chosen.scores
+    if not all(map(operator.is_, chosen.similarities, data.similarities)):  # one of them was resolved on the data
+        with phase("choosing the scale"):
+            data, n_scales, tried = choose_scales(data, choice, options)
+        scores += tried
+        pairs = zip(options.similarities, data.similarities, strict=True)
+        kept = [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
+        chosen = chosen._replace(reason="; ".join([*filter(None, [chosen.reason]), *kept]))
+    with phase("computing similarities to landmarks, and solving"):
+        fit = fit_ridge(data, choice, options)
+        if not options.is_ridge:
+            if options.quantile is not None:
+                options = replace(options, own_loss=rounded_pinball(fit, options.quantile))
+            fit, on_cpu = refit(fit, data, options)
+            if on_cpu is not None and isinstance(options.engine, TorchEngine):
+                notes.append(f"{on_cpu} on the CPU, not on {options.engine.device}")
+    if plan.candidates == AS_GIVEN:
+        guarantee = _guarantee(fit, data, options, n_scales * len(choice.sizes))
+    else:
+        guarantee = OF_NUMBERS if data.labels is None else OF_LEARNED
+    curve = zip(fit.curve.x, fit.curve.y, strict=True)
+    return replace(
+        fit,
+        evaluation=LandmarkFolds(data, options, choice, fit),
+        guarantee=guarantee,
+        chosen=chosen.reason,
+        learned=chosen.summary,
+        notes=notes,
+        scores=(*scores, *[(number_of(int(n), "landmark"), float(loss)) for n, loss in curve]),
+    )
 
 
-def _is_comparable(level: Level, samples: Sequence[SampleFeatures]) -> bool:
-    """Whether its features have the present representations: more landmarks may have changed one."""
-    now = [one.representation.name == PROJECTION for one in samples]
-    return now == [one.factor is not None for one in level.features]
+def _guarantee(fit: FittedModel, data: TrainingSet, options: FitOptions, choices: int) -> Guarantee:
+    """Return what theory promises of the features, which are one of several choices."""
+    assert fit.landmarks is not None
+    scales = [one.scale for one in fit.features]
+    n_classes = max(2, data.Y.shape[1])
+    return guarantee_of_fit(
+        options.similarities, fit.landmarks, fit.samples, fit.representations, scales, data.labels, n_classes, choices
+    )
 
 
-def best_level(samples: Sequence[SampleFeatures], n: int, validation: Validation, near: float | None = None) -> Level:
-    """Try n landmarks; similarities that are not projected are also tried divided by their length.
+class Chosen(NamedTuple):
+    """Similarities of a fit on landmarks, those that folds choose or learn again, and how they were chosen."""
 
-    Division must gain more than one standard error, and is not tried with a penalty that selects landmarks, because
-    the length needs all of them.
-    """
-    tried: list[Level] = []
-    for normalized in (False, True):
-        features, values = [], []
-        for sample in samples:
-            made, F = sample.features(n, normalized)
-            features.append(made)
-            values.append(F)
-        F = values[0] if len(values) == 1 else _side_by_side(features, values)
-        tried.append(Level(n, tuple(features), F, *validation.ridge(F, near)))
-        if all([one.representation.name == PROJECTION or one.sparse for one in samples]):
-            return tried[0]
-    plain, divided = tried
-    return divided if divided.trial.loss < plain.trial.loss - plain.trial.deviation else plain
+    similarities: tuple[Similarity, ...]
+    again: tuple[Similarity, ...] = ()
+    reason: str = ""
+    summary: LearnedSummary | None = None
+    scores: Scores = ()
 
 
-def _side_by_side(features: list[LandmarkFeatures], values: list[np.ndarray]) -> np.ndarray:
-    """Divide the features of each similarity by their root mean square length, and return all side by side."""
-    for i, F in enumerate(values):
-        squared = float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F)
-        scale = float(np.sqrt(squared)) if squared > 0 else 1.0
-        features[i], values[i] = replace(features[i], scale=scale), F / F.dtype.type(scale)
-    return np.concatenate(values, axis=1)
+def _chosen(plan: Plan, facts: Facts, learned: AutoChoice | None, why: str | None) -> Chosen:
+    """Choose or learn similarities from the rows."""
+    data = facts.data
+    options = facts.options
+    if facts.learns_given:
+        found, reason = learn_similarities(data, options)
+        return Chosen(found, options.similarities, reason)
+    if plan.candidates == OF_FAMILY:
+        from similitude.kernels import kind_in_words  # loads all kernels
+
+        family = try_family(data, options)
+        choice = family.chosen(data.Y, data.weights, groups=data.groups)
+        reason = f"for {kind_in_words(options.kind, family.members)} {choice.reason}"
+        again = (family.with_params(taken=choice.similarity),)
+        return Chosen((choice.similarity,), again, reason, scores=choice.scores)
+    from similitude.kernel_learning import summarize
+
+    if learned is None:
+        learned, _ = learn_on_pilot(data, options)
+    summary = summarize(learned)
+    parts = [in_words(summary), "landmarks use the kernel that is best alone", why or facts.why_no_cells]
+    reason = "; ".join(filter(None, parts))
+    return Chosen((best_alone(learned),), options.similarities, reason, summary, scores_of(summary))
+
+
+def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: FitOptions) -> TrainingSet:
+    """Return the rows with similarities resolved and objects encoded."""
+    order = data.order
+    if len(order) < 2:
+        raise ValueError("need at least 2 samples with positive weight, got 1")
+    if len(order) <= limits.SAMPLE_ROWS:
+        prepared = [k.prepare(data.X, options.random_state, data.given_weights) for k in similarities]
+    else:
+        prepared = [_prepared_on_sample(k, data, options) for k in similarities]
+    resolved, encodings = zip(*prepared, strict=True)
+    if data.copies_last:
+        order = equals_judged_together(order, groups_of_equals(encodings[0], order))
+    return replace(data, similarities=resolved, encodings=encodings, reordered=order)
+
+
+def _prepared_on_sample(k: Similarity, data: TrainingSet, options: FitOptions) -> tuple[Similarity, Encoding]:
+    """Return a similarity resolved on many rows, and X encoded; medians are those of a sample."""
+    if not k.unresolved() or len(open_scales(k)) < len(k.unresolved()):
+        return k.prepare(data.X, options.random_state, data.given_weights)
+    k.check_params()
+    some = np.sort(data.order[: limits.SAMPLE_ROWS])
+    weighted = None
+    if data.given_weights is not None:
+        weighted = np.asarray(data.given_weights)[some]
+    with remembered_images():
+        resolved = k.resolve(take(data.X, some), options.random_state, weighted)
+        return resolved, resolved.encode_checked(data.X, "X")
 
 
 def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) -> FittedModel:
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
     which, n_train, n_judged = data.pilot(choice.pilot)
-    everything, sizes, projection = len(which) == data.n, choice.sizes, None
+    everything = len(which) == data.n
+    sizes = choice.sizes
+    projection = None
     with data.located(choice.landmarks):
         samples = [
             options.sample(k, A, which, choice.landmarks.encoded(k, A), which)
             for k, A in zip(data.similarities, data.encodings, strict=True)
         ]
         if not everything and len(samples) == 1 and samples[0].representation.name == PROJECTION:
-            fitted = None if data.groups is not None else _fit_by_products(data, samples[0], choice, options)
+            fitted = None
+            if data.groups is None:
+                fitted = _fit_by_products(data, samples[0], choice, options)
             if fitted is not None:
                 return fitted
-            projection = samples[0].projection(sizes[0]) if len(sizes) == 1 else None
+            projection = None
+            if len(sizes) == 1:
+                projection = samples[0].projection(sizes[0])
         if projection is None:
             validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
             best, tried = grow(samples, sizes, validation)
@@ -197,11 +357,17 @@ def _fit_sample(
     curve: LandmarkCurve,
 ) -> FittedModel:
     """Fit to a sample that holds all rows: its features are known."""
-    F, Y, weights = best.F, validation.Y, validation.weights
-    ridge, trial = best.ridge, best.trial
-    A, places, judged = samples[0].encoding, samples[0].places, slice(None)
+    F = best.F
+    Y = validation.Y
+    weights = validation.weights
+    ridge = best.ridge
+    trial = best.trial
+    A = samples[0].encoding
+    places = samples[0].places
+    judged = slice(None)
     if validation.n_judged:
-        n, judged = validation.n_train, slice(len(Y) - validation.n_judged, None)
+        n = validation.n_train
+        judged = slice(len(Y) - validation.n_judged, None)
         trial = ridge.judged(best.trial.lam, F[judged], Y[judged], weights[judged])
         ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
         A = rows(A, judged)
@@ -245,7 +411,8 @@ def _fit_by_products(
         if not tried:
             return None
     n = min(tried[-2:], key=lambda one: one[1].loss)[0] if tried else choice.sizes[0]
-    landmarks, outputs = sample.landmarks.only(np.arange(n)), data.Y.shape[1]
+    landmarks = sample.landmarks.only(np.arange(n))
+    outputs = data.Y.shape[1]
     groups = solved_groups(landmarks, outputs, options.classes)
     found = solve_by_products(
         sample.k,
@@ -286,9 +453,13 @@ def _numbers_tried(
     The sample has none of the rows that judge the model.
     """
     tried: list[tuple[int, Trial]] = []
-    Y, weights = data.Y[sample.places], data.weights[sample.places]
+    Y = data.Y[sample.places]
+    weights = data.weights[sample.places]
     for n in choice.sizes:
-        some, start = rows(sample.landmarks.encoding, slice(n)), tried[-1][1].lam if tried else None
+        some = rows(sample.landmarks.encoding, slice(n))
+        start = None
+        if tried:
+            start = tried[-1][1].lam
         trial = trial_by_products(sample.k, sample.encoding, some, Y, weights, options.engine, start)
         if trial is None:
             return []
@@ -308,8 +479,11 @@ def _fit_in_one_pass(
     curve: LandmarkCurve | None = None,
 ) -> FittedModel:
     """Fit to all rows in one pass; the penalty is chosen on rows held out from it, and others judge the model."""
-    size, engine, places = data.itemsize, options.engine, data.sampling.places
-    features, outputs = _relocated(features, data), data.Y.shape[1]
+    size = data.itemsize
+    engine = options.engine
+    places = data.sampling.places
+    features = _relocated(features, data)
+    outputs = data.Y.shape[1]
     groups = Groups.around(
         features[0].landmarks, outputs, classes=options.classes, numbers=1 if options.classes else outputs
     )
@@ -318,7 +492,8 @@ def _fit_in_one_pass(
         check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
     chosen_on, judged = data.held_out()
     some = np.concatenate([chosen_on, judged])
-    encoded, held_out = rows(data.encodings, some), (data.Y[some], data.weights[some])
+    encoded = rows(data.encodings, some)
+    held_out = (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
         F = features_of(union, encoded, engine.without_progress(), size)
     moments = union.moments(F, *held_out)
@@ -349,7 +524,9 @@ def _fit_in_one_pass(
     )
     if options.classes:
         return fit
-    A, weights, spread = rows(encoded[0], last), data.weights[some][last], variances(data.Y, data.weights)
+    A = rows(encoded[0], last)
+    weights = data.weights[some][last]
+    spread = variances(data.Y, data.weights)
     left_open = open_variance_of(features, ridge.moments, trial.lam, A, F[last], weights, spread)
     return replace(fit, open_variance=left_open)
 
@@ -360,11 +537,6 @@ def _check_count(sums: Moments, n: int, engine: Any) -> None:
         raise damaged_checkpoint(engine.checkpoint)
 
 
-def variances(Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weighted variance of each output."""
-    return np.asarray(np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights))
-
-
 def fit_with_held_out(
     sums: Moments, moments: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, n_judged: int
 ) -> tuple[Ridge, Trial]:
@@ -372,7 +544,8 @@ def fit_with_held_out(
 
     The penalty is the best one for the other rows that were held out; `moments` are those of all held-out rows.
     """
-    ridge, n = Ridge(sums), len(Y) - n_judged
+    ridge = Ridge(sums)
+    n = len(Y) - n_judged
     trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))
     judged = ridge.judged(trial.lam, F[n:], Y[n:], weights[n:]) if n_judged else trial
     smallest = ridge.smallest
@@ -385,7 +558,8 @@ def fit_penalized(
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit another loss or penalty than ridge regression; return the model, how held-out rows fared, and which rows."""
     if options.classes:
-        n_classes, state = max(2, Y.shape[1]), options.random_state
+        n_classes = max(2, Y.shape[1])
+        state = options.random_state
         return fit_classes(options.loss, options.penalty, F, class_numbers(Y), n_classes, weights, state, together)
     if options.own_loss is None:
         return fit_numbers(F, Y, weights, options.random_state, together)
@@ -395,12 +569,18 @@ def fit_penalized(
 def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[FittedModel, str | None]:
     """Return the fit by another loss or penalty on the same features, and what was done on the CPU."""
     F, Y, weights = all_features(fitted, data, options)
-    named = "penalty='l1'" if options.penalty == "l1" else f"loss={options.loss!r}"
+    named = "penalty='l1'"
+    if options.penalty != "l1":
+        named = f"loss={options.loss!r}"
     with options.engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
         groups = data.groups_of(data.order)  # the features of all rows are in this order
-        together = None if groups is None else RowsTogether(groups, data.last)
+        together = None
+        if groups is not None:
+            together = RowsTogether(groups, data.last)
         linear, trial, judged = fit_penalized(options, F, Y, weights, together)
-        places = None if fitted.design is None else data.located_at(fitted.samples[0].places)
+        places = None
+        if fitted.design is not None:
+            places = data.located_at(fitted.samples[0].places)
         linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
     found = replace(
         fitted,
@@ -418,7 +598,8 @@ def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[
 def rounded_pinball(fitted: FittedModel, quantile: float) -> SmoothQuantile:
     """Return the loss of a quantile, rounded within a part of the errors of least squares."""
     errors = fitted.held_out[0] - fitted.trial.scores
-    return SmoothQuantile(quantile, QUANTILE_WIDTH * (float(robust_deviation(errors)[0]) or 1.0))
+    # robust standard deviations of the errors of ridge regression within which the pinball loss is rounded
+    return SmoothQuantile(quantile, 0.1 * (float(robust_deviation(errors)[0]) or 1.0))
 
 
 def all_features(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> Design:
@@ -441,13 +622,194 @@ def _relocated(features: Sequence[LandmarkFeatures], data: TrainingSet) -> tuple
 def _representations(
     samples: Sequence[SampleFeatures], features: Sequence[LandmarkFeatures]
 ) -> tuple[Representation, ...]:
-    pairs = zip(samples, features, strict=True)
-    return tuple([replace(one.representation, normalized=made.normalized) for one, made in pairs])
+    found = []
+    for sample, made in zip(samples, features, strict=True):
+        found.append(replace(sample.representation, normalized=made.normalized))
+    return tuple(found)
 
 
 def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]:
     """Return what the sums of a pass belong to: the version, the features and the data."""
     parts = [(one.similarity.fingerprint(), one.side, one.landmarks.objects) for one in features]
     made = [(one.normalized, f"{one.scale:.6g}") for one in features]
-    model, data_ = digest((parts, made), 16).hex(), digest((MAX_BATCH_ROWS, data), 16).hex()
+    model = digest((parts, made), 16).hex()
+    data_ = digest((MAX_BATCH_ROWS, data), 16).hex()
     return {"version": version("similitude"), "model": model, "data": data_}
+
+
+EncodedMembers = dict[str, Any]
+"""Objects as similarities encode them, by how the similarities are written."""
+
+_judges: ContextVar[bool] = ContextVar("judges", default=True)
+
+
+@contextmanager
+def unjudged() -> Iterator[None]:
+    """Return a context in which fits to rows in memory estimate no error on new rows, which takes most of their time.
+
+    The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
+    """
+    token = _judges.set(False)
+    try:
+        yield
+    finally:
+        _judges.reset(token)
+
+
+def judges() -> bool:
+    """Tell whether fits estimate their error on new rows: everywhere but within `unjudged`."""
+    return _judges.get()
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkFolds:
+    """Evaluation of a fit on landmarks in nested folds.
+
+    With more rows than are left out one by one, it is by those that the fit has held out from every choice.
+
+    Attributes
+    ----------
+    data : TrainingSet
+    options, choice, fitted
+        The fit to all rows.
+    """
+
+    data: TrainingSet
+    options: FitOptions
+    choice: LandmarkChoice
+    fitted: FittedModel
+
+    def evaluate(self) -> Judged:
+        """Return the scores of rows by models of other folds."""
+        data = self.data
+        fitted = self.fitted
+        places = fitted.samples[0].places
+        tried = Judged(fitted.trial, *fitted.held_out, fitted.groups)
+        if data.sampling.all_rows is not None or len(places) < data.n or data.n > LEAVE_ONE_OUT:
+            return tried
+        if data.groups is None:
+            groups = groups_of_equals(data.encodings[0], places)
+            fewest = limits.FEWEST_NESTED_ROWS
+        else:
+            groups = data.groups[places]
+            fewest = FEWEST_NESTED_GROUPS
+        if len(np.unique(groups)) < fewest:
+            return tried
+        labels = None
+        if data.labels is not None:
+            labels = data.labels[places]
+        if data.groups is not None and labels is not None:
+            labels = rarest_in_group(labels, groups)
+        folds = assign_folds(groups, labels, self.options.random_state)
+        scores = np.empty((len(places), data.Y.shape[1]))
+        within = []
+        sizes = fitted.curve.x.astype(int)
+        members: EncodedMembers = {}
+        pairs = zip(self.options.similarities, data.similarities, strict=True)
+        fixed = all([k is resolved or keeps_median(k, resolved) for k, resolved in pairs])
+        fixed = fixed and not isinstance(self.options.similarities[0], Family)
+        with remembered_images():
+            landmarks = fitted.samples[0].landmarks
+            everywhere = np.arange(len(landmarks))
+            for fold in np.unique(folds):
+                train = np.flatnonzero(folds != fold)
+                test = np.flatnonzero(folds == fold)
+                samples = fitted.samples
+                mine = everywhere
+                if landmarks.positions is not None:
+                    mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
+                order = np.concatenate([train, test])
+                if fixed or not len(mine):
+                    samples = [sample.restricted(order, mine) for sample in samples]
+                else:
+                    samples = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
+                scores[test], inside = _scores(samples, sizes, data, self.options, places[train])
+                within.append(inside)
+        Y = data.Y[places]
+        weights = data.weights[places]
+        trial = Trial.of(fitted.trial.lam, scores, Y, weights)
+        at = data.located_at(places)
+        return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
+
+
+def _chosen_again(
+    data: TrainingSet,
+    options: FitOptions,
+    choice: LandmarkChoice,
+    samples: Sequence[SampleFeatures],
+    train: np.ndarray,
+    order: np.ndarray,
+    mine: np.ndarray,
+    members: EncodedMembers,
+) -> list[SampleFeatures]:
+    """Return similarities chosen without the rows of a fold: those of all rows in some order to some landmarks.
+
+    `members` keeps X as members of a family encode it, which several folds may choose.
+    """
+    places = samples[0].places
+    given_similarities = list(options.similarities)
+    if isinstance(family := options.similarities[0], Family):
+        chosen = family.chosen(data.Y, data.weights, places[train], data.groups)
+        if chosen.similarity is family.taken or chosen.similarity is data.similarities[0]:
+            return [sample.restricted(order, mine) for sample in samples]
+        if (k := chosen.resolved) is not None:
+            A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(data.X))
+            near = choice.landmarks.only(mine).encoded(k, A)
+            return [options.sample(k, A, places[order], near, places[order])]
+        if keeps_median(chosen.similarity, data.similarities[0]):
+            return [sample.restricted(order, mine) for sample in samples]
+        given_similarities = [chosen.similarity]
+    given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
+    groups = data.groups_of(places[train])
+    state = options.random_state
+    prepared = [prepared_by_labels(k, data.X, data.Y, places[train], state, groups) for k in given_similarities]
+    similarities, encodings = zip(*prepared, strict=True)
+    fold = replace(
+        data,
+        X=take(data.X, places[train]),
+        Y=data.Y[places[train]],
+        weights=data.weights[places[train]],
+        groups=groups,
+        similarities=similarities,
+        encodings=encodings,
+        reordered=np.arange(len(train)),
+    )
+    scaled, _, _ = choose_scales(fold, replace(choice, landmarks=given), options)
+    everything = take(data.X, places[order])
+    encoded = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
+    return [options.sample(k, A, places[order], landmarks) for k, A, landmarks in encoded]
+
+
+def _scores(
+    samples: Sequence[SampleFeatures],
+    sizes: np.ndarray,
+    data: TrainingSet,
+    options: FitOptions,
+    train: np.ndarray,
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean.
+
+    Also return the scores of the training rows, each left out alone, and their targets.
+    """
+    Y = data.Y[train]
+    weights = data.weights[train]
+    groups = data.groups_of(train)
+    mean = np.average(Y, axis=0, weights=weights)
+    known = samples[0].n_known
+    if not known:  # all landmarks are in the test fold
+        return mean, (np.broadcast_to(mean, Y.shape), Y)
+    try:
+        validation = Validation(Y, weights, len(train), groups=groups)
+        best, _ = grow(samples, np.unique(np.minimum(sizes, known)).tolist(), validation)
+    except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
+        return mean, (np.broadcast_to(mean, Y.shape), Y)
+    inside = best.F[: len(train)]
+    outside = best.F[len(train) :]
+    if options.is_ridge:
+        return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
+    here = inside if options.penalty == "l1" else options.engine.to_device(inside)
+    together = None
+    if groups is not None:
+        together = RowsTogether(groups, data.last)
+    linear, trial, judged = fit_penalized(options, here, Y, weights, together)
+    return linear.scores(outside), (trial.scores, Y[judged])

@@ -17,34 +17,24 @@ import numpy as np
 from similitude.compute import take
 from similitude.compute.engines import format_bytes
 from similitude.evaluation import Trial
-from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, decided, margins
-from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, SCREENING, FrugalRows, FrugalStep
-from similitude.fitting.frugal_task import FrugalTask
-from similitude.fitting.purchases import Purchases
-from similitude.fitting.result import LandmarkCurve
-from similitude.fitting.stopping import stopping_margins
-from similitude.fitting.value_range import ValueRange
+from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, ValueRange, decided, margins, stopping_margins
+from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, SCREENING, FrugalRows, FrugalStep, FrugalTask, Purchases
+from similitude.fitting.model import LandmarkCurve
 from similitude.landmarks import LandmarkFeatures, Landmarks
 from similitude.similarity import SYMMETRIC, calls_per_pair
 from similitude.support import BudgetError
 
-FIRST_STAGE, GROWTH, MOST_LANDMARKS = 5, 1.5, 320
+FIRST_STAGE = 5
+GROWTH = 1.5
+MOST_LANDMARKS = 320
 """Columns of the first stage, unless there are more classes; by what their number grows; and the most of them."""
-
-COMPARED_SHARE, FEWEST_COMPARED, MOST_COMPARED = 0.25, 10, 200
-"""Pairs that are compared in both directions to see whether a similarity is symmetric, relative to the rows."""
 
 PATIENCE = 4
 """Purchases, which make the columns five times as many: if they gain nothing, no more are bought."""
 
-FEWEST_UNCERTAIN = 20
-"""A cascade ends when fewer rows than this are uncertain."""
-
-SPENT, GAINED_NOTHING, ALL_CERTAIN = (
-    "the budget of calls is spent",
-    "five times as many gained nothing",
-    "hardly any row is uncertain",
-)
+SPENT = "the budget of calls is spent"
+GAINED_NOTHING = "five times as many gained nothing"
+ALL_CERTAIN = "hardly any row is uncertain"
 """Why no further columns are bought."""
 
 
@@ -215,7 +205,8 @@ class _Built:
         learned = active[active < people.n]
         if people.numbers is None:
             return SPENT
-        if len(learned) < FEWEST_UNCERTAIN or not people.can_learn_from(learned):
+        # A cascade ends when fewer rows than this are uncertain
+        if len(learned) < 20 or not people.can_learn_from(learned):
             return ALL_CERTAIN
         people.active = active
         new = _affordable(people, max(2, len(people.landmarks) // 2))
@@ -229,19 +220,25 @@ class _Built:
         self.stages.append(stage)
         self.scores.append(people.scores)
         self.latest.append(np.inf)
-        return "" if len(people.landmarks) < MOST_LANDMARKS else "their number reached the most that is tried"
+        if len(people.landmarks) < MOST_LANDMARKS:
+            return ""
+        return "their number reached the most that is tried"
 
     def stopped(self) -> tuple[list[Stage], np.ndarray, np.ndarray]:
         """Return the stages with the margins at which they stop, and the scores and comparisons of all rows."""
-        n, people = [stage.n for stage in self.stages], self.people
+        n = [stage.n for stage in self.stages]
+        people = self.people
         at = [0.0] * len(n)
         if people.numbers is not None:
             left_out = [scores[: people.n] for scores in self.scores]
             at = stopping_margins(left_out, self.latest, people.gain(people.scores))
-        scores, calls, going = self.scores[0].copy(), np.full(len(people.places), n[0]), np.arange(len(people.places))
+        scores = self.scores[0].copy()
+        calls = np.full(len(people.places), n[0])
+        going = np.arange(len(people.places))
         for k in range(1, len(n)):
             going = going[margins(scores[going]) < at[k - 1]]
-            scores[going], calls[going] = self.scores[k][going], n[k]
+            scores[going] = self.scores[k][going]
+            calls[going] = n[k]
         used = n.index(int(calls.max()))
         stages = [replace(stage, threshold=margin) for stage, margin in zip(self.stages, at, strict=True)][: used + 1]
         stages[-1] = replace(stages[-1], threshold=0.0)
@@ -268,10 +265,13 @@ def _directions(task: FrugalTask, bought: Purchases) -> tuple[tuple[bool, ...], 
     if SYMMETRIC in task.k.claims:
         return named["left"], "the similarity is claimed to be symmetric"
     n = len(task.order)
-    pairs = int(min(max(COMPARED_SHARE * n, FEWEST_COMPARED), MOST_COMPARED, n // 2))
-    i, j = task.order[:pairs], task.order[pairs : 2 * pairs]
+    # pairs that are compared in both directions to see whether a similarity is symmetric, relative to the rows
+    pairs = int(min(max(0.25 * n, 10), 200, n // 2))
+    i = task.order[:pairs]
+    j = task.order[pairs : 2 * pairs]
     with task.meter.spending_on("looking for asymmetry"):
-        there, back = bought.pairs(i, j), bought.pairs(j, i)
+        there = bought.pairs(i, j)
+        back = bought.pairs(j, i)
     different = int((np.abs(there - back) > 1e-9 * np.maximum(np.abs(there), np.abs(back))).sum())
     if different:
         return named["both"], f"K(x, z) differs from K(z, x) for {different:,} of {pairs:,} pairs"
@@ -293,12 +293,22 @@ def _fitted(
     used = stages[-1].n
     calls = calls * calls_per_pair(task.k)
     steps = [*steps[:-1], FrugalStep(used, scores, calls, people.bought.calls)]
-    positions, turned = people.places[people.landmarks[:used]], people.turned[:used]
-    labels = None if task.numbers is None else task.numbers[positions]
+    positions = people.places[people.landmarks[:used]]
+    turned = people.turned[:used]
+    labels = None
+    if task.numbers is not None:
+        labels = task.numbers[positions]
     landmarks = Landmarks(take(task.X, positions), positions, None, labels, "frugal").encoded(task.k, task.A)
-    side = "both" if turned.any() and not turned.all() else "right" if turned.all() else "left"
-    learned, judges = np.arange(people.n), np.arange(people.n, len(people.places))
-    Y, weights, lam = people.Y, people.weights, stages[-1].ridge.lam
+    side = "both"
+    if not (turned.any() and not turned.all()):
+        side = "left"
+        if turned.all():
+            side = "right"
+    learned = np.arange(people.n)
+    judges = np.arange(people.n, len(people.places))
+    Y = people.Y
+    weights = people.weights
+    lam = stages[-1].ridge.lam
     judged = judges if len(judges) else learned
     values = ValueRange.of(task.k, people.profiles, people.profiles[people.landmarks[:used], :used])
     return FrugalFit(

@@ -7,34 +7,156 @@ one, because one of them may tell much and the other nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from similitude.compute import Encoding, count
 from similitude.evaluation import FEWEST_GROUPS_APART, Trial, interleaved, last_groups
 from similitude.fitting.cascade import Stage, decided, margins
-from similitude.fitting.frugal_task import JUDGING, FrugalTask
 from similitude.fitting.profile_ridge import fit_profiles
-from similitude.fitting.purchases import Purchases
-from similitude.similarity import calls_per_pair
+from similitude.similarity import SYMMETRIC, Meter, Similarity, calls_per_pair
+
+JUDGING = 0.1
+"""The share of rows that judge the model."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrugalTask:
+    """What a frugal fit is given.
+
+    Attributes
+    ----------
+    X, k, A
+        Objects, the similarity, and the objects encoded by it.
+    Y, weights : array
+    numbers : array of int, or None
+        Class numbers; None for numbers to predict, where every row goes through every stage.
+    order : array of int
+        The rows with a weight, in random order.
+    side : str
+    budget : int
+        Most calls.
+    meter : Meter
+        Counts them.
+    rng : Generator
+    judging : float
+        The share of rows that judge.
+    later : int
+        The number of other rows that are predicted within the same budget.
+    groups : array of int, or None
+        The group of each row; no split separates one.
+    """
+
+    X: Any
+    k: Similarity
+    A: Encoding
+    Y: np.ndarray
+    weights: np.ndarray
+    numbers: np.ndarray | None
+    order: np.ndarray
+    side: str
+    budget: int
+    meter: Meter
+    rng: np.random.Generator
+    judging: float = JUDGING
+    later: int = 0
+    groups: np.ndarray | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, or 1 for numbers."""
+        if self.numbers is None:
+            return 1
+        return len(np.unique(self.numbers))
+
+
+class Purchases:
+    """Similarities K(x, l) and K(l, x) of rows to candidates for landmarks, which are rows as well.
+
+    Parameters
+    ----------
+    k : Similarity
+    A : encoding
+        The training rows.
+
+    Attributes
+    ----------
+    symmetric : bool
+        Whether K(x, z) stands for K(z, x) as well.
+    calls : int
+        Calls that were made, or that a cache saved.
+    """
+
+    def __init__(self, k: Similarity, A: Encoding) -> None:
+        self.k = k
+        self.A = A
+        self.n = count(A)
+        self.symmetric = SYMMETRIC in k.claims
+        self.calls = 0
+        self._known: dict[int, np.ndarray] = {}
+
+    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Return K(x_i, x_j) for pairs of positions."""
+        keys = self._keys(i, j)
+        different, first, back = np.unique(keys, return_index=True, return_inverse=True)
+        known = self._lookup(different)
+        new = np.flatnonzero(np.isnan(known))
+        if len(new):
+            at = first[new]
+            order = np.argsort(at)  # rows in the order in which they were asked for
+            known[new[order]] = self.k.values_at(self.A, self.A, i[at[order]], j[at[order]])
+            self._store(different[new], known[new])
+            self.calls += len(new) * calls_per_pair(self.k)
+        found: np.ndarray = known[back.ravel()]
+        return found
+
+    def columns(self, rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> np.ndarray:
+        """Return the similarities of rows to landmarks: K(x, l), or K(l, x) where a landmark is turned."""
+        i, j = _directed(rows, landmarks, turned)
+        return self.pairs(i.ravel(), j.ravel()).reshape(i.shape)
+
+    def known(self, rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> np.ndarray:
+        """Return those of these similarities that were bought, and NaN for the others."""
+        i, j = _directed(rows, landmarks, turned)
+        return self._lookup(self._keys(i.ravel(), j.ravel())).reshape(i.shape)
+
+    def _keys(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        if self.symmetric:
+            i, j = np.minimum(i, j), np.maximum(i, j)
+        keys: np.ndarray = i.astype(np.int64) * self.n + j
+        return keys
+
+    def _lookup(self, keys: np.ndarray) -> np.ndarray:
+        found = np.full(len(keys), np.nan)
+        row, column = np.divmod(keys, self.n)
+        for one in np.unique(row).tolist():
+            if one in self._known:
+                at = row == one
+                found[at] = self._known[one][column[at]]
+        return found
+
+    def _store(self, keys: np.ndarray, values: np.ndarray) -> None:
+        row, column = np.divmod(keys, self.n)
+        for one in np.unique(row).tolist():
+            at = row == one
+            known = self._known.setdefault(one, np.full(self.n, np.nan))
+            known[column[at]] = values[at]
+
+
+def _directed(rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and second objects of all pairs of a row and a landmark."""
+    here, there = np.broadcast_arrays(rows[:, None], landmarks[None])
+    return np.where(turned, there, here), np.where(turned, here, there)
+
 
 MOST_COMPARED_ROWS = 2_000
 """Most rows that a frugal fit compares: the equations of a stage take the third power of their number."""
 
-MOST_JUDGING = 300
-"""The most rows that judge the model."""
-
-SCREENING, CANDIDATES, FEWEST_SCREENED = 0.3, 8, 8
+SCREENING = 0.3
+CANDIDATES = 8
 """What is spent on choosing columns relative to comparing rows with them, candidates for each column, and the fewest
 rows on which candidates are compared."""
-
-LIKELY_CANDIDATES = 0.5
-"""The share of candidates that are taken for what is known of them; the others are drawn."""
-
-CERTAIN = 0.05
-"""Errors among the rows whose class is taken as certain, relative to the gain over the most frequent class."""
-
-FEWEST_CERTAIN = 100
-"""Fewer rows than this are too few to tell that their class is certain."""
 
 SHORT_COLUMNS = 0.01
 """What is added to the squared length of a column, relative to the longest, when columns are compared."""
@@ -42,7 +164,8 @@ SHORT_COLUMNS = 0.01
 
 def rows_evaluating(n: int, share: float = JUDGING) -> int:
     """Return how many of n compared rows take no part in any choice, so that they evaluate the model."""
-    return min(MOST_JUDGING, int(share * n))
+    # the most rows that judge the model
+    return min(300, int(share * n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +190,14 @@ class FrugalRows:
     """
 
     def __init__(self, task: FrugalTask, bought: Purchases, directions: tuple[bool, ...]) -> None:
-        self.bought, self.directions, self.meter, self.rng = bought, directions, task.meter, task.rng
-        self.budget, self.later = task.budget, task.later
-        numbers, order = task.numbers, task.order
+        self.bought = bought
+        self.directions = directions
+        self.meter = task.meter
+        self.rng = task.rng
+        self.budget = task.budget
+        self.later = task.later
+        numbers = task.numbers
+        order = task.order
         some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
         some = some[:MOST_COMPARED_ROWS]
         n_judges = rows_evaluating(len(some), task.judging)
@@ -79,12 +207,15 @@ class FrugalRows:
                 raise ValueError(f"need at least {FEWEST_GROUPS_APART} groups where similarities are bought")
             some, n_judges = last_groups(some, task.groups[some], n_judges, kept=2)
             self.groups = task.groups[some]
-        self.places, self.n = some, len(some) - n_judges
-        self.Y, self.weights = task.Y[self.places].astype(np.float64), task.weights[self.places]
+        self.places = some
+        self.n = len(some) - n_judges
+        self.Y = task.Y[self.places].astype(np.float64)
+        self.weights = task.weights[self.places]
         self.numbers = None if numbers is None else numbers[self.places]
         self.scores = np.tile(np.average(self.Y[: self.n], axis=0, weights=self.weights[: self.n]), (len(some), 1))
         self.active = np.arange(len(some))
-        self.landmarks, self.turned = np.empty(0, dtype=np.intp), np.empty(0, dtype=bool)
+        self.landmarks = np.empty(0, dtype=np.intp)
+        self.turned = np.empty(0, dtype=bool)
         self.profiles = np.empty((len(some), 0))
 
     @property
@@ -132,12 +263,15 @@ class FrugalRows:
         at, turned = self.candidates()
         if len(at) <= n:
             return at, turned
-        drawn = int((1 - LIKELY_CANDIDATES) * CANDIDATES * n)
+        # the share of candidates that are taken for what is known of them; the others are drawn
+        drawn = int((1 - 0.5) * CANDIDATES * n)
         likely = np.argsort(-self._known_gains(at, turned), kind="stable")
         likely = likely[likely >= drawn][: CANDIDATES * n - drawn]
         some = np.concatenate([np.arange(min(drawn, len(at))), likely])
         n_rows = min(len(self.learned), int(spare / (len(some) * calls_per_pair(self.bought.k))))
-        if n_rows < FEWEST_SCREENED or len(some) <= n:
+        # what is spent on choosing columns relative to comparing rows with them, candidates for each column, and the
+        # fewest rows on which candidates are compared
+        if n_rows < 8 or len(some) <= n:
             best = np.concatenate([likely, np.arange(drawn)])[:n]
             return at[best], turned[best]
         rows = self.learned[self._mixed(self.learned)[:n_rows]]
@@ -181,8 +315,11 @@ class FrugalRows:
 
     def fit_all(self, n_columns: int) -> tuple[Stage, Trial, np.ndarray]:
         """Fit the first columns to all rows; return the stage, the trial of rows left out, and the scores of all."""
-        F, n = self.profiles[:, :n_columns], self.n
-        groups = None if self.groups is None else self.groups[:n]
+        F = self.profiles[:, :n_columns]
+        n = self.n
+        groups = None
+        if self.groups is not None:
+            groups = self.groups[:n]
         ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0, groups)
         scores = np.concatenate([trial.scores, ridge.scores(F[n:])])
         everyone = ridge.refitted(F, self.Y, self.weights)
@@ -196,9 +333,13 @@ class FrugalRows:
 
     def fit_active(self) -> tuple[Stage, np.ndarray]:
         """Fit all columns to what is unexplained of the active rows; return the stage, and the scores of all rows."""
-        learned, judges, active = self.learned, self.active[self.active >= self.n], self.active
+        learned = self.learned
+        judges = self.active[self.active >= self.n]
+        active = self.active
         targets = self.Y - self.scores
-        groups = None if self.groups is None else self.groups[learned]
+        groups = None
+        if self.groups is not None:
+            groups = self.groups[learned]
         ridge, trial = fit_profiles(
             self.profiles[learned], targets[learned], self.weights[learned], self.meter.noise or 0.0, groups
         )
@@ -211,7 +352,9 @@ class FrugalRows:
     def reorder(self) -> None:
         """Put the columns first that tell most about the scores that all of them give to rows left out."""
         order = most_telling(self.profiles[: self.n], self.scores[: self.n], len(self.landmarks))
-        self.profiles, self.landmarks, self.turned = self.profiles[:, order], self.landmarks[order], self.turned[order]
+        self.profiles = self.profiles[:, order]
+        self.landmarks = self.landmarks[order]
+        self.turned = self.turned[order]
 
     def gain(self, scores: np.ndarray) -> float:
         """Return how many more of the rows that do not judge are right than by the most frequent class, as a share."""
@@ -228,9 +371,13 @@ class FrugalRows:
         ahead = margins(self.scores[learned])
         order = np.argsort(-ahead, kind="stable")
         wrong = np.cumsum(decided(self.scores[learned])[order] != self.numbers[learned][order])
-        certain = np.flatnonzero(wrong + 0.5 <= CERTAIN * self.gain(self.scores) * self.n)
-        enough = len(certain) and certain[-1] + 1 + self.n - len(learned) >= FEWEST_CERTAIN
-        return float(ahead[order[certain[-1]]]) if enough else np.inf
+        # errors among the rows whose class is taken as certain, relative to the gain over the most frequent class
+        certain = np.flatnonzero(wrong + 0.5 <= 0.05 * self.gain(self.scores) * self.n)
+        # fewer rows than this are too few to tell that their class is certain
+        enough = len(certain) and certain[-1] + 1 + self.n - len(learned) >= 100
+        if enough:
+            return float(ahead[order[certain[-1]]])
+        return np.inf
 
     def uncertain(self, margin: float) -> np.ndarray:
         """Return the active rows whose margin is smaller."""
@@ -251,7 +398,8 @@ def most_telling(C: np.ndarray, residuals: np.ndarray, n: int) -> np.ndarray:
     >>> most_telling(C, 2 * C[:, [3]] + C[:, [6]], 2)
     array([3, 6])
     """
-    Q, left = C - C.mean(axis=0), residuals - residuals.mean(axis=0)
+    Q = C - C.mean(axis=0)
+    left = residuals - residuals.mean(axis=0)
     damping = SHORT_COLUMNS * float((Q**2).sum(axis=0).max(initial=0.0)) or 1.0
     chosen: list[int] = []
     for _ in range(min(n, C.shape[1])):

@@ -27,16 +27,366 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from similitude.compute import Encoding, as_numpy, beside, itemsize
-from similitude.fitting.blend_influence import BlendInfluence
-from similitude.fitting.delayed_influence import DelayedInfluence
-from similitude.fitting.group_influence import GroupInfluence, Terms, some_columns
+from similitude.compute import Encoding, as_numpy, beside, count, itemsize, rows
+from similitude.fitting.facts import FitOptions
 from similitude.fitting.model import LandmarkModel, WeightedLandmarks
-from similitude.fitting.options import FitOptions
-from similitude.landmarks import Groups, LandmarkFeatures, rows_of
-from similitude.linear import GroupMoments, LinearModel, Ridge, is_coupled, newton_step
+from similitude.landmarks import Groups, LandmarkFeatures, Landmarks, most_numbers, rows_of
+from similitude.linear import GramFactor, GroupMoments, LinearModel, NewtonStep, Ridge, is_coupled, newton_step
 from similitude.scikit import class_codes
-from similitude.similarity import Precomputed
+from similitude.similarity import Precomputed, Similarity
+
+Terms = tuple[np.ndarray, np.ndarray]
+"""What each example adds to each output, (rows, examples, outputs), and the similarity to each, (rows, examples)."""
+
+
+def some_columns(n_landmarks: int) -> int:
+    """Return how many columns are kept of a few classes that have more."""
+    return 3 * most_numbers(n_landmarks) // 2
+
+
+def most_columns(n_landmarks: int, outputs: int) -> int:
+    """Return how many columns are kept if each output has at most one."""
+    # bytes of a saved model besides its weights, at least: an intercept and a class for each output, and all else
+    model = (8 * n_landmarks + 16) * outputs + 5000
+    # by how much influences may enlarge a saved model: bytes for each landmark, or a share of it
+    allowed = max(256 * n_landmarks, 0.3 * model)
+    # what is kept besides the columns: base, constants and a group for each output; names and shapes of the arrays
+    left = allowed - 1536 - 28 * outputs
+    return max(1, min(outputs, int(left / (4 * n_landmarks + 8))))
+
+
+def solved_groups(landmarks: Landmarks, outputs: int, classes: bool) -> Groups:
+    """Return a few groups around landmarks, each of which costs a solution in steps."""
+    # about how many groups of rows are kept apart, times the number of outputs, if each costs a solution
+    numbers = outputs * max(1, round(most_numbers(len(landmarks)) / 14))
+    return Groups.around(landmarks, outputs, classes=classes, numbers=numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupInfluence:
+    """What groups of training rows add to the scores: weights of the similarities for each group.
+
+    Attributes
+    ----------
+    heads : array of int
+        The landmark of each group, by its position among those of the first similarity.
+    counts : array of int
+        How many training rows are in each group.
+    labels : array
+        The class number of the rows of each group, or the means of their targets, one column per output.
+    base : array of shape (outputs,)
+        What the influences are added to: the weighted mean of the targets, or of the working responses.
+    weights : tuple of arrays of shape (similarities, columns)
+        One for each similarity; a column is a group, or a group and an output. Some columns of many are in single
+        precision.
+    constants : array of shape (columns,)
+        Added to the weighted sums of the similarities.
+    codes : array of shape (groups, outputs), or None
+        The codes of its class, less the base: what the column of a group is multiplied by for each output; None if
+        each output has columns of its own.
+    columns : array of shape (columns,), or None
+        With many classes: the group and the output of each column, as ``group * outputs + output``; what groups that
+        have none for an output add together is what the others leave of the score. None if all are kept, one group
+        after the other.
+    other_constants : array of shape (outputs,), or None
+        Constants of what is not kept apart.
+    """
+
+    heads: np.ndarray
+    counts: np.ndarray
+    labels: np.ndarray
+    base: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    constants: np.ndarray
+    codes: np.ndarray | None = None
+    columns: np.ndarray | None = None
+    other_constants: np.ndarray | None = None
+
+    @classmethod
+    def none(cls, base: np.ndarray, n_features: int) -> GroupInfluence:
+        """Return the influence in a constant model, which no group has."""
+        nobody = np.empty(0, dtype=np.intp)
+        weights = np.empty((n_features, 0))
+        codes = np.empty((0, len(base)), dtype=np.int8)
+        return cls(nobody, nobody, nobody, base, (weights,), np.empty(0), codes)
+
+    @classmethod
+    def of_ridge(cls, ridge: Ridge, lam: float, groups: Groups) -> GroupInfluence:
+        """Return the influence of groups in ridge regression; `weights` are still those of the features."""
+        sums = ridge.moments.groups
+        base = np.asarray(ridge.target_mean, dtype=np.float64)
+        assert sums is not None
+        n = len(groups)
+        k = len(base)
+        filled = np.flatnonzero(sums.counts[:n] > 0)
+        counts = np.rint(sums.counts[filled]).astype(np.intp)
+        heads = groups.landmarks[filled]
+        if groups.classes is not None:
+            classes = groups.classes[filled]
+            if n == k > 2:
+                return ClassInfluence.of(ridge.fit(lam), base, heads, counts, classes)
+            found = ridge.of_groups(lam)
+            codes = class_codes(classes, max(2, k))
+            return cls(heads, counts, classes, base, (found.weights[:, filled],), found.intercept[filled], codes)
+        found = ridge.of_groups(lam)
+        totals = sums.targets.reshape(k + 1, n)[:, filled]
+        W = found.weights.reshape(-1, k + 1, n)[:, :, filled]
+        b = found.intercept.reshape(k + 1, n)[:, filled]
+        W = W[:, 1:] - base[:, None] * W[:, :1]
+        b = b[1:] - base[:, None] * b[:1]
+        columns = W.transpose(0, 2, 1).reshape(len(W), -1)
+        constants = b.T.ravel()
+        made = cls(heads, counts, (totals[1:] / totals[0]).T, base, (columns,), constants)
+        return made.with_columns(len(columns))
+
+    def with_columns(self, n_landmarks: int) -> GroupInfluence:
+        """Keep some columns if there are many: of each output first its own class, then those that add most to it."""
+        W = self.weights[0]
+        b = self.constants.reshape(-1, len(self.base))
+        if b.size <= most_numbers(n_landmarks):
+            return self
+        sizes = np.sqrt((W**2).sum(axis=0)).reshape(b.shape)
+        own = self.labels[:, None] == np.arange(len(self.base)) if self.labels.ndim == 1 else np.zeros(b.shape, bool)
+        ranks = np.where(own, -np.inf, -sizes).argsort(axis=0, kind="stable").argsort(axis=0)
+        most = max(some_columns(n_landmarks), most_columns(n_landmarks, len(self.base)))
+        kept = np.sort(np.lexsort((-sizes.ravel(), ranks.ravel()))[:most])
+        return self._with_only(kept, W[:, kept], b.ravel()[kept], b.sum(axis=0))
+
+    def _with_only(self, columns: np.ndarray, W: np.ndarray, b: np.ndarray, constants: np.ndarray) -> GroupInfluence:
+        """Keep some columns; `constants` are those of all groups together."""
+        kept = b.astype(np.float32)
+        others = constants - np.bincount(columns % len(self.base), kept, len(self.base))
+        return replace(self, weights=(W,), constants=kept, columns=columns, other_constants=others)
+
+    @classmethod
+    def of_own_classes(
+        cls, heads: np.ndarray, counts: np.ndarray, classes: np.ndarray, step: NewtonStep, n_landmarks: int
+    ) -> GroupInfluence:
+        """Keep what the rows of each class add to its own score, of the largest classes if these are too many."""
+        W = step.group_weights
+        b = step.group_constants
+        base = step.base
+        most = most_columns(n_landmarks, len(base))
+        largest = np.sort(np.argsort(-counts, kind="stable")[:most])
+        own = classes[largest]
+        made = cls(heads, counts, classes, base, (), np.empty(0))
+        return made._with_only(largest * len(base) + own, W[:, 0, own], b[0, own], b.sum(axis=0))
+
+    @property
+    def kept_apart(self) -> np.ndarray:
+        """Which groups are kept apart from others for each output, shape (groups, outputs)."""
+        found = np.full((len(self.heads), len(self.base)), self.columns is None)
+        if self.columns is not None:
+            found.ravel()[self.columns] = True
+        return found
+
+    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
+        """Return what each group adds to each output, and the similarity to its landmark; last what others add."""
+        blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
+        n = len(blocks[0][0])
+        near = blocks[0][0][:, self.heads]
+        added = np.asarray(sum([K @ W for (_, K), W in zip(blocks, self.weights, strict=True)], self.constants))
+        if self.codes is not None:
+            return added[:, :, None] * (self.codes - self.base), near
+        if self.columns is None:
+            return added.reshape(n, -1, len(self.base)), near
+        terms = np.zeros((n, len(self.heads) + 1, len(self.base)))
+        groups, outputs = np.divmod(self.columns, len(self.base))
+        terms[:, groups, outputs] = added
+        scores = sum([K @ part.weights for (_, K), part in zip(blocks, model.parts, strict=True)])
+        kept = np.bincount(outputs, self.constants, len(self.base))
+        terms[:, -1] = scores - (terms.sum(axis=1) - kept) + self.other_constants
+        return terms, near
+
+    def by_similarities(self, features: LandmarkFeatures) -> GroupInfluence:
+        """Return the same by the similarities to all landmarks, in as few bytes as will do."""
+        W = self.weights[0]
+        weights = features.similarity_weights(W) if self.columns is None else features.rounded_weights(W)
+        return self.stored(self.heads, [weights])
+
+    def stored(self, heads: np.ndarray, weights: Sequence[np.ndarray]) -> GroupInfluence:
+        """Return the same by weights of the similarities to the landmarks of a model, in as few bytes as will do."""
+        labels = self.labels
+        if labels.dtype.kind != "f":
+            labels = _in_few_bytes(labels)
+        elif self.columns is not None:
+            labels = labels.astype(np.float32)
+        return replace(
+            self,
+            heads=_in_few_bytes(heads),
+            counts=_in_few_bytes(self.counts),
+            labels=labels,
+            columns=None if self.columns is None else _in_few_bytes(self.columns),
+            weights=tuple(weights),
+        )
+
+
+def _in_few_bytes(numbers: np.ndarray) -> np.ndarray:
+    """Return integers in the smallest type that holds them."""
+    return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassInfluence(GroupInfluence):
+    r"""What the rows of each class add to the scores in ridge regression on codes of several classes.
+
+    With codes 1 and -1, and since :math:`\sum_i h_i(x) = 0`, the score of a class less its base is twice the sum of
+    :math:`h_i(x)` over the rows of the class: no weights are kept. `constants` are the intercepts less the base.
+    """
+
+    @classmethod
+    def of(
+        cls, model: LinearModel, base: np.ndarray, heads: np.ndarray, counts: np.ndarray, classes: np.ndarray
+    ) -> ClassInfluence:
+        """Return the influence of the classes that have rows, by a landmark for each."""
+        return cls(heads, counts, classes, base, (np.empty((len(model.weights), 0)),), model.intercept - base)
+
+    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> Terms:
+        """Return what each class adds to each output, and the similarity to its landmark."""
+        blocks = [part.blocks(A) for part, A in zip(model.parts, encodings, strict=True)]
+        above = sum([K @ part.weights for (_, K), part in zip(blocks, model.parts, strict=True)], self.constants)
+        codes = class_codes(self.labels, len(self.base))
+        return above[:, self.labels, None] / 2.0 * (codes - self.base), blocks[0][0][:, self.heads]
+
+
+VARIANCE_ROWS = 2048
+"""Objects whose variances are computed at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlendInfluence:
+    """What every training row adds to the scores.
+
+    Attributes
+    ----------
+    labels : array
+        The class number of each row, or its targets, one column per output.
+    weights : array of shape (n,)
+        Of the rows.
+    base : array of shape (outputs,)
+        What scores are without any row: the weighted mean of the targets, or an unpenalized constant.
+    penalties, shares : tuple of float
+        The penalty of each model, and its weight in the blend.
+    """
+
+    labels: np.ndarray
+    weights: np.ndarray
+    base: np.ndarray
+    penalties: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_factors"}
+
+    @property
+    def heads(self) -> np.ndarray:
+        """The landmarks themselves."""
+        return np.arange(len(self.labels))
+
+    @property
+    def counts(self) -> np.ndarray:
+        """One row each."""
+        return np.ones(len(self.labels), dtype=np.intp)
+
+    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each row adds to each output, (objects, rows, outputs), and the similarity to it."""
+        blocks = [part.blocks(A)[0] for part, A in zip(model.parts, encodings, strict=True)]
+        smoother = np.zeros(blocks[0].shape)
+        for number, (share, A, K) in enumerate(zip(self.shares, encodings, blocks, strict=True)):
+            cells = cells_of(model.parts[number].features.similarity, A)
+            for cell in np.unique(cells):
+                mine, factor = self._factor(model, number, int(cell))
+                at = np.ix_(cells == cell, mine)
+                smoother[at] += share * factor.solve(K[at].T).T
+        Y = self.labels if self.labels.ndim == 2 else class_codes(self.labels, max(2, len(self.base)))
+        return smoother[:, :, None] * (Y - self.base), blocks[0]
+
+    @property
+    def main(self) -> int:
+        """The number of the model that has the largest weight in the blend."""
+        return int(np.argmax(self.shares))
+
+    def open_variance(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> np.ndarray:
+        r"""Return what the rows leave open of a Gaussian process: :math:`k(x, x) - k(x)^\top G^{-1} k(x)`.
+
+        Its kernel is that of the main model.
+        """
+        part = model.parts[self.main]
+        A = encodings[self.main]
+        k = part.features.similarity
+        known = part.features.landmarks.encoding
+        found = np.asarray(k.diagonal(A), dtype=np.float64).copy()
+        cells = cells_of(k, A)
+        for cell in np.unique(cells):
+            mine, factor = self._factor(model, self.main, int(cell))
+            here = np.flatnonzero(cells == cell)
+            for start in range(0, len(here), VARIANCE_ROWS):
+                some = here[start : start + VARIANCE_ROWS]
+                K = np.asarray(k.block(rows(A, some), rows(known, mine)), dtype=np.float64)
+                half = factor.halves(K.T)
+                found[some] -= np.einsum("ij,ij->j", half, half)
+        return np.maximum(found, 0.0)
+
+    def open_variance_left_out(self, model: LandmarkModel) -> np.ndarray:
+        r"""Return the same for each row, given all others: :math:`1 / (G^{-1})_{ii}` less its own noise."""
+        features = model.parts[self.main].features
+        found = np.empty(len(self.weights))
+        for cell in np.unique(cells_of(features.similarity, features.landmarks.encoding)):
+            mine, factor = self._factor(model, self.main, int(cell))
+            noise = self.penalties[self.main] * self.weights.mean() / self.weights[mine]
+            found[mine] = 1.0 / factor.inverse_diagonal() - noise
+        return np.maximum(found, 0.0)
+
+    def _factor(self, model: LandmarkModel, number: int, cell: int) -> tuple[np.ndarray, GramFactor]:
+        """Return the rows of a cell, and the Cholesky factor of one kernel's G among them."""
+        known = vars(self).setdefault("_factors", {})  # computed once; not a field, so that it is not saved
+        if (number, cell) not in known:
+            features = model.parts[number].features
+            k = features.similarity
+            encoding = features.landmarks.encoding
+            mine = np.flatnonzero(cells_of(k, encoding) == cell)
+            own = rows(encoding, mine)
+            diagonal = self.penalties[number] * self.weights.mean() / self.weights[mine]
+            known[number, cell] = mine, GramFactor.of(np.array(k.block(own, own), dtype=np.float64), diagonal)
+        return known[number, cell]
+
+
+def cells_of(k: Similarity, A: Encoding) -> np.ndarray:
+    """Return the number of each encoded object's cell: rows of other cells have no influence on it."""
+    if k.hints.cells is None:
+        return np.zeros(count(A), dtype=np.intp)
+    return np.asarray(k.hints.cells(A))
+
+
+class DelayedInfluence:
+    """The influence of groups of training rows, computed when a prediction is explained or the model is saved.
+
+    Until then the function that computes it keeps the rows. A saved, pickled or copied model has the influence, and no
+    rows.
+
+    Parameters
+    ----------
+    base : array of shape (outputs,)
+        What the influences are added to.
+    compute : callable
+        Returns the influence by the similarities to the landmarks.
+    """
+
+    def __init__(self, base: np.ndarray, compute: Callable[[], GroupInfluence]) -> None:
+        self.base = base
+        self._compute: Callable[[], GroupInfluence] | None = compute
+        self._found: GroupInfluence | None = None
+
+    @property
+    def found(self) -> GroupInfluence:
+        """The influence."""
+        compute = self._compute
+        if compute is not None:
+            self._found = compute()
+            self._compute = None
+        assert self._found is not None
+        return self._found
+
 
 Solved = tuple[np.ndarray, float, Callable[[np.ndarray], np.ndarray]]
 """Mean inner products, their mean, and a function that divides by the equations of an output."""
@@ -93,7 +443,9 @@ class ExampleInfluence:
         """The weighted mean of the targets, or of the working responses."""
         weights, sums = self._working()
         base: np.ndarray = sums.sum(axis=0) / weights.sum(axis=0)
-        return base - base.mean() if self.coupled else base
+        if self.coupled:
+            return base - base.mean()
+        return base
 
     def _working(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights, and weights times responses, in double precision."""
@@ -113,7 +465,8 @@ class ExampleInfluence:
         found = np.empty((*N.shape, sums.shape[1]))
         for output in range(sums.shape[1]):
             column = min(output, weights.shape[1] - 1)
-            s, total = weights[:, column], weights[:, column].sum()
+            s = weights[:, column]
+            total = weights[:, column].sum()
             mean, middle, divide = solved[column]
             centered = N - (N @ s / total)[:, None] - mean + middle
             root = np.sqrt(s)
@@ -163,28 +516,37 @@ FitInfluence = Influence | DelayedInfluence
 
 
 def weighted_landmarks(
-    features: Sequence[LandmarkFeatures], pieces: Sequence[np.ndarray], influence: FitInfluence | None
+    features: Sequence[LandmarkFeatures], W: np.ndarray, influence: FitInfluence | None
 ) -> tuple[tuple[WeightedLandmarks, ...], FitInfluence | None]:
     """Return the landmarks that have a weight or an influence, and the influence by their similarities.
 
-    `pieces` are the weights of the features of each similarity; the influence is still that by the features.
+    W are the weights of the features of all similarities; the influence is still that by the features.
     """
-    n = len(features)
-    if influence is not None and not any([piece.any() for piece in pieces]):
-        influence = GroupInfluence.none(influence.base, sum(map(len, pieces)))
-    by_features = [np.empty((len(piece), 0)) for piece in pieces]
+    if influence is not None and not W.any():
+        influence = GroupInfluence.none(influence.base, len(W))
+    grouped = None
     if isinstance(influence, GroupInfluence):
-        by_features = np.split(influence.weights[0], np.cumsum(list(map(len, pieces)))[:-1])
-    heads = [np.empty(0, dtype=np.intp)] * n
-    if isinstance(influence, GroupInfluence):
-        heads[0] = influence.heads
-    elif influence is not None:
-        heads = [np.arange(len(one.landmarks)) for one in features]
-    precision = influence.precision if isinstance(influence, GroupInfluence) else np.float64
-    made = [WeightedLandmarks.of(*one, precision) for one in zip(features, pieces, by_features, heads, strict=True)]
-    if isinstance(influence, GroupInfluence):
-        influence = influence.stored(np.searchsorted(made[0].used, influence.heads), [one.others for one in made])
-    return tuple([one.part for one in made]), influence
+        grouped = influence
+    V = np.empty((len(W), 0)) if grouped is None else grouped.weights[0]
+    double = grouped is None or grouped.columns is None  # which are in single precision
+    parts: list[WeightedLandmarks] = []
+    others = []
+    places = np.empty(0, dtype=np.intp)
+    start = 0
+    for one in features:
+        cut = slice(start, start + (len(one) if one.factor is None else len(one.factor)))
+        heads = np.empty(0, dtype=np.intp)
+        if grouped is not None and not parts:
+            heads = grouped.heads
+        elif grouped is None and influence is not None:
+            heads = np.arange(len(one.landmarks))
+        part, in_influence, used = WeightedLandmarks.of(one, W[cut], V[cut], heads, double)
+        if not parts:
+            places = np.searchsorted(used, heads)
+        parts.append(part)
+        others.append(in_influence)
+        start = cut.stop
+    return tuple(parts), influence if grouped is None else grouped.stored(places, others)
 
 
 def influence_in_ridge(
@@ -211,7 +573,8 @@ def influence_in_ridge(
         Whether targets are codes of classes.
     """
     F, Y, weights = design
-    s, labels = weights[:, None], class_numbers(Y) if classes else Y
+    s = weights[:, None]
+    labels = class_numbers(Y) if classes else Y
     single = example_influence(features, places, labels, s, None, lam)
     if single is not None:
         return replace(single, n_classes=max(2, Y.shape[1]))
@@ -234,13 +597,17 @@ def influence_in_refit(
     Parameters are those of :func:`influence_in_ridge`; `places` is None if the rows are not those of the sample.
     """
     F, Y, weights = design
-    loss, penalty, classes = options.own_loss or options.loss, options.penalty, options.classes
-    outputs, labels = Y.shape[1], class_numbers(Y) if classes else Y
+    loss = options.own_loss or options.loss
+    penalty = options.penalty
+    classes = options.classes
+    outputs = Y.shape[1]
+    labels = class_numbers(Y) if classes else Y
     step = functools.partial(newton_step, loss, penalty, F, Y, weights, linear, lam)
     if penalty == "l2" and places is not None:
         s = np.empty((len(Y), 1))
         if example_influence(features, places, labels, s, None, lam) is not None:
-            done, coupled = step(np.ones((len(Y), 1))), is_coupled(loss, outputs)
+            done = step(np.ones((len(Y), 1)))
+            coupled = is_coupled(loss, outputs)
             working = done.weights.astype(np.float32), done.sums.astype(np.float32)
             single = example_influence(features, places, labels, *working, 2.0 * lam)
             assert single is not None
@@ -258,12 +625,14 @@ def influence_in_refit(
     members = (group[:, None] == np.arange(len(groups))).astype(float)
     counts = np.rint((weights > 0) @ members).astype(np.intp)
     filled = counts > 0
-    heads, counts = groups.landmarks[filled], counts[filled]
+    heads = groups.landmarks[filled]
+    counts = counts[filled]
     if groups.classes is not None and outputs > some_columns(len(used)):
         done = step(None)
         return done.model, GroupInfluence.of_own_classes(heads, counts, groups.classes[filled], done, len(used))
     done = step(members[:, filled])
-    W, b = done.group_weights, done.group_constants
+    W = done.group_weights
+    b = done.group_constants
     if groups.classes is not None:
         kinds = groups.classes[filled]
     else:
@@ -274,7 +643,9 @@ def influence_in_refit(
 
 def class_numbers(scores: np.ndarray) -> np.ndarray:
     """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
-    return scores.argmax(axis=1) if scores.shape[1] > 1 else 1 * (scores[:, 0] >= 0)
+    if scores.shape[1] > 1:
+        return scores.argmax(axis=1)
+    return 1 * (scores[:, 0] >= 0)
 
 
 def example_influence(
@@ -301,21 +672,20 @@ def example_influence(
         Of each row; see `ExampleInfluence`.
     lam : float
     """
-    positions, n = features[0].landmarks.positions, len(labels)
-    if not all([_comparable(one) and len(one.landmarks) == n for one in features]) or positions is None:
-        return None
-    others = [one.landmarks.positions for one in features[1:]]
-    if not all([other is not None and np.array_equal(positions, other) for other in others]):
-        return None
+    positions = features[0].landmarks.positions
+    n = len(labels)
+    for one in features:
+        k = one.similarity
+        if not k.hints.threadsafe or isinstance(k, Precomputed) or itemsize(one.landmarks.encoding) != 8:
+            return None
+        if len(one.landmarks) != n or positions is None or one.landmarks.positions is None:
+            return None
+        if not np.array_equal(positions, one.landmarks.positions):
+            return None
+    assert positions is not None
     at = rows_of(positions, places)
     if at is None or len(np.unique(at)) < n:
         return None
     projected = tuple([one.factor is not None for one in features])
     scales = tuple([one.scale for one in features])
     return ExampleInfluence(labels[at], weights[at], None if sums is None else sums[at], lam, projected, scales)
-
-
-def _comparable(features: LandmarkFeatures) -> bool:
-    """Tell whether landmarks can be compared with each other again, at little cost and with the same results."""
-    k = features.similarity
-    return k.hints.threadsafe and not isinstance(k, Precomputed) and itemsize(features.landmarks.encoding) == 8

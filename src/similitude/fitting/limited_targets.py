@@ -20,11 +20,9 @@ HUBER_THRESHOLD = 1.345
 FAR_TARGET = 3.0
 """Robust standard deviations from the median to which targets are limited before the first fit."""
 
-LIMITING_ROUNDS, LIMITING_FOLDS = 2, 3
+LIMITING_ROUNDS = 2
+LIMITING_FOLDS = 3
 """How often targets are limited, and the number of folds."""
-
-QUARTILE = 0.6745
-"""The upper quartile of the standard normal distribution."""
 
 FitAndPredict = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -95,7 +93,8 @@ def robust_deviation(errors: np.ndarray) -> np.ndarray:
     array([1.48])
     """
     sizes = np.sort(np.abs(errors), axis=0)
-    middle = np.median(sizes, axis=0) / QUARTILE
+    # the upper quartile of the standard normal distribution
+    middle = np.median(sizes, axis=0) / 0.6745
     positive = np.where(sizes > 0, sizes, np.inf).min(axis=0)
     return np.asarray(np.where(middle > 0, middle, np.where(np.isfinite(positive), positive, 0.0)))
 

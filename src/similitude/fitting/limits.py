@@ -20,7 +20,8 @@ LARGEST_SHARE_EVALUATED = 0.2
 MATRICES = 3
 """Matrices of the size of a Gram matrix that an exact fit holds at once: the matrix, its factor and a copy."""
 
-FIRST, PER_CLASS = 100, 20
+FIRST = 100
+PER_CLASS = 20
 """Landmarks to start with: at least this many, and at least this many for each class."""
 
 MAX_WITH_ALL_ROWS = 2_000
@@ -42,7 +43,8 @@ rows of rare classes are among them."""
 FEATURE_ARRAYS = 4
 """Arrays of the size of the features that are in memory at once while the number of landmarks is chosen."""
 
-CALLS_PER_ROW, FURTHER_CALLS = 40, 10_000
+CALLS_PER_ROW = 40
+FURTHER_CALLS = 10_000
 """The most calls of a frugal fit without `max_calls`: these for each row, and some more."""
 
 THOROUGH_PER_ROW = 100
@@ -53,3 +55,6 @@ FEWEST_WITH_ROWS_APART = 1_200
 
 MOST_EVALUATED = 1_000
 """Most rows outside of the pilot that evaluate an exact fit, each left out alone."""
+
+FEWEST_NESTED_ROWS = 10
+"""With fewer different rows, folds would be too small to fit a model to: each row is then left out alone."""

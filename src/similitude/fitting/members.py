@@ -23,29 +23,11 @@ TRIED_ROWS = 500
 FEWEST_TO_CHOOSE_BY = 20
 """Number of rows below which nothing is tried: the first member is taken."""
 
-FINALISTS, FEWEST_IN_HALF = 2, 100
+FINALISTS = 2
 """Number of members that are compared on all rows, if there are as many rows: half of them show the best ones."""
-
-NARROWER = (0.25,)
-"""Further scales of time warping that are tried, as multiples of the median distance."""
-
-CLEARLY = 2.0
-"""Number of standard deviations from which on a column is taken to be aligned with the targets."""
-
-ROUNDED = 1e-5
-"""Relative difference up to which similarities may be equal but for rounding."""
 
 RECORDS_TRIED = 1000
 """The same for records with numbers or categories, whose kernel is learned."""
-
-FEWEST_TO_LEARN_FROM, LEARNED_SHARE = 150, 0.6
-"""Number of records from which on a kernel is learned, and the share that it is learned from before it is compared."""
-
-SHARES_OF_OTHERS = (0.1, 0.25, 0.5)
-"""Shares of the columns that hold texts, sets or other objects which are tried beside a learned kernel of the rest."""
-
-CONSTANT = 1e-20
-"""Mean square of the centered values of a kernel up to which it is constant, but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +47,9 @@ class Member:
         """Return the products of some of the rows, in increasing order, as far as they are known."""
         rows = rows[rows < len(self.products)]
         grid = np.ix_(rows, rows)
-        columns = None if self.columns is None else np.stack([one[grid] for one in self.columns])
+        columns = None
+        if self.columns is not None:
+            columns = np.stack([one[grid] for one in self.columns])
         return Member(self.similarity, self.products[grid], columns, self.resolved)
 
     def weighted(self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None) -> list[Member]:
@@ -137,7 +121,9 @@ def _in_short(k: Similarity) -> str:
 
     if not isinstance(k, Columns):
         return repr(k)
-    return f"how={k.how!r}" if k.weights is None else "weights of the columns"
+    if k.weights is None:
+        return f"how={k.how!r}"
+    return "weights of the columns"
 
 
 class Family(Similarity):
@@ -240,17 +226,22 @@ class Family(Similarity):
         """
         inside = np.arange(len(self.rows)) if known is None else np.flatnonzero(np.isin(self.rows, known))
         rows = self.rows[inside]
-        together = None if groups is None else groups[rows]
+        together = None
+        if groups is not None:
+            together = groups[rows]
         if not self.tried or not _can_choose(Y[rows], together):
             return MemberChoice(self.members[0], len(inside))
         tried = [one.among(inside) for one in self.tried]
         tried += [better for one in tried for better in one.weighted(Y[rows], weights[rows], together)]
-        if self.plain is not None and len(inside) >= FEWEST_TO_LEARN_FROM:
+        # number of records from which on a kernel is learned, and the share that it is learned from before it is
+        # compared
+        if self.plain is not None and len(inside) >= 150:
             return _chosen_beside_learned(tried, take(self.plain, inside), Y[rows], weights[rows], together)
         costly = [one for one in tried if len(one.products) < len(rows)]
         others = [one for one in tried if len(one.products) == len(rows)]
         found = _Comparisons(Y[rows], weights[rows], together)
-        if len(others) > FINALISTS and len(rows) // 2 >= FEWEST_IN_HALF:
+        # number of members that are compared on all rows, if there are as many rows: half of them show the best ones
+        if len(others) > FINALISTS and len(rows) // 2 >= 100:
             others = found.best(others, len(rows) // 2, FINALISTS)
         (best,) = found.best(others, len(rows), 1)
         if costly:
@@ -266,7 +257,8 @@ def different_rows(encode: Callable[[np.ndarray], Encoding], K: np.ndarray) -> n
     >>> different_rows(np.array([[2.0], [3.0], [2.0]]).__getitem__, np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1.0]]))
     array([0, 1])
     """
-    near = np.isclose(K, K.diagonal()[:, None], rtol=ROUNDED)
+    # relative difference up to which similarities may be equal but for rounding
+    near = np.isclose(K, K.diagonal()[:, None], rtol=1e-5)
     np.fill_diagonal(near, False)
     some = np.flatnonzero(near.any(axis=1))
     if not len(some):
@@ -285,15 +277,22 @@ class _Comparisons:
     """Comparisons of members on the first of some rows, which have targets and weights."""
 
     def __init__(self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None) -> None:
-        self.Y, self.weights, self.groups = Y, weights, groups
+        self.Y = Y
+        self.weights = weights
+        self.groups = groups
         self.made: list[MemberComparison] = []
 
     def best(self, tried: list[Member], n: int, kept: int) -> list[Member]:
         """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
-        Y, weights = self.Y[:n], self.weights[:n]
-        groups = None if self.groups is None else self.groups[:n]
+        Y = self.Y[:n]
+        weights = self.weights[:n]
+        groups = None
+        if self.groups is not None:
+            groups = self.groups[:n]
         if not _can_choose(Y, groups):
-            return tried if kept > 1 else tried[:1]
+            if kept > 1:
+                return tried
+            return tried[:1]
         losses = [left_out_loss(one.products[:n, :n], Y, weights, groups) for one in tried]
         pairs = zip(tried, losses, strict=True)
         found = tuple((one.similarity, loss) for one, loss in pairs)
@@ -318,7 +317,9 @@ class _Matrices:
     def __init__(self, members: Sequence[Similarity], objects: Any, random_state: Any, engine: Engine) -> None:
         from similitude.kernels import pilot_rows  # loads all kernels
 
-        self.objects, self.random_state, self.engine = objects, random_state, engine
+        self.objects = objects
+        self.random_state = random_state
+        self.engine = engine
         self.n_pilot = pilot_rows(members, objects)
         self.known: dict[str, _Leaf] = {}
 
@@ -364,7 +365,8 @@ class _Matrices:
         yield Member(k, products_of_features(k, K), resolved=resolved)
         warping = resolved.k if isinstance(resolved, Derivative) else resolved
         if isinstance(warping, DTW):
-            for share in NARROWER:
+            # further scales of time warping that are tried, as multiples of the median distance
+            for share in (0.25,):
                 narrow = warping.with_params(sigma=share * float(warping.sigma))
                 narrower = Derivative(narrow) if isinstance(resolved, Derivative) else narrow
                 yield Member(narrower, products_of_features(narrower, K ** (1.0 / share)), resolved=narrower)
@@ -396,7 +398,9 @@ def _plain_columns(k: Any, objects: Any) -> Any:
     names = [name for name, part in k.columns.items() if _is_plain(part)]
     if not names:
         return None
-    return objects[names] if is_table(objects) else [{name: row.get(name) for name in names} for row in objects]
+    if is_table(objects):
+        return objects[names]
+    return [{name: row.get(name) for name in names} for row in objects]
 
 
 def _chosen_beside_learned(
@@ -414,9 +418,12 @@ def _chosen_beside_learned(
     groups : array of int, or None
     """
     order = np.random.default_rng(len(Y)).permutation(len(Y))
-    first = in_first_groups(order if groups is None else groups[order], int(LEARNED_SHARE * len(Y)))
+    # number of records from which on a kernel is learned, and the share that it is learned from before it is compared
+    first = in_first_groups(order if groups is None else groups[order], int(0.6 * len(Y)))
     judges = np.sort(order[~first])
-    together = None if groups is None else groups[judges]
+    together = None
+    if groups is not None:
+        together = groups[judges]
     if together is not None and len(np.unique(together)) < 2:
         return MemberChoice(tried[0].similarity, len(judges))
     learned = [Member(k, K) for k, K in _learned_kernels(tried[0], plain, Y, weights, order[first], groups)]
@@ -449,7 +456,9 @@ def _learned_kernels(
     others = {name: i for i, (name, part) in enumerate(given.columns.items()) if not _is_plain(part)}
     composed = given.with_params(columns={name: given.columns[name] for name in others})
     for rest in Member(composed, mean.products, columns[list(others.values())]).weighted(Y, weights, groups):
-        for share in SHARES_OF_OTHERS:
+        # shares of the columns that hold texts, sets or other objects which are tried beside a learned kernel of the
+        # rest
+        for share in (0.1, 0.25, 0.5):
             yield (1.0 - share) * k + share * rest.similarity, (1.0 - share) * K + share * rest.products
 
 
@@ -472,17 +481,22 @@ def alignment_weights(
     array([1., 0.])
     """
     w = weights / weights.sum()
-    residuals, pairs = Y - w @ Y, np.outer(w, w)
+    residuals = Y - w @ Y
+    pairs = np.outer(w, w)
     np.fill_diagonal(pairs, 0.0)
     if groups is not None:
         pairs[groups[:, None] == groups] = 0.0
-    target, found = residuals @ residuals.T, np.zeros(len(kernels))
-    least = CLEARLY * np.sqrt(2.0 * (pairs * target**2).sum()) * (w @ w)
+    target = residuals @ residuals.T
+    found = np.zeros(len(kernels))
+    # number of standard deviations from which on a column is taken to be aligned with the targets
+    least = 2.0 * np.sqrt(2.0 * (pairs * target**2).sum()) * (w @ w)
     for k, K in enumerate(kernels):
         means = K @ w
         centered = K - means[:, None] - means + w @ means
-        size, aligned = float((pairs * centered**2).sum()), float((pairs * centered * target).sum())
-        if size > CONSTANT and aligned > least * np.sqrt(size):
+        size = float((pairs * centered**2).sum())
+        aligned = float((pairs * centered * target).sum())
+        # mean square of the centered values of a kernel up to which it is constant, but for rounding
+        if size > 1e-20 and aligned > least * np.sqrt(size):
             found[k] = aligned / size
     return np.array([float(f"{one:.3g}") for one in found / (found.max() or 1.0)])
 

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from similitude.compute import BlockTask, Encoding, as_numpy, concatenated, count, in_precision, rows, run_on_strips
 from similitude.compute.engines import Engine
-from similitude.landmarks import LandmarkFeatures, in_floats, lengths
+from similitude.evaluation import Trial
+from similitude.landmarks import LandmarkFeatures, Landmarks, Representation, SampleFeatures, in_floats, lengths
+from similitude.linear import LinearModel
+from similitude.similarity import Similarity
+from similitude.support import ESTIMATE, Curve, Guarantee
+
+if TYPE_CHECKING:
+    from similitude.fitting.cascade import Cascade, CascadeInfluence
+    from similitude.fitting.influence import FitInfluence
+    from similitude.fitting.plan import Plan
+    from similitude.fitting.spread import OpenVariance
+    from similitude.fitting.training_set import Design
+    from similitude.kernel_learning import LearnedSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,23 +42,24 @@ class WeightedLandmarks:
 
     @classmethod
     def of(
-        cls, features: LandmarkFeatures, W: np.ndarray, V: np.ndarray, heads: np.ndarray, precision: Any = np.float64
-    ) -> KeptLandmarks:
+        cls, features: LandmarkFeatures, W: np.ndarray, V: np.ndarray, heads: np.ndarray, double: bool = True
+    ) -> tuple[WeightedLandmarks, np.ndarray, np.ndarray]:
         """Keep the landmarks that have a weight; all of them if similarities are divided by their length.
 
         V holds the weights of features in the influence of groups of rows around the landmarks `heads`; what these
-        need is kept too, in a precision.
+        need is kept too. Return the landmarks, the weights of the similarities in the influence, and which were kept.
         """
         weights = features.similarity_weights(W)
-        others = features.similarity_weights(V) if precision == np.float64 else features.rounded_weights(V)
-        plain, n = replace(features, factor=None, scale=1.0), len(features.landmarks)
+        others = features.similarity_weights(V) if double else features.rounded_weights(V)
+        plain = replace(features, factor=None, scale=1.0)
+        n = len(features.landmarks)
         if features.normalized:
-            return KeptLandmarks(cls(plain, weights), others, np.arange(n))
+            return cls(plain, weights), others, np.arange(n)
         per_side = ((weights != 0).any(axis=1) | (others != 0).any(axis=1)).reshape(-1, n)
         per_side[:, heads] = True
         used = np.flatnonzero(per_side.any(axis=0))
         columns = (np.arange(len(per_side))[:, None] * n + used).ravel()
-        return KeptLandmarks(cls(plain.only(used), weights[columns]), others[columns], used)
+        return cls(plain.only(used), weights[columns]), others[columns], used
 
     @property
     def n_used(self) -> int:
@@ -58,7 +71,9 @@ class WeightedLandmarks:
     @cached_property
     def n_compared(self) -> int:
         """The most similarities of one object that are computed: to all landmarks, or to those of the largest cell."""
-        cells = None if self.features.similarity is None else self.features.similarity.hints.cells
+        cells = None
+        if self.features.similarity is not None:
+            cells = self.features.similarity.hints.cells
         if cells is None or not len(self.weights):
             return len(self.weights)
         return int(np.bincount(cells(self.features.landmarks.encoding)).max())
@@ -77,28 +92,11 @@ class WeightedLandmarks:
 
     def contributions(self, A: Encoding) -> tuple[np.ndarray, np.ndarray]:
         """Return what landmarks add to the outputs, (objects, landmarks, outputs), and the similarities to them."""
-        n, outputs = len(self.features.landmarks), self.weights.shape[1]
+        n = len(self.features.landmarks)
+        outputs = self.weights.shape[1]
         similarities, K = self.blocks(A)
         added = K[:, :, None] * self.weights
         return added.reshape(len(K), -1, n, outputs).sum(axis=1) if n else added, similarities
-
-
-@dataclass(frozen=True, eq=False)
-class KeptLandmarks:
-    """Weighted landmarks, and what the influence of groups of rows needs of them.
-
-    Attributes
-    ----------
-    part : WeightedLandmarks
-    others : array of shape (similarities, columns)
-        The weights of the similarities in the influence.
-    used : array of int
-        Which landmarks were kept.
-    """
-
-    part: WeightedLandmarks
-    others: np.ndarray
-    used: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +132,16 @@ class LandmarkModel:
 
     def scores(self, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
         """Return the scores of encoded objects without the intercept: tensors for tensors."""
-        on_tensors = all([part.features.on_tensors for part in self.parts])
-        known = self._by_products(encodings, engine) if on_tensors else None
+        on_tensors = True
+        threadsafe = True
+        for part in self.parts:
+            on_tensors &= part.features.on_tensors
+            threadsafe &= part.features.similarity.hints.threadsafe
+        known = None
+        if on_tensors:
+            known = self._by_products(encodings, engine)
         if known is not None:
             return known
-        threadsafe = all([part.features.similarity.hints.threadsafe for part in self.parts])
         return run_on_strips(ScoresTask(threadsafe, on_tensors), encodings, self, engine, itemsize)
 
     def _by_products(self, encodings: Sequence[Encoding], engine: Engine) -> Any:
@@ -182,11 +185,15 @@ class ScoresTask:
 
 def _sums_within_cells(part: WeightedLandmarks, A: Encoding) -> np.ndarray:
     """Return the weighted sums over the landmarks of each object's own cell: all other similarities are zero."""
-    features, sums = part.features, np.zeros((count(A), part.weights.shape[1]))
-    cells, block = features.similarity.hints.cells, BlockTask(features.similarity)
-    ours, theirs = cells(A), cells(features.landmarks.encoding)
+    features = part.features
+    sums = np.zeros((count(A), part.weights.shape[1]))
+    cells = features.similarity.hints.cells
+    block = BlockTask(features.similarity)
+    ours = cells(A)
+    theirs = cells(features.landmarks.encoding)
     for cell in np.intersect1d(ours, theirs):
-        i, j = np.flatnonzero(ours == cell), np.flatnonzero(theirs == cell)
+        i = np.flatnonzero(ours == cell)
+        j = np.flatnonzero(theirs == cell)
         K = block(rows(A, i), rows(features.landmarks.encoding, j))
         sums[i] = _weighted_sums(in_floats(K), part.weights[j], normalized=False)
     return sums
@@ -196,11 +203,177 @@ def _weighted_sums(K: Any, weights: Any, normalized: bool) -> Any:
     """Return the weighted sum over the similarities of each object, divided by their length if `normalized`."""
     if not isinstance(K, np.ndarray):
         wide = in_precision(K, weights.dtype) @ weights
-        return wide / lengths(K)[:, None] if normalized else wide
+        if normalized:
+            return wide / lengths(K)[:, None]
+        return wide
     if K.dtype == np.float64:
         sums: np.ndarray = np.matmul(K, weights, dtype=np.float64)
     else:
         sums = np.empty((len(K), weights.shape[1]))
         for start in range(0, len(K), 256):  # a few rows at a time in float64
             sums[start : start + 256] = K[start : start + 256].astype(np.float64) @ weights
-    return sums / lengths(K).astype(np.float64)[:, None] if normalized else sums
+    if normalized:
+        return sums / lengths(K).astype(np.float64)[:, None]
+    return sums
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Rows that were scored by models of other rows.
+
+    `groups` numbers equal rows, or the rows of a group, which were in the same fold; without groups it is None if the
+    rows were held out from one model.
+    `positions` are those of the rows in X, if all rows were scored.
+    `left_out` are the same rows left out one by one, by models that see nearly all rows; but these had their choices
+    made on the same rows. `folds` numbers the models that scored the rows; None if it was one.
+    `within` are the scores by each of these models for the rows that made its choices, each left out alone, and the
+    targets of these: how much better they are than those of other folds is what choices make scores look better.
+    """
+
+    trial: Trial
+    Y: np.ndarray
+    weights: np.ndarray
+    groups: np.ndarray | None = None
+    positions: np.ndarray | None = None
+    left_out: Trial | None = None
+    folds: np.ndarray | None = None
+    within: tuple[tuple[np.ndarray, np.ndarray], ...] | None = None
+
+    def evaluate(self) -> Judged:
+        """Return these rows: they were scored in the fit."""
+        return self
+
+
+class Evaluation(Protocol):
+    """How the error on new rows is estimated; it may fit again in folds."""
+
+    def evaluate(self) -> Judged:
+        """Return rows that were scored by models of other rows."""
+
+
+@dataclass(frozen=True)
+class LandmarkCurve(Curve):
+    """The held-out loss by the number of landmarks, and why there are not more.
+
+    Attributes
+    ----------
+    x : array
+        Numbers of landmarks.
+    y, low, high : array
+        The mean squared error on rows that the model was not fitted to, with normal intervals.
+    level, grade
+    reason : str
+        Why the last number is the last.
+    """
+
+    reason: str
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], limit: str, largest: int | None = None) -> LandmarkCurve:
+        """Return the curve of some trials; `limit` says what prevents more landmarks than the largest possible number.
+
+        `largest` is that number; by default the last one that was tried.
+        """
+        x = np.array(sizes, dtype=float)
+        y = np.array([one.loss for one in trials])
+        spread = 1.96 * np.array([one.deviation for one in trials])
+        slow = largest is not None and sizes[-1] < largest
+        reason = "the last doubling gained less than one standard error"
+        if not slow:
+            reason = limit
+        if len(trials) > 1 and trials[-1].loss > trials[-2].loss:
+            reason = f"with {sizes[-1]:,} the held-out loss was no better"
+        return cls(x, y, y - spread, y + spread, 0.95, ESTIMATE, reason)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n  not more, because {self.reason}"
+
+
+UNPROMISED = Guarantee.none("the theorems were not applied to this fit")
+"""The guarantee of a fit before it is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A fitted model, and what is known about it.
+
+    Attributes
+    ----------
+    features : tuple of LandmarkFeatures
+        One for each similarity.
+    representations : tuple of Representation
+    linear : LinearModel
+        Of the features.
+    trial : Trial
+        The scores of rows that were left out of the fit; choices may have been made on them.
+    held_out : tuple of arrays
+        The targets and weights of these rows.
+    curve : LandmarkCurve
+    influence : FitInfluence, CascadeInfluence or None
+        What training rows add to the scores, by the features; None if it is not known.
+    evaluation : Evaluation or None
+        How the error on new rows is estimated; None if it is by the rows of the trial.
+    guarantee : Guarantee
+    chosen : str
+        Which similarity was chosen, and by what, in a sentence; empty if it was given.
+    notes : sequence of str
+        What the plan does not tell.
+    learned : LearnedSummary or None
+    tried : array or None
+        The features of the rows of the trial, if they are in memory.
+    at : array of int, or None
+        Which landmarks the rows of the trial are, in an exact fit.
+    open_variance : OpenVariance or None
+        What rows leave open of a Gaussian process, if a kernel is projected and numbers are predicted.
+    cascade : Cascade or None
+        The model of a frugal fit, whose predictions stop early.
+    mean_calls : float
+        Mean comparisons of a prediction by the cascade.
+    groups : array of int, or None
+        The groups of the rows of the trial.
+    scores : tuple of (str, float)
+        Candidates that were compared, with their losses on rows that they were not fitted to.
+    landmarks : Landmarks or None
+        Those that were drawn; the features may use fewer.
+    samples : sequence of SampleFeatures
+        What was computed to choose among models on landmarks, one for each similarity.
+    design : tuple of arrays, or None
+        Features, targets and weights of all rows, if they are in memory.
+    plan : Plan or None
+        The plan that was run, with what was chosen.
+    """
+
+    features: tuple[LandmarkFeatures, ...]
+    representations: tuple[Representation, ...]
+    linear: LinearModel
+    trial: Trial
+    held_out: tuple[np.ndarray, np.ndarray]
+    curve: LandmarkCurve
+    influence: FitInfluence | CascadeInfluence | None = None
+    evaluation: Evaluation | None = None
+    guarantee: Guarantee = UNPROMISED
+    chosen: str = ""
+    notes: Sequence[str] = ()
+    learned: LearnedSummary | None = None
+    tried: np.ndarray | None = None
+    at: np.ndarray | None = None
+    open_variance: OpenVariance | None = None
+    cascade: Cascade | None = None
+    mean_calls: float = 0.0
+    groups: np.ndarray | None = None
+    scores: tuple[tuple[str, float], ...] = ()
+    landmarks: Landmarks | None = None
+    samples: Sequence[SampleFeatures] = ()
+    design: Design | None = None
+    plan: Plan | None = None
+
+    @property
+    def similarities(self) -> tuple[Similarity, ...]:
+        """Resolved or learned."""
+        return tuple([one.similarity for one in self.features])
+
+    def evaluate(self) -> Judged:
+        """Return the scores of rows by models that did not see them in training."""
+        if self.evaluation is None:
+            return Judged(self.trial, *self.held_out, self.groups)
+        return self.evaluation.evaluate()

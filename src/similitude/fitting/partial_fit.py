@@ -11,7 +11,7 @@ from similitude.compute import itemsize
 from similitude.compute.engines import Engine
 from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Trial, n_judged
 from similitude.fitting.fit import fit_with_held_out
-from similitude.fitting.group_influence import GroupInfluence
+from similitude.fitting.influence import GroupInfluence
 from similitude.fitting.passes import features_of
 from similitude.landmarks import FeatureUnion, Groups, LandmarkFeatures
 from similitude.linear import GroupMoments, LinearModel, Moments
@@ -45,7 +45,9 @@ class Stream:
     @classmethod
     def begin(cls, features: tuple[LandmarkFeatures, ...], outputs: int, classes: bool) -> Stream:
         """Return a stream that has not learned from any batch, with the features that the first batch decided."""
-        numbers = 1 if classes else outputs
+        numbers = 1
+        if not classes:
+            numbers = outputs
         return cls(features, Groups.around(features[0].landmarks, outputs, classes=classes, numbers=numbers))
 
     def learn(self, X: Any, Y: np.ndarray, weights: np.ndarray, held: np.ndarray, engine: Engine) -> Stream:

@@ -16,9 +16,6 @@ from similitude.landmarks import FeatureUnion
 from similitude.linear import Moments
 from similitude.support import digest, pairs_at
 
-ALL_FEATURES = 2.5
-"""Memory of a fit that goes over all features several times, in units of these features."""
-
 Marks = Callable[[], dict[str, str]]
 """Describes what the sums of a pass belong to, for its checkpoint."""
 
@@ -105,7 +102,8 @@ def sums_over(
 def check_features_fit(loss: str, penalty: str, n: int, width: int, size: int, engine: Engine) -> None:
     """Refuse features that do not fit into memory, for a loss or penalty that needs all of them at once."""
     try:
-        check_fits(n, width, math.ceil(ALL_FEATURES * size), engine)
+        # memory of a fit that goes over all features several times, in units of these features
+        check_fits(n, width, math.ceil(2.5 * size), engine)
     except MemoryError as error:
         raise MemoryError(
             f"loss={loss!r} with penalty={penalty!r} goes over all features several times; "

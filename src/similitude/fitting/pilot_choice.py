@@ -18,12 +18,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
-from similitude.fitting.scales import scaled
-from similitude.landmarks import factor_of_landmarks, solve_rows, solver
+from similitude.fitting.choices import scaled
+from similitude.landmarks import Factor, factor_of_landmarks, solve_rows, solver
 from similitude.linear import (
     PENALTIES,
     SINGLE_FROM,
+    ByCholesky,
     GramFactor,
     Moments,
     Ridge,
@@ -34,10 +36,14 @@ from similitude.linear import (
 )
 from similitude.similarity import Similarity, remembered_images
 
-SCALE_PILOT, SECOND_PILOT, PENALTY_PILOT = 500, 1_000, 1_500
+SCALE_PILOT = 500
+SECOND_PILOT = 1_000
+PENALTY_PILOT = 1_500
 """Most rows that are fitted to compare scales, then those near the best one, and then penalties."""
 
-PILOT_MULTIPLES, MEDIAN_SCALE, OCTAVE = 2.0 ** np.arange(-4.0, 2.01, 0.25), 16, 4
+PILOT_MULTIPLES = 2.0 ** np.arange(-4.0, 2.01, 0.25)
+MEDIAN_SCALE = 16
+OCTAVE = 4
 """Multiples of the median scale, the position of the median among them, and the stride of trials: a factor of 2."""
 
 FIRST_SCALES = MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAVE
@@ -46,23 +52,14 @@ FIRST_SCALES = MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAV
 MOST_PREDICTED = 1_800
 """Most pilot rows that are predicted besides."""
 
-MOST_DOUBLINGS, STEEPEST = 2.0, 0.6
-"""Doublings over which the loss is extrapolated at most, and the least share of it that may remain after each."""
-
 JUDGED_OUTPUTS = 32
 """Columns of targets up to which each is fitted; of more, as many random combinations."""
 
 FIRST_PLACE = nearest_place(1e-2)
 """The position of the penalty that is tried first."""
 
-FEWEST_LANDMARKS, LANDMARKS_FACTOR = 100, 2
+LANDMARKS_FACTOR = 2
 """The number of landmarks that is tried first, and how many times the number that suffices for the pilot is used."""
-
-TIE = 1.001
-"""A larger penalty is preferred if its loss is at most this many times the smallest."""
-
-AS_GOOD = 0.1
-"""Standard errors of the loss, had it been that of all rows, that landmarks may lose against all pilot rows."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,9 @@ def choose_on_pilot(
             trials = PenaltyTrials.of(k, objects, rows, PENALTY_PILOT)
             place = trials.best(trials.best(FIRST_PLACE, 2), 1)
     sizes, losses, deviations, enough = trials.numbers(place)
-    n_scales = len(PILOT_MULTIPLES) if scales else 1
+    n_scales = 1
+    if scales:
+        n_scales = len(PILOT_MULTIPLES)
     return PilotChoice(trials.k, trials.extrapolated_penalty(place), n_scales, sizes, losses, deviations, enough)
 
 
@@ -163,7 +162,8 @@ class ScaleTrials:
             nearest = min(self.penalties, key=lambda j: abs(j - i), default=None)
             start = FIRST_PLACE if nearest is None else self.penalties[nearest]
             place = trials.best(start, self.step)
-            self.found[i], self.penalties = (trials, place), self.penalties | {i: place}
+            self.found[i] = (trials, place)
+            self.penalties = self.penalties | {i: place}
         trials, place = self.found[i]
         return trials.extrapolated(place)
 
@@ -212,7 +212,9 @@ class Trials:
     are not extrapolated: the loss may fall only because a still smaller penalty would be better.
     """
 
-    steepest, most_doublings = STEEPEST, MOST_DOUBLINGS
+    # doublings over which the loss is extrapolated at most, and the least share of it that may remain after each
+    steepest = 0.6
+    most_doublings = 2.0
     little = 0.0  # the part of the loss that landmarks may lose besides
     k: Similarity
     rows: PilotTargets
@@ -222,11 +224,14 @@ class Trials:
 
     def loss(self, place: int) -> float:
         """Return the loss at a penalty, given its position; infinite if there is none there."""
-        return self.rows.loss(self.residuals(place)[0]) if 0 <= place < len(PENALTIES) else np.inf
+        if 0 <= place < len(PENALTIES):
+            return self.rows.loss(self.residuals(place)[0])
+        return np.inf
 
     def best(self, start: int, step: int) -> int:
         """Return the position of the best penalty, downhill from a start; of ties it is the largest."""
-        return downhill(self.loss, start, step, TIE)
+        # A larger penalty is preferred if its loss is at most this many times the smallest
+        return downhill(self.loss, start, step, 1.001)
 
     def extrapolated_penalty(self, start: int) -> float:
         """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start.
@@ -241,14 +246,18 @@ class Trials:
         With all of them small penalties would gain too much: under these, models of few rows overfit.
         """
         there = 0 <= place < len(PENALTIES)
-        return float(np.sqrt(self.loss(place) * self.extrapolated(place, 0.0))) if there else np.inf
+        if there:
+            return float(np.sqrt(self.loss(place) * self.extrapolated(place, 0.0)))
+        return np.inf
 
     def extrapolated(self, place: int, steepest: float | None = None) -> float:
         """Return the loss at a penalty, extrapolated to the number of rows of the fit."""
         left, without = self.residuals(place)
-        whole, half = self.rows.loss(left[-len(without) :]), self.rows.loss(without)
+        whole = self.rows.loss(left[-len(without) :])
+        half = self.rows.loss(without)
         if steepest is None:  # at the best penalties of both
-            steepest, half = self.steepest, min([self.rows.loss(one) for _, one in self.tried.values()])
+            steepest = self.steepest
+            half = min([self.rows.loss(one) for _, one in self.tried.values()])
         if not 0 < half < np.inf or place == 0:
             return self.loss(place)
         doublings = min(np.log2(self.rows.n / self.n_fitted), self.most_doublings)
@@ -265,13 +274,19 @@ class Trials:
         residuals = [self.residuals(place)[0]]
         most = self.most_landmarks
         sizes = [most]
-        allowed = AS_GOOD * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(self.rows.n)
+        # standard errors of the loss, had it been that of all rows, that landmarks may lose against all pilot rows
+        allowed = 0.1 * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(self.rows.n)
         allowed = max(allowed, self.little * self.rows.loss(residuals[0]))
-        m, enough = FEWEST_LANDMARKS, None
+        # the number of landmarks that is tried first, and how many times the number that suffices for the pilot is
+        # used
+        m = 100
+        enough = None
         while enough is None and 2 * m <= most:
             residuals.insert(-1, self._with_landmarks(m, float(PENALTIES[place])))
             sizes.insert(-1, m)
-            enough = m if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed else None
+            enough = None
+            if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed:
+                enough = m
             m *= 2
         losses = [self.rows.loss(one) for one in residuals]
         deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
@@ -310,11 +325,14 @@ class PenaltyTrials(Trials):
     def start(self) -> int:
         """The first row that judges: of few rows all do, of many the second half of those that are fitted."""
         p = self.n_fitted
-        return p // 2 if len(self.K) - p >= p // 2 else 0
+        if len(self.K) - p >= p // 2:
+            return p // 2
+        return 0
 
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals under a model of all fitted rows, each left out alone, and of the first half of them."""
-        p, rows = self.K.shape[1], self.rows
+        p = self.K.shape[1]
+        rows = self.rows
         half = p // 2
         G = self.K[:p].astype(np.float32 if penalty >= SINGLE_FROM else np.float64)
         factor = GramFactor.of(G, penalty * rows.inverse_weights[:p])
@@ -326,7 +344,9 @@ class PenaltyTrials(Trials):
 
     def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
         """Return the residuals of the same rows with the first of the fitted rows as landmarks."""
-        p, rows, start = self.n_fitted, self.rows, self.start
+        p = self.n_fitted
+        rows = self.rows
+        start = self.start
         factor = factor_of_landmarks(self.K[:m, :m], False)
         assert factor is not None
         F = solve_rows(np.ascontiguousarray(self.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
@@ -336,3 +356,128 @@ class PenaltyTrials(Trials):
         if left is None:
             return np.full((len(F) - start, rows.Y.shape[1]), np.inf)
         return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]
+
+
+FIRST_FIT = (200, 1_600)
+SECOND_FIT = (800, 3_200)
+"""Landmarks and rows of the fits that compare scales, and then those near the best one."""
+
+SINGLE_PIVOT = 1e-4
+"""The smallest squared length that a landmark may add to the span of others if single precision is to be used."""
+
+ROWS_IN_BOTH = 100
+"""Rows whose similarities are computed in both precisions, and by how much these may differ."""
+
+
+def choose_for_landmarks(
+    k: Similarity, scales: list[str], objects: Any, Y: np.ndarray, weights: np.ndarray, n: int
+) -> PilotChoice:
+    """Choose by the mean squared error of pilot rows; parameters are those of `choose_on_pilot`."""
+    rows = PilotTargets(few_outputs(Y), weights, n)
+
+    def few(k: Similarity) -> LandmarkTrials:
+        return LandmarkTrials.of(k, objects, rows, *FIRST_FIT)
+
+    def more(k: Similarity) -> LandmarkTrials:
+        return LandmarkTrials.of(k, objects, rows, *SECOND_FIT)
+
+    with remembered_images():
+        if scales:
+            first = ScaleTrials(k, scales, few, 2)
+            best = first.best(FIRST_SCALES)
+            second = ScaleTrials(k, scales, more, 2, first.penalties)
+            trials, place = second.found[second.between(second.best((best,)))]
+        else:
+            trials = more(k)
+            place = trials.best(trials.best(FIRST_PLACE, 2), 1)
+    assert isinstance(trials, LandmarkTrials)
+    sizes, losses, deviations, enough = trials.numbers(place)
+    n_scales = 1
+    if scales:
+        n_scales = len(PILOT_MULTIPLES)
+    penalty = between_penalties(trials.loss, place)
+    return PilotChoice(trials.k, penalty, n_scales, sizes, losses, deviations, enough)
+
+
+def factor_of_distinct(M: np.ndarray) -> Factor:
+    """Return the factor of the Gram matrix of landmarks, without the few that nearly repeat others."""
+    factor = factor_of_landmarks(M, False)
+    assert factor is not None
+    distinct = factor.U.diagonal() ** 2 >= SINGLE_PIVOT
+    # the part of the landmarks that may be left out because they add less than this
+    if distinct.all() or np.count_nonzero(~distinct) > 0.1 * len(M):
+        return factor
+    kept = np.sort(factor.pivots[distinct])
+    again = factor_of_landmarks(M[np.ix_(kept, kept)], False)
+    assert again is not None
+    return Factor(again.U, kept[again.pivots], again.residual)
+
+
+def working_precision(k: Similarity, A: np.ndarray, U: np.ndarray) -> type:
+    """Return single precision if it leaves enough digits: of the rows, and of what each landmark adds to the span."""
+    some = A[:ROWS_IN_BOTH]
+    single = A[:ROWS_IN_BOTH].astype(np.float32)
+    lost = np.abs(k.block(some, some) - k.block(single, single)).max()
+    # rows whose similarities are computed in both precisions, and by how much these may differ
+    if lost <= 1e-6 and float(U.diagonal().min()) ** 2 >= SINGLE_PIVOT:
+        return np.float32
+    return np.float64
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkTrials(Trials):
+    """Trials of ridge regression on the features of landmarks, judged by rows that are not fitted."""
+
+    k: Similarity
+    judged: np.ndarray  # features of the rows that judge
+    half: Moments
+    whole: Moments
+    rows: PilotTargets  # of the rows that judge
+    n_fitted: int
+    tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    # the least share of the loss that may remain when landmarks and rows double
+    steepest = 0.25
+    most_doublings = 1.0
+    # the part of the loss that landmarks may lose against all that are tried: twice as many are used
+    little = 0.005
+
+    @classmethod
+    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, m: int, n: int) -> LandmarkTrials:
+        """Compute the features, and the sums over half of the fitted rows and over all of them."""
+        A = np.asarray(k.encode(objects), dtype=np.float64)[: n + MOST_PREDICTED]
+        factor = factor_of_distinct(np.asarray(k.block(A[:m], A[:m])))
+        A = A.astype(working_precision(k, A, factor.U), copy=False)
+        F = solve_rows(np.asarray(k.block(A, A[factor.pivots])), solver(factor.U, A.dtype))
+        Y = rows.Y - rows.mean
+        weights = rows.weights
+        first = slice(n // 2)
+        rest = slice(n // 2, n)
+        half = Moments.of(F[first], Y[first], weights[first])
+        whole = half + Moments.of(F[rest], Y[rest], weights[rest])
+        judging = PilotTargets(Y[n : len(A)], weights[n : len(A)], rows.n)
+        return cls(k, F[n:], half, whole, judging, n)
+
+    @property
+    def most_landmarks(self) -> int:  # type: ignore[override]
+        """The number of features."""
+        return self.judged.shape[1]
+
+    def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+        most = self.judged.shape[1]
+        return self._without(self.whole, most, penalty), self._without(self.half, most // 2, penalty)
+
+    def _without(self, moments: Moments, m: int, penalty: float) -> np.ndarray:
+        """Return the residuals of the rows that judge, by a fit of the first m features to the rows of the moments."""
+        some = moments.first(m)
+        mean, constant = some.means()
+        lam = penalty * moments.weight / self.n_fitted * (2 if moments is self.half else 1)
+        try:
+            W = ByCholesky(*some.centered()).solve(lam)
+        except LinAlgError:  # the penalty is below rounding
+            return np.full_like(self.rows.Y, np.inf)
+        constant = constant - mean @ W
+        return np.asarray(self.rows.Y - constant - self.judged[:, :m] @ W.astype(self.judged.dtype))
+
+    def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
+        return self._without(self.whole, m, penalty)

@@ -8,31 +8,227 @@ the Cholesky factor. Of more rows they are judged by a model of the others, from
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import take
+from similitude.compute import Blocks, take
+from similitude.compute.engines import one_scipy_thread
 from similitude.evaluation import LEAVE_ONE_OUT, Trial, groups_of_equals, n_held_out, n_judged
 from similitude.fitting import limits
 from similitude.fitting.automatic import EVERY_ROW
-from similitude.fitting.blend_influence import BlendInfluence
-from similitude.fitting.fit import variances
-from similitude.fitting.influence import influence_in_ridge
-from similitude.fitting.iterated_fit import fit_by_steps
-from similitude.fitting.landmark_pilot import choose_for_landmarks, factor_of_distinct
-from similitude.fitting.options import FitOptions
+from similitude.fitting.facts import FitOptions, open_scales
+from similitude.fitting.influence import (
+    BlendInfluence,
+    ClassInfluence,
+    DelayedInfluence,
+    GroupInfluence,
+    influence_in_ridge,
+    solved_groups,
+)
+from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
 from similitude.fitting.passes import features_of
-from similitude.fitting.pilot_choice import LANDMARKS_FACTOR, PilotChoice, choose_on_pilot
-from similitude.fitting.result import FittedModel, Judged, LandmarkCurve
-from similitude.fitting.scales import open_scales
+from similitude.fitting.pilot_choice import (
+    LANDMARKS_FACTOR,
+    PilotChoice,
+    choose_for_landmarks,
+    choose_on_pilot,
+    factor_of_distinct,
+    working_precision,
+)
+from similitude.fitting.spread import MOST_NOISE_FEATURES, OpenVariance, open_variance_of, variances
 from similitude.fitting.training_set import TrainingSet
-from similitude.fitting.uncertainty import MOST_NOISE_FEATURES, OpenVariance, open_variance_of
-from similitude.landmarks import PROJECTION, FeatureUnion, LandmarkFeatures, Landmarks, Representation
-from similitude.linear import LinearModel, Moments, Ridge
+from similitude.landmarks import (
+    PROJECTION,
+    FeatureUnion,
+    LandmarkFeatures,
+    Landmarks,
+    Representation,
+    solve_rows,
+    solver,
+)
+from similitude.linear import IteratedRidge, LinearModel, Moments, Ridge, factorize
+from similitude.similarity import Similarity
+from similitude.support import ESTIMATE
 
-MOST_ITERATED = 32
-"""Number of outputs up to which conjugate gradients are faster than the Gram matrix of the features."""
+PENALTY_STEP = 10.0**0.5
+"""The ratio of penalties that are compared."""
+
+
+class IteratedFit(NamedTuple):
+    """A model of all rows, how the rows that judge fare under a model of others, and the influence of rows."""
+
+    linear: LinearModel
+    judged: Trial
+    influence: DelayedInfluence
+
+
+def fit_by_steps(
+    features: LandmarkFeatures,
+    own: np.ndarray,
+    A: np.ndarray,
+    targets: tuple[np.ndarray, np.ndarray],
+    n_judging: int,
+    lam: float,
+    options: FitOptions,
+) -> IteratedFit:
+    """Choose a penalty, fit to all rows but those that choose and judge, and from there to all.
+
+    Parameters
+    ----------
+    features : LandmarkFeatures
+        Projected, of landmarks that are among the first rows.
+    own : array of int
+        Which rows the landmarks are.
+    A : array
+        The rows, encoded in double precision.
+    targets : tuple of arrays
+        Targets and weights.
+    n_judging : int
+        How many rows judge, the last ones; as many before these compare penalties.
+    lam : float
+        The penalty that is tried first.
+    options : FitOptions
+    """
+    Y, weights = targets
+    learned = len(Y) - 2 * n_judging
+    # rows per landmark of the preconditioner
+    others = np.setdiff1d(np.arange(min(int(2.0 * len(own)), learned)), own)
+    rows = RowsOfSteps(features, A, Y, weights, own, others, options)
+    ridge = rows.ridge(rows.similarities(lam), lam)
+    lam, without = _best_penalty(ridge, Y, weights, n_judging)
+    last = slice(len(Y) - n_judging, None)
+    judged = Trial.of(lam, ridge.scores(without, last), Y[last], weights[last])
+    linear = ridge.fit(Y, weights, lam, without)
+    if options.classes and Y.shape[1] > 1:  # codes of classes have the same sum for each row, and so have the scores
+        W = linear.weights
+        b = linear.intercept
+        linear = LinearModel(W - W.mean(axis=1, keepdims=True), b - b.mean() + rows.base.mean())
+    by_similarities = LinearModel(features.similarity_weights(linear.weights), linear.intercept)
+    kept = replace(rows, features=replace(features, factor=None))
+    influence = DelayedInfluence(rows.base, lambda: kept.influence(by_similarities, lam))
+    return IteratedFit(linear, judged, influence)
+
+
+def _best_penalty(ridge: IteratedRidge, Y: np.ndarray, weights: np.ndarray, n: int) -> tuple[float, LinearModel]:
+    """Return the penalty, and the model of all but the last 2 n rows; of these the first n compare penalties.
+
+    With few landmarks, as on pilot rows, the best penalty is larger: smaller ones are tried as long as they are better.
+    """
+    fitted = weights.copy()
+    compared = slice(len(Y) - 2 * n, len(Y) - n)
+    fitted[len(Y) - 2 * n :] = 0.0
+    lam = ridge.lam
+    model = None
+    least = np.inf
+    while True:
+        # the accuracy with which penalties are compared
+        tried = ridge.fit(Y, fitted, lam, model, 2e-3)
+        loss = Trial.of(lam, ridge.scores(tried, compared), Y[compared], weights[compared]).loss
+        if model is not None and loss >= least:
+            return lam * PENALTY_STEP, model
+        model = tried
+        least = loss
+        lam = lam / PENALTY_STEP
+
+
+def rounding_of_sums(k: Similarity, A: np.ndarray, weights: np.ndarray) -> float:
+    """Return the rounding error of sums over all rows in single precision, in units of the penalty.
+
+    It is largest along the mean of the features, whose squared length is the mean similarity.
+    """
+    # rows whose mean similarity stands for that of all
+    some = A[:200]
+    return float(np.finfo(np.float32).eps * weights.sum() * np.abs(k.block(some, some)).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfSteps:
+    """All rows of a fit in steps, encoded, with targets and weights.
+
+    Attributes
+    ----------
+    features : LandmarkFeatures
+        Their factor is None while rows are only kept: it is as large as the square of the landmarks.
+    A, Y, weights : array
+    own, others : array of int
+        Which rows the landmarks are, and the other rows of the preconditioner.
+    options : FitOptions
+    """
+
+    features: LandmarkFeatures
+    A: np.ndarray
+    Y: np.ndarray
+    weights: np.ndarray
+    own: np.ndarray
+    others: np.ndarray
+    options: FitOptions
+
+    @property
+    def base(self) -> np.ndarray:
+        """The weighted mean of the targets."""
+        mean: np.ndarray = self.weights @ self.Y / self.weights.sum()
+        return mean
+
+    @property
+    def factor(self) -> np.ndarray:
+        """The factor of the features."""
+        assert self.features.factor is not None
+        return self.features.factor
+
+    def similarities(self, lam: float) -> np.ndarray:
+        """Return the similarities of all rows to the landmarks, in the precision that leaves enough digits."""
+        k = self.features.similarity
+        dtype = np.dtype(np.float64)
+        # how far the penalty must be above the rounding of sums over all rows if single precision is to be used.
+        # Along a direction in which features hardly vary, rounding of the gradient is divided by the penalty: of 22
+        # fits to 7,000 and 15,000 rows of five data sets, errors rose 24-fold to 10^9-fold in eight of the eleven
+        # below 2.7, and by less than 0.2 % in the eleven above 4.6
+        if lam >= 4.0 * rounding_of_sums(k, self.A, self.weights):
+            dtype = np.dtype(working_precision(k, self.A, self.factor))
+        A = self.A.astype(dtype, copy=False)
+        return Blocks(k, A, A[self.own], engine=self.options.engine, itemsize=dtype.itemsize).whole()
+
+    def ridge(self, K: np.ndarray, lam: float) -> IteratedRidge:
+        """Return ridge regression on the features of similarities, preconditioned for a penalty."""
+        F = solve_rows(K[self.others], solver(self.factor, K.dtype))
+        return IteratedRidge(K, self.factor, self.own, self.others, F, self.weights, lam)
+
+    def influence(self, model: LinearModel, lam: float) -> GroupInfluence:
+        """Return what groups of rows add to the scores of a model by similarities, which has minimized a penalty."""
+        with one_scipy_thread:
+            L = self.A[self.own]
+            U = factorize(self.features.similarity.block(L, L), 0.0)
+            features = replace(self.features, factor=U)
+            found = replace(self, features=features)._by_features(LinearModel(U @ model.weights, model.intercept), lam)
+            return found.by_similarities(features)
+
+    def _by_features(self, linear: LinearModel, lam: float) -> GroupInfluence:
+        """Return what groups of rows add to the scores, with weights of the features."""
+        Y = self.Y
+        weights = self.weights
+        m = len(self.own)
+        outputs = self.Y.shape[1]
+        groups = solved_groups(self.features.landmarks, outputs, self.options.classes)
+        # the nearest landmark: the most similar one
+        K = self.similarities(lam)
+        near = replace(self.features, factor=None)
+        members = groups.members(*groups.nearness(near), K, Y)
+        counts = np.bincount(members.group, weights > 0, len(groups)).astype(np.intp)
+        filled = counts > 0
+        heads = groups.landmarks[filled]
+        counts = counts[filled]
+        if groups.classes is not None and len(groups) == outputs > 2:
+            return ClassInfluence.of(linear, self.base, heads, counts, groups.classes[filled])
+        added = self.ridge(K, lam).of_groups(linear, Y, weights, lam, members)
+        W = added.weights.reshape(m, len(groups), outputs)[:, filled].reshape(m, -1)
+        b = added.intercept.reshape(len(groups), outputs)[filled].ravel()
+        if groups.classes is not None:
+            kinds: Any = groups.classes[filled]
+        else:
+            inside = (members.group[:, None] == np.flatnonzero(filled)) * weights[:, None]
+            kinds = inside.T @ Y / inside.sum(axis=0)[:, None]
+        return GroupInfluence(heads, counts, kinds, self.base, (W,), b).with_columns(m)
 
 
 def fit_by_pilot(data: TrainingSet, options: FitOptions) -> tuple[FittedModel, int]:
@@ -40,7 +236,8 @@ def fit_by_pilot(data: TrainingSet, options: FitOptions) -> tuple[FittedModel, i
 
     It is for one kernel of vectors with a unit diagonal, ridge regression, and landmarks of which nothing is asked.
     """
-    n, k = len(data.order), data.similarities[0]
+    n = len(data.order)
+    k = data.similarities[0]
     order, n_judging = judging_last(data)
     pilot = order[: n - n_judging]
     scales = open_scales(options.similarities[0])
@@ -53,7 +250,8 @@ def fit_by_pilot(data: TrainingSet, options: FitOptions) -> tuple[FittedModel, i
 
 def judging_last(data: TrainingSet) -> tuple[np.ndarray, int]:
     """Return the rows with a weight, those that judge last, and the number of these: they equal no other row."""
-    order, n = data.order, len(data.order)
+    order = data.order
+    n = len(data.order)
     most = int(limits.LARGEST_SHARE_EVALUATED * n) if n <= LEAVE_ONE_OUT else n_judged(n_held_out(n))
     groups = groups_of_equals(data.encodings[0], order)
     alone = np.flatnonzero(np.bincount(groups)[groups] == 1)
@@ -76,7 +274,9 @@ class _Problem:
         from similitude.kernel_learning import ExactRidge  # loads all kernels
 
         landmarks, Y, weights = self._landmarks(self.rows), *self._targets()
-        k, penalty, mean = self.choice.similarity, self.choice.penalty, np.average(Y, axis=0, weights=weights)
+        k = self.choice.similarity
+        penalty = self.choice.penalty
+        mean = np.average(Y, axis=0, weights=weights)
         model = ExactRidge.fit(k, landmarks.encoding, Y - mean, weights, penalty, self.judging, constant=True)
         constant = mean + model.constant
         trial = self._trial(mean + model.left_out)
@@ -89,14 +289,18 @@ class _Problem:
 
     def with_landmarks(self) -> FittedModel:
         """Fit to all rows by the features of the first of them."""
-        n_rows, enough, sizes = len(self.rows), self.choice.enough, self.choice.sizes
+        n_rows = len(self.rows)
+        enough = self.choice.enough
+        sizes = self.choice.sizes
         n = limits.MAX_AUTO_LANDMARKS if enough is None else LANDMARKS_FACTOR * enough
-        n, k = min(n, n_rows // 2), self.choice.similarity
+        n = min(n, n_rows // 2)
+        k = self.choice.similarity
         landmarks = self._landmarks(self.rows[:n])
         sample = self.options.sample(k, landmarks.encoding, self.rows[:n], landmarks)
         factor = factor_of_distinct(sample.gram(n))
         features = LandmarkFeatures(k, landmarks.only(factor.pivots), factor=factor.U)
-        if n_rows > LEAVE_ONE_OUT and self.data.Y.shape[1] <= MOST_ITERATED:
+        # number of outputs up to which conjugate gradients are faster than the Gram matrix of the features
+        if n_rows > LEAVE_ONE_OUT and self.data.Y.shape[1] <= 32:
             linear, trial, influence = fit_by_steps(
                 features, factor.pivots, self._encoded(), self._targets(), len(self.judging), self.lam, self.options
             )
@@ -115,7 +319,8 @@ class _Problem:
         ridge = Ridge(Moments.of(F, Y, weights), self.lam)
         left = ridge.left_out(F[self.judging], Y[self.judging], weights[self.judging])(self.lam)
         assert left is not None
-        places, classes = self.data.located_at(self.rows), self.options.classes
+        places = self.data.located_at(self.rows)
+        classes = self.options.classes
         influence = influence_in_ridge(ridge, self.lam, (features,), (F, Y, weights), places, classes)
         return ridge.fit(self.lam), self._trial(left.scores), influence
 
@@ -126,11 +331,14 @@ class _Problem:
         """
         if self.options.classes or features.factor is None:
             return None, None
-        some, factor = np.arange(min(len(features.landmarks), MOST_NOISE_FEATURES)), features.factor
+        some = np.arange(min(len(features.landmarks), MOST_NOISE_FEATURES))
+        factor = features.factor
         first = replace(features.only(some), factor=factor[: len(some), : len(some)])
-        A, (Y, weights) = self._encoded(), self._targets()
+        A = self._encoded()
+        Y, weights = self._targets()
         F = features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress(), 8)
-        moments, judging = Moments.of(F, Y, weights), self.judging
+        moments = Moments.of(F, Y, weights)
+        judging = self.judging
         found = open_variance_of(
             (features,), moments, lam, A[judging], F[judging], weights[judging], variances(Y, weights)
         )
@@ -151,7 +359,9 @@ class _Problem:
     def _landmarks(self, rows: np.ndarray) -> Landmarks:
         """Return rows as landmarks, encoded."""
         objects = _in_double_precision(take(self.data.X, rows))
-        known = None if self.data.labels is None else self.data.labels[rows]
+        known = None
+        if self.data.labels is not None:
+            known = self.data.labels[rows]
         encoded = self.choice.similarity.encode(objects)
         return Landmarks(objects, self.data.located_at(rows), encoded, known, "uniform")
 
@@ -165,7 +375,7 @@ class _Problem:
         tried = len(sizes) - 1
         y = np.array([*self.choice.losses[:tried], last.loss])
         spread = 1.96 * np.array([*self.choice.deviations[:tried], last.deviation])
-        return LandmarkCurve.of_losses(np.array(sizes, dtype=float), y, spread, reason)
+        return LandmarkCurve(np.array(sizes, dtype=float), y, y - spread, y + spread, 0.95, ESTIMATE, reason)
 
     def _fit(
         self, features: LandmarkFeatures, linear: LinearModel, trial: Trial, curve: LandmarkCurve, influence: Any
@@ -198,4 +408,6 @@ class _Problem:
 
 def _in_double_precision(X: Any) -> Any:
     """Return rows in double precision: with a small penalty, similarities need all digits."""
-    return X.astype(np.float64) if isinstance(X, np.ndarray) and X.dtype == np.float32 else X
+    if isinstance(X, np.ndarray) and X.dtype == np.float32:
+        return X.astype(np.float64)
+    return X

@@ -17,14 +17,10 @@ from similitude.evaluation import FEWEST_NESTED_GROUPS, folds_of
 from similitude.fitting import limits
 from similitude.fitting.automatic import rows_apart
 from similitude.fitting.costs import Cost, Spent, estimated
-from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts
+from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, Sizes, open_scales
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, rows_evaluating
 from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, RECORDS_TRIED, TRIED_ROWS
-from similitude.fitting.options import FitOptions
-from similitude.fitting.result import FittedModel
-from similitude.fitting.scales import open_scales
-from similitude.fitting.sizes import Sizes
-from similitude.fitting.training_set import TrainingSet
+from similitude.fitting.model import FittedModel
 from similitude.similarity import Similarity
 from similitude.support import Result, plain
 
@@ -56,7 +52,9 @@ class PlanStep(Result):
     why: str
 
     def __str__(self) -> str:
-        return f"{self.what}; {self.why}" if self.why else self.what
+        if self.why:
+            return f"{self.what}; {self.why}"
+        return self.what
 
 
 @dataclass(frozen=True)
@@ -221,12 +219,10 @@ def _on_device(f: Facts) -> PlanStep:
 def _on_features(f: Facts) -> PlanStep:
     if not f.options.is_ridge:
         return PlanStep(f"{f.options.loss} loss with an {f.options.penalty} penalty", AS_ASKED)
-    by = f"by {_leaving_out(f)}" if f.few else "on held-out rows"
+    by = "on held-out rows"
+    if f.few:
+        by = f"by {f.leaving_out}"
     return PlanStep(f"ridge regression on features, penalty chosen {by}", "the features fit into memory")
-
-
-def _leaving_out(f: Facts) -> str:
-    return "leave-one-out" if f.data.groups is None else "leave-one-group-out"
 
 
 def _in_one_pass(f: Facts) -> PlanStep:
@@ -239,17 +235,17 @@ def _in_one_pass(f: Facts) -> PlanStep:
 def _by_new_folds(f: Facts) -> PlanStep:
     if f.data.groups is not None and f.n_groups < FEWEST_NESTED_GROUPS:
         return PlanStep(f"{f.n_groups} groups, each left out alone", "they are too few for folds of their own")
-    why = "" if f.data.groups is None else "no fold separates a group"
+    why = "no fold separates a group"
+    if f.data.groups is None:
+        why = ""
     return PlanStep(f"{folds_of(f.n)} folds, in each of which every choice is made again", why)
 
 
 def _by_held_out(f: Facts) -> PlanStep:
-    why = "" if f.data.groups is None else "they are whole groups"
+    why = "they are whole groups"
+    if f.data.groups is None:
+        why = ""
     return PlanStep(f"{f.data.last.judged:,} rows held out of every choice", why)
-
-
-def _by_folds_or_held_out(f: Facts) -> PlanStep:
-    return _by_new_folds(f) if f.few else _by_held_out(f)
 
 
 def _by_rows_apart(f: Facts) -> PlanStep:
@@ -269,8 +265,12 @@ def _by_rows_outside_pilot(f: Facts) -> PlanStep:
 
 def _by_frugal_rows(f: Facts) -> PlanStep:
     n = rows_evaluating(min(f.n, MOST_COMPARED_ROWS))
-    about = "" if f.data.groups is None else "about "
-    whole = "" if f.data.groups is None else ", and are whole groups"
+    about = "about "
+    if f.data.groups is None:
+        about = ""
+    whole = ", and are whole groups"
+    if f.data.groups is None:
+        whole = ""
     return PlanStep(
         f"{about}{n:,} rows that take no part in any choice", f"they are predicted as new objects are{whole}"
     )
@@ -325,7 +325,7 @@ CASES = (
         lambda f: f.data.all_in_memory and f.n <= f.rows_chosen_on,
         _numbers,
         _on_features,
-        _by_folds_or_held_out,
+        lambda f: _by_new_folds(f) if f.few else _by_held_out(f),
     ),
     Case(
         PASS_FIT,
@@ -339,9 +339,8 @@ CASES = (
 """The first case that applies is taken."""
 
 
-def plan_fit(data: TrainingSet, options: FitOptions) -> Plan:
+def plan_fit(facts: Facts) -> Plan:
     """Return the plan of a fit; no similarity of more than a few objects is computed."""
-    facts = Facts(data, options)
     for case in CASES:
         if case.applies(facts):
             break
@@ -352,7 +351,7 @@ def plan_fit(data: TrainingSet, options: FitOptions) -> Plan:
         similarity=_similarity(facts, case.name),
         landmarks=case.landmarks(facts),
         model=case.model(facts),
-        evaluation=STREAMED if options.stream else case.evaluation(facts),
+        evaluation=STREAMED if facts.options.stream else case.evaluation(facts),
         sizes=Sizes.of(facts, on_features=not every_row and case.name != FRUGAL_FIT),
         candidates=facts.candidates,
     )
@@ -394,7 +393,9 @@ def _similarity(f: Facts, case: str) -> PlanStep:
         return _of_family(f)
     if not any(map(open_scales, f.options.similarities)) or f.size.heavy:
         return PlanStep(given, "the rows are too few to learn from" if f.options.automatic else AS_ASKED)
-    scales = "its scale is chosen on a pilot" if case == PILOT_FIT else "its scale is the best of five"
+    scales = "its scale is the best of five"
+    if case == PILOT_FIT:
+        scales = "its scale is chosen on a pilot"
     return PlanStep(given, scales)
 
 
@@ -406,7 +407,7 @@ def _of_family(f: Facts) -> PlanStep:
     kind = kind_in_words(f.options.kind, members)
     if len(members) == 1 or f.n < FEWEST_TO_CHOOSE_BY:
         return PlanStep(repr(members[0]), f"{f.n:,} rows are too few to compare others")
-    return PlanStep(f"{len(members)} candidates for {kind}", f"compared by {_leaving_out(f)} on up to {most:,} rows")
+    return PlanStep(f"{len(members)} candidates for {kind}", f"compared by {f.leaving_out} on up to {most:,} rows")
 
 
 def compared_on(n: int) -> str:
@@ -418,4 +419,6 @@ def compared_on(n: int) -> str:
     from similitude.kernel_learning import n_pilot_folds, pilot_size  # loads all kernels
 
     folds = n_pilot_folds(n)
-    return f"compared by {folds} folds of {n:,} rows" if folds > 1 else f"compared on a pilot of {pilot_size(n):,} rows"
+    if folds > 1:
+        return f"compared by {folds} folds of {n:,} rows"
+    return f"compared on a pilot of {pilot_size(n):,} rows"

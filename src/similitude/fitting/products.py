@@ -13,9 +13,7 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, count, in_precision, is_tensor, moved, nbytes
 from similitude.compute.engines import Engine
 from similitude.evaluation import Trial, n_held_out
-from similitude.fitting.delayed_influence import DelayedInfluence
-from similitude.fitting.group_influence import ClassInfluence, GroupInfluence
-from similitude.fitting.influence import FitInfluence, class_numbers
+from similitude.fitting.influence import ClassInfluence, DelayedInfluence, FitInfluence, GroupInfluence, class_numbers
 from similitude.landmarks import Groups
 from similitude.linear import Equations, LinearModel, Members, fit_by_products
 from similitude.scikit import FLOAT_DTYPES
@@ -69,7 +67,9 @@ def solve_by_products(
         rows = RowsOfProducts(similarity, A, landmarks, Y, weights, groups, engine)
         if rows.classes_are_groups or nbytes(A) > MOST_KEPT:
             return linear, trial, rows.influence(linear, operator, equations)
-        base, lam, some = weights @ Y / weights.sum(), equations.lam, equations.some
+        base = weights @ Y / weights.sum()
+        lam = equations.lam
+        some = equations.some
         return linear, trial, DelayedInfluence(base, rows.copy().influence_later(linear, lam, some))
 
 
@@ -90,7 +90,9 @@ def trial_by_products(
     some = order[len(order) - n_held_out(len(order)) :]
     held = some[: len(some) // 2], some[len(some) // 2 :]
     found = solve_by_products(similarity, A, landmarks, Y, weights, order, held, engine, start)
-    return None if found is None else found[1]
+    if found is None:
+        return None
+    return found[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,14 +125,18 @@ class RowsOfProducts:
                 operator = self.engine.operator(self.similarity, self.A, self.landmarks)
                 equations = Equations.of(operator, self.Y, self.weights, lam, some)
                 found = self.influence(linear, operator, equations)
-            return found.stored(found.heads, [found.weights[0].astype(found.precision)])
+            precision = np.float64 if found.columns is None else np.float32
+            return found.stored(found.heads, [found.weights[0].astype(precision)])
 
         return compute
 
     def influence(self, linear: LinearModel, operator: Any, equations: Equations) -> GroupInfluence:
         """Return the influence of groups of rows."""
-        Y, weights, groups = self.Y, self.weights, self.groups
-        base, counted = weights @ Y / weights.sum(), (weights > 0).astype(float)
+        Y = self.Y
+        weights = self.weights
+        groups = self.groups
+        base = weights @ Y / weights.sum()
+        counted = (weights > 0).astype(float)
         if groups.classes is not None and self.classes_are_groups:
             first = np.unique(groups.classes, return_index=True)[1]
             counts = np.bincount(class_numbers(Y), counted, Y.shape[1]).astype(np.intp)

@@ -71,13 +71,17 @@ class ProfileRidge:
             rest = [(bound - self.center[known:])[:, :, None] * slopes[known:] for bound in (low, high)]
             return fixed + np.minimum(*rest).sum(axis=1), fixed + np.maximum(*rest).sum(axis=1)
         apart = _squared_distances(F, self.profiles[:, :known])
-        nearest, farthest = apart.copy(), apart
+        nearest = apart.copy()
+        farthest = apart
         for j in range(low.shape[1]):  # distances along one entry after the other
-            below, above = low[:, j, None] - self.profiles[:, known + j], self.profiles[:, known + j] - high[:, j, None]
+            below = low[:, j, None] - self.profiles[:, known + j]
+            above = self.profiles[:, known + j] - high[:, j, None]
             nearest += np.maximum(np.maximum(below, above), 0.0) ** 2
             farthest = farthest + np.maximum(below**2, above**2)
-        most, least = np.exp(-nearest / self.width), np.exp(-farthest / self.width)
-        up, down = np.maximum(self.dual, 0.0), np.minimum(self.dual, 0.0)
+        most = np.exp(-nearest / self.width)
+        least = np.exp(-farthest / self.width)
+        up = np.maximum(self.dual, 0.0)
+        down = np.minimum(self.dual, 0.0)
         return least @ up + most @ down + self.base, most @ up + least @ down + self.base
 
     def influences(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +89,8 @@ class ProfileRidge:
 
         The products of both, summed over the training rows, are the scores less the mean target.
         """
-        root, M = np.sqrt(self.weights), self._equations(self.profiles)
+        root = np.sqrt(self.weights)
+        M = self._equations(self.profiles)
         targets = (M @ (self.dual / root[:, None])) / root[:, None]
         shares: np.ndarray = np.linalg.solve(M, (self.kernel(F) * root).T).T * root
         return shares, targets
@@ -124,12 +129,16 @@ def fit_profiles(
     center = np.average(F, axis=0, weights=weights)
     mean = np.average(Y, axis=0, weights=weights)  # on a smooth function a free constant loses 11 % more
     apart = _squared_distances(F, F)
-    median = float(np.median(apart[apart > 0])) if (apart > 0).any() else 0.0
+    median = 0.0
+    if (apart > 0).any():
+        median = float(np.median(apart[apart > 0]))
     with_ones = np.column_stack([Y - mean, np.ones(len(Y))])
     share = (weights / weights.sum())[:, None, None]
     best: tuple[float | None, Trial] | None = None
     for relative in PROFILE_WIDTHS if median else PROFILE_WIDTHS[:1]:
-        width = None if relative is None else relative * median
+        width = None
+        if relative is not None:
+            width = relative * median
         if width is None:
             ridge = Ridge(Moments.of(F, Y, weights))
             judge = ridge.left_out(F, Y, weights, groups)
@@ -141,7 +150,8 @@ def fit_profiles(
             if groups is None:
                 left = left[..., :-1] / (1.0 - share * left[..., -1:])  # without the row the mean is another one
             else:
-                ones, centered = left[..., -1:], Y - mean
+                ones = left[..., -1:]
+                centered = Y - mean
                 left = left[..., :-1]
                 for i in range(len(lams)):
                     left[:, i] = with_mean_of_others(left[:, i], ones[:, i], centered, weights, groups)

@@ -50,7 +50,9 @@ class ClassTargets:
     def __init__(
         self, name: str, class_weights: Callable[[np.ndarray, np.ndarray], np.ndarray], excluded: list[Any]
     ) -> None:
-        self.name, self.class_weights, self.excluded = name, class_weights, excluded
+        self.name = name
+        self.class_weights = class_weights
+        self.excluded = excluded
         self.classes: np.ndarray | None = None
         self.totals = np.empty(0)
         self.multipliers = np.empty(0)
@@ -69,7 +71,8 @@ class ClassTargets:
         if self.classes is not None:
             totals[np.searchsorted(known, self.classes)] += self.totals
         totals[np.searchsorted(known, found)] += weights
-        self.classes, self.totals = known, totals
+        self.classes = known
+        self.totals = totals
 
     def absorb(self, other: ClassTargets) -> None:
         """Add what another saw of further batches."""

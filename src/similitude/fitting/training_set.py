@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -86,7 +86,7 @@ def draw_seed(random_state: Any) -> int:
     return int(generator(random_state).integers(2**63))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TrainingSet:
     """Rows in memory with their targets; once similarities are chosen, also as these encode them.
 
@@ -111,6 +111,14 @@ class TrainingSet:
         One for each similarity.
     reordered : array of int, or None
         The rows with a weight, if their order is not that of the sampling.
+    weighted : array of int
+        The positions of the rows with a weight.
+    n : int
+        The number of rows with a weight, here or among all rows.
+    all_in_memory : bool
+        Whether these are all rows.
+    copies_last : bool
+        Whether rows that equal one of the last, which evaluate the model, evaluate it too. (In groups they do anyway.)
     """
 
     X: Any
@@ -123,16 +131,18 @@ class TrainingSet:
     similarities: tuple[Similarity, ...] = ()
     encodings: tuple[Encoding, ...] = ()
     reordered: np.ndarray | None = None
+    weighted: np.ndarray = field(init=False)
+    n: int = field(init=False)
+    all_in_memory: bool = field(init=False)
+    copies_last: bool = field(init=False)
 
-    @functools.cached_property
-    def weighted(self) -> np.ndarray:
-        """The positions of the rows with a weight."""
-        return np.flatnonzero(self.weights > 0)
-
-    @functools.cached_property
-    def n(self) -> int:
-        """The number of rows with a weight, here or among all rows."""
-        return len(self.weighted) if self.sampling.all_rows is None else self.sampling.all_rows.n
+    def __post_init__(self) -> None:
+        self.weighted = np.flatnonzero(self.weights > 0)
+        known = len(self.weighted)
+        self.all_in_memory = self.sampling.all_rows is None
+        self.n = known if self.all_in_memory else self.sampling.all_rows.n
+        many = limits.LEAVE_ONE_OUT < known <= limits.SAMPLE_ROWS
+        self.copies_last = self.groups is None and self.all_in_memory and many
 
     @functools.cached_property
     def order(self) -> np.ndarray:
@@ -144,7 +154,9 @@ class TrainingSet:
         if self.reordered is not None:
             return self.reordered
         order = self.sampling.order(self.weighted)
-        return order if self.groups is None else hold_out_groups(order, self.groups)[0]
+        if self.groups is None:
+            return order
+        return hold_out_groups(order, self.groups)[0]
 
     @functools.cached_property
     def last(self) -> LastRows:
@@ -152,11 +164,6 @@ class TrainingSet:
         if self.groups is None:
             return LastRows.of(self.n)
         return hold_out_groups(self.sampling.order(self.weighted), self.groups)[1]
-
-    @property
-    def all_in_memory(self) -> bool:
-        """Whether these are all rows."""
-        return self.sampling.all_rows is None
 
     @property
     def n_fitted(self) -> int:
@@ -168,7 +175,9 @@ class TrainingSet:
     @property
     def n_rows(self) -> int:
         """The number of rows, with or without a weight."""
-        return len(self.Y) if self.sampling.all_rows is None else self.sampling.all_rows.n_rows
+        if self.sampling.all_rows is None:
+            return len(self.Y)
+        return self.sampling.all_rows.n_rows
 
     @functools.cached_property
     def itemsize(self) -> int:
@@ -179,14 +188,6 @@ class TrainingSet:
     def proven(self) -> bool:
         """Whether every similarity is a kernel by proof."""
         return all([k.proven for k in self.similarities])
-
-    @property
-    def copies_last(self) -> bool:
-        """Whether rows that equal one of the last, which evaluate the model, evaluate it too."""
-        if self.groups is not None:  # they are in one group anyway
-            return False
-        few = len(self.weighted) <= limits.SAMPLE_ROWS
-        return self.all_in_memory and few and len(self.weighted) > limits.LEAVE_ONE_OUT
 
     @functools.cached_property
     def families(self) -> dict[str, tuple[Similarity, ...]]:
@@ -214,11 +215,15 @@ class TrainingSet:
 
     def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the groups of some rows."""
-        return None if self.groups is None else self.groups[rows]
+        if self.groups is None:
+            return None
+        return self.groups[rows]
 
     def located_at(self, which: np.ndarray) -> np.ndarray:
         """Return the positions among all rows of some rows in memory."""
-        return which if self.sampling.places is None else self.sampling.places[which]
+        if self.sampling.places is None:
+            return which
+        return self.sampling.places[which]
 
     def only(self, which: np.ndarray, later: int) -> TrainingSet:
         """Return some of the rows; `later` others are predicted within the same budget of calls."""

@@ -6,15 +6,28 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.landmarks.features import GIVEN, UNLABELED
+from similitude.landmarks.features import GIVEN, UNLABELED, Landmarks
+from similitude.landmarks.projection import EXAMINED, PROJECTION, Representation, rounding_of
 from similitude.similarity import BOUNDED, Precomputed, Similarity
-from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, brief, rounded_down, rounded_up, user_stacklevel
+from similitude.support import (
+    INDEPENDENT_ROWS,
+    NONE,
+    Guarantee,
+    Premise,
+    brief,
+    rounded_down,
+    rounded_up,
+    user_stacklevel,
+)
 from similitude.theory import DELTA, bounds
 from similitude.validity import stored_witness
+
+if TYPE_CHECKING:
+    from similitude.landmarks.sample import SampleFeatures
 
 DEFAULT = 100
 """Number of landmarks if none is given."""
@@ -402,3 +415,85 @@ def share_without_gap(
     others = np.where(own, -np.inf, means).max(axis=1)
     known = np.isfinite(ours) & np.isfinite(others)
     return float((ours[known] - others[known] < gamma).mean()) if known.any() else None
+
+
+def guarantee_of_fit(
+    given: Sequence[Similarity],
+    landmarks: Landmarks,
+    samples: Sequence[SampleFeatures],
+    representations: Sequence[Representation],
+    scales: Sequence[float],
+    labels: np.ndarray | None,
+    n_classes: int,
+    choices: int,
+) -> Guarantee:
+    """Return what holds for some linear separator of the features; not that the one found is such a separator.
+
+    Parameters
+    ----------
+    given : sequence of Similarity
+        As the user gave them.
+    landmarks : Landmarks
+        Those that were drawn; the features may use fewer.
+    samples, representations : sequences of SampleFeatures and Representation
+        One for each similarity.
+    scales : sequence of float
+        What the features of each similarity were divided by.
+    labels : array of int, or None
+        The class number of each row; None for regression.
+    n_classes : int
+    choices : int
+        How many scales and numbers of landmarks were compared: each gets its share of the probability of failure, as
+        does each representation that values of the similarity may lead to.
+    """
+    if labels is None:
+        return Guarantee.none("the theorems are about classes")
+    if len(set([one.name for one in representations])) > 1:
+        return Guarantee.none("no theorem is about similarities in different representations")
+    choices *= math.prod([one.n_representations for one in samples])
+    sides = [one.side for one in representations]
+    fixed = fixed_beforehand(given)
+    if representations[0].name == PROJECTION:
+        if len(samples) > 1:
+            return Guarantee.none("no theorem is about several kernels with weights that were computed from the rows")
+        premises = [fixed, independent_landmarks(landmarks.rule)]
+        return _of_projection(samples[0], landmarks, premises, choices, n_classes)
+    if any([one.normalized for one in representations]):
+        divided = "similarities were divided by their length, the theorems are about similarities as they are"
+        return Guarantee.none(divided)
+    bounded = within_range(given, max([sample.largest for sample in samples]))
+    stratified = landmarks.rule == "stratified"
+    premises = [fixed, independent_landmarks(landmarks.rule, of_each_class=stratified), bounded]
+    if not stratified and sides in (["left"], ["right"]):
+        return guarantee_of_reasonable(len(landmarks), n_classes, choices, premises)
+    if landmarks.labels is None or not stratified:
+        return Guarantee.none("the theorem is about landmarks drawn from each class")
+    scales = np.repeat(scales, [2 if side == "both" else 1 for side in sides]).tolist()
+    sizes = np.bincount(landmarks.labels, minlength=n_classes)
+    alone = samples[0] if sides == ["left"] else None
+    return guarantee_of_gaps(sizes, scales, choices, premises, lambda gamma: _share(alone, labels, landmarks, gamma))
+
+
+def _of_projection(
+    sample: SampleFeatures, landmarks: Landmarks, premises: list[Premise], choices: int, n_classes: int
+) -> Guarantee:
+    """Return the guarantee of Theorem 1 on mappings; landmarks are compared only if nothing else speaks against it."""
+    made = WIDE.made(Ask(), len(landmarks), premises, choices, n_classes)
+    if made.grade == NONE:
+        return made
+    n = min(EXAMINED, len(landmarks))
+    M = sample.gram(n)
+    known = None if landmarks.labels is None else landmarks.labels[:n]
+    premises = [*premises, is_kernel(sample.k, M, rounding_of(M, sample.single))]
+    return WIDE.made(Ask(), len(landmarks), premises, choices, n_classes, M, known)
+
+
+def _share(sample: SampleFeatures | None, labels: np.ndarray, landmarks: Landmarks, gamma: float) -> float | None:
+    """Return the share of some rows, none of them a landmark, that does not have a gap; None if unknown."""
+    if sample is None or landmarks.labels is None or landmarks.positions is None:
+        return None
+    others = np.flatnonzero(~np.isin(sample.places, landmarks.positions))[:EXAMINED]
+    if not len(others):
+        return None
+    K = sample.similarities(len(landmarks), "left")[others]
+    return share_without_gap(K, labels[sample.places[others]], landmarks.labels, gamma)

@@ -21,6 +21,13 @@ from similitude.similarity import Similarity
 from similitude.support import pairs_at
 
 
+def representations(examined: bool, side: str) -> int:
+    """Return how many representations the values of a similarity decide between."""
+    if not examined:
+        return 1
+    return 3 if side == "auto" else 2
+
+
 class SampleFeatures:
     """Similarities of a sample of rows to landmarks, and the features they give.
 
@@ -67,6 +74,7 @@ class SampleFeatures:
         self._gram = np.empty((0, 0))
         self._own = None if isinstance(among, np.ndarray) else rows_of(landmarks.positions, places)
         examined = not (self.proven or sparse or side in ("right", "both"))
+        self.n_representations = representations(examined, side)
         M = self.gram(min(EXAMINED, len(landmarks))) if examined else None
         self.representation = choose_representation(k, M, side, sparse, self.single)
 

@@ -30,6 +30,7 @@ from similitude.linear.ridge import (
     PENALTIES,
     ByCholesky,
     Ridge,
+    Validation,
     along_path,
     between_penalties,
     downhill,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import cache, partial
 
@@ -228,6 +229,40 @@ class ByCholesky:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
         columns = F.T.astype(np.float64)
         return lambda lam: np.asarray(dtrsm(1.0, self._factor(lam), columns, trans_a=1)).T
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Validation:
+    """The targets on which choices are validated: by leave-one-out, or on held-out rows, which come last.
+
+    Attributes
+    ----------
+    Y : array of shape (n, k)
+    weights : array of shape (n,)
+    n_train : int
+        Number of training rows; n under leave-one-out.
+    n_judged : int
+        Number of rows at the end that no choice is made on.
+    groups : array of int, or None
+        Under leave-one-out these are left out instead of rows.
+    """
+
+    Y: np.ndarray
+    weights: np.ndarray
+    n_train: int
+    n_judged: int = 0
+    groups: np.ndarray | None = None
+
+    def ridge(self, F: np.ndarray, near: float | None) -> tuple[Ridge, Trial]:
+        """Return ridge regression on the training rows, and the trial of its best penalty on other rows."""
+        n = self.n_train
+        ridge = Ridge(Moments.of(F[:n], self.Y[:n], self.weights[:n]))
+        if n == len(self.Y):
+            judge = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
+            return ridge, ridge.best(judge, near, descend=self.groups is not None)
+        chosen_on = slice(n, len(self.Y) - self.n_judged)
+        judge = ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on])
+        return ridge, ridge.best(judge, near)
 
 
 class Ridge:

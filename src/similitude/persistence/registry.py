@@ -13,15 +13,12 @@ estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier S
     SimilarityOrdinalClassifier SimilarityRegressor
 fitting: BlendInfluence Cascade CascadeInfluence ClassCalibration ErrorCalibration GroupInfluence LandmarkCurve
     LandmarkModel Plan PlanStep Stream Uncertainty WeightedLandmarks
-fitting.cascade: Stage
-fitting.group_influence: ClassInfluence
-fitting.influence: ExampleInfluence
+fitting.calibration: RankedScores
+fitting.cascade: Stage ValueRange
+fitting.facts: PairWork Sizes
+fitting.influence: ClassInfluence ExampleInfluence
 fitting.profile_ridge: ProfileRidge
-fitting.sizes: PairWork Sizes
-fitting.uncertainty.landmark_variance: LandmarkVariance
-fitting.uncertainty.ranked_scores: RankedScores
-fitting.uncertainty.spread: Spread
-fitting.value_range: ValueRange
+fitting.spread: LandmarkVariance Spread
 goodness: Goodness Margin MarginCurve
 goodness.class_means: WeakGoodness
 goodness.gaps: StrongGoodness

@@ -93,7 +93,9 @@ def _reraise(error: Exception, X: Any, taken: str) -> NoReturn:
         raise ValueError(MISSING_NUMBERS) from error
     from similitude.kernels import suggestion  # loads all kernels
 
-    better = suggestion(X, taken) if type(error) in (TypeError, ValueError) else ""
+    better = ""
+    if type(error) in (TypeError, ValueError):
+        better = suggestion(X, taken)
     if better:
         error.args = (f"{error}. {better}",)
     raise error
@@ -215,7 +217,8 @@ class SimilarityEstimator(BaseEstimator):
 
     def _deeper(self, params: Iterable[str]) -> str:
         """Return a hint if a parameter of the similarity that is set belongs to one of its parts."""
-        start, known = f"{self._role}__", self.get_params()
+        start = f"{self._role}__"
+        known = self.get_params()
         unknown = [one.removeprefix(start) for one in params if one not in known]
         found = [one for name in unknown for one in known if one.startswith(start) and one.endswith(f"__{name}")]
         hints = [parameter_hint(type(self), name, ()) for name in params if name not in known]
@@ -250,7 +253,14 @@ class SimilarityEstimator(BaseEstimator):
         if callable(given):
             return "any"
         try:
-            return _objects_of(given) if isinstance(given, str) else as_similarity(given).objects
+            if isinstance(given, (list, tuple)):
+                kinds = {as_similarity(one).objects for one in given} - {"any"}
+                if len(kinds) == 1:
+                    return kinds.pop()
+                return "any"
+            if isinstance(given, str):
+                return _objects_of(given)
+            return as_similarity(given).objects
         except (TypeError, ValueError):  # reported with its reason when the similarity is used
             return "any"
 
@@ -279,7 +289,10 @@ class SimilarityEstimator(BaseEstimator):
             return X
         if kind == "matrix" and not reset:
             X = self._all_columns(X)
-        given, sparse = X, "csr" if kind == "vectors" else False
+        given = X
+        sparse: str | bool = False
+        if kind == "vectors":
+            sparse = "csr"
         try:
             if is_table(X):
                 as_matrix(X)  # its errors name the column
@@ -300,7 +313,8 @@ class SimilarityEstimator(BaseEstimator):
         The model reads the columns of its landmarks or support objects only: a matrix of just these is spread over
         zeros, column by column, so that memory is used for the given ones alone.
         """
-        n, shape = self.n_features_in_, np.shape(X)
+        n = self.n_features_in_
+        shape = np.shape(X)
         if len(shape) != 2 or shape[1] == n:
             return X
         for name in ("landmark_indices_", "support_", "medoid_indices_"):

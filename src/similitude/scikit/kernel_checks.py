@@ -15,17 +15,13 @@ from similitude.validity import Validity, check_gram, stored_witness
 CHECKED_OBJECTS = 500
 """Largest number of objects whose Gram matrix is checked when a kernel has no proof."""
 
-LARGEST_SINGLE_ENTRY = 1e15
-"""Vectors with larger entries stay in double precision: their squared lengths could overflow in single precision."""
-
-COMPARED_OBJECTS = 200
-"""Number of objects on which single precision is compared with double precision."""
-
 
 def proven(k: Similarity) -> Validity | None:
     """Return the verdict VALID if the similarity is proven to be a kernel, else None."""
     proof = k.proof()
-    return Validity("VALID", proof) if proof.holds else None
+    if proof.holds:
+        return Validity("VALID", proof)
+    return None
 
 
 def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
@@ -33,10 +29,13 @@ def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> V
 
     A similarity that is not a kernel whatever the data are also states its reason, which may name a kernel instead.
     """
-    proof, witness = validity.proof, validity.witness
+    proof = validity.proof
+    witness = validity.witness
     if validity.verdict == "INVALID":
         known = witness is not None and not witness.indices and not proof.premises
-        reason = f" ({proof.reason})" if known else ""
+        reason = ""
+        if known:
+            reason = f" ({proof.reason})"
         raise NotAKernelError(
             f"{proof.similarity} is not a kernel, and a kernel is needed here: {advice}{reason}.", witness
         )
@@ -72,10 +71,14 @@ def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float
     """
     if kernel.objects != "vectors" or getattr(encoding, "dtype", None) != np.float64:
         return encoding
-    if np.abs(encoding).max() > LARGEST_SINGLE_ENTRY:
+    # vectors with larger entries stay in double precision: their squared lengths could overflow in single precision
+    if np.abs(encoding).max() > 1e15:
         return encoding
     single = encoding.astype(np.float32)
-    some = np.unique(np.linspace(0, encoding.shape[0] - 1, COMPARED_OBJECTS).astype(int))
+    # number of objects on which single precision is compared with double precision
+    some = np.unique(np.linspace(0, encoding.shape[0] - 1, 200).astype(int))
     exact = np.asarray(kernel.block(encoding[some], encoding[some]), float)
     rounded = np.asarray(kernel.block(single[some], single[some]), float)
-    return single if np.abs(exact - rounded).max() <= tolerance else encoding
+    if np.abs(exact - rounded).max() <= tolerance:
+        return single
+    return encoding

@@ -102,7 +102,9 @@ def check_class_weights(classes: np.ndarray, codes: np.ndarray, weights: np.ndar
 def _target(estimator: Any, y: Any) -> Any:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    return as_numpy(y) if is_tensor(y) else y
+    if is_tensor(y):
+        return as_numpy(y)
+    return y
 
 
 def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
@@ -130,10 +132,6 @@ def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.nda
     return np.asarray(each)
 
 
-RARE = 0.05
-"""Share of all rows below which a class is rare, if it also has less than half of an even share."""
-
-
 def has_rare_class(totals: np.ndarray) -> bool:
     """Tell whether one of the classes is rare, given the sum of the weights of each.
 
@@ -141,7 +139,8 @@ def has_rare_class(totals: np.ndarray) -> bool:
     (True, False)
     """
     shares = totals[totals > 0] / totals.sum()
-    return bool((shares < min(RARE, 0.5 / len(totals))).any())
+    # share of all rows below which a class is rare, if it also has less than half of an even share
+    return bool((shares < min(0.05, 0.5 / len(totals))).any())
 
 
 def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -152,7 +151,9 @@ def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """
     classes, codes = encode_labels(read_labels(y, n))
     if len(classes) != 2:
-        number = "one class" if len(classes) == 1 else f"{len(classes)} classes"
+        number = "one class"
+        if len(classes) != 1:
+            number = f"{len(classes)} classes"
         raise ValueError(f"two classes are needed, y holds {number}: {brief(classes)}")
     return classes, 2.0 * codes - 1.0
 

@@ -13,27 +13,21 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
+from similitude.compute import Encoding, as_numpy, count, rows
+from similitude.fitting.influence import VARIANCE_ROWS
+from similitude.fitting.model import WeightedLandmarks
+from similitude.landmarks import LandmarkFeatures
 from similitude.linear import LinearModel, Moments, Ridge
+from similitude.similarity import Precomputed
 from similitude.theory import conformal_quantile
 
 RATIOS = 10.0 ** np.arange(-3.0, 3.01, 0.25)
 """Ratios of signal to noise that are tried, relative to the one that the penalty of the fit stands for."""
 
-SMALLEST_ERROR = 0.02
-"""Errors count as at least this part of their standard deviation: logarithms of errors near zero say little."""
-
-FEWEST_FOR_NOISE = 200
-"""Number of rows from which on the size of errors is fitted."""
-
 MOST_NOISE_FEATURES = 300
 """Most features of which the size of errors is a function."""
-
-COMPARED_LEVELS = (0.8, 0.9, 0.95)
-"""Levels at which intervals that adapt are compared with intervals of one width."""
-
-CLEARLY_NARROWER = 0.97
-"""Intervals adapt to objects if they are narrower than this part of intervals of one width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +101,9 @@ class SpreadFit:
     def sized(self, noise: tuple[np.ndarray, ...] | None) -> SizedRows:
         """Return the spread, given the weights of g by similarities, and the sizes of the rows."""
         intercept = np.zeros(len(self.scale)) if self.noise is None else self.noise.intercept
-        landmarks = self.landmarks if self.ratio.any() else None
+        landmarks = None
+        if self.ratio.any():
+            landmarks = self.landmarks
         spread = Spread(self.scale, self.ratio, noise, intercept, self.low, self.high, self.adaptive, landmarks)
         return SizedRows(spread, self.sizes)
 
@@ -152,7 +148,9 @@ def fit_spread(
     sizes = np.repeat(_deviation(errors, weights)[None, :], len(errors), axis=0)
     if open_variance is not None:
         wanted = np.zeros(outputs) if marginal is None else marginal.ratio
-        lost = 0.0 if marginal is None else marginal.may_lose
+        lost = 0.0
+        if marginal is not None:
+            lost = marginal.may_lose
         ratio = np.array(
             [
                 _best_ratio(column, weights, open_variance, penalty, most, lost)
@@ -162,11 +160,15 @@ def fit_spread(
         shape = np.sqrt(1.0 + ratio * open_variance[:, None])
         sizes = shape * _deviation(errors / shape, weights)
     low = high = np.zeros(outputs)
-    noise, scale = None, _deviation(errors if open_variance is None else errors / shape, weights)
-    found = None if F is None else _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F, groups)
+    noise = None
+    scale = _deviation(errors if open_variance is None else errors / shape, weights)
+    found = None
+    if F is not None:
+        found = _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F, groups)
     if found is not None:
         noise, logs = found
-        low, high = logs.min(axis=0), logs.max(axis=0)
+        low = logs.min(axis=0)
+        high = logs.max(axis=0)
         shape = sizes / scale * np.exp(logs)
         scale = _deviation(errors / np.maximum(shape, 1e-300), weights)
         sizes = shape * scale
@@ -212,10 +214,12 @@ def _fit_noise(
 
     None if the likelihood of left-out rows is not clearly larger with it, or if the rows are too few.
     """
-    if len(errors) < FEWEST_FOR_NOISE or not errors.any(axis=0).all():
+    # number of rows from which on the size of errors is fitted
+    if len(errors) < 200 or not errors.any(axis=0).all():
         return None
     F = np.asarray(F, dtype=np.float64)
-    logs = np.log(np.maximum(np.abs(errors), SMALLEST_ERROR))
+    # errors count as at least this part of their standard deviation: logarithms of errors near zero say little
+    logs = np.log(np.maximum(np.abs(errors), 0.02))
     logs -= np.average(logs, axis=0, weights=weights)
     ridge = Ridge(Moments.of(F, logs, weights))
     try:
@@ -237,8 +241,133 @@ def _is_narrower(errors: np.ndarray, sizes: np.ndarray) -> bool:
         return False
     ratios = []
     for column, size in zip(np.abs(errors).T, sizes.T, strict=True):
-        for level in COMPARED_LEVELS:
+        # levels at which intervals that adapt are compared with intervals of one width
+        for level in (0.8, 0.9, 0.95):
             plain = conformal_quantile(column, level)
             if 0 < plain < np.inf:
                 ratios.append(conformal_quantile(column / size, level) * size.mean() / plain)
-    return bool(ratios) and float(np.mean(ratios)) < CLEARLY_NARROWER
+    # intervals adapt to objects if they are narrower than this part of intervals of one width
+    return bool(ratios) and float(np.mean(ratios)) < 0.97
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkVariance:
+    r"""The variance that rows leave open, by the first landmarks.
+
+    Attributes
+    ----------
+    triangle : array
+        U with :math:`K(L, L) = U^\top U`, the rows of its upper triangle one after the other.
+    mean : array of shape (p,)
+        Of the features.
+    shrunk : array of shape (p, p)
+        B with :math:`B B^\top = \lambda A^{-1}`, in single precision: no entry is larger than 1.
+    scale : float
+        What features are divided by.
+    """
+
+    triangle: np.ndarray
+    mean: np.ndarray
+    shrunk: np.ndarray
+    scale: float
+
+    def __call__(self, part: WeightedLandmarks, A: Encoding) -> np.ndarray:
+        """Return the variance of each object, in units of the features."""
+        k = part.features.similarity
+        p = len(self.mean)
+        found = np.empty(count(A))
+        U = np.zeros((p, p))
+        landmarks = rows(part.features.landmarks.encoding, slice(p))
+        U[np.triu_indices(p)] = self.triangle
+        for start in range(0, len(found), VARIANCE_ROWS):
+            some = rows(A, slice(start, start + VARIANCE_ROWS))
+            K = as_numpy(k.block(some, landmarks)).astype(np.float64)
+            F = solve_triangular(U, K.T, trans=1, check_finite=False).T / self.scale
+            unseen, uncertain = self.parts(F, as_numpy(k.diagonal(some)))
+            found[start : start + VARIANCE_ROWS] = unseen + uncertain
+        return found
+
+    def parts(self, F: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what landmarks do not tell of objects, and what rows leave open of the rest."""
+        unseen = np.asarray(diagonal, dtype=np.float64) / self.scale**2 - np.einsum("ij,ij->i", F, F)
+        along = (F - self.mean) @ self.shrunk.astype(np.float64)
+        return np.maximum(unseen, 0.0), np.einsum("ij,ij->i", along, along)
+
+
+class OpenVariance(NamedTuple):
+    """The variance that rows leave open, its values for the rows that calibrate, each without itself, and its size."""
+
+    variance: LandmarkVariance
+    left_out: np.ndarray
+    marginal: MarginalRatio
+
+
+def open_variance_of(
+    features: tuple[LandmarkFeatures, ...],
+    moments: Moments,
+    lam: float,
+    A: Encoding,
+    F: np.ndarray,
+    weights: np.ndarray,
+    squares: np.ndarray,
+) -> OpenVariance | None:
+    """Return the variance that rows leave open; None unless a single kernel is projected onto landmarks.
+
+    Parameters
+    ----------
+    features : tuple of LandmarkFeatures
+    moments : Moments
+        Of the features of all rows.
+    lam : float
+        The penalty.
+    A, F, weights
+        The rows that calibrate, which are among them: encoded, their features, and their weights.
+    squares : array of shape (outputs,)
+        The weighted variance of the targets.
+    """
+    first = features[0]
+    if len(features) > 1 or first.factor is None or first.normalized or first.side != "left":
+        return None
+    if isinstance(first.similarity, Precomputed) or not first.similarity.proven:
+        return None
+    p = min(len(first.factor), MOST_NOISE_FEATURES)
+    mean, middle = (one / moments.weight for one in (moments.features[:p], moments.targets))
+    values, vectors = np.linalg.eigh(moments.gram[:p, :p] - np.outer(moments.features[:p], mean))
+    values = np.maximum(values, 0.0)
+    shrunk = (vectors / np.sqrt(1.0 + values / lam)).astype(np.float32)
+    variance = LandmarkVariance(first.factor[:p, :p][np.triu_indices(p)], mean, shrunk, first.scale)
+    unseen, uncertain = variance.parts(
+        np.asarray(as_numpy(F)[:, :p], dtype=np.float64), as_numpy(first.similarity.diagonal(A))
+    )
+    others = 1.0 - np.minimum(weights * uncertain / lam, 1.0 - 1e-6)
+    along = vectors.T @ (moments.cross[:p] - np.outer(moments.features[:p], middle))
+    ratio = [
+        marginal_ratio(values, one, total * moments.weight, moments.weight, lam)
+        for one, total in zip(along.T, squares, strict=True)
+    ]
+    # by how much the marginal likelihood may lower the log likelihood of a left-out row, if it knows not all
+    # landmarks
+    may_lose = 0.01
+    if p == len(first.factor):
+        may_lose = np.inf
+    return OpenVariance(variance, unseen + uncertain / others, MarginalRatio(np.array(ratio), may_lose))
+
+
+def marginal_ratio(values: np.ndarray, along: np.ndarray, squares: float, n: float, lam: float) -> float:
+    r"""Return the ratio r of the variances of function and noise under which the targets are most likely.
+
+    With targets of the covariance :math:`s^2 (I + r F F^\top)` and the best :math:`s^2`, from the eigenvalues of
+    :math:`F^\top F`, :math:`F^\top y` along its eigenvectors, and :math:`|y|^2` (Rasmussen and Williams 2006,
+    section 5.4.1).
+    """
+
+    def likelihood(r: float) -> float:
+        left = squares - float(np.sum(r * along**2 / (1.0 + r * values)))
+        return -float(np.log1p(r * values).sum()) - n * float(np.log(max(left, 1e-12 * squares, 1e-300)))
+
+    return max(RATIOS / lam, key=likelihood)
+
+
+def variances(Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted variance of each output."""
+    return np.asarray(np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights))

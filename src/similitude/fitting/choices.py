@@ -1,0 +1,331 @@
+"""Choices on a sample of rows: landmarks, the scale of the similarity, the number of landmarks, and the penalty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from similitude.compute import check_objects, join, rows, take
+from similitude.evaluation import Trial, interleaved
+from similitude.fitting import limits
+from similitude.fitting.distributed import DistributedRows
+from similitude.fitting.facts import (
+    Facts,
+    FitOptions,
+    keeps_median,
+    open_scales,
+)
+from similitude.fitting.members import Family
+from similitude.fitting.products import trial_by_products
+from similitude.fitting.training_set import TrainingSet
+from similitude.landmarks import (
+    AMONG_ALL,
+    PROJECTION,
+    UNLABELED,
+    LandmarkFeatures,
+    Landmarks,
+    Pool,
+    SampleFeatures,
+    at_most,
+    choose,
+    choose_among_all,
+    describe_choice,
+)
+from similitude.linear import Ridge, Validation, downhill
+from similitude.similarity import Similarity, remembered_images
+from similitude.support import error_prefix, generator, objects_at, pairs_at
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkChoice:
+    """Landmarks, the numbers of them to try, and what they are tried on.
+
+    Attributes
+    ----------
+    landmarks : Landmarks
+        As many as the largest size, in the order in which they are used.
+    sizes : list of int
+    pilot : int
+        How many rows the number is chosen on.
+    data : TrainingSet
+        Landmarks that are not among the rows were added with weight zero.
+    limit : str
+        What prevents more landmarks than the largest size.
+    note : str or None
+        From which rows of a collection they were chosen.
+    """
+
+    landmarks: Landmarks
+    sizes: list[int]
+    pilot: int
+    data: TrainingSet
+    limit: str = "their number was given"
+    note: str | None = None
+
+
+def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> LandmarkChoice:
+    """Choose landmarks in the order in which they are used, and the numbers of them to try."""
+    size = replace(
+        facts.size,
+        n=data.n,
+        n_similarities=len(data.similarities),
+        proven=data.proven,
+        heavy=data.similarities[0].hints.heavy,
+        itemsize=data.itemsize,
+        of_family=isinstance(options.similarities[0], Family),
+    )
+    if options.given is not None:
+        given = options.given
+        if options.n_landmarks not in ("auto", len(given)):
+            raise ValueError(f"n_landmarks = {options.n_landmarks} but {len(given)} landmarks were given: leave it out")
+        return LandmarkChoice(given, [len(given)], size.rows_to_choose_on(options, len(given)), data)
+    if options.n_landmarks != "auto":
+        available = data.n if options.unlabeled is None else check_objects(options.unlabeled)
+        at_most("n_landmarks", int(options.n_landmarks), available, f"the {available:,} objects they are drawn from")
+    sizes, limit = facts.numbers if size == facts.size else size.numbers(options)
+    note = None
+    collection = None
+    if options.unlabeled is None:
+        collection = data.sampling.all_rows
+    if isinstance(collection, DistributedRows) and options.rule in AMONG_ALL:
+        data, landmarks = _among_all(options.rule, data, collection, sizes[-1])
+    else:
+        with pairs_at(data.sampling.places, data.sampling.places):
+            landmarks = _drawn(options, data, sizes[-1])
+    if isinstance(collection, DistributedRows):
+        note = describe_choice(landmarks.rule, limits.SAMPLE_ROWS, collection.n)
+    if sizes[-1] > len(landmarks):
+        sizes = sorted({*map(min, sizes, [len(landmarks)] * len(sizes))})
+    elif size == facts.size:
+        return LandmarkChoice(landmarks, sizes, facts.rows_chosen_on, data, limit, note)
+    return LandmarkChoice(landmarks, sizes, size.rows_to_choose_on(options, sizes[-1]), data, limit, note)
+
+
+def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
+    """Return landmarks chosen by the rule, as many as may be needed."""
+    rng = generator(options.random_state)
+    rule = options.rule
+    labels = data.labels
+    if rule == "auto":
+        rule = "stratified"
+        if data.proven or labels is None or options.unlabeled is not None:
+            rule = "uniform"
+    if options.unlabeled is not None:
+        return _from_pool(options, data, rule, most, rng)
+    candidates = data.order[: max(most, min(limits.SAMPLE_ROWS, data.n_fitted))]
+    if data.groups is not None:
+        candidates = candidates[: data.n_fitted]
+    if rule == "uniform":
+        which = candidates[:most]
+    elif rule == "stratified":
+        if labels is None:
+            raise ValueError("landmarks='stratified' needs classes: use 'uniform'")
+        which = candidates[interleaved(labels[candidates], rng)[:most]]
+    else:
+        few = np.sort(candidates)
+        pool = Pool(data.similarities[0], rows(data.encodings[0], few), options.engine, None, rng, take(data.X, few))
+        with objects_at(few):
+            which = few[choose(rule, pool, min(most, len(few)))]
+    return Landmarks(take(data.X, which), which, None, None if labels is None else labels[which], rule)
+
+
+def _among_all(rule: str, data: TrainingSet, collection: DistributedRows, most: int) -> tuple[TrainingSet, Landmarks]:
+    """Choose among all rows of a collection except those held out, and add them to objects and rows in memory."""
+    assert data.sampling.places is not None
+    candidates = collection.candidates(data.sampling.places[np.concatenate(data.held_out())])
+    objects, places = choose_among_all(rule, data.similarities[0], candidates, most)
+    X = join(data.X, objects)
+    n = len(data.Y)
+    data = replace(
+        data,
+        X=X,
+        encodings=tuple(k.encode_checked(X, "X") for k in data.similarities),
+        Y=np.concatenate([data.Y, np.zeros_like(data.Y[:1]).repeat(len(places), axis=0)]),
+        weights=np.concatenate([data.weights, np.zeros(len(places))]),
+        sampling=replace(data.sampling, places=np.concatenate([data.sampling.places, places])),
+    )
+    return data, Landmarks(objects, np.arange(n, n + len(places)), rule=rule)
+
+
+def _from_pool(options: FitOptions, data: TrainingSet, rule: str, most: int, rng: np.random.Generator) -> Landmarks:
+    """Return landmarks from the unlabeled pool."""
+    k = data.similarities[0]
+    pool = options.unlabeled
+    with error_prefix("unlabeled"):
+        if rule == "stratified":
+            raise ValueError("landmarks='stratified' needs labels, an unlabeled pool has none: use 'uniform'")
+        if rule == "uniform":
+            which = rng.permutation(check_objects(pool))[:most]
+        else:
+            which = choose(rule, Pool(k, k.encode(pool), options.engine, None, rng, pool), most)
+    return Landmarks(take(pool, which), rule=UNLABELED if rule == "uniform" else rule)
+
+
+MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Multiples of the median that are tried."""
+
+SCALE_ROWS = 5_000
+"""Most rows on which scales are compared."""
+
+SCALE_LANDMARKS = 1_000
+"""Most landmarks with which scales are compared."""
+
+Scores = tuple[tuple[str, float], ...]
+"""Candidates with their losses."""
+
+MEDIAN_KEPT = "{!r} has the median scale: others were not compared, because each costs another Gram matrix"
+"""A note on costly similarities."""
+
+
+def choose_scales(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) -> tuple[TrainingSet, int, Scores]:
+    """Return the rows with each similarity at its best scale, how many combinations of scales there are, and losses."""
+    pairs = zip(options.similarities, data.similarities, strict=True)
+    names = [[] if keeps_median(k, resolved) else open_scales(k) for k, resolved in pairs]
+    if not any(names):
+        return data, 1, ()
+    which, n_train, n_judged = data.pilot(min(SCALE_ROWS, choice.pilot))
+    validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
+    first = choice.landmarks.only(np.arange(min(SCALE_LANDMARKS, len(choice.landmarks), n_train)))
+    objects = take(data.X, which)
+    by_products = len(names) == 1 and len(which) < data.n and data.sampling.all_rows is None and data.groups is None
+
+    def loss(k: Similarity) -> float:
+        encoded = first.encoded(k)
+        sample = options.sample(k, k.encode(objects), which, encoded)
+        if by_products and sample.representation.name == PROJECTION:
+            A = sample.encoding
+            B = encoded.encoding
+            trial = trial_by_products(k, A, B, validation.Y, validation.weights, options.engine)
+            if trial is not None:
+                return trial.loss
+        return best_level([sample], len(first), validation).trial.loss
+
+    similarities = list(data.similarities)
+    encodings = list(data.encodings)
+    scores: list[tuple[str, float]] = []
+    with remembered_images(), data.located(choice.landmarks):
+        for i, open_ones in enumerate(names):
+            if open_ones:
+                similarities[i], tried = best_scale(similarities[i], open_ones, loss)
+                scores += [(repr(one), found) for one, found in tried]
+                encodings[i] = similarities[i].encode(data.X)
+    compared = math.prod([len(MULTIPLES) for open_ones in names if open_ones])
+    return replace(data, similarities=tuple(similarities), encodings=tuple(encodings)), compared, tuple(scores)
+
+
+def best_scale(
+    resolved: Similarity, names: list[str], loss: Callable[[Similarity], float]
+) -> tuple[Similarity, list[tuple[Similarity, float]]]:
+    """Return the similarity at the multiple with the smallest loss, and all that were tried with their losses.
+
+    The search descends from the median.
+    """
+    tried: dict[int, tuple[Similarity, float]] = {}
+
+    def at(place: int) -> float:
+        if not 0 <= place < len(MULTIPLES):
+            return np.inf
+        if place not in tried:
+            k = scaled(resolved, names, MULTIPLES[place])
+            tried[place] = k, loss(k)
+        return tried[place][1]
+
+    best = downhill(at, MULTIPLES.index(1.0))
+    return tried[best][0], sorted(tried.values(), key=lambda one: one[1])
+
+
+def scaled(resolved: Similarity, names: list[str], multiple: float) -> Similarity:
+    """Return the similarity with some parameters multiplied."""
+    known = resolved.get_params()
+    changed: Similarity = resolved.__copy__().set_params(**{name: multiple * float(known[name]) for name in names})
+    return changed
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A number of landmarks, and ridge regression on the features they give.
+
+    Attributes
+    ----------
+    n : int
+    features : tuple of LandmarkFeatures
+        One for each similarity.
+    F : array
+        Their values for the sample.
+    ridge : Ridge
+    trial : Trial
+        The held-out rows under the best penalty.
+    """
+
+    n: int
+    features: tuple[LandmarkFeatures, ...]
+    F: np.ndarray
+    ridge: Ridge
+    trial: Trial
+
+
+def grow(
+    samples: Sequence[SampleFeatures], sizes: Sequence[int], validation: Validation
+) -> tuple[Level, list[tuple[int, Trial]]]:
+    """Try one number of landmarks after another, up to the first that gains less than one standard error.
+
+    Return the better one of the last two, and the numbers that were tried with their trials.
+    """
+    tried: list[tuple[int, Trial]] = []
+    last: Level | None = None
+    for n in sizes:
+        before = last
+        last = best_level(samples, n, validation, None if before is None else before.trial.lam / before.ridge.unit)
+        best = last
+        tried.append((n, last.trial))
+        if before is not None and _is_comparable(before, samples):
+            if before.trial.loss <= last.trial.loss:
+                best = before
+            if last.trial.loss > before.trial.loss - before.trial.deviation:
+                break
+    return best, tried
+
+
+def _is_comparable(level: Level, samples: Sequence[SampleFeatures]) -> bool:
+    """Whether its features have the present representations: more landmarks may have changed one."""
+    now = [one.representation.name == PROJECTION for one in samples]
+    return now == [one.factor is not None for one in level.features]
+
+
+def best_level(samples: Sequence[SampleFeatures], n: int, validation: Validation, near: float | None = None) -> Level:
+    """Try n landmarks; similarities that are not projected are also tried divided by their length.
+
+    Division must gain more than one standard error, and is not tried with a penalty that selects landmarks, because
+    the length needs all of them.
+    """
+    tried: list[Level] = []
+    for normalized in (False, True):
+        features = []
+        values = []
+        for sample in samples:
+            made, F = sample.features(n, normalized)
+            features.append(made)
+            values.append(F)
+        F = values[0] if len(values) == 1 else _side_by_side(features, values)
+        tried.append(Level(n, tuple(features), F, *validation.ridge(F, near)))
+        if all([one.representation.name == PROJECTION or one.sparse for one in samples]):
+            return tried[0]
+    plain, divided = tried
+    if divided.trial.loss < plain.trial.loss - plain.trial.deviation:
+        return divided
+    return plain
+
+
+def _side_by_side(features: list[LandmarkFeatures], values: list[np.ndarray]) -> np.ndarray:
+    """Divide the features of each similarity by their root mean square length, and return all side by side."""
+    for i, F in enumerate(values):
+        squared = float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F)
+        scale = 1.0
+        if squared > 0:
+            scale = float(np.sqrt(squared))
+        features[i] = replace(features[i], scale=scale)
+        values[i] = F / F.dtype.type(scale)
+    return np.concatenate(values, axis=1)
