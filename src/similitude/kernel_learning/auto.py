@@ -12,8 +12,18 @@ from similitude.compute.engines import at_most_blas_threads
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import FIRST_FITTED_ROWS, PilotSplit, pilot_size, pilot_splits
-from similitude.kernel_learning.rounds import Fit, gain, isotropic, tuned, with_more_rows
-from similitude.kernel_learning.search import CITY_BLOCK, ISOTROPIC, Search, clearly_better, search_metric
+from similitude.kernel_learning.rounds import (
+    CITY_BLOCK,
+    ISOTROPIC,
+    Search,
+    clearly_better,
+    gain,
+    isotropic,
+    search_metric,
+    tuned,
+    with_more_rows,
+)
+from similitude.kernel_learning.trials import Fit
 from similitude.kernels import Gaussian, Matern, Tabular
 from similitude.similarity import Similarity
 from similitude.support import outlying_rows
@@ -64,14 +74,14 @@ class AutoChoice:
     def kernels(self) -> tuple[Similarity, ...]:
         """Return the kernels of the parts."""
         return tuple(
-            self.features.kernel(part.candidate.k, mean_metric(part.candidate.metrics), 2.0**part.trial.setting.width)
+            self.features.kernel(part.candidate.k, mean_metric(part.candidate.metrics), 2.0**part.setting.width)
             for part in self.parts
         )
 
     def importance(self) -> GradientImportance:
         """Return how much the best part depends on each column."""
         best = min(self.parts, key=lambda part: part.loss)
-        _, squares = best.candidate.squared_gradients(best.trial, diagonal=True)
+        _, squares = best.candidate.squared_gradients(best, diagonal=True)
         return self.features.importance(squares)
 
     def named(self, names: list[str] | None) -> AutoChoice:
@@ -80,7 +90,7 @@ class AutoChoice:
 
     def penalties(self) -> tuple[float, ...]:
         """Return the penalty of each part, which is added to the diagonal of its Gram matrix."""
-        return tuple(10.0**part.trial.setting.penalty for part in self.parts)
+        return tuple(10.0**part.setting.penalty for part in self.parts)
 
 
 @at_most_blas_threads(PILOT_THREADS)
@@ -173,7 +183,7 @@ def _average(gaussian: Fit, others: list[Fit]) -> tuple[tuple[Fit, ...], tuple[f
     parts = tuple(one for one in fits if one is best or not clearly_better(one, best)[0])
     precisions = 1.0 / np.maximum([one.loss for one in parts], np.finfo(float).tiny)
     weights = precisions / precisions.sum()
-    predicted = sum(weight * one.trial.predicted for weight, one in zip(weights, parts, strict=True))
+    predicted = sum(weight * one.predicted for weight, one in zip(weights, parts, strict=True))
     losses = ((predicted - gaussian.candidate.targets) ** 2).sum(axis=1)
     if not losses.mean() < gaussian.loss:
         return (gaussian,), (1.0,)
@@ -186,12 +196,12 @@ def _blend(fits: list[Fit], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, .
     The factors are those of non-negative least squares on the judged rows, so that a kernel that adds nothing has none.
     """
     targets = alone.candidate.targets
-    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in fits]), targets.ravel())
+    factors, _ = nnls(np.column_stack([one.predicted.ravel() for one in fits]), targets.ravel())
     kept = [i for i in range(len(fits)) if factors[i] > SMALL_SHARE * factors.sum()]
     if len(kept) < 2:
         return (alone,), (1.0,)
     some = [fits[i] for i in kept]
-    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in some]), targets.ravel())
+    factors, _ = nnls(np.column_stack([one.predicted.ravel() for one in some]), targets.ravel())
     return tuple(some), tuple(map(float, factors))
 
 
@@ -200,11 +210,11 @@ def _reason(
 ) -> str:
     """Return in words what was chosen, and how much it gains over an isotropic Gaussian kernel."""
     kinds = {id(one.chosen): one.name for one in searches}
-    names = [f"{type(one.candidate.k).__name__} ({kinds.get(id(one), ISOTROPIC)} metric)" for one in parts]
+    names = [f"{type(one.candidate.k).__name__} ({kinds.get(id(one)) or ISOTROPIC} metric)" for one in parts]
     losses = " and ".join(f"{one.loss:.3g}" for one in parts)
     text = f"{' and '.join(names)}{' with ranks of columns' if ranks else ''}"
     if len(parts) > 1:
         text += f", blended with weights {' and '.join(f'{weight:.2g}' for weight in weights)}"
-    n = len(gaussian.trial.losses)
+    n = len(gaussian.losses)
     text += f": squared error {losses} on {n:,} held-out pilot rows, relative to the variance of the targets"
     return text if parts[0] is gaussian else f"{text}; {gaussian.loss:.3g} with an isotropic Gaussian kernel"

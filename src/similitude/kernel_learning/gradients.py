@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,51 +33,64 @@ def model_gradients(k: Any, A: np.ndarray, B: np.ndarray, coefficients: np.ndarr
 
     The rows of A and B are encoded: gradients are those in the coordinates under the metric.
     """
+    (name,) = k.resolves
+    (found,) = gradients_at(k, [getattr(k, name)], [(A, B)], [coefficients])
+    return found
+
+
+def gradients_at(
+    k: Any, scales: list[float], pairs: list[tuple[np.ndarray, np.ndarray]], coefficients: list[np.ndarray]
+) -> list[np.ndarray]:
+    """Return the gradients of several models, each at a scale of the kernel; see `model_gradients`."""
+    distances = [k.distances(A, B) for A, B in pairs]
     if is_city_block(k):
-        return _of_absolute_differences(k, A, B, coefficients)
-    factor, weights = radial_slopes(k, A, B)
+        values = k.values_at(scales, distances)
+        parts = zip(scales, pairs, values, coefficients, strict=True)
+        return [_of_absolute_differences(-1.0 / k.form_at(s)[1], A, B, K, a) for s, (A, B), K, a in parts]
+    factors, slopes = slopes_at(k, scales, distances)
+    parts = zip(factors, pairs, slopes, coefficients, strict=True)
+    return [_of_slopes(factor, A, B, S, a) for factor, (A, B), S, a in parts]
+
+
+def _of_slopes(factor: float, A: np.ndarray, B: np.ndarray, slopes: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     n_outputs, width = coefficients.shape[1], B.shape[1]
     pulled = (coefficients[:, :, None] * B[:, None, :]).reshape(len(B), n_outputs * width)
-    gradients = (weights @ pulled).reshape(len(A), n_outputs, width)
-    gradients -= (weights @ coefficients)[:, :, None] * A[:, None, :]
+    gradients = (slopes @ pulled).reshape(len(A), n_outputs, width)
+    gradients -= (slopes @ coefficients)[:, :, None] * A[:, None, :]
     gradients *= factor
     return gradients
 
 
-def radial_slopes(k: Any, A: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
-    r"""Return c and a matrix S with :math:`\nabla_x K(x, z) = -c\,S(x, z)\,(x - z)`, of a kernel of the distance.
+def slopes_at(k: Any, scales: list[float], distances: list[np.ndarray]) -> tuple[list[float], Sequence[np.ndarray]]:
+    r"""Return c and S with :math:`\nabla_x K(x, z) = -c\,S(x, z)\,(x - z)` at each scale; distances are overwritten.
 
     The slope of each family is a kernel of the same kind, except at a kink.
     """
-    if isinstance(k, Gaussian):
-        return 1.0 / float(k.sigma) ** 2, k.block(A, B)
     if isinstance(k, RationalQuadratic):
-        alpha, length = float(k.alpha), float(k.length)
-        steeper = RationalQuadratic(alpha + 1.0, length * math.sqrt(alpha / (alpha + 1.0)))
-        return 1.0 / length**2, steeper.block(A, B)
-    if isinstance(k, Matern) and k.nu == math.inf:
-        return radial_slopes(Gaussian(k.length), A, B)
+        alpha = float(k.alpha)
+        ratio = math.sqrt(alpha / (alpha + 1.0))
+        steeper = RationalQuadratic(alpha + 1.0)
+        return [1.0 / s**2 for s in scales], steeper.values_at([s * ratio for s in scales], distances)
+    if isinstance(k, Gaussian) or (isinstance(k, Matern) and k.nu == math.inf):
+        return [1.0 / s**2 for s in scales], k.values_at(scales, distances)
     if isinstance(k, Matern) and k.nu > 1.0:
-        nu, length = float(k.nu), float(k.length)
-        rougher = Matern(nu - 1.0, length * math.sqrt((nu - 1.0) / nu))
-        return nu / ((nu - 1.0) * length**2), rougher.block(A, B)
-    return _slopes_with_kink(k, A, B)
+        nu = float(k.nu)
+        ratio = math.sqrt((nu - 1.0) / nu)
+        rougher = Matern(nu - 1.0)
+        return [nu / ((nu - 1.0) * s**2) for s in scales], rougher.values_at([s * ratio for s in scales], distances)
+    lengths = [-1.0 / k.form_at(s)[1] for s in scales]
+    roots = [np.sqrt(D) for D in distances]
+    slopes = k.values_at(scales, distances)
+    for values, r, length in zip(slopes, roots, lengths, strict=True):  # of exp(-r / L), divided by r and 0 at r = 0
+        near = r < NEAR * length
+        values /= np.where(near, 1.0, r)
+        values[near] = 0.0
+    return [1.0 / length for length in lengths], slopes
 
 
-def _slopes_with_kink(k: Any, A: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the slopes of exp(-r / L), divided by r and zero at r = 0."""
-    length = -1.0 / float(k.form()[1])
-    distances = np.sqrt(k.distances(A, B))
-    values = k.block(A, B)
-    near = distances < NEAR * length
-    values /= np.where(near, 1.0, distances)
-    values[near] = 0.0
-    return 1.0 / length, values
-
-
-def _of_absolute_differences(k: Any, A: np.ndarray, B: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    length = -1.0 / float(k.form()[1])
-    values = k.block(A, B)
+def _of_absolute_differences(
+    length: float, A: np.ndarray, B: np.ndarray, values: np.ndarray, coefficients: np.ndarray
+) -> np.ndarray:
     gradients = np.empty((len(A), coefficients.shape[1], A.shape[1]), values.dtype)
     for column in range(A.shape[1]):
         signs = np.sign(A[:, column, None] - B[:, column])

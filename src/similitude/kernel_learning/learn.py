@@ -15,8 +15,7 @@ from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import pilot_size, pilot_splits
-from similitude.kernel_learning.rounds import Path
-from similitude.kernel_learning.search import Search, search_metric
+from similitude.kernel_learning.rounds import Path, Search, search_metric
 from similitude.kernel_learning.weighable import check_weighable, has_weights, weight_problem
 from similitude.kernel_learning.weights import importance_of, search_weights
 from similitude.kernels import Tabular
@@ -283,16 +282,12 @@ def _not_learned(k: Any, features: LearningFeatures) -> Learned:
 def learned_of(found: Search, features: LearningFeatures) -> Learned:
     """Return what a search found as a kernel of the original columns, with its rounds and importances."""
     chosen = found.chosen
-    candidate, trial = chosen.candidate, chosen.trial
-    kernel = features.kernel(candidate.k, mean_metric(candidate.metrics), 2.0**trial.setting.width)
-    _, squares = candidate.squared_gradients(trial, diagonal=True)
+    candidate = chosen.candidate
+    kernel = features.kernel(candidate.k, mean_metric(candidate.metrics), 2.0**chosen.setting.width)
+    _, squares = candidate.squared_gradients(chosen, diagonal=True)
     return Learned(kernel, rounds_of(found.paths), features.importance(squares), found.reason)
 
 
 def rounds_of(paths: list[Path]) -> tuple[Round, ...]:
     """Return the rounds of all paths as results."""
-    return tuple(
-        Round(path.name, i, fit.loss, float(fit.trial.losses.std() / np.sqrt(len(fit.trial.losses))))
-        for path in paths
-        for i, fit in enumerate(path.fits)
-    )
+    return tuple(Round(path.name, i, fit.loss, fit.standard_error) for path in paths for i, fit in enumerate(path.fits))

@@ -9,7 +9,7 @@ import numpy as np
 from similitude.kernel_learning.auto import AutoChoice
 from similitude.kernel_learning.columns import mean_metric
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.rounds import Fit
+from similitude.kernel_learning.trials import Fit
 from similitude.support import Result
 
 MOST_LEADING, LEADING_SHARE, MOST_LOADINGS = 3, 0.05, 5
@@ -103,15 +103,15 @@ class LearnedSummary(Result):
 def summarize(choice: AutoChoice) -> LearnedSummary:
     """Return what was learned, from what was chosen on the pilot rows."""
     parts, start = choice.parts, choice.gaussian
-    steps = [_step("isotropic Gaussian kernel", start.trial.losses)]
-    steps += [_step(_name(part), part.trial.losses) for part in parts if part is not start]
+    steps = [_step("isotropic Gaussian kernel", start.losses)]
+    steps += [_step(_name(part), part.losses) for part in parts if part is not start]
     if len(parts) > 1:
-        predicted = sum(weight * part.trial.predicted for weight, part in zip(choice.weights, parts, strict=True))
+        predicted = sum(weight * part.predicted for weight, part in zip(choice.weights, parts, strict=True))
         losses = ((predicted - parts[0].candidate.targets) ** 2).sum(axis=1)
         steps.append(_step("blended", losses))
     best = min(parts, key=lambda part: part.loss)
     directions = _directions(mean_metric(best.candidate.metrics), choice.features.names, choice.features.owners)
-    n = len(start.trial.losses)
+    n = len(start.losses)
     return LearnedSummary(choice.reason, n, tuple(steps), choice.importance(), directions, tuple(choice.weights))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +15,6 @@ from similitude.compute import (
     as_matrix,
     as_numpy,
     count,
-    first_nonfinite,
     is_sparse,
     loops,
     namespace,
@@ -217,7 +217,7 @@ def _finite_norms(A: Any, B: Any) -> tuple[Any, Any]:
     with np.errstate(over="ignore"):
         a = squared_norms(A)
         b = a if B is A else squared_norms(B)
-    if first_nonfinite(a) is not None or (b is not a and first_nonfinite(b) is not None):
+    if any(len(norms) and not math.isfinite(norms.max()) for norms in (a, b)):
         raise ValueError("the vectors are too long: their squares overflow, so scale them first")
     return a, b
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, as_matrix, namespace
+from similitude.compute import Encoding, Hints, as_matrix, loops, namespace
 from similitude.kernels.vectors.metric import PULLBACK, check_metric, transformed, written_metric
 from similitude.kernels.vectors.pairwise import (
     IDENTITY,
@@ -39,6 +40,16 @@ class DistanceSimilarity(VectorSimilarity):
 
     sums: str = "squared_difference"
     metric: Any = None
+    stated_for = (*VectorSimilarity.stated_for, "form_at")
+
+    def form(self) -> Form:
+        """Return the function of the distance."""
+        (name,) = self.resolves
+        return self.form_at(getattr(self, name))
+
+    def form_at(self, scale: Any) -> Form:
+        """Return the function of the distance with another value of the scale."""
+        raise NotImplementedError
 
     def encode(self, objects: Any) -> Encoding:
         """Return the vectors under the metric's linear map, as the rows of one float matrix."""
@@ -85,6 +96,20 @@ class DistanceSimilarity(VectorSimilarity):
         array([[0.36787944, 0.00000373]])
         """
         return apply_form(self.form(), D)
+
+    def values_at(self, scales: Sequence[float], distances: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """Return the similarities of several sets of pairs, each at a scale of its own; the distances are overwritten.
+
+        >>> import numpy as np
+        >>> from similitude.kernels import Gaussian
+        >>> Gaussian().values_at([1.0, 2.0], [np.array([[2.0]]), np.array([[8.0]])])
+        [array([[0.36787944]]), array([[0.36787944]])]
+        """
+        forms = [self.form_at(scale) for scale in scales]
+        if not all(isinstance(form, tuple) for form in forms):
+            return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
+        loops.apply_each(distances, forms)
+        return distances
 
     def shared_distances(self) -> str | None:
         """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
@@ -172,9 +197,9 @@ class Gaussian(DistanceSimilarity):
         """
         return cls(sigma=check_positive("c", c) / math.sqrt(2.0))
 
-    def form(self) -> Form:
+    def form_at(self, scale: Any) -> Form:
         """Return the exponential of the squared distance."""
-        return "gaussian", -0.5 / float(self.sigma) ** 2
+        return "gaussian", -0.5 / float(scale) ** 2
 
 
 class Laplace(DistanceSimilarity):
@@ -235,9 +260,9 @@ class Laplace(DistanceSimilarity):
             return resolved
         return resolved.with_params(sigma=math.sqrt(resolved.sigma))
 
-    def form(self) -> Form:
+    def form_at(self, scale: Any) -> Form:
         """Return the exponential of the distance."""
-        p = -0.5 / float(self.sigma) ** 2 if self.squared_scale else -1.0 / float(self.sigma)
+        p = -0.5 / float(scale) ** 2 if self.squared_scale else -1.0 / float(scale)
         return "gaussian" if self.norm == 1 else "laplace", p
 
 
@@ -285,11 +310,11 @@ class Matern(DistanceSimilarity):
             raise ValueError(f"nu must be at most 300, or inf for the Gaussian limit, got {brief(self.nu)}")
         super().check_params()
 
-    def form(self) -> Form:
+    def form_at(self, scale: Any) -> Form:
         """Return the closed form for this nu, or the one with the Bessel function."""
         if self.nu == math.inf:
-            return "gaussian", -0.5 / float(self.length) ** 2
-        p = math.sqrt(2.0 * self.nu) / float(self.length)
+            return "gaussian", -0.5 / float(scale) ** 2
+        p = math.sqrt(2.0 * self.nu) / float(scale)
         closed = {0.5: ("laplace", -p), 1.5: ("matern3", p), 2.5: ("matern5", p)}
         return closed.get(self.nu, lambda x: _bessel_matern(namespace(x).sqrt(x) * p, float(self.nu)))
 
@@ -354,7 +379,7 @@ class RationalQuadratic(DistanceSimilarity):
         check_positive("alpha", self.alpha)
         super().check_params()
 
-    def form(self) -> Form:
+    def form_at(self, scale: Any) -> Form:
         """Return the power of the squared distance."""
         alpha = float(self.alpha)
-        return "rational_quadratic", 1.0 / (2.0 * alpha * float(self.length) ** 2), alpha
+        return "rational_quadratic", 1.0 / (2.0 * alpha * float(scale) ** 2), alpha
