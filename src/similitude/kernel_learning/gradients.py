@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic
+from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic, values_at_scales
 
 LEARNABLE = (Gaussian, Laplace, Matern, RationalQuadratic)
 """The kernels whose metric can be learned."""
-
-NEAR = 1e-7
-"""Distances below this multiple of the length scale count as zero where the kernel has a kink."""
 
 MOST_SIGNS = 3e7
 """Most comparisons of coordinates for the gradients of a kernel of absolute differences."""
@@ -44,9 +41,8 @@ def gradients_at(
     """Return the gradients of several models, each at a scale of the kernel; see `model_gradients`."""
     distances = [k.distances(A, B) for A, B in pairs]
     if is_city_block(k):
-        values = k.values_at(scales, distances)
-        parts = zip(scales, pairs, values, coefficients, strict=True)
-        return [_of_absolute_differences(-1.0 / k.form_at(s)[1], A, B, K, a) for s, (A, B), K, a in parts]
+        parts = zip(scales, pairs, values_at_scales(k, scales, distances), coefficients, strict=True)
+        return [_of_absolute_differences(_rate(k, s), A, B, K, a) for s, (A, B), K, a in parts]
     factors, slopes = slopes_at(k, scales, distances)
     parts = zip(factors, pairs, slopes, coefficients, strict=True)
     return [_of_slopes(factor, A, B, S, a) for factor, (A, B), S, a in parts]
@@ -70,33 +66,40 @@ def slopes_at(k: Any, scales: list[float], distances: list[np.ndarray]) -> tuple
         alpha = float(k.alpha)
         ratio = math.sqrt(alpha / (alpha + 1.0))
         steeper = RationalQuadratic(alpha + 1.0)
-        return [1.0 / s**2 for s in scales], steeper.values_at([s * ratio for s in scales], distances)
+        return [1.0 / s**2 for s in scales], values_at_scales(steeper, [s * ratio for s in scales], distances)
     if isinstance(k, Gaussian) or (isinstance(k, Matern) and k.nu == math.inf):
-        return [1.0 / s**2 for s in scales], k.values_at(scales, distances)
+        return [1.0 / s**2 for s in scales], values_at_scales(k, scales, distances)
     if isinstance(k, Matern) and k.nu > 1.0:
         nu = float(k.nu)
         ratio = math.sqrt((nu - 1.0) / nu)
         rougher = Matern(nu - 1.0)
-        return [nu / ((nu - 1.0) * s**2) for s in scales], rougher.values_at([s * ratio for s in scales], distances)
-    lengths = [-1.0 / k.form_at(s)[1] for s in scales]
+        return [nu / ((nu - 1.0) * s**2) for s in scales], values_at_scales(
+            rougher, [s * ratio for s in scales], distances
+        )
+    rates = [_rate(k, s) for s in scales]
     roots = [np.sqrt(D) for D in distances]
-    slopes = k.values_at(scales, distances)
-    for values, r, length in zip(slopes, roots, lengths, strict=True):  # of exp(-r / L), divided by r and 0 at r = 0
-        near = r < NEAR * length
+    slopes = values_at_scales(k, scales, distances)
+    for values, r, rate in zip(slopes, roots, rates, strict=True):  # of exp(-c r), divided by r and 0 at r = 0
+        near = r * rate < 1e-7
         values /= np.where(near, 1.0, r)
         values[near] = 0.0
-    return [1.0 / length for length in lengths], slopes
+    return rates, slopes
+
+
+def _rate(k: Any, scale: float) -> float:
+    """Return c of the kernel exp(-c r) at a scale."""
+    return 0.5 / scale**2 if isinstance(k, Laplace) and k.squared_scale else 1.0 / scale
 
 
 def _of_absolute_differences(
-    length: float, A: np.ndarray, B: np.ndarray, values: np.ndarray, coefficients: np.ndarray
+    rate: float, A: np.ndarray, B: np.ndarray, values: np.ndarray, coefficients: np.ndarray
 ) -> np.ndarray:
     gradients = np.empty((len(A), coefficients.shape[1], A.shape[1]), values.dtype)
     for column in range(A.shape[1]):
         signs = np.sign(A[:, column, None] - B[:, column])
         signs *= values
         gradients[:, :, column] = signs @ coefficients
-    gradients *= -1.0 / length
+    gradients *= -rate
     return gradients
 
 

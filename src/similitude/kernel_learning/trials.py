@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.kernel_learning.gradients import gradient_rows, gradients_at, is_city_block
 from similitude.kernel_learning.pilot import PilotSplit
-from similitude.kernels import Laplace
+from similitude.kernels import Laplace, values_at_scales
 from similitude.linear import HIGHEST_POWER, LOWEST_POWER, SINGLE_FROM, GramFactor
 
 ALONG_PENALTIES = ((0, -1), (0, 1))
@@ -155,7 +155,7 @@ class MetricCandidate(Candidate):
     def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the similarities at a scale, in single precision if the penalty allows it."""
         distances = [D.astype(precision(setting)) for D in self._distances()]
-        values = self.k.values_at(self.scales(setting), distances)
+        values = values_at_scales(self.k, self.scales(setting), distances)
         return [(K[: K.shape[1]], K[K.shape[1] :]) for K in values]
 
     def squared_gradients(self, fit: Fit, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:

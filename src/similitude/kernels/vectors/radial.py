@@ -40,15 +40,15 @@ class DistanceSimilarity(VectorSimilarity):
 
     sums: str = "squared_difference"
     metric: Any = None
-    stated_for = (*VectorSimilarity.stated_for, "form_at")
+    stated_for = (*VectorSimilarity.stated_for, "_form_at")
 
     def form(self) -> Form:
         """Return the function of the distance."""
         (name,) = self.resolves
-        return self.form_at(getattr(self, name))
+        return self._form_at(getattr(self, name))
 
-    def form_at(self, scale: Any) -> Form:
-        """Return the function of the distance with another value of the scale."""
+    def _form_at(self, scale: Any) -> Form:
+        """Return the function of the distance, given the scale."""
         raise NotImplementedError
 
     def encode(self, objects: Any) -> Encoding:
@@ -97,20 +97,6 @@ class DistanceSimilarity(VectorSimilarity):
         """
         return apply_form(self.form(), D)
 
-    def values_at(self, scales: Sequence[float], distances: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """Return the similarities of several sets of pairs, each at a scale of its own; the distances are overwritten.
-
-        >>> import numpy as np
-        >>> from similitude.kernels import Gaussian
-        >>> Gaussian().values_at([1.0, 2.0], [np.array([[2.0]]), np.array([[8.0]])])
-        [array([[0.36787944]]), array([[0.36787944]])]
-        """
-        forms = [self.form_at(scale) for scale in scales]
-        if not all(isinstance(form, tuple) for form in forms):
-            return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
-        loops.apply_each(distances, forms)
-        return distances
-
     def shared_distances(self) -> str | None:
         """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
         cls, usual = type(self), DistanceSimilarity
@@ -125,6 +111,21 @@ class DistanceSimilarity(VectorSimilarity):
         if written.pop("metric", None) is not None and self.metric is not None:
             written["metric"] = written_metric(self.metric)
         return written
+
+
+def values_at_scales(
+    k: DistanceSimilarity, scales: Sequence[float], distances: Sequence[np.ndarray]
+) -> Sequence[np.ndarray]:
+    """Return the similarities of several sets of pairs, each at a scale of its own; the distances are overwritten.
+
+    >>> values_at_scales(Gaussian(), [1.0, 2.0], [np.array([[2.0]]), np.array([[8.0]])])
+    [array([[0.36787944]]), array([[0.36787944]])]
+    """
+    forms = [k._form_at(scale) for scale in scales]
+    if not all(isinstance(form, tuple) for form in forms):
+        return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
+    loops.apply_each(distances, forms)
+    return distances
 
 
 def proof_with_metric(reason: str) -> Any:
@@ -197,7 +198,7 @@ class Gaussian(DistanceSimilarity):
         """
         return cls(sigma=check_positive("c", c) / math.sqrt(2.0))
 
-    def form_at(self, scale: Any) -> Form:
+    def _form_at(self, scale: Any) -> Form:
         """Return the exponential of the squared distance."""
         return "gaussian", -0.5 / float(scale) ** 2
 
@@ -260,7 +261,7 @@ class Laplace(DistanceSimilarity):
             return resolved
         return resolved.with_params(sigma=math.sqrt(resolved.sigma))
 
-    def form_at(self, scale: Any) -> Form:
+    def _form_at(self, scale: Any) -> Form:
         """Return the exponential of the distance."""
         p = -0.5 / float(scale) ** 2 if self.squared_scale else -1.0 / float(scale)
         return "gaussian" if self.norm == 1 else "laplace", p
@@ -310,7 +311,7 @@ class Matern(DistanceSimilarity):
             raise ValueError(f"nu must be at most 300, or inf for the Gaussian limit, got {brief(self.nu)}")
         super().check_params()
 
-    def form_at(self, scale: Any) -> Form:
+    def _form_at(self, scale: Any) -> Form:
         """Return the closed form for this nu, or the one with the Bessel function."""
         if self.nu == math.inf:
             return "gaussian", -0.5 / float(scale) ** 2
@@ -379,7 +380,7 @@ class RationalQuadratic(DistanceSimilarity):
         check_positive("alpha", self.alpha)
         super().check_params()
 
-    def form_at(self, scale: Any) -> Form:
+    def _form_at(self, scale: Any) -> Form:
         """Return the power of the squared distance."""
         alpha = float(self.alpha)
         return "rational_quadratic", 1.0 / (2.0 * alpha * float(scale) ** 2), alpha
