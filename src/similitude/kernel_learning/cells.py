@@ -13,25 +13,8 @@ import numpy as np
 
 from similitude.kernel_learning.exact import ExactRidge
 from similitude.kernel_learning.gradients import gradient_rows, is_city_block, metric_of, model_gradients
+from similitude.kernel_learning.limits import CELL_ROWS, MOST_COORDINATES
 from similitude.kernel_learning.trials import apply_metric, median_distance_of_rows
-
-CELL_ROWS = 2_000
-"""Number of rows of a cell, up to a factor of the square root of 2."""
-
-LARGEST_CELL = 5_000
-"""Number of rows of a cell that is still fitted exactly: many equal rows cannot be split."""
-
-CELL_ROUNDS = 4
-"""Most rounds in which cells learn metrics of their own."""
-
-GRADIENT_ROWS = 1_000
-"""Most rows of a cell at which gradients are computed."""
-
-MOST_COORDINATES = 100
-"""Number of coordinates up to which a cell learns a matrix; of more, weights."""
-
-DIRECTION_ROWS, DIRECTION_STEPS = 2_000, 20
-"""Rows on which a direction is found, and steps of the power iteration."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +37,7 @@ class CellTree:
         directions, thresholds = np.zeros((2**depth - 1, A.shape[1])), np.zeros(2**depth - 1)
         for i in range(len(thresholds)):
             rows = nodes[i]
-            directions[i] = widest_direction(A[rows[:DIRECTION_ROWS]])
+            directions[i] = widest_direction(A[rows[:2_000]])
             along = A[rows] @ directions[i]
             thresholds[i] = balanced_threshold(along)
             nodes += [rows[along <= thresholds[i]], rows[along > thresholds[i]]]
@@ -72,7 +55,7 @@ def widest_direction(A: np.ndarray) -> np.ndarray:
     centered = A - A.mean(axis=0)
     direction = np.zeros(A.shape[1])
     direction[np.argmax((centered**2).sum(axis=0))] = 1.0
-    for _ in range(DIRECTION_STEPS):
+    for _ in range(20):
         moved = centered.T @ (centered @ direction)
         length = np.linalg.norm(moved)
         if not length > 0:
@@ -192,7 +175,7 @@ class CellFit:
 
     def _metric(self, A: np.ndarray, model: ExactRidge, diagonal: bool) -> np.ndarray:
         """Return the metric of the gradients of one cell's model, at which the median distance stays what it is."""
-        rows = A[: min(GRADIENT_ROWS, gradient_rows(self.k, len(A), len(A), A.shape[1]))]
+        rows = A[: min(1_000, gradient_rows(self.k, len(A), len(A), A.shape[1]))]
         G = model_gradients(self.k, rows, A, model.coefficients).reshape(-1, A.shape[1])
         T = metric_of((G**2).mean(axis=0) if diagonal else G.T @ G / len(rows))
         if not diagonal:  # as many coordinates as before: those along which nothing changes are zero
@@ -207,7 +190,7 @@ def learn_cells(
     """Let cells learn metrics of their own while that clearly lowers the loss on judged rows; count the rounds."""
     Y, weights = targets
     losses, rounds = squared(fit.predicted(judged) - Y[judged]), 0
-    while rounds < CELL_ROUNDS:
+    while rounds < 4:
         following = fit.next_round(targets, fitted)
         there = squared(following.predicted(judged) - Y[judged])
         if not is_clearly_lower(there, losses, weights[judged]):

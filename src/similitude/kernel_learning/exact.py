@@ -8,13 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from similitude.kernel_learning.limits import ROWS_IN_DOUBLE
 from similitude.linear import SINGLE_FROM, GramFactor, LinearModel
-
-ROWS_IN_DOUBLE = 1_000
-"""Number of rows up to which all is computed in double precision."""
-
-REFINED_ROWS = 512
-"""Rows whose residuals are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +68,7 @@ class ExactRidge:
 def _rest(k: Any, A: np.ndarray, ridge: np.ndarray, Y: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """Return what a solution in single precision leaves of the targets, computed in double precision."""
     rest = Y - ridge[:, None] * coefficients
-    for start in range(0, len(A), REFINED_ROWS):
-        some = slice(start, start + REFINED_ROWS)
+    for start in range(0, len(A), 512):
+        some = slice(start, start + 512)
         rest[some] -= k.block(A[some], A) @ coefficients
     return rest

@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from similitude.kernel_learning.importance import MOST_EVEN, GradientImportance
+from similitude.kernel_learning.importance import GradientImportance
+from similitude.kernel_learning.limits import MOST_WEIGHTS
 from similitude.kernels import Intersection, Jaccard, Linear, Spectrum, WeisfeilerLehman
 from similitude.kernels.feature_weights import IDF, FeatureTable, idf_weights
 from similitude.similarity import Normalized, Similarity
 
 WEIGHABLE = (Spectrum, WeisfeilerLehman, Intersection, Jaccard)
 """The kernels whose features can have learned weights."""
-
-MOST_WEIGHTS = 20_000
-"""Most features that keep a learned weight, those that count most; all others have weight 0."""
 
 EQUAL = "equal weights"
 
@@ -169,8 +167,7 @@ class FeatureProblem:
 
     def even_importance(self) -> GradientImportance:
         """Return the same importance for all features, of which at most a few are named."""
-        some = np.arange(min(self.width, MOST_EVEN))
-        return GradientImportance.of(self.names(some), np.zeros((1, len(some))), kind=self.kind)
+        return GradientImportance.even(self.width, self.names, self.kind)
 
     def names(self, which: np.ndarray) -> list[str]:
         """Return features as text."""

@@ -8,16 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from similitude.kernel_learning.limits import MOST_SIGNS
 from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic, values_at_scales
 
 LEARNABLE = (Gaussian, Laplace, Matern, RationalQuadratic)
 """The kernels whose metric can be learned."""
-
-MOST_SIGNS = 3e7
-"""Most comparisons of coordinates for the gradients of a kernel of absolute differences."""
-
-FEWEST_GRADIENTS = 50
-"""Fewest rows at which gradients are computed, however expensive."""
 
 
 def is_city_block(k: Any) -> bool:
@@ -107,7 +102,7 @@ def gradient_rows(k: Any, n_rows: int, n_fitted: int, width: int) -> int:
     """Return the number of rows at which gradients are computed, fewer where these are expensive."""
     if not is_city_block(k):
         return n_rows
-    return min(n_rows, max(FEWEST_GRADIENTS, int(MOST_SIGNS / (n_fitted * width))))
+    return min(n_rows, max(50, int(MOST_SIGNS / (n_fitted * width))))
 
 
 def metric_of(outer: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from similitude.evaluation import TaskTargets, check_groups
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
+from similitude.kernel_learning.limits import FEWEST_ROWS
 from similitude.kernel_learning.pilot import pilot_size, pilot_splits
 from similitude.kernel_learning.rounds import Path, Search, search_metric
 from similitude.kernel_learning.weighable import check_weighable, has_weights, weight_problem
@@ -23,9 +24,6 @@ from similitude.similarity import Learnable, Similarity, as_similarity
 from similitude.support import Result, check_choice, generator, outlying_rows
 
 METRIC_KINDS = ("auto", "diagonal", "full")
-
-FEWEST_ROWS = 20
-"""Number of rows below which nothing is learned."""
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.kernel_learning.importance import MOST_EVEN, GradientImportance
+from similitude.kernel_learning.importance import GradientImportance
+from similitude.kernel_learning.limits import MOST_ENTRIES
 from similitude.kernels import Columns, Gower
 from similitude.similarity import Scaled, Similarity, Sum
-
-MOST_ENTRIES = 5e7
-"""Most values of similarities of all parts together that are in memory, in single precision."""
 
 OWN_WEIGHTS = "the weights as given"
 
@@ -119,8 +117,7 @@ class PartProblem:
 
     def even_importance(self) -> GradientImportance:
         """Return the same importance for all parts, of which at most a few are named."""
-        some = np.arange(min(self.width, MOST_EVEN))
-        return GradientImportance.of(self.names(some), np.zeros((1, len(some))), kind=self.kind)
+        return GradientImportance.even(self.width, self.names, self.kind)
 
     def names(self, which: np.ndarray) -> list[str]:
         """Return the names of parts."""

@@ -7,24 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from similitude.evaluation import dealt_folds, fold_pairs, in_first_groups
-
-PILOT_FITTED_ROWS = 1600
-"""Most pilot rows that a candidate is fitted to."""
-
-FIRST_FITTED_ROWS = 800
-"""Most pilot rows that all candidates are fitted to at first; only the best see more."""
-
-PILOT_JUDGED_ROWS = 1000
-"""Most pilot rows that candidates are judged by."""
-
-PILOT_FOLDS, MORE_PILOT_FOLDS = 4, 8
-"""Number of folds where there are few rows, and where there are so few that each fold has to be small."""
-
-VERY_FEW_ROWS = 200
-"""Number of rows below which there are more folds."""
-
-FEW_ROWS = 1000
-"""Number of rows below which candidates are judged by folds rather than by a single split."""
+from similitude.kernel_learning.limits import FEW_ROWS, PILOT_FITTED_ROWS, PILOT_JUDGED_ROWS, VERY_FEW_ROWS
 
 
 class PilotRows(NamedTuple):
@@ -74,7 +57,7 @@ def n_pilot_folds(n: int) -> int:
     """
     if n >= FEW_ROWS:
         return 1
-    return min(MORE_PILOT_FOLDS if n < VERY_FEW_ROWS else PILOT_FOLDS, n)
+    return min(8 if n < VERY_FEW_ROWS else 4, n)
 
 
 def _n_judged(n: int) -> int:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from similitude.kernel_learning.gradients import is_city_block, metric_of
+from similitude.kernel_learning.limits import MOST_DIRECTIONS
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernel_learning.trials import (
     ALONG_PENALTIES,
     ALONG_WIDTHS,
     HALF_STEPS,
+    ISOTROPIC,
     Fit,
     MetricCandidate,
     Setting,
@@ -21,10 +23,9 @@ from similitude.kernel_learning.trials import (
 )
 from similitude.kernels import Laplace
 
-MOST_DIRECTIONS = 500
-"""Number of columns up to which a full matrix is learned."""
-
-ISOTROPIC, DIAGONAL, FULL, FROM_L1 = "isotropic", "diagonal", "full", "diagonal, from weights of an L1 kernel"
+DIAGONAL = "diagonal"
+FULL = "full"
+FROM_L1 = "diagonal, from weights of an L1 kernel"
 
 CITY_BLOCK = Laplace(norm=1, squared_scale=False)
 """The kernel whose weights are the start where the gradients of a smoother kernel say nothing."""
@@ -103,7 +104,7 @@ def search_metric(
             start = isotropic(CITY_BLOCK, splits)
             city_block = _guarded_metric(start, [_metric_path(DIAGONAL, start, True, best)])
         if city_block.name:  # its weights were worth learning
-            candidate = MetricCandidate(k, splits, city_block.chosen.candidate.metrics)
+            candidate = MetricCandidate(k, splits, city_block.chosen.candidate.metrics, FROM_L1)
             paths.append(_metric_path(FROM_L1, candidate.best(first.setting), True, best))
     return _guarded_metric(first, paths)
 
@@ -111,14 +112,16 @@ def search_metric(
 def isotropic(k: Any, splits: tuple[PilotSplit, ...]) -> Fit:
     """Return the kernel of standardized columns, all with the same weight, at its best setting."""
     ones = np.ones(splits[0].width)
-    return MetricCandidate(k, splits, (ones,) * len(splits)).best(Setting())
+    return MetricCandidate(k, splits, (ones,) * len(splits), ISOTROPIC).best(Setting())
 
 
 def _metric_path(name: str, start: Fit, diagonal: bool, to_beat: float) -> Path:
     """Return the rounds of one kind of metric: by turns only widths and only penalties are tried."""
-    return learn_path(
-        name, start, lambda fit, i: next_round(fit, diagonal, ALONG_WIDTHS if i % 2 else ALONG_PENALTIES), to_beat
-    )
+
+    def following(fit: Fit, i: int) -> Fit:
+        return next_round(fit, name, diagonal, ALONG_WIDTHS if i % 2 else ALONG_PENALTIES)
+
+    return learn_path(name, start, following, to_beat)
 
 
 def learn_path(name: str, start: Fit, following: Callable[[Fit, int], Fit], to_beat: float = np.inf) -> Path:
@@ -151,21 +154,21 @@ def why_stop(losses: list[float], to_beat: float) -> str:
     return "4 rounds are the most" if len(losses) > 4 else ""
 
 
-def next_round(fit: Fit, diagonal: bool, moves: Steps | None = None) -> Fit:
+def next_round(fit: Fit, name: str, diagonal: bool, moves: Steps | None = None) -> Fit:
     """Return the kernel with the metric of the gradients of a fit, at its best setting near that of the fit."""
     outer, _ = fit.candidate.squared_gradients(fit, diagonal)
     metrics = tuple(map(metric_of, outer))
-    return MetricCandidate(fit.candidate.k, fit.candidate.splits, metrics).best(fit.setting, moves)
+    return MetricCandidate(fit.candidate.k, fit.candidate.splits, metrics, name).best(fit.setting, moves)
 
 
 def with_more_rows(fit: Fit, splits: tuple[PilotSplit, ...]) -> Fit:
     """Return a candidate that is fitted to more rows; a metric is learned once more from these, and the better kept."""
-    metrics = fit.candidate.metrics
-    again = MetricCandidate(fit.candidate.k, splits, metrics)
-    if all(T.ndim == 1 and (T == 1).all() for T in metrics):
+    before = fit.candidate
+    again = MetricCandidate(before.k, splits, before.metrics, before.name)
+    if before.name == ISOTROPIC:
         return again.best(fit.setting, ALONG_PENALTIES)
     kept = again.best(fit.setting, ())
-    return min(kept, next_round(kept, metrics[0].ndim == 1), key=lambda one: one.loss)
+    return min(kept, next_round(kept, before.name, before.metrics[0].ndim == 1), key=lambda one: one.loss)
 
 
 def tuned(fit: Fit) -> Fit:

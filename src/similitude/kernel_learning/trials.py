@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.kernel_learning.gradients import gradient_rows, gradients_at, is_city_block
+from similitude.kernel_learning.limits import MEDIAN_ROWS
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernels import Laplace, values_at_scales
 from similitude.linear import HIGHEST_POWER, LOWEST_POWER, SINGLE_FROM, GramFactor
@@ -22,8 +23,7 @@ HALF_STEPS = ((0, -0.5), (0, 0.5), (-0.5, 0), (0.5, 0))
 
 Steps = tuple[tuple[float, float], ...]
 
-MEDIAN_ROWS = 300
-"""Rows whose pairs give the median distance."""
+ISOTROPIC = "isotropic"
 
 
 class Setting(NamedTuple):
@@ -121,8 +121,9 @@ class MetricCandidate(Candidate):
 
     least_gain = 1e-3
 
-    def __init__(self, k: Any, splits: tuple[PilotSplit, ...], metrics: tuple[np.ndarray, ...]) -> None:
+    def __init__(self, k: Any, splits: tuple[PilotSplit, ...], metrics: tuple[np.ndarray, ...], name: str) -> None:
         super().__init__(splits)
+        self.name = name
         self.k = k
         self.metrics = metrics
         self._known: list[np.ndarray] = []  # distances, during a walk

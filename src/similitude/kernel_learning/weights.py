@@ -14,9 +14,6 @@ from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernel_learning.rounds import Path, Search, guarded, learn_path
 from similitude.kernel_learning.trials import ALONG_PENALTIES, Candidate, Fit, Setting, precision
 
-MOST_IMPORTANT = 200
-"""Most features that have an importance."""
-
 
 class WeightCandidate(Candidate):
     """A similarity with weights for each split."""
@@ -101,7 +98,7 @@ def importance_of(fit: Fit) -> GradientImportance:
     problem = fit.candidate.problem
     added = [problem.contributions(w, *rows, a) for w, rows, a in fit.candidate.models(fit)]
     shares = np.mean([np.sum([_variances(one) for one in outputs], axis=0) for outputs in added], axis=0)
-    top = np.argsort(-shares, kind="stable")[:MOST_IMPORTANT]
+    top = np.argsort(-shares, kind="stable")[:200]
     squares = np.concatenate([sum(_centered_squares(one, top) for one in outputs) for outputs in added])
     totals = np.concatenate([sum(_total_squares(one) for one in outputs) for outputs in added])
     return GradientImportance.of(problem.names(top), squares, totals, problem.kind)
