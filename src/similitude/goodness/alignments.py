@@ -52,7 +52,8 @@ def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
     (0.637091, 0.980102)
     """
     first = _matrix("K", K)
-    n, second = len(first), _target(target)
+    n = len(first)
+    second = _target(target)
     if second is not None:
         second = _matrix("target", second)
         if second.shape != first.shape:
@@ -105,7 +106,8 @@ def centered_matrix(K: np.ndarray) -> np.ndarray:
 def _with_matrix(K: np.ndarray, T: np.ndarray, centered: bool) -> tuple[float, tuple[float, float]]:
     """Return the inner product and the two norms."""
     if centered:
-        K, T = centered_matrix(K), centered_matrix(T)
+        K = centered_matrix(K)
+        T = centered_matrix(T)
     return float(np.vdot(K, T)), (float(np.linalg.norm(K)), float(np.linalg.norm(T)))
 
 
@@ -120,7 +122,8 @@ def _with_labels(K: np.ndarray, codes: np.ndarray, centered: bool) -> tuple[floa
         small = np.diag(sizes) - np.outer(sizes, sizes) / sizes.sum()
         length = scale * float(np.linalg.norm(small)) if len(sizes) > 1 else 0.0
         return scale * equal, (float(np.linalg.norm(C)), length)
-    same, n = float((sizes**2).sum()), float(sizes.sum())
+    same = float((sizes**2).sum())
+    n = float(sizes.sum())
     length = math.sqrt(same * (scale + constant) ** 2 + (n * n - same) * constant**2)
     return scale * equal + constant * float(C.sum()), (float(np.linalg.norm(C)), length)
 
@@ -144,7 +147,8 @@ def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Es
     share 1/n of a sample, but have probability zero. The interval is Student's, by the jackknife over examples.
     """
     scale, constant = ideal(int(codes.max()) + 1)
-    pairs, T = K.copy(), np.where(codes[:, None] == codes, scale + constant, constant)
+    pairs = K.copy()
+    T = np.where(codes[:, None] == codes, scale + constant, constant)
     for matrix in (pairs, T):
         np.fill_diagonal(matrix, 0.0)
     largest = float(np.abs(pairs).max())
@@ -171,7 +175,8 @@ def _ratio(K: np.ndarray, T: np.ndarray, product: Any, size: float, order: int) 
 
 def _plain_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the mean of K T over pairs of different examples, and the same with each example left out."""
-    n, both = len(K), K * T
+    n = len(K)
+    both = K * T
     total = both.sum()
     left_out = (total - both.sum(axis=1) - both.sum(axis=0)) / ((n - 1) * (n - 2))
     return total / (n * (n - 1)), left_out
@@ -182,9 +187,14 @@ def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 
     It is :math:`E[K_{12} T_{12}] - E[K_{12} T_{13}] - E[K_{12} T_{32}] + E[K_{12} T_{34}]` over different examples.
     """
-    both, crossed = K * T, K * T.T
-    k_out, k_in, t_out, t_in = K.sum(axis=1), K.sum(axis=0), T.sum(axis=1), T.sum(axis=0)
-    pairs, turned = both.sum(), crossed.sum()
+    both = K * T
+    crossed = K * T.T
+    k_out = K.sum(axis=1)
+    k_in = K.sum(axis=0)
+    t_out = T.sum(axis=1)
+    t_in = T.sum(axis=0)
+    pairs = both.sum()
+    turned = crossed.sum()
     whole = _expected(
         len(K), k_out.sum() * t_out.sum(), pairs, turned, k_out @ t_out, k_in @ t_in, k_out @ t_in + k_in @ t_out
     )
@@ -203,6 +213,7 @@ def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 
 def _expected(n: int, sums: Any, pairs: Any, turned: Any, out: Any, into: Any, mixed: Any) -> Any:
     """Return the combination of means over 2, 3 and 4 different examples, given sums over all of them."""
-    three, four = n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
+    three = n * (n - 1) * (n - 2)
+    four = n * (n - 1) * (n - 2) * (n - 3)
     apart = sums - out - into - mixed + pairs + turned
     return pairs / (n * (n - 1)) - (out - pairs) / three - (into - pairs) / three + apart / four

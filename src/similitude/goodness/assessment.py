@@ -209,7 +209,8 @@ def _verdict(found: Goodness) -> str:
     if found.weighted is None:
         ahead = float((found.strong.gaps > 0).mean())
         return f"similar objects share labels: {100 * ahead:.0f} % are more similar to their own class than to others"
-    error, landmarks = found.weighted.error, int((found.weighted.weights > 0).sum())
+    error = found.weighted.error
+    landmarks = int((found.weighted.weights > 0).sum())
     most = float(found.shares.max())
     how = "share labels" if error.high < 1 - most else "share labels a little"
     return (
@@ -285,7 +286,8 @@ def assess(
     """
     assessed = AssessedSimilarity(similarity, engine=engine)
     X = assessed.read(X)
-    n, rng = check_objects(X), generator(random_state)
+    n = check_objects(X)
+    rng = generator(random_state)
     labels = Labels.of(y, n)
     who = plan(labels, landmarks, rng, _affordable(similarity, max_calls))
     left_out = _left_out(who)
@@ -313,7 +315,8 @@ def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
     k = as_similarity(similarity)
     notes = [f"calls of your function: {Calls.of(meter, cost_per_call(k))}"]
     if meter.noise is not None:
-        mean, spread = meter.noise / calls_per_pair(k) / found.scale**2, float(np.var(found.K))
+        mean = meter.noise / calls_per_pair(k) / found.scale**2
+        spread = float(np.var(found.K))
         share = min(1.0, mean / spread) if spread > 0 else 1.0
         notes.append(
             f"answers vary with a standard deviation of {math.sqrt(meter.noise):.3g}; in the means of "
@@ -323,7 +326,9 @@ def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
 
 
 def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.random.Generator) -> Goodness:
-    K, codes, labels = found.K, who.codes, who.labels
+    K = found.K
+    codes = who.codes
+    labels = who.labels
     strong = strong_goodness(K, codes, rng)
     weighted, hinge = _weighted(found, who, rng)
     weak = weak_goodness(K, codes, labels.classes_)
@@ -391,7 +396,9 @@ def _constant(K: np.ndarray) -> bool:
 
 def _left_out(who: SamplingPlan) -> list[str]:
     """Return notes on the examples that are left out."""
-    alone, n, notes = who.labels.alone, int((who.labels.codes >= 0).sum()), []
+    alone = who.labels.alone
+    n = int((who.labels.codes >= 0).sum())
+    notes = []
     if len(alone):
         some = _listed(alone[:NAMED_EXAMPLES]) + (", …" if len(alone) > NAMED_EXAMPLES else "")
         notes.append(f"left out, because they are alone in their classes: examples {some}")

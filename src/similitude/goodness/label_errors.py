@@ -37,10 +37,12 @@ def suspicious_labels(K: np.ndarray, codes: np.ndarray, own: np.ndarray | None =
     """
     from scipy.stats import binom
 
-    n, shares = len(codes), np.bincount(codes) / len(codes)
+    n = len(codes)
+    shares = np.bincount(codes) / len(codes)
     others = K
     if own is None:
-        own, sizes = codes, K.diagonal()
+        own = codes
+        sizes = K.diagonal()
         if (sizes > 0).all():
             K = K / np.sqrt(sizes * sizes[:, None])
         others = np.where(np.eye(n, dtype=bool), -np.inf, K)

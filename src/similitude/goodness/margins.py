@@ -238,7 +238,8 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
         at = np.linspace(0.0, max(float(signed.max()), 0.0), CURVE_MARGINS) if signed.max() > 0 else np.zeros(1)
     below = np.searchsorted(np.sort(signed), at - REACHED * np.abs(at), side="left")
     low, high = clopper_pearson(below, n, LEVEL)
-    radius, share = dkw_radius(n, LEVEL), below / n
+    radius = dkw_radius(n, LEVEL)
+    share = below / n
     band = np.maximum(share - radius, 0.0), np.minimum(share + radius, 1.0)
     return MarginCurve(at, share, low, high, LEVEL, HELD_OUT, *band, n)
 
@@ -279,7 +280,8 @@ def _normalized_margins(model: Any, X: Any, n: int) -> np.ndarray:
     if hasattr(model, "normalized_margin"):
         values = np.asarray(model.normalized_margin(X), dtype=float)
     elif hasattr(model, "steps"):
-        before, last = model[:-1], model[-1]
+        before = model[:-1]
+        last = model[-1]
         return _normalized_margins(last, before.transform(X) if len(model.steps) > 1 else X, n)
     elif hasattr(model, "coef_"):
         values = _linear_margins(model, X)
@@ -296,7 +298,8 @@ def _normalized_margins(model: Any, X: Any, n: int) -> np.ndarray:
 def _linear_margins(model: Any, X: Any) -> np.ndarray:
     features = as_matrix(X)
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else np.asarray(model.coef_)
-    w, b = coef.ravel().astype(float), float(np.ravel(getattr(model, "intercept_", 0.0))[0])
+    w = coef.ravel().astype(float)
+    b = float(np.ravel(getattr(model, "intercept_", 0.0))[0])
     if features.shape[1] != len(w):
         raise ValueError(f"X has {features.shape[1]} features, the model was fitted on {len(w)}")
     constant = float(getattr(model, "fit_intercept", b != 0))

@@ -68,7 +68,8 @@ def permutation_test(
     C = centered_matrix(pairs)
     observed = _within(C, codes[:, None])[0]
     rounding = 1e-12 * len(C) ** 2 * float(np.abs(C).max())
-    reached, left = 0, permutations
+    reached = 0
+    left = permutations
     while left:
         size = min(PERMUTATIONS_AT_ONCE, left)
         left -= size

@@ -44,7 +44,8 @@ def band(
     """
     plain, moved = (np.concatenate(one, axis=1) for one in zip(*_replicates(K, codes, epsilon, rng), strict=True))
     whole = np.isfinite(plain).all(axis=0)  # NaN if a replicate contains one class only
-    plain, moved = plain[:, whole], moved[:, whole]
+    plain = plain[:, whole]
+    moved = moved[:, whole]
     tail = expanded_tail(effective_size(codes))
     low, high = np.quantile(plain, [tail, 1 - tail], axis=1)
     order = np.argsort(plain, axis=1, kind="stable")
@@ -61,11 +62,13 @@ def _replicates(
     K: np.ndarray, codes: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield batches of resampled largest gaps, without and with additional noise."""
-    n, members = len(codes), [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
+    n = len(codes)
+    members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
     pairs = K.copy()
     np.fill_diagonal(pairs, 0.0)
     noise = np.sqrt(2 * noise_of_means(K, codes))[:, :, None]
-    batch, left = max(1, REPLICATE_VALUES // (n * len(members))), BOOTSTRAP_REPLICATES
+    batch = max(1, REPLICATE_VALUES // (n * len(members)))
+    left = BOOTSTRAP_REPLICATES
     while left:
         size = min(batch, left)
         left -= size
@@ -108,7 +111,8 @@ def without_effects(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
     member = np.eye(codes.max() + 1)[codes]
     others = np.maximum(member.sum(axis=0) - member, 1)
     own = np.diag(K)[:, None] * member
-    out, into = K @ member - own, K.T @ member - own
+    out = K @ member - own
+    into = K.T @ member - own
     means = (member.T @ out) / np.maximum(member.T @ (member.sum(axis=0) - member), 1)
     rest: np.ndarray = K - (out / others)[:, codes] - (into / others)[:, codes].T + means[np.ix_(codes, codes)]
     np.fill_diagonal(rest, 0.0)
@@ -141,7 +145,8 @@ def by_jackknife(value: float, variance: float, size: float, bound: float) -> Es
 
     steps = (1 + SMALL_CLASS_WIDENING / size) * float(t.ppf((1 + LEVEL) / 2, max(size, 2.0) - 1))
     radius = steps * math.sqrt(variance) if variance < np.inf else np.inf
-    low, high = max(value - radius, -bound), min(value + radius, bound)
+    low = max(value - radius, -bound)
+    high = min(value + radius, bound)
     return Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE)
 
 
@@ -171,5 +176,6 @@ def bounded_mean(values: np.ndarray, most: float, rng: np.random.Generator) -> t
     """
     parts = rng.standard_exponential((8 * BOOTSTRAP_REPLICATES, len(values) + 1))
     parts /= parts.sum(axis=1, keepdims=True)
-    means, tail = parts[:, :-1] @ values, (1 - LEVEL) / 2
+    means = parts[:, :-1] @ values
+    tail = (1 - LEVEL) / 2
     return float(np.quantile(means, tail)), float(np.quantile(means + parts[:, -1] * most, 1 - tail))

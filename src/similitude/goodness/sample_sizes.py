@@ -79,11 +79,13 @@ def sizes(
         theorem = f"Theorem 2, {BALCAN_BLUM}"
         found.append(Size("landmarks of each class", theorem, gamma, epsilon, delta, needed, landmarks_per_class))
     if k == 2:
-        gamma, theorem = min(weak.balanced.value, 1.0), f"Theorem 8, {BALCAN_BLUM}"
+        gamma = min(weak.balanced.value, 1.0)
+        theorem = f"Theorem 8, {BALCAN_BLUM}"
         needed = bounds.weak_votes(gamma, DELTA) if gamma > SMALLEST_GAP else None
         found.append(Size("weak votes of each class", theorem, gamma, None, DELTA, needed, per_class))
     if margin.value is not None and margin.value > SMALLEST_GAP:
-        gamma, theorem = min(margin.value, 1.0), f"Theorem 1, {BALCAN_BLUM_VEMPALA}"
+        gamma = min(margin.value, 1.0)
+        theorem = f"Theorem 1, {BALCAN_BLUM_VEMPALA}"
         needed = bounds.landmarks(SHARE_BELOW_GAP, gamma, DELTA)
         found.append(Size("landmarks of the kernel", theorem, gamma, None, DELTA, needed, margin.n))
     return tuple(found)

@@ -68,7 +68,8 @@ class Separability(Result):
 
 def separability(found: Similarities, plan: SamplingPlan) -> Separability:
     """Return the largest margin on the examples for fitting, if the similarity is a kernel."""
-    validity, train = _validity(found, plan), plan.fit
+    validity = _validity(found, plan)
+    train = plan.fit
     if validity.verdict == "INVALID":
         return _none(f"the similarity is not a kernel: {validity.in_short()}", plan, validity)
     if len(plan.labels.classes_) != 2 or not len(train):

@@ -51,7 +51,8 @@ class WeightedSample:
             rows = np.flatnonzero(self.itself >= 0)
             counted[rows, self.itself[rows]] = 0.0
         totals = counted @ np.eye(self.n_classes)[self.columns]
-        parts, examples = [], []
+        parts = []
+        examples = []
         for other in range(self.n_classes):
             rows = np.flatnonzero(self.own != other)
             mine = self.columns == self.own[rows, None]
@@ -69,7 +70,8 @@ class Programs:
 
         A, examples = comparison.contrasts()
         self.masses = comparison.masses
-        self.n, self.d = len(self.masses), A.shape[1]
+        self.n = len(self.masses)
+        self.d = A.shape[1]
         size = float(np.abs(A).sum(axis=1).mean())
         self.unit = size if size > 0 else 1.0
         self.credit = A.mean(axis=0)

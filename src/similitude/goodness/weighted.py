@@ -161,7 +161,8 @@ def certify(
     rng: np.random.Generator,
 ) -> tuple[WeightedGoodness, HingeGoodness]:
     """Choose weights on some examples and test them on others."""
-    nus, n = np.array(NUS), len(test.own)
+    nus = np.array(NUS)
+    n = len(test.own)
     candidates = [stretched(weights) for weights in fits.weights]
     seen, fresh = (np.stack([part.gaps(w) for w in candidates], axis=1) for part in (fitted, test))
     reached = largest_gap(seen, nus)
@@ -192,7 +193,8 @@ def hinge_curve(fits: Fits, fitted: WeightedSample, test: WeightedSample, rng: n
     """Return the hinge loss at each gamma, on the fitted examples and on others."""
     rows: list[tuple[float, ...]] = []
     for gamma, weights in zip(fits.gammas, fits.of_hinge, strict=True):
-        losses, most = hinge(test.gaps(weights), gamma), 1 + _deepest(weights, fitted) / gamma
+        losses = hinge(test.gaps(weights), gamma)
+        most = 1 + _deepest(weights, fitted) / gamma
         optimum = float(fitted.masses @ hinge(fitted.gaps(weights), gamma))
         rows.append((gamma, float(losses.mean()), *bounded_mean(losses, most, rng), optimum))
     x, y, low, high, before = np.array(rows).reshape(-1, 5).T
@@ -202,7 +204,8 @@ def hinge_curve(fits: Fits, fitted: WeightedSample, test: WeightedSample, rng: n
 def _deepest(weights: np.ndarray, comparison: WeightedSample) -> float:
     """Return how far below zero a gap can be with similarities in the observed range."""
     means = np.bincount(comparison.columns, weights) / np.bincount(comparison.columns)
-    least, most = (comparison.K.min() * means).min(), (comparison.K.max() * means).max()
+    least = (comparison.K.min() * means).min()
+    most = (comparison.K.max() * means).max()
     return max(0.0, float(most - least))
 
 

@@ -34,7 +34,8 @@ class CellTree:
         """Split rows in random order at the median along the direction in which they vary most."""
         depth = max(0, round(np.log2(len(A) / CELL_ROWS)))
         nodes = [np.arange(len(A))]
-        directions, thresholds = np.zeros((2**depth - 1, A.shape[1])), np.zeros(2**depth - 1)
+        directions = np.zeros((2**depth - 1, A.shape[1]))
+        thresholds = np.zeros(2**depth - 1)
         for i in range(len(thresholds)):
             rows = nodes[i]
             directions[i] = widest_direction(A[rows[:2_000]])
@@ -122,7 +123,9 @@ class CellFit:
     ) -> CellFit:
         """Fit to some rows; `targets` are centered targets and weights of all rows."""
         Y, weights = targets
-        mean, models, fitted = weights[rows].mean(), [], []
+        mean = weights[rows].mean()
+        models = []
+        fitted = []
         for cell in range(n_cells):
             mine = rows[cells[rows] == cell]
             fitted.append(mine)
@@ -189,13 +192,16 @@ def learn_cells(
 ) -> tuple[CellFit, int]:
     """Let cells learn metrics of their own while that clearly lowers the loss on judged rows; count the rounds."""
     Y, weights = targets
-    losses, rounds = squared(fit.predicted(judged) - Y[judged]), 0
+    losses = squared(fit.predicted(judged) - Y[judged])
+    rounds = 0
     while rounds < 4:
         following = fit.next_round(targets, fitted)
         there = squared(following.predicted(judged) - Y[judged])
         if not is_clearly_lower(there, losses, weights[judged]):
             break
-        fit, losses, rounds = following, there, rounds + 1
+        fit = following
+        losses = there
+        rounds = rounds + 1
     return fit, rounds
 
 

@@ -73,12 +73,15 @@ class FeatureProblem:
     def grams(self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the kernel of fitted rows, and that of judged and fitted rows."""
         A, B = (_scaled(self.table.rows[rows], np.sqrt(w)) for rows in (fitted, judged))
-        K, C = Linear().block(A, A), Linear().block(B, A)
-        a, b = K.diagonal().copy(), _squares(B)
+        K = Linear().block(A, A)
+        C = Linear().block(B, A)
+        a = K.diagonal().copy()
+        b = _squares(B)
         if isinstance(self.k, Jaccard):
             return _shares(K, a, a), _shares(C, b, a)
         if self.cosine:
-            a, b = _inverse_roots(a), _inverse_roots(b)
+            a = _inverse_roots(a)
+            b = _inverse_roots(b)
             K *= a[:, None] * a
             C *= b[:, None] * a
         return K, C
@@ -87,13 +90,15 @@ class FeatureProblem:
         self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray, coefficients: np.ndarray, predicted: np.ndarray
     ) -> np.ndarray:
         """Return the mean squared gradient of the model in each feature, over judged rows; 0 if it was not seen."""
-        F, G = self.table.rows[fitted], self.table.rows[judged]
+        F = self.table.rows[fitted]
+        G = self.table.rows[judged]
         if isinstance(self.k, Jaccard):
             found = self._jaccard_squares(w, F, G, coefficients)
         elif not self.cosine:
             found = ((F.T @ coefficients) ** 2).sum(axis=1)
         else:
-            f, g = _inverse_roots(F.power(2) @ w), _inverse_roots(G.power(2) @ w)
+            f = _inverse_roots(F.power(2) @ w)
+            g = _inverse_roots(G.power(2) @ w)
             c = F.T @ (coefficients * f[:, None])
             H = G.power(2)
             found = c**2 * (g**2).mean() - 2 * c * (G.T @ (predicted * g[:, None] ** 3)) / len(g)
@@ -103,7 +108,9 @@ class FeatureProblem:
 
     def _jaccard_squares(self, w: np.ndarray, F: Any, G: Any, coefficients: np.ndarray) -> np.ndarray:
         r"""Return them for :math:`I / U`, whose derivative in an indicator is :math:`w_u (z_u (U + I) - I) / U^2`."""
-        a, b, total = F @ w, G @ w, np.zeros(self.width)
+        a = F @ w
+        b = G @ w
+        total = np.zeros(self.width)
         for start in range(0, G.shape[0], 64):
             some = G[start : start + 64]
             shared = (_scaled(some, w) @ F.T).toarray()
@@ -118,7 +125,8 @@ class FeatureProblem:
         self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray, coefficients: np.ndarray
     ) -> list[Any]:
         """Return for each output a sparse matrix of what features add to the predictions for judged rows."""
-        F, G = self.table.rows[fitted], self.table.rows[judged]
+        F = self.table.rows[fitted]
+        G = self.table.rows[judged]
         if isinstance(self.k, Jaccard):
             return [self._jaccard_contributions(w, F, G, column) for column in coefficients.T]
         if self.cosine:
@@ -131,7 +139,8 @@ class FeatureProblem:
         union = (G @ w)[:, None] + F @ w - shared
         slopes = column / np.where(union > 0, union, 1.0)
         owners = np.repeat(np.arange(G.shape[0]), np.diff(G.indptr))
-        made, T = G.copy(), F.T.tocsr()
+        made = G.copy()
+        T = F.T.tocsr()
         for i in range(G.shape[0]):
             mine = owners == i
             made.data[mine] = w[G.indices[mine]] * (T[G.indices[mine]] @ slopes[i])

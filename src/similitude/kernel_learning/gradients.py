@@ -44,7 +44,8 @@ def gradients_at(
 
 
 def _of_slopes(factor: float, A: np.ndarray, B: np.ndarray, slopes: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    n_outputs, width = coefficients.shape[1], B.shape[1]
+    n_outputs = coefficients.shape[1]
+    width = B.shape[1]
     pulled = (coefficients[:, :, None] * B[:, None, :]).reshape(len(B), n_outputs * width)
     gradients = (slopes @ pulled).reshape(len(A), n_outputs, width)
     gradients -= (slopes @ coefficients)[:, :, None] * A[:, None, :]

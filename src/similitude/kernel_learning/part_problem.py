@@ -194,7 +194,8 @@ def sum_problem(terms: Sequence[tuple[float, Similarity]], X: Any, order: np.nda
         factors = _rounded(w / sizes)
         return reduce(operator.add, [factor * k for factor, k in zip(factors, similarities, strict=True) if factor > 0])
 
-    titles, given = [repr(k) for k in similarities], whole(own)
+    titles = [repr(k) for k in similarities]
+    given = whole(own)
     return PartProblem(values.astype(np.float32), None, titles, own, given, whole, "similarities")
 
 

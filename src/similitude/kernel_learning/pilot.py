@@ -84,7 +84,8 @@ def pilot_splits(
     groups : array of int, optional
         The group of each row; no split separates one, unless all rows are of one group.
     """
-    n, n_judged = len(order), _n_judged(len(order))
+    n = len(order)
+    n_judged = _n_judged(len(order))
     together = order if groups is None or len(np.unique(groups[order])) < 2 else groups[order]
     if n_judged:
         judges = in_first_groups(together, n_judged)

@@ -129,7 +129,8 @@ def learn_path(name: str, start: Fit, following: Callable[[Fit, int], Fit], to_b
 
     A path whose loss stays far above `to_beat`, the loss of another similarity, ends after two rounds.
     """
-    fits, stopped = [start], ""
+    fits = [start]
+    stopped = ""
     while not stopped:
         fits.append(following(fits[-1], len(fits)))
         stopped = why_stop([fit.loss for fit in fits], to_beat)

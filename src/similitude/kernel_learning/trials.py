@@ -106,7 +106,8 @@ class Candidate:
                     fit = self.fit(there)
                     if not fit.loss < at.loss * (1 - self.least_gain):
                         break
-                    at, moved = fit, True
+                    at = fit
+                    moved = True
         self.forget()
         return at
 
@@ -170,7 +171,8 @@ class MetricCandidate(Candidate):
             for A, B in self.mapped
         ]
         gradients = gradients_at(self.k, self.scales(fit.setting), pairs, fit.coefficients)
-        outer, squares = [], []
+        outer = []
+        squares = []
         for T, G in zip(self.metrics, gradients, strict=True):
             mapped = apply_metric(G.astype(np.float64), T.T)
             squares.append((mapped**2).sum(axis=1))

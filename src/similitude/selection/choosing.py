@@ -189,7 +189,8 @@ def _flat(row: Row) -> dict[str, Any]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    error, worse = row.error, row.difference
+    error = row.error
+    worse = row.difference
     return (
         "*" if row.as_good else "",
         _short(row.candidate),

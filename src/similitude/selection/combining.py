@@ -154,7 +154,8 @@ def _weighted_sum(
     groups: np.ndarray | None,
 ) -> Similarity:
     """Return the weighted sum of kernels, with mean K(x, x) = 1."""
-    features, sizes = [np.empty((len(data.rows), 0))] * len(members), np.zeros(len(members))
+    features = [np.empty((len(data.rows), 0))] * len(members)
+    sizes = np.zeros(len(members))
     for place, one, similarities in _compared(members, data, engine):
         with naming(one.name):
             k = one.similarity
@@ -303,7 +304,8 @@ def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.nda
     residuals = np.maximum(0.0, 1.0 - signs * linear.scores(F))
     weights = np.zeros(len(features))
     for column in range(signs.shape[1]):
-        y, gamma = signs[:, column], residuals[:, column]
+        y = signs[:, column]
+        gamma = residuals[:, column]
         directed = np.where(y > 0, gamma / gamma[y > 0].sum(), -gamma / gamma[y < 0].sum())
         contributed = np.array([np.sum((part.T @ directed) ** 2) for part in features])
         if contributed.sum() > 0:

@@ -9,16 +9,21 @@ from dataclasses import dataclass
 from similitude.compute.engines import Engine, format_bytes
 from similitude.support import BudgetError
 
-COMPARED_ROWS, COMPARED_LANDMARKS = 20_000, 1_000
+COMPARED_ROWS = 20_000
+COMPARED_LANDMARKS = 1_000
 """Most examples and landmarks that compare candidates."""
 
-COMBINED_ROWS, COMBINED_LANDMARKS = 10_000, 500
+COMBINED_ROWS = 10_000
+COMBINED_LANDMARKS = 500
 """Most examples and landmarks that weigh the members of a sum."""
 
-MAX_FEATURES, LEAST_LANDMARKS = 4_000, 100
+MAX_FEATURES = 4_000
+LEAST_LANDMARKS = 100
 """Most features of all members of a sum together, and the number of landmarks below which they may be more."""
 
-LANDMARK_ARRAYS, FOLD_MATRICES, COMBINED_ARRAYS = 6, 5, 3
+LANDMARK_ARRAYS = 6
+FOLD_MATRICES = 5
+COMBINED_ARRAYS = 3
 """Arrays in memory at once: of examples by landmarks while candidates are compared, square ones beside those of the
 folds, and of all features while weights are computed."""
 

@@ -18,7 +18,8 @@ def error_of(errors: np.ndarray, of_classes: bool, wider: float = 1.0) -> Estima
     """Return the mean error: of zeros and ones with the interval of Clopper and Pearson, else that of `around_mean`."""
     if of_classes:
         ends = clopper_pearson(errors.sum() / wider**2, len(errors) / wider**2, LEVEL)
-        low, high = float(ends[0]), float(ends[1])
+        low = float(ends[0])
+        high = float(ends[1])
     else:
         low, high = around_mean(errors, wider * student(len(errors)))
     return Estimate(float(errors.mean()), max(0.0, low), high, LEVEL, ESTIMATE)
@@ -42,14 +43,16 @@ def around_mean(values: np.ndarray, steps: float) -> tuple[float, float]:
     >>> around_mean(np.array([-1.0, 0.0, 1.0]), 1.0)
     (-0.57735027, 0.57735027)
     """
-    n, mean = len(values), float(values.mean())
+    n = len(values)
+    mean = float(values.mean())
     apart = values - mean
     variance = float((apart**2).mean())
     if n < 2 or variance == 0.0:
         return mean, mean
     skewness = float((apart**3).mean()) / variance**1.5
     error = float(np.sqrt(variance / (n - 1)))
-    below, above = _untransformed(steps, skewness, n), -_untransformed(-steps, skewness, n)
+    below = _untransformed(steps, skewness, n)
+    above = -_untransformed(-steps, skewness, n)
     return mean - error * max(steps, below), mean + error * max(steps, above)
 
 
@@ -71,7 +74,8 @@ def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 
     Westfall, "Simultaneous Inference in General Parametric Models", 2008.) See `Folds.widening`, `around_mean` and
     `around_proportions`.
     """
-    steps, around = wider * _steps(errors), around_proportions if of_classes else around_mean
+    steps = wider * _steps(errors)
+    around = around_proportions if of_classes else around_mean
     found = []
     for j, column in enumerate(errors.T):
         apart = column - errors[:, best]
@@ -106,7 +110,8 @@ def _steps(errors: np.ndarray) -> float:
     covariance = np.cov(errors, rowvar=False) if n > 1 else np.eye(candidates)
     values, vectors = np.linalg.eigh(covariance)
     draws = rng.standard_normal((DRAWS, candidates)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    largest, tiny = np.zeros(DRAWS), 1e-12 * float(covariance.diagonal().max())
+    largest = np.zeros(DRAWS)
+    tiny = 1e-12 * float(covariance.diagonal().max())
     for i in range(candidates - 1):
         variance = covariance[i, i] + covariance.diagonal()[i + 1 :] - 2 * covariance[i, i + 1 :]
         apart = np.abs(draws[:, [i]] - draws[:, i + 1 :])[:, variance > tiny] / np.sqrt(variance[variance > tiny])

@@ -132,7 +132,8 @@ def _of_records(X: Any) -> tuple[Similarity, ...]:
 def _of_series(X: Any) -> tuple[Similarity, ...]:
     """Return convolutions and time warping; for short series also global alignments, which take six times as long."""
     some = _first(X)
-    convolutions, warping = Convolutions(), (DTW(), Derivative(DTW()))
+    convolutions = Convolutions()
+    warping = (DTW(), Derivative(DTW()))
     if sum(map(len, some)) > SHORT_SERIES * len(some):
         return convolutions, *warping
     alignments = GlobalAlignment()
@@ -181,9 +182,11 @@ def _of_strings(X: Any) -> tuple[Similarity, ...]:
     some = [_as_text(one) for one in _first(X)]
     substrings = Spectrum(6, blended=True).normalized()
     if sum(" " in one for one in some) > 0.5 * len(some):
-        words, rare = Words(), Spectrum(5, blended=True, weights="idf").normalized()
+        words = Words()
+        rare = Spectrum(5, blended=True, weights="idf").normalized()
         return 0.5 * substrings + 0.5 * words, 0.5 * rare + 0.5 * words, words, substrings, rare
-    letters, length = len(set().union(*some)), sum(map(len, some)) / max(1, len(some))
+    letters = len(set().union(*some))
+    length = sum(map(len, some)) / max(1, len(some))
     windows = (Gapped(7, 2) if letters <= FEW_LETTERS else Gapped(6, 3)).normalized()
     edits = (Edit(),) if length <= SHORT_STRING else ()
     return (0.5 * substrings + 0.5 * windows, substrings, windows, *edits)

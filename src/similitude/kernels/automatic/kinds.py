@@ -19,7 +19,8 @@ WHAT_IS_HELD = {
 }
 """What X is, where it is not called by the kind of its objects."""
 
-FEWEST_TIMES, AUTOCORRELATED = 20, 0.8
+FEWEST_TIMES = 20
+AUTOCORRELATED = 0.8
 """Least number of values, and autocorrelation at the next time, from which on arrays in a list are taken for series."""
 
 AUTOCORRELATED_COLUMNS = 0.7
@@ -59,7 +60,8 @@ def kind_of_objects(X: Any) -> str:
 
 def _kind_of_array(X: Any) -> str | None:
     """Return the kind of the objects in an array; None if it is an array of any objects."""
-    shape, letter = getattr(X, "shape", (0, 0)), getattr(getattr(X, "dtype", None), "kind", "f")
+    shape = getattr(X, "shape", (0, 0))
+    letter = getattr(getattr(X, "dtype", None), "kind", "f")
     if len(shape) == 1 and letter in "OUST":
         return None
     return "series" if len(shape) == 3 else "vectors"

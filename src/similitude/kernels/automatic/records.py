@@ -96,7 +96,8 @@ def _cells(X: Any, name: Any) -> tuple[Any, np.ndarray]:
 def _kinds(values: Any, missing: np.ndarray) -> dict[str, tuple[int, Any]]:
     """Return the kinds of the known values of a column, each with the first such value and its position."""
     stored = "categories" if is_categorical(values) else kind_of_values(values, missing)
-    known, places = known_of(values, missing), np.flatnonzero(~missing).tolist()
+    known = known_of(values, missing)
+    places = np.flatnonzero(~missing).tolist()
     if stored == "missing":
         return {}
     if stored not in SIMPLE:

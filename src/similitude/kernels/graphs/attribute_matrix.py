@@ -25,7 +25,8 @@ def attribute_matrix(parts: list[ParsedGraph], of: str = "node") -> np.ndarray:
     first = next(iter(found), 0)
     for g, values in found.items():
         if values.shape[1] != found[first].shape[1]:
-            a, b = values.shape[1], found[first].shape[1]
+            a = values.shape[1]
+            b = found[first].shape[1]
             raise ValueError(f"each {of} of graph {g} has {a} attributes, of graph {first} {b}: all need as many")
         wrong = first_nonfinite(values)
         if wrong is not None:

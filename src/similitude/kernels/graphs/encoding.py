@@ -134,7 +134,8 @@ def _label_keys(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
     if not any(labeled):
         return None
     if not all(labeled):
-        without, having = graphs[labeled.index(False)], graphs[labeled.index(True)]
+        without = graphs[labeled.index(False)]
+        having = graphs[labeled.index(True)]
         raise ValueError(f"graph {without} has no {of} labels, graph {having} has: label all graphs or none")
     values = [label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)]
     plain = set(map(type, values)) <= {str, int}
@@ -142,7 +143,8 @@ def _label_keys(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
     if len(missing):
         starts = starts_of([len(some) for some in labels])
         which = int(np.searchsorted(starts, missing[0], side="right")) - 1
-        g, at = graphs[which], int(missing[0] - starts[which])
+        g = graphs[which]
+        at = int(missing[0] - starts[which])
         who = f"node {parts[g].name(at)}" if of == "node" else f"the edge between nodes {_pair(parts[g], at)}"
         raise ValueError(f"{who} of graph {g} has no label, other {of}s have one")
     return item_keys(values)

@@ -114,14 +114,16 @@ def _from_networkx(
     once = u <= v  # each edge stands with both of its nodes
     ends = np.stack([u[once], v[once]], axis=1)
     entries = starts_of(degrees)[nodes]
-    edges, cuts = starts_of(once)[entries].tolist(), nodes.tolist()
+    edges = starts_of(once)[entries].tolist()
+    cuts = nodes.tolist()
     parts = []
     for k in range(len(names)):
         own = slice(cuts[k], cuts[k + 1])
         kept = once[entries[k] : entries[k + 1]]
         edge_labels = _of_edges(neighbors[own], kept, "label") if with_edge_labels else None
         edge_vectors = _of_edges(neighbors[own], kept, ATTRIBUTES) if with_edge_attributes else None
-        here, mine = ends[edges[k] : edges[k + 1]], (_if_any(labels[own]), _if_any(vectors[own]))
+        here = ends[edges[k] : edges[k + 1]]
+        mine = (_if_any(labels[own]), _if_any(vectors[own]))
         parts.append(ParsedGraph(len(names[k]), here, mine[0], edge_labels, names[k], mine[1], edge_vectors))
     return parts
 
@@ -133,9 +135,11 @@ def _neighbor_numbers(
 
     Names that are integers below the size of their graph, in any order, need no dictionary.
     """
-    every, sizes = list(chain.from_iterable(names)), np.diff(nodes)
+    every = list(chain.from_iterable(names))
+    sizes = np.diff(nodes)
     if set(map(type, every)) == {int} and 0 <= min(every) <= max(every) < len(every):
-        given, first = np.array(every), np.repeat(nodes[:-1], sizes)
+        given = np.array(every)
+        first = np.repeat(nodes[:-1], sizes)
         if (given < np.repeat(sizes, sizes)).all():
             number = np.empty(len(every), np.int64)
             number[first + given] = np.arange(len(every)) - first
@@ -192,7 +196,8 @@ def _from_matrix(i: int, matrix: Any, labels: Any = None) -> ParsedGraph:
         raise ValueError(f"graph {i} is a matrix of shape {matrix.shape}: an adjacency matrix is square")
     entries = matrix.tocoo()
     there = entries.data != 0
-    u, v = entries.row[there].astype(np.int64), entries.col[there].astype(np.int64)
+    u = entries.row[there].astype(np.int64)
+    v = entries.col[there].astype(np.int64)
     n = matrix.shape[0]
     one_way = np.setdiff1d(u * n + v, v * n + u)
     if len(one_way):
@@ -259,7 +264,8 @@ def _labeled_tuple(i: int, edges: Any, labels: Any, edge_labels: Any) -> ParsedG
         return _from_matrix(i, edges, labels)
     names = None
     if isinstance(labels, Mapping):
-        names, labels = list(labels), list(labels.values())
+        names = list(labels)
+        labels = list(labels.values())
         edges = _numbered(i, edges, names)
     ends = _as_ends(i, edges)
     if edge_labels is not None and len(edge_labels) != len(ends):

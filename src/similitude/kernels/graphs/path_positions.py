@@ -47,7 +47,9 @@ def path_positions(graphs: EncodedGraphs) -> Any:
     """
     from scipy.sparse import coo_array
 
-    n, entries, found = len(graphs.labels), 0, []
+    n = len(graphs.labels)
+    entries = 0
+    found = []
     for sources in _source_groups(graphs):
         reached = _followed(graphs, sources)
         entries += _check_entries(graphs, sources, reached, entries)
@@ -88,16 +90,19 @@ def _followed(graphs: EncodedGraphs, sources: np.ndarray) -> Reached:
     starts = starts_of(lengths)
     base = np.repeat(starts[:-1], lengths)
     nodes = np.arange(starts[-1]) - base + np.repeat(first, lengths)
-    distance, paths = np.full(len(nodes), -1), np.zeros(len(nodes))
+    distance = np.full(len(nodes), -1)
+    paths = np.zeros(len(nodes))
     reached = starts[:-1] + sources - first
-    distance[reached], paths[reached] = 0, 1.0
+    distance[reached] = 0
+    paths[reached] = 1.0
     steps = []
     while len(reached):
         ends, neighbors = ragged_rows(graphs.starts, nodes[reached])
         before = np.repeat(reached, np.diff(ends))
         after = base[before] + graphs.neighbors[neighbors]
         new = distance[after] < 0
-        before, after = before[new], after[new]
+        before = before[new]
+        after = after[new]
         steps.append((before, after))
         distance[after] = len(steps)
         paths += np.bincount(after, paths[before], minlength=len(nodes))
@@ -110,7 +115,8 @@ def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, reached: Reached,
     """Return the most positions that some nodes can have; refuse more, with others, than the memory budget holds."""
     longest = np.maximum.reduceat(reached.distance, reached.starts[:-1])
     entries = int(((longest + 1) * (longest + 2) // 2).sum())
-    size, budget = (others + entries) * ENTRY_BYTES, current_engine().budget
+    size = (others + entries) * ENTRY_BYTES
+    budget = current_engine().budget
     if size > budget:
         at = int(longest.argmax())
         g = int(np.searchsorted(graphs.node_starts, sources[at], side="right")) - 1
@@ -124,11 +130,15 @@ def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, reached: Reached,
 
 def _positions(reached: Reached) -> tuple[np.ndarray, ...]:
     """Return nodes, columns and counts: of each place, by the number of edges that paths to it can be continued by."""
-    nodes, distance, before, after = reached.nodes, reached.distance, reached.before, reached.after
+    nodes = reached.nodes
+    distance = reached.distance
+    before = reached.before
+    after = reached.after
     onward: Any = (distance >= 0).astype(
         np.float64
     )  # how often a shortest path to each place continues by `length` edges
-    first, found = int(nodes[0]), []
+    first = int(nodes[0])
+    found = []
     for length in range(int(distance.max()) + 1):
         at = np.flatnonzero((onward > 0) & (distance <= length))
         keys = (nodes[at] - first) * (length + 1) + distance[at]
@@ -137,6 +147,7 @@ def _positions(reached: Reached) -> tuple[np.ndarray, ...]:
         node, position = np.divmod(some, length + 1)
         found.append((node + first, (position + length + 1) ** 2 // 4 + position, counts[some]))
         going = onward[after] > 0
-        before, after = before[going], after[going]
+        before = before[going]
+        after = after[going]
         onward = np.bincount(before, onward[after], minlength=len(nodes))
     return tuple(np.concatenate(some) for some in zip(*found, strict=True))

@@ -37,11 +37,14 @@ def subtree_names(objects: Any, iterations: int, wanted: Set[int] | None = None)
 
 def _names_in(graph: Any, iterations: int) -> list[tuple[int, str]]:
     """Return the refined labels of one graph, each with the subtree that it represents."""
-    encoded, texts = as_graphs([graph]), _label_texts(graph)
+    encoded = as_graphs([graph])
+    texts = _label_texts(graph)
     written = [texts.get(label, "*") for label in encoded.labels.tolist()]
-    starts, neighbors = encoded.starts.tolist(), encoded.neighbors.tolist()
+    starts = encoded.starts.tolist()
+    neighbors = encoded.neighbors.tolist()
     edges = [_edge(texts[label]) if label != NO_LABEL else "" for label in encoded.edge_labels.tolist()]
-    found, level = [], written
+    found = []
+    level = written
     for t, keys in enumerate(_refined(encoded, iterations)):
         if t:
             around = [sorted(edges[e] + level[neighbors[e]] for e in range(a, b)) for a, b in pairwise(starts)]

@@ -31,7 +31,10 @@ class WalkedGraphs:
         self, graphs: EncodedGraphs, starts: np.ndarray, values: np.ndarray, weights: np.ndarray, radii: np.ndarray
     ) -> None:
         self.graphs = graphs
-        self.starts, self.values, self.weights, self.radii = starts, values, weights, radii
+        self.starts = starts
+        self.values = values
+        self.weights = weights
+        self.radii = radii
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -146,7 +149,9 @@ class RandomWalk(Similarity):
 
 def _walked(graphs: EncodedGraphs) -> WalkedGraphs:
     """Return graphs with their eigenvalues, without those that no walk sees."""
-    values, weights, radii = [np.zeros(0)], [np.zeros(0)], np.zeros(len(graphs))
+    values = [np.zeros(0)]
+    weights = [np.zeros(0)]
+    radii = np.zeros(len(graphs))
     lengths = np.zeros(len(graphs), np.int64)
     for g, (first, last) in enumerate(zip(graphs.node_starts, graphs.node_starts[1:], strict=False)):
         if first == last:
@@ -159,5 +164,6 @@ def _walked(graphs: EncodedGraphs) -> WalkedGraphs:
         kept = squares > NEGLIGIBLE_WEIGHT * (last - first)
         values.append(found[kept])
         weights.append(squares[kept])
-        radii[g], lengths[g] = max(float(found[-1]), 0.0), kept.sum()
+        radii[g] = max(float(found[-1]), 0.0)
+        lengths[g] = kept.sum()
     return WalkedGraphs(graphs, starts_of(lengths), np.concatenate(values), np.concatenate(weights), radii)

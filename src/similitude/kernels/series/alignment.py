@@ -147,7 +147,8 @@ class GlobalAlignment(SeriesSimilarity):
         A, B = in_common_precision(A, B)
         both = np.result_type(_summable(A).dtype, _summable(B).dtype)
         logs = np.empty((len(A), len(B)))
-        first, second = A.values.astype(both, copy=False), B.values.astype(both, copy=False)
+        first = A.values.astype(both, copy=False)
+        second = B.values.astype(both, copy=False)
         loops.global_alignment(logs, first, A.starts, second, B.starts, self._scale(), half=same)
         logs -= A.norms[:, None] + B.norms  # the same bits if both sides are swapped
         np.minimum(logs, 0.0, out=logs)  # positive only by rounding (Cauchy-Schwarz)

@@ -99,13 +99,15 @@ class Convolutions(SeriesSimilarity):
         """Choose dilations, channels and biases for the series X, and standardize the features on them."""
         if self.filters is not None:
             return self
-        A, rng = as_series(X), generator(random_state)
+        A = as_series(X)
+        rng = generator(random_state)
         weight = np.ones(len(A)) if sample_weight is None else checked_weights(sample_weight, len(A))
         filters = _random_filters(A, weight, self.width, rng)
         if np.count_nonzero(weight) > STANDARDIZED_ON:
             logging.getLogger("similitude").info("means of convolutions from %d of %d series", STANDARDIZED_ON, len(A))
             chosen = rng.choice(len(A), STANDARDIZED_ON, replace=False, p=weight / weight.sum())
-            A, weight = A[np.sort(chosen)], np.ones(STANDARDIZED_ON)
+            A = A[np.sort(chosen)]
+            weight = np.ones(STANDARDIZED_ON)
         shares = _shares(A, filters).astype(float, copy=False)
         mean = np.average(shares, axis=0, weights=weight)
         deviation = np.sqrt(np.average((shares - mean) ** 2, axis=0, weights=weight))
@@ -119,7 +121,8 @@ class Convolutions(SeriesSimilarity):
 
     def features(self, X: Any, like: Any = None) -> np.ndarray:
         """Return the standardized features divided by the root of their number, whatever is in `like`."""
-        A, filters = as_series(X), self.filters
+        A = as_series(X)
+        filters = self.filters
         if A.channels != filters.shape[1] - FIRST_CHANNEL:
             raise ValueError(
                 f"series of {filters.shape[1] - FIRST_CHANNEL} channels are expected, these have {A.channels}"
@@ -163,7 +166,8 @@ def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Ge
     end = 0
     for place, (step, number) in enumerate(zip(dilations.tolist(), numbers.tolist(), strict=True)):
         for kernel in range(N_KERNELS):
-            begin, end = end, end + number
+            begin = end
+            end = end + number
             padded = (kernel + place) % 2 == 0
             mix = _random_channels(A.channels, rng) if A.channels > 1 else np.ones(1)
             one = A.values[A.starts[chosen[place][kernel]] : A.starts[chosen[place][kernel] + 1]]
@@ -200,7 +204,8 @@ def _shares(A: Series, filters: np.ndarray) -> np.ndarray:
     first = np.flatnonzero(np.append(True, (whole[1:] != whole[:-1]).any(1)))
     starts = np.append(first, len(filters)).astype(np.int64)
     shapes = np.ascontiguousarray(filters[first, :BIAS]).astype(np.int64)
-    mix, biases = filters[first, FIRST_CHANNEL:].astype(A.dtype), filters[:, BIAS].astype(A.dtype)
+    mix = filters[first, FIRST_CHANNEL:].astype(A.dtype)
+    biases = filters[:, BIAS].astype(A.dtype)
     out = np.empty((len(A), len(filters)), A.dtype)
     loops.convolutions(out, A.values, A.starts, shapes, mix, biases, starts)
     return out

@@ -102,7 +102,8 @@ class SoftDTW(ElasticSimilarity):
         A = as_series(objects)
         halves = np.empty(len(A), A.dtype)
         for i in range(len(A)):
-            one, out = A[i : i + 1], np.empty((1, 1), A.dtype)
+            one = A[i : i + 1]
+            out = np.empty((1, 1), A.dtype)
             self.write_distances(out, one, one, True)
             halves[i] = 0.5 * out[0, 0]
         return Series(A.values, A.starts, halves)
@@ -266,5 +267,6 @@ class TWE(ElasticSimilarity):
 
     def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
         """Write the least costs."""
-        nu, lmbda = float(self.nu), float(self.lmbda)
+        nu = float(self.nu)
+        lmbda = float(self.lmbda)
         loops.twe(out, A.values, A.starts, B.values, B.starts, nu, lmbda, self.window, half=half)

@@ -27,11 +27,13 @@ class WarpingBounds(Bounds):
     """
 
     def __init__(self, sigma: float, window: float | None) -> None:
-        self.sigma, self.window = sigma, window
+        self.sigma = sigma
+        self.window = window
 
     def sketch(self, A: Encoding) -> Sketch:
         """Return series as rows with their envelopes, empty rows if lengths differ, and the ends of each."""
-        first, last = A.values[A.starts[:-1]], A.values[A.starts[1:] - 1]
+        first = A.values[A.starts[:-1]]
+        last = A.values[A.starts[1:] - 1]
         lengths = A.lengths
         if len(np.unique(lengths)) != 1:
             none = np.empty((len(A), 0), A.dtype)
@@ -41,7 +43,8 @@ class WarpingBounds(Bounds):
         reach = 2 * self._radius(time) + 1
         from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
-        low, high = minimum_filter1d(values, reach, axis=1), maximum_filter1d(values, reach, axis=1)
+        low = minimum_filter1d(values, reach, axis=1)
+        high = maximum_filter1d(values, reach, axis=1)
         for at in (0, -1):
             low[:, at] = high[:, at] = values[:, at]
         flat, low, high = (np.ascontiguousarray(one.reshape(len(A), -1)) for one in (values, low, high))
@@ -64,7 +67,8 @@ class WarpingBounds(Bounds):
         width = A[0].shape[1]
         if width == B[0].shape[1] and width > 0:
             one, other = (tuple(part.astype(both, copy=False) for part in sketch) for sketch in (A, B))
-            there, back = np.empty((len(one[0]), len(other[0])), both), np.empty((len(other[0]), len(one[0])), both)
+            there = np.empty((len(one[0]), len(other[0])), both)
+            back = np.empty((len(other[0]), len(one[0])), both)
             loops.outside_ranges(there, one[0], other[1], other[2])
             loops.outside_ranges(back, other[0], one[1], one[2])
             return np.maximum(there, back.T)
@@ -83,8 +87,11 @@ class WarpingBounds(Bounds):
         with np.errstate(divide="ignore"):
             limits = self.sigma * (LIMIT_SLACK - np.log(np.clip(floors, 0.0, 1.0)) * (1 + LIMIT_SLACK))
         distances = np.empty(len(i), first.dtype)
-        i, j, limits = np.ascontiguousarray(i), np.ascontiguousarray(j), limits.astype(first.dtype)
-        x, z = (first.values, first.starts), (second.values, second.starts)
+        i = np.ascontiguousarray(i)
+        j = np.ascontiguousarray(j)
+        limits = limits.astype(first.dtype)
+        x = (first.values, first.starts)
+        z = (second.values, second.starts)
         loops.dtw_pairs(distances, x[0], x[1], z[0], z[1], i, j, limits, self.window)
         given_up = np.isinf(distances)
         out = distances[None, :]

@@ -26,7 +26,10 @@ class ItemSets(Ragged):
     def __init__(
         self, keys: np.ndarray, starts: np.ndarray, width: int | None = None, roots: np.ndarray | None = None
     ) -> None:
-        self.keys, self.starts, self.width, self.roots = keys, starts, width, roots
+        self.keys = keys
+        self.starts = starts
+        self.width = width
+        self.roots = roots
 
     @classmethod
     def of(cls, keys: np.ndarray, sizes: np.ndarray, width: int | None = None) -> ItemSets:
@@ -64,7 +67,8 @@ class BitSets:
     """Sets as rows of 64-bit words, with a bit per column."""
 
     def __init__(self, words: np.ndarray, width: int) -> None:
-        self.words, self.width = words, width
+        self.words = words
+        self.width = width
 
     @classmethod
     def of(cls, bits: np.ndarray) -> BitSets:

@@ -56,7 +56,8 @@ class WeightedSets(WeightedFeatures):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the sets as keys of their items or rows of bits; with weights, as keys with the roots of these."""
-        sets, given = as_sets(objects), self.weights
+        sets = as_sets(objects)
+        given = self.weights
         if not isinstance(given, Mapping):
             return sets
         known, roots = remembered(self, lambda: sorted_roots(self._known_items(sets), given), "items", sets.width)
@@ -247,8 +248,10 @@ class JaccardBounds(SetBounds):
         self, k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, floors: np.ndarray
     ) -> np.ndarray:
         """Return the shares of common items, each pair by itself."""
-        first, second = items_of_sets(A), items_of_sets(B)
-        common, sizes = shared_counts(i, j, first, second), first[2][i] + second[2][j]
+        first = items_of_sets(A)
+        second = items_of_sets(B)
+        common = shared_counts(i, j, first, second)
+        sizes = first[2][i] + second[2][j]
         total = sizes - common
         return np.where(total > 0, common / np.where(total > 0, total, 1), 1.0)
 

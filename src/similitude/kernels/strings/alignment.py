@@ -21,7 +21,9 @@ class ScoredStrings(Ragged):
     """Strings as numbers of letters, with half the logarithm of k(x, x) of each."""
 
     def __init__(self, text: np.ndarray, starts: np.ndarray, norms: np.ndarray) -> None:
-        self.text, self.starts, self.norms = text, starts, norms
+        self.text = text
+        self.starts = starts
+        self.norms = norms
 
     def __getitem__(self, which: Any) -> ScoredStrings:
         starts, letters = ragged_rows(self.starts, which)
@@ -110,7 +112,8 @@ class LocalAlignment(Similarity):
 
     def _letters_have_a_kernel(self) -> bool:
         """Tell whether exp(beta S) is PSD: of two scores, if equal letters have the larger one."""
-        table, beta = as_substitution(self.substitution), float(self.beta)
+        table = as_substitution(self.substitution)
+        beta = float(self.beta)
         if table.letters is None:
             return bool(table.scores[0, 0] >= table.scores[0, 1])
         eigenvalues = np.linalg.eigvalsh(np.exp(beta * table.scores))

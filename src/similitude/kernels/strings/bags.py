@@ -25,7 +25,9 @@ class Bags(Ragged):
 
     def __init__(self, bags: BagArrays, values: np.ndarray | None = None) -> None:
         self.values = values
-        self.codes, self.counts, self.starts = bags.codes, bags.counts, bags.starts
+        self.codes = bags.codes
+        self.counts = bags.counts
+        self.starts = bags.starts
         digests = bool((bags.codes >> np.uint64(63)).any()) if len(bags.places) else False
         self.places = bags.places if digests else NO_INTEGERS
         self.text = bags.text if digests else NO_LETTERS
@@ -105,7 +107,8 @@ def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any =
     counted = counted or A.values is not None
     a, b, width = loops.shared_features(A.arrays, B.arrays, patterns)
     order, frequent = _by_frequency(len(A) * len(B), a, b, width, counted)
-    a, b = order[a], order[b]  # -1 stays -1
+    a = order[a]  # -1 stays -1
+    b = order[b]
     if frequent:
         _write_frequent(a, A, b, B, frequent, counted, out)
     rest = np.empty(out.shape) if frequent and frequent < width else out
@@ -128,7 +131,8 @@ def _by_frequency(pairs: int, a: np.ndarray, b: np.ndarray, width: int, counted:
     meetings = np.bincount(a[a >= 0], minlength=width) * np.bincount(b[b >= 0], minlength=width)
     each, all_pairs, entry = (0.025, 1.0, 12.0) if counted else (0.0014, 1.0, 2.0)
     frequent = meetings > each * pairs
-    entries, rare = len(a) + len(b), float(meetings[~frequent].sum())
+    entries = len(a) + len(b)
+    rare = float(meetings[~frequent].sum())
     costs = {
         "both": pairs * (each * np.count_nonzero(frequent) + all_pairs + 2.0) + (entry + 15.0) * entries + rare,
         "frequent": pairs * (each * width + all_pairs) + entry * entries,

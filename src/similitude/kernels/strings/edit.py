@@ -158,7 +158,8 @@ def neighbor_counts(A: Letters) -> Items:
     sizes = A.lengths + 1
     before, after = np.zeros((2, int(sizes.sum())), np.uint64)
     places = np.arange(len(A.text)) + A.owners  # each string before has one more pair than letters
-    after[places], before[places + 1] = A.text, A.text
+    after[places] = A.text
+    before[places + 1] = A.text
     return *as_counted(np.repeat(np.arange(len(A)), sizes), (before << np.uint64(21)) | after), sizes
 
 

@@ -152,7 +152,8 @@ class Gower(Similarity):
         if len(spans) > 1:
             first, second, *_ = spans
             nothing = dict.fromkeys(spans)
-            one, other = {first: _typical(spans[first])}, {second: _typical(spans[second])}
+            one = {first: _typical(spans[first])}
+            other = {second: _typical(spans[second])}
             return [[{**nothing, **one, **other}, {**nothing, **one}, {**nothing, **other}]]
         far = [(name, span) for name, span in spans.items() if span.kind in ("number", "time")]
         return [[{name: _typical(span, ranges)} for ranges in (0, 4)] for name, span in far]
@@ -169,9 +170,11 @@ class Gower(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return numbers relative to their range (NaN if missing), and keys of categories (0 if missing)."""
-        numbers, keys = [], []
+        numbers = []
+        keys = []
         for name, given in self._counted().items():
-            values, span = column(objects, name), _read_range(name, given)
+            values = column(objects, name)
+            span = _read_range(name, given)
             missing = missing_cells(values)
             if self.strict and missing.any():
                 i = int(np.flatnonzero(missing)[0])
@@ -276,7 +279,8 @@ def _times(name: Any, given: str, words: list[str]) -> tuple[float, float]:
     try:
         low, high = (float(np.datetime64(end, "us").astype(np.int64) / 1e6) for end in words)
     except ValueError:
-        low, high = np.inf, -np.inf
+        low = np.inf
+        high = -np.inf
     if not low <= high:
         raise ValueError(
             f"the range of column {name!r} must be two times, as in 'time 2001-01-01 2001-12-31T23:59', got {given!r}"

@@ -209,7 +209,8 @@ class PartlyKnown:
     """The encoding of the known values: value i is number ``places[i]`` of `encoded`, or missing if that is -1."""
 
     def __init__(self, encoded: Encoding, places: np.ndarray) -> None:
-        self.encoded, self.places = encoded, places
+        self.encoded = encoded
+        self.places = places
 
     @property
     def known(self) -> np.ndarray:

@@ -188,7 +188,8 @@ def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any,
 
 def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return both matrices as the loops take them, and `out` or a new matrix for the result."""
-    dtype, same = np.result_type(A, B), A is B
+    dtype = np.result_type(A, B)
+    same = A is B
     A = np.require(A, dtype, ["C", "A"])
     B = A if same else np.require(B, dtype, ["C", "A"])
     return A, B, np.empty((len(A), len(B)), dtype) if out is None else out
@@ -245,7 +246,8 @@ def _squared_distances_of_tensors(A: Any, B: Any) -> Any:
     i, j = xp.nonzero(64 * float(xp.finfo(D.dtype).eps) ** 0.5 * both > D)
     step = max(1, 2**20 // max(1, A.shape[1]))
     for start in range(0, i.shape[0], step):
-        left, right = i[start : start + step], j[start : start + step]
+        left = i[start : start + step]
+        right = j[start : start + step]
         D[left, right] = squared_norms(A[left] - B[right])
     return D
 
@@ -288,9 +290,11 @@ def median_distance(
     if np.count_nonzero(weight) > sample:
         logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", sample, n)
         chosen = generator(random_state).choice(n, sample, replace=False, p=weight / weight.sum())
-        A, weight = rows(A, np.sort(chosen)), np.ones(sample)
+        A = rows(A, np.sort(chosen))
+        weight = np.ones(sample)
     elif n > sample:
-        A, weight = rows(A, np.flatnonzero(weight)), weight[weight > 0]
+        A = rows(A, np.flatnonzero(weight))
+        weight = weight[weight > 0]
     upper = np.triu_indices(len(weight), k=1)
     values = as_numpy(distances(A, A)).astype(float)[upper]
     copies = np.maximum(weight * (weight - 1) / 2, 0.0)
@@ -310,16 +314,19 @@ def checked_weights(sample_weight: Any, n: int) -> np.ndarray:
 
 def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
     """Return the weighted median of numbers >= 0; the mean of the positive ones if it is 0, 1 if all are."""
-    values, weight = values[weight > 0], weight[weight > 0]
+    values = values[weight > 0]
+    weight = weight[weight > 0]
     if not values.any():
         return 1.0
     if (weight == weight[0]).all():
         median = np.median(values)
     else:
         order = np.argsort(values, kind="stable")
-        values, reached = values[order], np.cumsum(weight[order])
+        values = values[order]
+        reached = np.cumsum(weight[order])
         half = reached[-1] / 2
-        lower, upper = np.searchsorted(reached, half, side="left"), np.searchsorted(reached, half, side="right")
+        lower = np.searchsorted(reached, half, side="left")
+        upper = np.searchsorted(reached, half, side="right")
         median = (values[lower] + values[upper]) / 2
     if not np.isfinite(median):
         raise ValueError("the vectors are too far apart: their distances overflow, so scale them first")

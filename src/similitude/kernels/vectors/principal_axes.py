@@ -27,7 +27,8 @@ class DistanceBounds(Bounds):
     """
 
     def __init__(self, k: VectorSimilarity, A: Encoding) -> None:
-        self.form, self.single = k.form(), A.dtype == np.float32
+        self.form = k.form()
+        self.single = A.dtype == np.float32
         sample = A[:: max(1, len(A) // AXES_FROM)].astype(np.float64)
         self.center = sample.mean(axis=0)
         _, vectors = np.linalg.eigh((sample - self.center).T @ (sample - self.center))

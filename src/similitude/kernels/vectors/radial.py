@@ -99,7 +99,8 @@ class DistanceSimilarity(VectorSimilarity):
 
     def shared_distances(self) -> str | None:
         """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
-        cls, usual = type(self), DistanceSimilarity
+        cls = type(self)
+        usual = DistanceSimilarity
         methods = ("encode", "block", "distances", "of_distances")
         if any(getattr(cls, name) is not getattr(usual, name) for name in methods):
             return None
@@ -336,7 +337,8 @@ def _bessel_matern(u: Any, nu: float) -> Any:
 
 def _matern_series(u: np.ndarray, nu: float) -> np.ndarray:
     """Return the leading terms of the Matern function at a small u: sum of (u^2/4)^k / (k! (1-nu) ... (k-nu))."""
-    total, term = np.ones_like(u), np.ones_like(u)
+    total = np.ones_like(u)
+    term = np.ones_like(u)
     for k in range(1, min(math.ceil(nu), 60)):
         term = term * (u * u / 4.0) / (k * (k - nu))
         total += term

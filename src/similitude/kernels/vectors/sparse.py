@@ -61,7 +61,8 @@ def _ready(A: Any, B: Any, out: Any) -> tuple[Any, Any, np.ndarray]:
     """
     from scipy.sparse import csr_array
 
-    dtype, same = np.result_type(A.dtype, B.dtype), A is B
+    dtype = np.result_type(A.dtype, B.dtype)
+    same = A is B
     A, B = (M if is_sparse(M) and M.format == "csr" and M.dtype == dtype else csr_array(M, dtype=dtype) for M in (A, B))
     if A.shape[1] > MANY_COLUMNS + 4 * (A.nnz + B.nnz):
         columns = np.unique(A.indices if same else np.concatenate([A.indices, B.indices]))
