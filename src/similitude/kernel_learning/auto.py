@@ -44,16 +44,11 @@ class AutoChoice:
 
     def kernels(self) -> tuple[Similarity, ...]:
         """Return the kernels of the parts."""
-        return tuple(
-            self.features.kernel(part.candidate.k, mean_metric(part.candidate.metrics), 2.0**part.setting.width)
-            for part in self.parts
-        )
+        return tuple(self.features.kernel_of(part) for part in self.parts)
 
     def importance(self) -> GradientImportance:
         """Return how much the best part depends on each column."""
-        best = _best(self.parts)
-        _, squares = best.candidate.squared_gradients(best, diagonal=True)
-        return self.features.importance(squares)
+        return self.features.importance_of(_best(self.parts))
 
     def named(self, names: list[str] | None) -> AutoChoice:
         """Return the same choice with the columns called by given names, if there are any."""
@@ -68,19 +63,9 @@ class AutoChoice:
 def choose_automatically(
     X: Any, Y: np.ndarray, order: np.ndarray, table: bool = False, groups: np.ndarray | None = None
 ) -> AutoChoice:
-    """Choose kernels, metrics and their blend for vectors, or for the rows of a table.
+    """Choose kernels, metrics and their blend for vectors, or for the rows of a table with categories or gaps.
 
-    Parameters
-    ----------
-    X : array, or data frame
-    Y : array of shape (n, outputs)
-        Numbers, or codes of classes.
-    order : array of int
-        Rows in random order; of many, only the first ones have influence.
-    table : bool
-        Whether columns may hold categories and missing values.
-    groups : array of int, optional
-        The group of each row; no split separates one.
+    `order` are the rows in random order: of many, only the first ones have influence. No split separates a group.
     """
     if table or len(outlying_rows(np.asarray(X, dtype=np.float64))):
         features = LearningFeatures.of_table(X, Tabular(MATERN))
@@ -175,7 +160,7 @@ def _reason(parts: tuple[Fit, ...], weights: tuple[float, ...], gaussian: Fit, r
 
 
 def summarize(choice: AutoChoice) -> LearnedSummary:
-    """Return what was learned, from what was chosen on the pilot rows."""
+    """Return what was learned on the pilot rows."""
     parts = choice.parts
     start = choice.gaussian
     steps = [_step("isotropic Gaussian kernel", start.losses)]

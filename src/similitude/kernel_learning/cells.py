@@ -83,21 +83,8 @@ def balanced_threshold(values: np.ndarray) -> float:
 class CellFit:
     """Exact ridge regression in each cell.
 
-    Attributes
-    ----------
-    k : Similarity
-        The kernel of coordinates.
-    A : array of shape (n, r)
-        The coordinates of all rows, under the metric of k and those of the cells.
-    cells : array of int
-        The cell of each row.
-    metrics : array of shape (cells, r) or (cells, r, r), or None
-        The linear map of each cell, which is part of the coordinates.
-    penalty : float
-    fitted : list of array of int
-        The rows of each cell that its model was fitted to.
-    models : list of ExactRidge
-        None for a cell without rows.
+    `A` are the coordinates of all rows under the metric of k and those of the cells, `metrics` of shape (cells, r) or
+    (cells, r, r). `fitted` are the rows that the model of each cell was fitted to; without rows the model is None.
     """
 
     k: Any

@@ -16,14 +16,7 @@ from similitude.linear import SINGLE_FROM, GramFactor, LinearModel
 class ExactRidge:
     r"""The model :math:`f(x) = \sum_i a_i K(x, x_i) + b`, fitted to all rows; see `GramFactor`.
 
-    Attributes
-    ----------
-    coefficients : array of shape (n, outputs)
-        a, in double precision.
-    constant : array of shape (outputs,)
-        b; zero for targets that are centered.
-    left_out : array of shape (judged rows, outputs)
-        The predictions for some rows, each by the model of all other rows.
+    `left_out` are the predictions for some rows, each by the model of all other rows.
     """
 
     coefficients: np.ndarray

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.limits import MOST_WEIGHTS
 from similitude.kernels import Intersection, Jaccard, Linear, Spectrum, WeisfeilerLehman
 from similitude.kernels.feature_weights import IDF, FeatureTable, idf_weights
@@ -24,18 +23,8 @@ EQUAL = "equal weights"
 class FeatureProblem:
     r"""A kernel of explicit features :math:`\phi_u` with weights :math:`w_u`: a dot product, a cosine or Jaccard's.
 
-    Attributes
-    ----------
-    k : Similarity
-        The kernel with weights None or "idf".
-    cosine : bool
-        Whether it is normalized.
-    objects : sequence
-        The pilot rows.
-    table : FeatureTable
-        Their features without weights.
-    whole : callable
-        Returns the kernel of the user's objects, given k with other weights.
+    The weights of k are None or "idf". `objects` are the pilot rows, `table` has their features without weights, and
+    `whole` returns the kernel of the user's objects, given k with other weights.
     """
 
     k: Any
@@ -173,10 +162,6 @@ class FeatureProblem:
             learned = {self.table.keys[i]: value for i, value in zip(kept.tolist(), values, strict=True)}
             k = k.with_params(weights=learned, default_weight=0.0)
         return self.whole(Normalized(k) if self.cosine else k)
-
-    def even_importance(self) -> GradientImportance:
-        """Return the same importance for all features, of which at most a few are named."""
-        return GradientImportance.even(self.width, self.names, self.kind)
 
     def names(self, which: np.ndarray) -> list[str]:
         """Return features as text."""

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.limits import MOST_ENTRIES
 from similitude.kernels import Columns, Gower
 from similitude.similarity import Scaled, Similarity, Sum
@@ -23,22 +22,9 @@ OWN_WEIGHTS = "the weights as given"
 class PartProblem:
     r"""A similarity :math:`\sum_k w_k K_k`; Gower's is divided by the weights of the columns that both rows have.
 
-    Attributes
-    ----------
-    values : array of shape (parts, n, n), single precision
-        The similarities of the pilot rows under each part; terms of a sum are divided by their mean K(x, x), and
-        those of Gower's are 0 where a value is missing.
-    known : array of the same shape, or None
-        Whether both rows have a value; None if none is missing.
-    titles : list of str
-    own : array
-        The weights as given.
-    given : Similarity
-        With data-dependent parameters resolved.
-    whole : callable
-        Returns the similarity with other weights.
-    kind : str
-        What the parts are called.
+    `values`, of shape (parts, n, n), are the similarities of the pilot rows under each part: terms of a sum divided by
+    their mean K(x, x), and 0 where a value of Gower's is missing. `known` is where none is missing, or None. `own` are
+    the weights as given, and `whole` returns the similarity with other weights.
     """
 
     values: np.ndarray
@@ -114,10 +100,6 @@ class PartProblem:
     def kernel(self, name: str, w: np.ndarray) -> Similarity:
         """Return the similarity with weights."""
         return self.given if name == OWN_WEIGHTS else self.whole(w)
-
-    def even_importance(self) -> GradientImportance:
-        """Return the same importance for all parts, of which at most a few are named."""
-        return GradientImportance.even(self.width, self.names, self.kind)
 
     def names(self, which: np.ndarray) -> list[str]:
         """Return the names of parts."""

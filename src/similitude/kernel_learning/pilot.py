@@ -71,18 +71,10 @@ def pilot_splits(
     most: int = PILOT_FITTED_ROWS,
     groups: np.ndarray | None = None,
 ) -> tuple[PilotSplit, ...]:
-    """Return one split of many rows, or folds of few.
+    """Return one split of many rows in random order, of which only the first are used, or folds of few.
 
-    Parameters
-    ----------
-    X, Y : array
-        Standardized vectors, and targets.
-    order : array of int
-        The rows in random order; of many, only the first ones are used.
-    most : int
-        Most rows that are fitted; those that judge are the same for any number.
-    groups : array of int, optional
-        The group of each row; no split separates one, unless all rows are of one group.
+    At most `most` rows are fitted; the held-out ones are the same for any number. No split separates a group, unless
+    all rows are of one.
     """
     n = len(order)
     n_judged = _n_judged(len(order))

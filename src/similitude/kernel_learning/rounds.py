@@ -47,19 +47,7 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What was found for one similarity.
-
-    Attributes
-    ----------
-    first : Fit
-        The similarity as it was given.
-    paths : list of Path
-    chosen : Fit
-        The best round if it clearly beats the first fit, otherwise that.
-    name : str
-        The path of the round that was chosen; empty if none was.
-    reason : str
-    """
+    """What was found: the best round if it clearly beats the first fit, otherwise that, whose path has no name."""
 
     first: Fit
     paths: list[Path]
@@ -78,17 +66,8 @@ def search_metric(
 ) -> Search:
     """Learn a metric by every path that the kernel and `how` allow, and keep the best if it passes the guard.
 
-    Parameters
-    ----------
-    k : Similarity
-    splits : tuple of PilotSplit
-    how : {"auto", "diagonal", "full"}
-    first : Fit, optional
-        The isotropic kernel, if it is known.
-    city_block : Search, optional
-        What was found for the L1 kernel, if that is known; otherwise its path is followed here.
-    to_beat : float
-        The loss of another kernel: a path that stays far above it ends soon.
+    A path that stays far above `to_beat`, the loss of another kernel, ends soon. The isotropic kernel and what was
+    found for the L1 kernel may be given if they are known.
     """
     first = first or isotropic(k, splits)
     paths = []

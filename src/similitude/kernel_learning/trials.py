@@ -35,17 +35,9 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A candidate fitted at one setting.
+    """A candidate fitted at one setting: predictions for held-out rows, and the dual coefficients of each split.
 
-    Attributes
-    ----------
-    candidate : Candidate
-    setting : Setting
-    predicted : array of shape (judged rows, outputs)
-    losses : array
-        The squared error of each judged row, relative to the variance of the targets.
-    coefficients : list of array
-        The dual coefficients of each split's model.
+    `losses` are squared errors of held-out rows, relative to the variance of the targets.
     """
 
     candidate: Any
