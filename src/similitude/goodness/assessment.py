@@ -49,9 +49,6 @@ from similitude.theory import LEVEL
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 """Shares of examples that may fall short of the gap."""
 
-NAMED_EXAMPLES = 10
-"""Number of hardest examples and of best witnesses that are named."""
-
 
 @dataclass(frozen=True, eq=False)
 class Goodness(Result):
@@ -141,8 +138,8 @@ class Goodness(Result):
         return f"Goodness({self.n} examples, {len(self.classes_)} classes, p = {self.p_value.value:.4g})"
 
     def __str__(self) -> str:
-        classes = ", ".join(str(name) for name in self.classes_.tolist()[:NAMED_EXAMPLES])
-        classes += ", …" if len(self.classes_) > NAMED_EXAMPLES else ""
+        classes = ", ".join(str(name) for name in self.classes_.tolist()[:10])
+        classes += ", …" if len(self.classes_) > 10 else ""
         parts = [
             f"{self.verdict()}.",
             f"How good the similarity is for {self.n:,} examples of {len(self.classes_)} classes ({classes})",
@@ -163,7 +160,7 @@ class Goodness(Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the verdict, the figures by definition, and the sizes that the theorems need."""
-        names = [written(name) for name in self.classes_.tolist()[:NAMED_EXAMPLES]]
+        names = [written(name) for name in self.classes_.tolist()[:10]]
         more = len(self.classes_) - len(names)
         classes = ", ".join(names) + (f" and {more:,} more" if more else "")
         found = [
@@ -223,7 +220,7 @@ def _wrong_labels(suspects: np.ndarray, noun: str) -> str:
     """Name the labels that look wrong."""
     if not len(suspects):
         return ""
-    some = _listed(np.sort(suspects[:NAMED_EXAMPLES])) + (", …" if len(suspects) > NAMED_EXAMPLES else "")
+    some = _listed(np.sort(suspects[:10])) + (", …" if len(suspects) > 10 else "")
     if len(suspects) == 1:
         return f"; one label looks wrong: {noun.removesuffix('s')} {some}"
     return f"; {len(suspects):,} labels look wrong: {noun} {some}"
@@ -345,7 +342,7 @@ def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.
         centered_alignment=centered,
         margin=margin,
         p_value=permutation_test(K, codes, rng),
-        hardest=who.used[np.argsort(strong.gaps, kind="stable")[:NAMED_EXAMPLES]],
+        hardest=who.used[np.argsort(strong.gaps, kind="stable")[:10]],
         suspects=who.used[suspicious_labels(K, codes)],
         witnesses=witnesses,
         sizes=sizes(strong, weighted, weak, margin, *fewest),
@@ -384,7 +381,7 @@ def _weighted(
 
 
 def _witnesses(weighted: WeightedGoodness) -> np.ndarray:
-    order = np.lexsort((-weighted.credit, -weighted.weights))[:NAMED_EXAMPLES]
+    order = np.lexsort((-weighted.credit, -weighted.weights))[:10]
     return weighted.landmarks[order[weighted.weights[order] > 0]]
 
 
@@ -400,7 +397,7 @@ def _left_out(who: SamplingPlan) -> list[str]:
     n = int((who.labels.codes >= 0).sum())
     notes = []
     if len(alone):
-        some = _listed(alone[:NAMED_EXAMPLES]) + (", …" if len(alone) > NAMED_EXAMPLES else "")
+        some = _listed(alone[:10]) + (", …" if len(alone) > 10 else "")
         notes.append(f"left out, because they are alone in their classes: examples {some}")
     if len(who.used) < n:
         notes.append(f"a sample of {len(who.used):,} of {n:,} examples was used")

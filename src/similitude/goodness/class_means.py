@@ -10,9 +10,6 @@ from similitude.goodness.resampling import by_jackknife, effective_size, jackkni
 from similitude.support import ESTIMATE, Estimate, Result
 from similitude.theory import LEVEL
 
-PRINTED_CLASSES = 6
-"""Largest number of classes whose means are printed one by one."""
-
 
 @dataclass(frozen=True, eq=False)
 class WeakGoodness(Result):
@@ -51,7 +48,7 @@ class WeakGoodness(Result):
     def __str__(self) -> str:
         lines = [f"same minus different class: {self.gamma}", f"classes weighted equally: {self.balanced}"]
         names = [str(name) for name in self.classes_.tolist()]
-        if len(names) <= PRINTED_CLASSES:
+        if len(names) <= 6:
             for a, row in enumerate(names):
                 cells = [f"{b} {self.means[a, i]:.4g}" for i, b in enumerate(names)]
                 lines.append(f"  mean similarity of {row} to " + ", to ".join(cells))

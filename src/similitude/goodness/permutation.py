@@ -19,9 +19,6 @@ PERMUTATIONS = 999
 
 PERMUTATIONS_AT_ONCE = 250
 
-BLOCKWISE_CLASSES = 16
-"""With more classes, sums over the blocks of classes are cheaper than products with the whole matrix."""
-
 
 @dataclass(frozen=True)
 class PermutationTest(Estimate):
@@ -88,7 +85,7 @@ def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
     if n_classes == 2:  # 1[equal] = (1 + l l') / 2, and C sums to zero
         signs = 2.0 * codes - 1.0
         return (signs * (C @ signs)).sum(axis=0) / 2
-    if n_classes > BLOCKWISE_CLASSES:
+    if n_classes > 16:  # then sums over blocks are cheaper than products with the whole matrix
         return np.array([_blocks_sum(C, own, n_classes) for own in codes.T])
     total = np.zeros(codes.shape[1])
     for c in range(n_classes):

@@ -30,9 +30,6 @@ REPLICATE_VALUES = 4_000_000
 SMALL_CLASS_WIDENING = 5.0
 """Student's interval from classes of m examples is widened by 5 / m; with 25 examples the plain one is too narrow."""
 
-SMALLEST_CLASS = 4
-"""For a class with fewer other members, the variance of all similarities is used instead of its own."""
-
 
 def band(
     K: np.ndarray, codes: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator, bound: float = 2.0
@@ -100,7 +97,8 @@ def noise_of_means(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
     member = np.eye(codes.max() + 1)[codes]
     others = member.sum(axis=0) - member
     noise: np.ndarray = (without_effects(K, codes) ** 2 @ member) / np.maximum(others - 1, 1) / others
-    return np.where(others < SMALLEST_CLASS, float(K.var()) / others, noise)
+    # of fewer than four others the variance says little: that of all similarities takes its place
+    return np.where(others < 4, float(K.var()) / others, noise)
 
 
 def without_effects(K: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -16,9 +16,6 @@ from similitude.theory import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA, bounds
 SHARE_BELOW_GAP = 0.1
 """Share of objects that may fall short, or the next larger one at which the gap is positive."""
 
-SMALLEST_GAP = 1e-9
-"""A smaller gap counts as zero."""
-
 
 @dataclass(frozen=True)
 class Size(Result):
@@ -71,19 +68,19 @@ def sizes(
     k = len(weak.classes_)
     delta = DELTA / (k - 1)
     epsilon, gamma = _first_positive(strong)
-    needed = bounds.votes(gamma, delta) if gamma > SMALLEST_GAP else None
+    needed = bounds.votes(gamma, delta) if gamma > 1e-9 else None
     found = [Size("votes of each class", f"Theorem 1, {BALCAN_BLUM}", gamma, epsilon, delta, needed, per_class)]
     if weighted is not None:
         epsilon, gamma = _first_positive(weighted)
-        needed = bounds.similarity_landmarks(gamma, delta) if gamma > SMALLEST_GAP else None
+        needed = bounds.similarity_landmarks(gamma, delta) if gamma > 1e-9 else None
         theorem = f"Theorem 2, {BALCAN_BLUM}"
         found.append(Size("landmarks of each class", theorem, gamma, epsilon, delta, needed, landmarks_per_class))
     if k == 2:
         gamma = min(weak.balanced.value, 1.0)
         theorem = f"Theorem 8, {BALCAN_BLUM}"
-        needed = bounds.weak_votes(gamma, DELTA) if gamma > SMALLEST_GAP else None
+        needed = bounds.weak_votes(gamma, DELTA) if gamma > 1e-9 else None
         found.append(Size("weak votes of each class", theorem, gamma, None, DELTA, needed, per_class))
-    if margin.value is not None and margin.value > SMALLEST_GAP:
+    if margin.value is not None and margin.value > 1e-9:
         gamma = min(margin.value, 1.0)
         theorem = f"Theorem 1, {BALCAN_BLUM_VEMPALA}"
         needed = bounds.landmarks(SHARE_BELOW_GAP, gamma, DELTA)

@@ -21,7 +21,6 @@ PAIRS_LIMIT = 2000
 PROGRAM_LIMIT = 500
 """Largest number of examples on which weights are fitted."""
 
-PROGRAM_ROWS = 6000
 PROGRAM_LEAST = 200
 """Largest number of rows of a linear program, one for each example and other class, but at least 200 examples."""
 
@@ -143,7 +142,7 @@ def program_limit(n_classes: int) -> int:
     >>> program_limit(2), program_limit(26), program_limit(1000)
     (500, 240, 2000)
     """
-    return max(min(PROGRAM_LIMIT, max(PROGRAM_LEAST, PROGRAM_ROWS // (n_classes - 1))), 2 * n_classes)
+    return max(min(PROGRAM_LIMIT, max(PROGRAM_LEAST, 6000 // (n_classes - 1))), 2 * n_classes)
 
 
 def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:

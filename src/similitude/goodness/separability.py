@@ -18,12 +18,6 @@ from similitude.support import HELD_OUT, Estimate, NotAKernelError, Result
 from similitude.theory import proportion
 from similitude.validity import Validity, check_gram
 
-COSTS = (1.0, 10.0, 100.0)
-"""Values of C among which that of the soft-margin SVM is chosen."""
-
-CURVE_POINTS = 11
-"""Number of margins at which the error of the SVM is computed."""
-
 
 @dataclass(frozen=True, eq=False)
 class Separability(Result):
@@ -125,14 +119,14 @@ def _normalized(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _chosen_svm(K: np.ndarray, signs: np.ndarray, plan: SamplingPlan) -> KernelSVC:
     """Return the SVM, among several values of C, with the fewest errors on the examples for choosing."""
     kernel = Precomputed(K, claims=("SYMMETRIC", "PSD"))
-    fitted = [KernelSVC(kernel, C=C, fit_intercept=False).fit(plan.fit, signs[plan.fit]) for C in COSTS]
+    fitted = [KernelSVC(kernel, C=C, fit_intercept=False).fit(plan.fit, signs[plan.fit]) for C in (1.0, 10.0, 100.0)]
     return min(fitted, key=lambda one: int((signs[plan.choice] * one.normalized_margin(plan.choice) <= 0).sum()))
 
 
 def _errors(separator: KernelSVC, signs: np.ndarray, plan: SamplingPlan) -> tuple[Estimate, MarginCurve]:
     """Return the error of a separator, and how often it falls short of a margin, on held-out examples."""
     reach = min(1.0, float((signs[plan.fit] * separator.normalized_margin(plan.fit)).max()))
-    gammas = np.linspace(0.0, reach, CURVE_POINTS) if reach > 0 else np.zeros(1)
+    gammas = np.linspace(0.0, reach, 11) if reach > 0 else np.zeros(1)
     curve = error_at_margin(separator, plan.test, signs[plan.test], gammas)
     wrong = signs[plan.test] * separator.normalized_margin(plan.test) <= 0
     return proportion(int(wrong.sum()), len(plan.test), HELD_OUT), curve

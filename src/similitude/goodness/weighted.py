@@ -19,9 +19,6 @@ NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
 GAMMAS = (0.125, 0.25, 0.5, 1.0, 2.0)
 """Gaps at which the hinge loss is computed, in units of the mean magnitude of unweighted gaps."""
 
-ZERO_GAP = 1e-12
-"""A smaller gap of similarities in [-1, 1] counts as zero."""
-
 
 @dataclass(frozen=True, eq=False)
 class WeightedGoodness(Curve):
@@ -147,7 +144,7 @@ def fit(comparison: WeightedSample) -> Fits:
     programs = Programs(comparison)
     plain = np.ones(len(comparison.columns))
     size = float(np.abs(comparison.gaps(plain)).mean())
-    gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if ZERO_GAP < gamma <= 1])
+    gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if 1e-12 < gamma <= 1])
     tolerant = [programs.tolerant(nu) if nu else programs.widest() for nu in NUS]
     return Fits([*tolerant, *[programs.least_hinge(gamma) for gamma in gammas], plain], gammas, programs.credit)
 

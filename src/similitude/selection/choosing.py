@@ -32,12 +32,6 @@ from similitude.selection.paired_intervals import differences, error_of
 from similitude.similarity import Learnable, Similarity, budgeted, remembered_images
 from similitude.support import Estimate, Result, generator, notes, paragraph, table
 
-MOST_CANDIDATES = 20
-"""Candidates that a notebook shows; the others are counted."""
-
-MAX_NAME = 60
-"""Most characters of a name that are printed."""
-
 
 @dataclass(frozen=True, eq=False)
 class Row(Result):
@@ -157,7 +151,7 @@ class Selection(Result):
         return (
             f"Best: {_short(self.table[0].candidate)}",
             paragraph(self._about()),
-            table(self._heads(), cells, numbers=(5, 6, 7), noun="candidates", most=MOST_CANDIDATES),
+            table(self._heads(), cells, numbers=(5, 6, 7), noun="candidates", most=20),
             notes(self._footnotes()),
         )
 
@@ -210,7 +204,7 @@ def _short(name: str) -> str:
     'Gaussian(sigma=2.911)'
     """
     name = re.sub(r"\d+\.\d{4,}", lambda digits: f"{float(digits[0]):.4g}", name)
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
+    return name if len(name) <= 60 else f"{name[:57]}..."
 
 
 def choose_kernel(

@@ -29,12 +29,6 @@ NOT_A_KERNEL_ADVICE = "how='concatenate' takes any similarity, or use repair(...
 CONSTANT_SHARE = 1e-10
 """If centered features are shorter than this share of the features, they are rounding: the kernel is constant."""
 
-SMOOTHING = 0.1
-"""The share of the objective of EasyMKL that spreads the weights of examples."""
-
-EASYMKL_TOLERANCE = 1e-8
-"""Relative tolerance of the objective of EasyMKL."""
-
 
 def combine(
     similarities: Any,
@@ -299,8 +293,8 @@ def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.nda
     F = np.concatenate(features, axis=1) / np.sqrt(len(features))
     if F.shape[0] < F.shape[1]:
         F = np.ascontiguousarray(np.asarray(np.linalg.qr(F.T, mode="r")).T)  # the same dot products in fewer features
-    penalty = SMOOTHING / (1 - SMOOTHING)
-    linear = next(l2_path(F, signs, np.ones(len(F)), [penalty], SquaredHinge(), tolerance=EASYMKL_TOLERANCE))
+    penalty = 0.1 / 0.9
+    linear = next(l2_path(F, signs, np.ones(len(F)), [penalty], SquaredHinge(), tolerance=1e-8))
     residuals = np.maximum(0.0, 1.0 - signs * linear.scores(F))
     weights = np.zeros(len(features))
     for column in range(signs.shape[1]):

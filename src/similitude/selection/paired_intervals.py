@@ -7,12 +7,6 @@ import numpy as np
 from similitude.support import ESTIMATE, Estimate
 from similitude.theory import LEVEL, clopper_pearson
 
-MIN_SKEWNESS = 1e-6
-"""Skewness below which no correction is needed."""
-
-DRAWS = 4000
-"""Number of simulated draws of the largest standardized difference."""
-
 
 def error_of(errors: np.ndarray, of_classes: bool, wider: float = 1.0) -> Estimate:
     """Return the mean error: of zeros and ones with the interval of Clopper and Pearson, else that of `around_mean`."""
@@ -58,7 +52,7 @@ def around_mean(values: np.ndarray, steps: float) -> tuple[float, float]:
 
 def _untransformed(x: float, skewness: float, n: int) -> float:
     """Return the T whose transformed value is x."""
-    if abs(skewness) < MIN_SKEWNESS:
+    if abs(skewness) < 1e-6:
         return x
     root = float(np.cbrt(1 + skewness * (x / np.sqrt(n) - skewness / (6 * n))))
     return float(3 * np.sqrt(n) / skewness * (root - 1))
@@ -109,12 +103,13 @@ def _steps(errors: np.ndarray) -> float:
     rng = np.random.default_rng(0)
     covariance = np.cov(errors, rowvar=False) if n > 1 else np.eye(candidates)
     values, vectors = np.linalg.eigh(covariance)
-    draws = rng.standard_normal((DRAWS, candidates)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    largest = np.zeros(DRAWS)
+    n_draws = 4000
+    draws = rng.standard_normal((n_draws, candidates)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    largest = np.zeros(n_draws)
     tiny = 1e-12 * float(covariance.diagonal().max())
     for i in range(candidates - 1):
         variance = covariance[i, i] + covariance.diagonal()[i + 1 :] - 2 * covariance[i, i + 1 :]
         apart = np.abs(draws[:, [i]] - draws[:, i + 1 :])[:, variance > tiny] / np.sqrt(variance[variance > tiny])
         largest = np.maximum(largest, apart.max(axis=1, initial=0.0))
-    largest /= np.sqrt(rng.chisquare(max(n - 1, 1), DRAWS) / max(n - 1, 1))
+    largest /= np.sqrt(rng.chisquare(max(n - 1, 1), n_draws) / max(n - 1, 1))
     return max(one, float(np.quantile(largest, LEVEL)))

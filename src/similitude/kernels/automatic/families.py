@@ -25,15 +25,6 @@ from similitude.kernels.tables import Columns, Equal, OrMissing, Tabular
 from similitude.kernels.vectors import Gaussian
 from similitude.similarity import BOUNDED, Similarity, Sum
 
-FEW_LETTERS = 8
-"""Size of an alphabet up to which gapped windows are long, as for DNA."""
-
-SHORT_SERIES = 200
-"""Mean length up to which global alignments are tried."""
-
-SHORT_STRING = 20
-"""Mean length up to which edits are tried."""
-
 PAIR_BUDGET = 24_000
 """Product of the mean size of objects, the square of the number of rows and the costs of pairs that costly similarities
 are tried on, for each row that there is: it makes them take about as long as the others."""
@@ -134,7 +125,7 @@ def _of_series(X: Any) -> tuple[Similarity, ...]:
     some = _first(X)
     convolutions = Convolutions()
     warping = (DTW(), Derivative(DTW()))
-    if sum(map(len, some)) > SHORT_SERIES * len(some):
+    if sum(map(len, some)) > 200 * len(some):  # global alignments would take long
         return convolutions, *warping
     alignments = GlobalAlignment()
     return convolutions, alignments, 0.5 * alignments + 0.5 * convolutions.normalized(), *warping
@@ -187,8 +178,9 @@ def _of_strings(X: Any) -> tuple[Similarity, ...]:
         return 0.5 * substrings + 0.5 * words, 0.5 * rare + 0.5 * words, words, substrings, rare
     letters = len(set().union(*some))
     length = sum(map(len, some)) / max(1, len(some))
-    windows = (Gapped(7, 2) if letters <= FEW_LETTERS else Gapped(6, 3)).normalized()
-    edits = (Edit(),) if length <= SHORT_STRING else ()
+    # long windows for small alphabets such as that of DNA
+    windows = (Gapped(7, 2) if letters <= 8 else Gapped(6, 3)).normalized()
+    edits = (Edit(),) if length <= 20 else ()
     return (0.5 * substrings + 0.5 * windows, substrings, windows, *edits)
 
 

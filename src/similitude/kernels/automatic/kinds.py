@@ -19,13 +19,6 @@ WHAT_IS_HELD = {
 }
 """What X is, where it is not called by the kind of its objects."""
 
-FEWEST_TIMES = 20
-AUTOCORRELATED = 0.8
-"""Least number of values, and autocorrelation at the next time, from which on arrays in a list are taken for series."""
-
-AUTOCORRELATED_COLUMNS = 0.7
-"""Autocorrelation of standardized columns from which on rows of an array look like series; it is 0.67 for MNIST."""
-
 
 def kind_of_objects(X: Any) -> str:
     """Return the kind of objects, which decides what ``similarity="auto"`` compares them by.
@@ -88,7 +81,7 @@ def _are_series(some: Sequence[Any]) -> bool:
         return True
     if not all(isinstance(one, (Sequence, np.ndarray)) or is_table(one) for one in some):
         return False
-    if all(isinstance(one, np.ndarray) and one.ndim == 1 for one in some) and len(some[0]) >= FEWEST_TIMES:
+    if all(isinstance(one, np.ndarray) and one.ndim == 1 for one in some) and len(some[0]) >= 20:
         return len({len(one) for one in some}) > 1 or _autocorrelated(some)
     deep = [len(one) > 0 and not isinstance(one[0], (Real, np.generic, str)) for one in some]
     return any(deep) or len({len(one) for one in some}) > 1
@@ -100,7 +93,8 @@ def _autocorrelated(rows: Any) -> bool:
     >>> _autocorrelated(np.sin(np.arange(60.0) / 5).reshape(2, 30)), _autocorrelated(np.eye(30))
     (True, False)
     """
-    return _autocorrelation(np.asarray(rows, dtype=np.float64)) >= AUTOCORRELATED
+    # arrays in a list are series from 20 values and an autocorrelation of 0.8 on
+    return _autocorrelation(np.asarray(rows, dtype=np.float64)) >= 0.8
 
 
 def _autocorrelation(values: np.ndarray) -> float:
@@ -119,12 +113,13 @@ def neighbors_are_alike(X: np.ndarray) -> bool:
     >>> neighbors_are_alike(waves), neighbors_are_alike(np.eye(30)), neighbors_are_alike(1e6 * t + np.eye(30))
     (True, False, False)
     """
-    if X.shape[1] < FEWEST_TIMES or len(X) < 2:
+    if X.shape[1] < 20 or len(X) < 2:
         return False
     some = np.asarray(X[:LOOKED_AT], dtype=np.float64)
     deviations = some.std(axis=0)
     standardized = (some - some.mean(axis=0)) / np.where(deviations > 0, deviations, 1.0)
-    return _autocorrelation(standardized) >= AUTOCORRELATED_COLUMNS
+    # the autocorrelation of the standardized columns of MNIST, which are no series, is 0.67
+    return _autocorrelation(standardized) >= 0.7
 
 
 def _has_missing(X: Any) -> bool:

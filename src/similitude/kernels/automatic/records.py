@@ -18,12 +18,6 @@ from similitude.support import brief
 LOOKED_AT = 1000
 """Most objects that are looked at to tell their kind."""
 
-SEVERAL_WORDS = 3
-"""Number of words from which on a string is a text."""
-
-LONG_STRING = 20
-"""Mean length above which strings of fewer words are compared by what they have in common."""
-
 HEXADECIMAL = re.compile(r"[0-9a-fA-F-]+")
 """Strings that name a row, such as digests."""
 
@@ -171,7 +165,7 @@ def are_texts(some: Iterable[Any]) -> bool:
     half = 0.5 * len(texts)
     if len(set(texts)) <= half:
         return False
-    if sum(len(one.split()) >= SEVERAL_WORDS for one in texts) > half:
+    if sum(len(one.split()) >= 3 for one in texts) > half:
         return True
-    is_long = sum(map(len, texts)) > LONG_STRING * len(texts)
+    is_long = sum(map(len, texts)) > 20 * len(texts)
     return is_long and sum(HEXADECIMAL.fullmatch(one) is None for one in texts) > half

@@ -17,10 +17,6 @@ ATTRIBUTES = "attributes"
 """The name under which nodes and edges of networkx and igraph carry a vector of attributes."""
 
 
-MOST_PARTS = 5
-"""Largest number of entries of a tuple: edges, node labels, edge labels, node attributes and edge attributes."""
-
-
 class ParsedGraph(NamedTuple):
     """One graph: number of nodes, ends of each edge, labels or None, names of nodes for error messages, attributes.
 
@@ -49,7 +45,8 @@ def is_graph(one: Any) -> bool:
     """Tell whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and more."""
     if not isinstance(one, tuple):
         return is_one_graph(one)
-    return 1 <= len(one) <= MOST_PARTS and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
+    # edges, node labels, edge labels, node attributes and edge attributes
+    return 1 <= len(one) <= 5 and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
 
 
 def _is_list_of_pairs(edges: Any) -> bool:
@@ -77,7 +74,7 @@ def parse_graphs(
 
 def parse_graph(i: int, graph: Any) -> ParsedGraph:
     """Return graph number i in parts; an error names it by its number."""
-    if isinstance(graph, tuple) and 1 <= len(graph) <= MOST_PARTS:
+    if isinstance(graph, tuple) and 1 <= len(graph) <= 5:
         return _from_tuple(i, *graph)
     if is_sparse(graph):
         return _from_matrix(i, graph)

@@ -14,9 +14,6 @@ from similitude.kernels.ragged import ragged_rows, starts_of
 STEPS_AT_ONCE = 2**20
 """Steps from a node to a neighbor, over all first nodes of paths that are followed at once."""
 
-ENTRY_BYTES = 24
-"""Bytes of a node, a column and a count."""
-
 
 class Reached(NamedTuple):
     """What shortest paths from some nodes, the sources, reach. A place is a source with a node of its graph.
@@ -115,7 +112,7 @@ def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, reached: Reached,
     """Return the most positions that some nodes can have; refuse more, with others, than the memory budget holds."""
     longest = np.maximum.reduceat(reached.distance, reached.starts[:-1])
     entries = int(((longest + 1) * (longest + 2) // 2).sum())
-    size = (others + entries) * ENTRY_BYTES
+    size = (others + entries) * 24  # bytes of a node, a column and a count
     budget = current_engine().budget
     if size > budget:
         at = int(longest.argmax())

@@ -15,12 +15,6 @@ from similitude.kernels.series.envelopes import WarpingBounds
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Bounds
 
-LONGEST_SINGLE = 512
-"""The longest series whose paths are summed in float32, whose range is too small for longer ones."""
-
-LONGEST_COUNTEREXAMPLE = 10_000
-"""The largest number of zeros that the series of a counterexample begin with."""
-
 
 class DTW(ElasticSimilarity):
     r"""Dynamic time warping, :math:`K(x, z) = \exp(-\mathrm{dtw}(x, z) / \sigma)`.
@@ -73,7 +67,7 @@ class DTW(ElasticSimilarity):
         if self.window == 0:
             return []
         fraction = self.window is not None and not isinstance(self.window, Integral)
-        zeros = [0.0] * min(math.ceil(1 / self.window), LONGEST_COUNTEREXAMPLE) if fraction else []  # type: ignore
+        zeros = [0.0] * min(math.ceil(1 / self.window), 10_000) if fraction else []  # type: ignore
         unit = 1.0 if isinstance(self.sigma, str) else math.sqrt(self.sigma)
         return [[zeros + [unit * step for step in steps] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]]
 
@@ -164,4 +158,5 @@ class GlobalAlignment(SeriesSimilarity):
 
 def _summable(A: Series) -> np.ndarray:
     """Return the values in a precision whose range suffices for the sums over all paths."""
-    return A.values if A.lengths.max(initial=0) <= LONGEST_SINGLE else A.values.astype(np.float64, copy=False)
+    # the range of float32 is too small for the sums over the paths of longer series
+    return A.values if A.lengths.max(initial=0) <= 512 else A.values.astype(np.float64, copy=False)

@@ -18,20 +18,8 @@ from similitude.support import brief, check_integer, generator
 N_KERNELS = 84
 """Number of ways to place three taps of weight 2 among nine."""
 
-MOST_DILATIONS = 32
-"""The largest number of dilations of one kernel."""
-
-MOST_CHANNELS = 9
-"""The largest number of channels that one convolution adds up."""
-
-MOST_CONVOLUTION_FEATURES = 10**6
-"""Features that may be asked for: every series is encoded by all of them."""
-
 STANDARDIZED_ON = 1000
 """The largest number of series that means and deviations are computed on; of more, a sample is drawn."""
-
-GOLDEN = (math.sqrt(5.0) + 1.0) / 2.0
-"""Its multiples modulo 1 are spread evenly over [0, 1]."""
 
 KERNEL_NUMBER, DILATION, PADDED, BIAS, MEAN, DEVIATION, FIRST_CHANNEL = range(7)
 """The columns of a table of filters; the channels are the last ones."""
@@ -91,7 +79,7 @@ class Convolutions(SeriesSimilarity):
 
     def check_params(self) -> None:
         """Validate the number of features, and the filters if there are any."""
-        check_integer("n_features", self.n_features, N_KERNELS, MOST_CONVOLUTION_FEATURES)
+        check_integer("n_features", self.n_features, N_KERNELS, 10**6)
         if self.filters is not None:
             _check_filters(self.filters)
 
@@ -161,7 +149,8 @@ def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Ge
     """Return filters without means and deviations; their biases are quantiles of convolutions of random series."""
     dilations, numbers = _dilations(float(np.median(A.lengths[weight > 0])), width // N_KERNELS)
     chosen = rng.choice(len(A), (len(dilations), N_KERNELS), p=weight / weight.sum()).tolist()
-    quantiles = np.arange(1, width + 1) * GOLDEN % 1.0
+    golden = (math.sqrt(5.0) + 1.0) / 2.0  # its multiples modulo 1 are spread evenly over [0, 1]
+    quantiles = np.arange(1, width + 1) * golden % 1.0
     filters = np.zeros((width, FIRST_CHANNEL + A.channels))
     end = 0
     for place, (step, number) in enumerate(zip(dilations.tolist(), numbers.tolist(), strict=True)):
@@ -182,7 +171,7 @@ def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Ge
 
 def _dilations(length: float, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Return dilations up to which nine taps fit into a length, and how many of `number` features each has."""
-    most = min(number, MOST_DILATIONS)
+    most = min(number, 32)
     largest = math.log2(max(1.0, (length - 1.0) / 8.0))
     dilations, repeats = np.unique(np.logspace(0.0, largest, most, base=2.0).astype(np.int64), return_counts=True)
     numbers = repeats * number // most
@@ -192,7 +181,7 @@ def _dilations(length: float, number: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _random_channels(channels: int, rng: np.random.Generator) -> np.ndarray:
     """Return a random subset of channels as zeros and ones; small subsets are more likely."""
-    size = int(2.0 ** rng.uniform(0.0, math.log2(min(channels, MOST_CHANNELS) + 1)))
+    size = int(2.0 ** rng.uniform(0.0, math.log2(min(channels, 9) + 1)))
     chosen = np.zeros(channels)
     chosen[rng.choice(channels, min(size, channels), replace=False)] = 1.0
     return chosen

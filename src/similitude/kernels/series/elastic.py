@@ -15,9 +15,6 @@ from similitude.kernels.vectors.pairwise import check_scale, median_distance
 from similitude.similarity import SYMMETRIC, Similarity
 from similitude.support import brief, check_integer
 
-MEDIAN_CELLS = 10**9
-"""The approximate number of table cells that a median distance may cost."""
-
 
 class SeriesSimilarity(Similarity):
     """A similarity of time series.
@@ -68,7 +65,8 @@ class ElasticSimilarity(SeriesSimilarity):
         if not self.unresolved():
             return self
         A = self.encode(X)
-        sample = min(100, max(10, math.isqrt(2 * MEDIAN_CELLS) // int(A.lengths.max())))
+        most = math.isqrt(2 * 10**9) // int(A.lengths.max())  # about 1e9 cells of tables of costs
+        sample = min(100, max(10, most))
         sigma = median_distance(A, self.compared, random_state, sample_weight, sample=sample)
         return self.with_params(sigma=sigma)
 

@@ -16,12 +16,6 @@ from similitude.support import check_nonnegative, check_number, check_positive
 ELASTIC = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
 """What holds for exp(-d / sigma) of a metric d."""
 
-REFUTED_AT = 50.0
-"""The scale at which the series below refute a kernel, whose distances are about 10."""
-
-REFUTE_ERP = [[2, 1, 2], [2, 3, 2], [1, 3, 0, 1], [1, 1, 3, 0], [3, 1, 0, 1]]
-"""Series on which exp(-erp / 50) has a negative eigenvalue."""
-
 REFUTE_MSM = [
     [[0, 3, 0], [3, 0, 3], [0, 0, 3, 3], [0, 3, 0, 3], [3, 0, 3, 0], [3, 3, 0, 0]],
     [[1, 0, 3], [1, 3, 3], [3, 0, 1], [3, 3, 1], [1, 1, 3, 1], [1, 3, 1, 1]],
@@ -43,7 +37,8 @@ def _refuting(collections: Any, sigma: float | str, least_unit: float = 0.0, zer
     """
     if isinstance(sigma, str):
         return []
-    unit = max(float(sigma) / REFUTED_AT, least_unit)
+    # at a scale of 50 they refute a kernel: their distances are about 10
+    unit = max(float(sigma) / 50.0, least_unit)
     return [[[zero + unit * step for step in one] for one in collection] for collection in collections]
 
 
@@ -209,7 +204,8 @@ class ERP(ElasticSimilarity):
 
     def counterexamples(self) -> list[Any]:
         """Return series whose matrix has a negative eigenvalue, if sigma is given and not small against the costs."""
-        return _refuting([REFUTE_ERP], self.sigma, zero=float(self.g))
+        series = [[2, 1, 2], [2, 3, 2], [1, 3, 0, 1], [1, 1, 3, 0], [3, 1, 0, 1]]
+        return _refuting([series], self.sigma, zero=float(self.g))
 
     def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
         """Write the least costs."""

@@ -14,9 +14,6 @@ from similitude.similarity import Bounds, Similarity
 Sketch = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """The values of series of one length as rows, the least and largest values around each, and both ends."""
 
-LIMIT_SLACK = 1e-5
-"""Share by which a limit is raised, so that rounding gives up no pair that is needed."""
-
 
 class WarpingBounds(Bounds):
     r"""Upper bounds on :math:`\exp(-\mathrm{dtw}(x, z) / \sigma)`.
@@ -85,7 +82,8 @@ class WarpingBounds(Bounds):
         """Return the similarities, minus infinity where the distance was found to be too large on the way."""
         first, second = in_common_precision(A, B)
         with np.errstate(divide="ignore"):
-            limits = self.sigma * (LIMIT_SLACK - np.log(np.clip(floors, 0.0, 1.0)) * (1 + LIMIT_SLACK))
+            # Share by which a limit is raised, so that rounding gives up no pair that is needed
+            limits = self.sigma * (1e-5 - np.log(np.clip(floors, 0.0, 1.0)) * (1 + 1e-5))
         distances = np.empty(len(i), first.dtype)
         i = np.ascontiguousarray(i)
         j = np.ascontiguousarray(j)

@@ -13,9 +13,6 @@ from similitude.kernels.strings.substitution import Substitution, as_substitutio
 from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import check_nonnegative, check_positive
 
-SEEMS_NEGATIVE = 1e-12
-"""The share of its largest eigenvalue by which a table of factors may seem indefinite because of rounding."""
-
 
 class ScoredStrings(Ragged):
     """Strings as numbers of letters, with half the logarithm of k(x, x) of each."""
@@ -117,7 +114,8 @@ class LocalAlignment(Similarity):
         if table.letters is None:
             return bool(table.scores[0, 0] >= table.scores[0, 1])
         eigenvalues = np.linalg.eigvalsh(np.exp(beta * table.scores))
-        return bool(eigenvalues[0] >= -SEEMS_NEGATIVE * eigenvalues[-1])
+        # up to rounding
+        return bool(eigenvalues[0] >= -1e-12 * eigenvalues[-1])
 
     def encode(self, objects: Any) -> Encoding:
         """Return strings as numbers of letters, and half the logarithm of k(x, x) of each."""

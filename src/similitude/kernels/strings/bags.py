@@ -11,7 +11,6 @@ from similitude.compute.loops import BagArrays, Patterns
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
 from similitude.kernels.vectors.sparse import csr
 
-NO_LETTERS = np.zeros(0, np.uint32)
 NO_INTEGERS = np.zeros(0, np.int64)
 
 
@@ -30,7 +29,7 @@ class Bags(Ragged):
         self.starts = bags.starts
         digests = bool((bags.codes >> np.uint64(63)).any()) if len(bags.places) else False
         self.places = bags.places if digests else NO_INTEGERS
-        self.text = bags.text if digests else NO_LETTERS
+        self.text = bags.text if digests else np.zeros(0, np.uint32)
         self.text_starts = bags.text_starts if digests else NO_INTEGERS
 
     def __getitem__(self, which: Any) -> Bags:

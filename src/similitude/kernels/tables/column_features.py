@@ -19,15 +19,6 @@ from similitude.kernels.tables.cells import (
 )
 from similitude.support import brief, outlier_limits
 
-MOST_LEVELS = 40
-"""Most categories of a column that have an indicator, the most frequent ones."""
-
-MOST_KNOTS = 200
-"""Most quantiles that represent the distribution of a column."""
-
-FEW_VALUES = 10
-"""Number of different values up to which a column has no ranks."""
-
 
 def learn_column(name: Any, values: Any, ranks: bool) -> dict[str, Any]:
     """Return how a column becomes numbers, as a dict that `column_features` takes.
@@ -57,7 +48,7 @@ def learn_column(name: Any, values: Any, ranks: bool) -> dict[str, Any]:
     levels = list(counts)
     return {
         "kind": "category",
-        "levels": [levels[i] for *_, i in common[:MOST_LEVELS]],
+        "levels": [levels[i] for *_, i in common[:40]],
         "missing": bool(missing.any()) and not missing.all(),
     }
 
@@ -108,8 +99,8 @@ def _knots(known: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     from scipy.special import ndtri
 
     values, counts = np.unique(known, return_counts=True)
-    if len(values) <= FEW_VALUES:
+    if len(values) <= 10:  # then ranks say nothing more
         return None
     middle = (np.cumsum(counts) - counts / 2) / len(known)
-    some = np.unique(np.linspace(0, len(values) - 1, MOST_KNOTS).round().astype(int))
+    some = np.unique(np.linspace(0, len(values) - 1, 200).round().astype(int))
     return values[some], ndtri(middle[some])

@@ -9,9 +9,6 @@ import numpy as np
 from similitude.compute import beside, in_precision, is_sparse
 from similitude.support import brief, written
 
-PRINTED_WEIGHTS = 8
-"""Number of weights up to which they are printed."""
-
 PULLBACK = "a kernel of T'x and T'z, for any linear map T, is one of x and z: its features are phi(T'x)"
 """The proof of a kernel with a metric, given that of the kernel without."""
 
@@ -76,7 +73,7 @@ def written_metric(metric: Any) -> str:
     ('[1.0, 0.25]', '<3 x 3 matrix>')
     """
     T = as_array(metric)
-    if T.ndim == 1 and len(T) <= PRINTED_WEIGHTS:
+    if T.ndim == 1 and len(T) <= 8:
         return (
             written(metric)
             if isinstance(metric, (list, tuple))

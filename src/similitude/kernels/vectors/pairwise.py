@@ -27,17 +27,6 @@ from similitude.support import check_positive, generator
 DIRECT = 32
 """Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
 
-CENTERED_BY = 256
-"""Number of rows whose mean is the origin of distances, about: any point near the vectors will do."""
-
-TILE = (2048, 4096)
-"""Rows and columns that go through the matrix product and then through a loop. With fewer rows, the product rearranges
-the columns more often than a cache that holds the whole tile would save."""
-
-MEDIAN_SAMPLE = 1000
-"""The largest number of vectors whose pairwise distances enter a median; of more, a sample is drawn."""
-
-
 Form = tuple[Any, ...] | Callable[[Any], Any]
 """A function of a dot product or a distance: its name and parameters, as the loops know it, or a Python function."""
 
@@ -197,7 +186,8 @@ def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarr
 
 def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
     """Yield the tiles of the product; one for a Gram matrix, which is then symmetric."""
-    down, right = (len(A), len(B)) if A is B else TILE
+    # with fewer rows the product would rearrange columns more often than a cache that holds the tile saves
+    down, right = (len(A), len(B)) if A is B else (2048, 4096)
     for i in range(0, len(A), down):
         for j in range(0, len(B), right):
             yield slice(i, i + down), slice(j, j + right)
@@ -205,7 +195,8 @@ def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
 
 def _centered(A: Any, B: Any) -> tuple[Any, Any]:
     """Return both matrices relative to the mean of rows of B, if that is far enough from the origin to matter."""
-    some = B[:: max(1, len(B) // CENTERED_BY)]
+    # about 256 rows: any point near the vectors will do as the origin of distances
+    some = B[:: max(1, len(B) // 256)]
     center = some.mean(0)
     if float((center * center).sum()) <= 0.5 * float(squared_norms(some).mean()):
         return A, B
@@ -277,7 +268,7 @@ def median_distance(
     distances: Callable[[Any, Any], Any] = euclidean,
     random_state: Any = None,
     sample_weight: Any = None,
-    sample: int = MEDIAN_SAMPLE,
+    sample: int = 1000,
 ) -> float:
     """Return the median distance between two different rows of A.
 

@@ -10,12 +10,6 @@ from similitude.compute import Encoding
 from similitude.kernels.vectors.pairwise import IDENTITY, VectorSimilarity, apply_form, pairwise
 from similitude.similarity import Bounds
 
-LONG_VECTORS = 64
-"""Dimension from which on bounds are cheaper than distances."""
-
-MAIN_AXES = 32
-"""Number of principal axes."""
-
 AXES_FROM = 2000
 """Most vectors that the axes are computed from."""
 
@@ -32,7 +26,7 @@ class DistanceBounds(Bounds):
         sample = A[:: max(1, len(A) // AXES_FROM)].astype(np.float64)
         self.center = sample.mean(axis=0)
         _, vectors = np.linalg.eigh((sample - self.center).T @ (sample - self.center))
-        self.axes = vectors[:, ::-1][:, :MAIN_AXES]
+        self.axes = vectors[:, ::-1][:, :32]
 
     def sketch(self, A: Encoding) -> np.ndarray:
         """Return the coordinates along the axes, and the distance from them."""
@@ -55,4 +49,5 @@ class DistanceBounds(Bounds):
 
 def bounds_by_axes(k: VectorSimilarity, A: Encoding) -> Bounds | None:
     """Return bounds by the main principal axes of long dense vectors; None for others."""
-    return DistanceBounds(k, A) if isinstance(A, np.ndarray) and A.shape[1] >= LONG_VECTORS else None
+    # of 64 dimensions or more, bounds are cheaper than distances
+    return DistanceBounds(k, A) if isinstance(A, np.ndarray) and A.shape[1] >= 64 else None
