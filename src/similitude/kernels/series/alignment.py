@@ -54,6 +54,7 @@ class DTW(ElasticSimilarity):
         "to 0, 2 differ; GlobalAlignment() is a kernel"
     )
     hints = Hints(finite=True, heavy=True)
+    _loop = "dtw"
 
     def __init__(self, sigma: float | str = "median", window: float | None = None) -> None:
         self.sigma = sigma
@@ -74,10 +75,6 @@ class DTW(ElasticSimilarity):
     def bounds(self, A: Encoding) -> Bounds | None:
         """Return bounds by the ends of series and by envelopes."""
         return WarpingBounds(float(self.sigma), self.window)
-
-    def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
-        """Write the squares along the best path."""
-        loops.dtw(out, A.values, A.starts, B.values, B.starts, self.window, half=half)
 
 
 class GlobalAlignment(SeriesSimilarity):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -37,11 +37,15 @@ class ElasticSimilarity(SeriesSimilarity):
     sigma: float | str
     window: float | None
     resolves = ("sigma",)
-    stated_for = (*SeriesSimilarity.stated_for, "write_distances", "compared")
+    stated_for = (*SeriesSimilarity.stated_for, "write_distances", "compared", "_loop")
 
-    @abstractmethod
+    _costs: tuple[tuple[str, Callable[[str, Any], Any]], ...] = ()  # what the loop takes, and how it is validated
+    _loop: str
+
     def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
         """Write the distances of two encodings of one precision; if `half`, both are the same."""
+        costs = [float(getattr(self, name)) for name, _ in self._costs]
+        getattr(loops, self._loop)(out, A.values, A.starts, B.values, B.starts, *costs, self.window, half=half)
 
     def compared(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return what is divided by sigma, by default the distances."""
@@ -56,7 +60,9 @@ class ElasticSimilarity(SeriesSimilarity):
         return out
 
     def check_params(self) -> None:
-        """Validate the scale and the window."""
+        """Validate the costs, the scale and the window."""
+        for name, check in self._costs:
+            check(name, getattr(self, name))
         check_scale("sigma", self.sigma)
         check_window(self.window)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops
+from similitude.compute import Encoding, Hints
 from similitude.kernels.series.elastic import ElasticSimilarity
 from similitude.kernels.series.encoding import Series, as_series
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL
@@ -74,16 +74,13 @@ class SoftDTW(ElasticSimilarity):
         "K = 1 nearly, but different similarities to 0, 2, 2, 2; GlobalAlignment() is a kernel"
     )
     hints = Hints(heavy=True)
+    _costs = (("gamma", check_positive),)
+    _loop = "soft_dtw"
 
     def __init__(self, gamma: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
         self.gamma = gamma
         self.sigma = sigma
         self.window = window
-
-    def check_params(self) -> None:
-        """Validate the softness, the scale and the window."""
-        check_positive("gamma", self.gamma)
-        super().check_params()
 
     def counterexamples(self) -> list[Any]:
         """Return the series that refute `DTW`, if sigma is given; they refute it if gamma is small against sigma."""
@@ -102,10 +99,6 @@ class SoftDTW(ElasticSimilarity):
             self.write_distances(out, one, one, True)
             halves[i] = 0.5 * out[0, 0]
         return Series(A.values, A.starts, halves)
-
-    def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
-        """Write the soft minima."""
-        loops.soft_dtw(out, A.values, A.starts, B.values, B.starts, float(self.gamma), self.window, half=half)
 
     def compared(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the divergences."""
@@ -142,24 +135,17 @@ class MSM(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-msm / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
+    _costs = (("c", check_nonnegative),)
+    _loop = "msm"
 
     def __init__(self, c: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
         self.c = c
         self.sigma = sigma
         self.window = window
 
-    def check_params(self) -> None:
-        """Validate the cost, the scale and the window."""
-        check_nonnegative("c", self.c)
-        super().check_params()
-
     def counterexamples(self) -> list[Any]:
         """Return series whose matrix has a negative eigenvalue, if sigma is given and not small against the costs."""
         return _refuting(REFUTE_MSM, self.sigma, float(self.c))
-
-    def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
-        """Write the least costs."""
-        loops.msm(out, A.values, A.starts, B.values, B.starts, float(self.c), self.window, half=half)
 
 
 class ERP(ElasticSimilarity):
@@ -191,25 +177,18 @@ class ERP(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-erp / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
+    _costs = (("g", check_number),)
+    _loop = "erp"
 
     def __init__(self, g: float = 0.0, sigma: float | str = "median", window: float | None = None) -> None:
         self.g = g
         self.sigma = sigma
         self.window = window
 
-    def check_params(self) -> None:
-        """Validate the value of gaps, the scale and the window."""
-        check_number("g", self.g)
-        super().check_params()
-
     def counterexamples(self) -> list[Any]:
         """Return series whose matrix has a negative eigenvalue, if sigma is given and not small against the costs."""
         series = [[2, 1, 2], [2, 3, 2], [1, 3, 0, 1], [1, 1, 3, 0], [3, 1, 0, 1]]
         return _refuting([series], self.sigma, zero=float(self.g))
-
-    def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
-        """Write the least costs."""
-        loops.erp(out, A.values, A.starts, B.values, B.starts, float(self.g), self.window, half=half)
 
 
 class TWE(ElasticSimilarity):
@@ -242,6 +221,8 @@ class TWE(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-twe / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
+    _costs = (("nu", check_nonnegative), ("lmbda", check_nonnegative))
+    _loop = "twe"
 
     def __init__(
         self, nu: float = 0.001, lmbda: float = 1.0, sigma: float | str = "median", window: float | None = None
@@ -251,18 +232,6 @@ class TWE(ElasticSimilarity):
         self.sigma = sigma
         self.window = window
 
-    def check_params(self) -> None:
-        """Validate the stiffness, the penalty, the scale and the window."""
-        check_nonnegative("nu", self.nu)
-        check_nonnegative("lmbda", self.lmbda)
-        super().check_params()
-
     def counterexamples(self) -> list[Any]:
         """Return series whose matrix has a negative eigenvalue, if sigma is given and not small against the costs."""
         return _refuting(REFUTE_TWE, self.sigma, float(self.nu) + float(self.lmbda))
-
-    def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
-        """Write the least costs."""
-        nu = float(self.nu)
-        lmbda = float(self.lmbda)
-        loops.twe(out, A.values, A.starts, B.values, B.starts, nu, lmbda, self.window, half=half)
