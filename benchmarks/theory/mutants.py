@@ -26,9 +26,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "similitude.goodness.class_means": (),
     "similitude.goodness.alignments": (
         "ideal", "estimated_alignments", "_ratio", "_plain_product", "_centered_product", "_expected",
+        "permutation_test",
     ),
     "similitude.goodness.margins": ("error_at_margin",),
-    "similitude.goodness.permutation": ("permutation_test",),
     "similitude.goodness.weighted": ("hinge_curve", "_deepest", "shares"),
     "similitude.learners.votes.guarantees": ("of_vote", "of_weak_vote", "of_alignment"),
     "similitude.landmarks.guarantees": (),

@@ -13,11 +13,11 @@ import numpy as np
 from similitude.compute import check_objects
 from similitude.compute.engines import Engine
 from similitude.goodness import sampling
-from similitude.goodness.alignments import estimated_alignments
+from similitude.goodness.alignments import SIGNIFICANT, PermutationTest, estimated_alignments, permutation_test
 from similitude.goodness.class_means import WeakGoodness, weak_goodness
 from similitude.goodness.gaps import StrongGoodness, class_similarities, gaps, largest_gap
 from similitude.goodness.label_errors import suspicious_labels
-from similitude.goodness.permutation import SIGNIFICANT, PermutationTest, permutation_test
+from similitude.goodness.margins import Separability, separability
 from similitude.goodness.resampling import band
 from similitude.goodness.sample_sizes import Size, sizes
 from similitude.goodness.sampling import (
@@ -28,9 +28,7 @@ from similitude.goodness.sampling import (
     plan,
     program_limit,
 )
-from similitude.goodness.separability import Separability, separability
-from similitude.goodness.weight_programs import WeightedSample
-from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, certify, fit
+from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, WeightedSample, certify, fit
 from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call, is_counted
 from similitude.support import (
     ESTIMATE,

@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.goodness.class_means import WeakGoodness
 from similitude.goodness.gaps import StrongGoodness
-from similitude.goodness.separability import Separability
+from similitude.goodness.margins import Separability
 from similitude.goodness.weighted import WeightedGoodness
 from similitude.support import Curve, Result
 from similitude.theory import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA, bounds

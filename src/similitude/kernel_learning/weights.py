@@ -10,12 +10,19 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.kernel_learning.feature_problem import WEIGHABLE, FeatureProblem
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.part_problem import PartProblem, columns_problem, gower_problem, sum_problem, terms_of
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernel_learning.rounds import Path, Search, guarded, learn_path
 from similitude.kernel_learning.trials import ALONG_PENALTIES, Candidate, Fit, Setting, precision
+from similitude.kernel_learning.weight_problems import (
+    WEIGHABLE,
+    FeatureProblem,
+    PartProblem,
+    columns_problem,
+    gower_problem,
+    sum_problem,
+    terms_of,
+)
 from similitude.kernels import Columns, Gower, Jaccard
 from similitude.similarity import Normalized, Pullback, Scaled, Similarity, Sum, image
 

@@ -33,11 +33,11 @@ fitting.uncertainty.ranked_scores: RankedScores
 fitting.uncertainty.spread: Spread
 fitting.value_range: ValueRange
 goodness: Goodness Margin MarginCurve
+goodness.alignments: PermutationTest
 goodness.class_means: WeakGoodness
 goodness.gaps: StrongGoodness
-goodness.permutation: PermutationTest
+goodness.margins: Separability
 goodness.sample_sizes: Size
-goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
 hypotheses: DriftResult KernelFinding TellingObject TestResult
 kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round

@@ -25,10 +25,9 @@ from similitude.selection.candidates import (
     with_learned,
     with_sides,
 )
-from similitude.selection.cross_validation import Comparison, TestedCandidate
+from similitude.selection.cross_validation import Comparison, TestedCandidate, differences, error_of
 from similitude.selection.landmark_similarities import SampledData, sample_rows
 from similitude.selection.limits import SampleSizes
-from similitude.selection.paired_intervals import differences, error_of
 from similitude.similarity import Learnable, Similarity, budgeted, remembered_images
 from similitude.support import Estimate, Result, generator, notes, paragraph, table
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.automatic.kinds import WHAT_IS_HELD, kind_of_objects
-from similitude.kernels.automatic.records import LOOKED_AT, RecordColumn, composed_columns
+from similitude.kernels.automatic.kinds import LOOKED_AT, WHAT_IS_HELD, RecordColumn, composed_columns, kind_of_objects
 from similitude.kernels.graphs import (
     ShortestPath,
     WeisfeilerLehman,

@@ -36,7 +36,7 @@ from similitude.kernels.graphs.node_pairs import (
 )
 from similitude.kernels.graphs.path_positions import path_positions
 from similitude.kernels.graphs.subtrees import subtree_names
-from similitude.kernels.histograms import Histograms
+from similitude.kernels.ragged import Histograms
 from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, squared_norms
 from similitude.similarity import BOUNDED, KERNEL, Similarity
 from similitude.support import brief, check_choice, check_flag, check_integer, is_integer

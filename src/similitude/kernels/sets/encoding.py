@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, check_columns, is_column, is_sparse, is_table, loops
-from similitude.kernels.histograms import Histograms
 from similitude.kernels.item_keys import item_keys
-from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.kernels.ragged import Histograms, Ragged, ragged_rows, starts_of
 from similitude.kernels.tables.cells import is_missing
 from similitude.support import brief
 
