@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops
-from similitude.kernels.series.elastic import SeriesSimilarity
+from similitude.compute import Hints, loops
 from similitude.kernels.series.encoding import Series, as_series
-from similitude.kernels.vectors.pairwise import checked_weights, inner, squared_norms
+from similitude.kernels.vectors.pairwise import ExplicitFeatures, checked_weights
 from similitude.similarity import KERNEL
 from similitude.support import brief, check_integer, generator
 
@@ -25,7 +24,7 @@ KERNEL_NUMBER, DILATION, PADDED, BIAS, MEAN, DEVIATION, FIRST_CHANNEL = range(7)
 """The columns of a table of filters; the channels are the last ones."""
 
 
-class Convolutions(SeriesSimilarity):
+class Convolutions(ExplicitFeatures):
     r"""Random convolutions: a dot product of many explicit features, each the share of time that a pattern is present.
 
     A feature is the share of times at which a dilated convolution of the series exceeds a bias: nine taps, three of
@@ -63,6 +62,7 @@ class Convolutions(SeriesSimilarity):
     (4, 840)
     """
 
+    objects = "series"
     claims = KERNEL
     reason = "the dot product of explicit features: standardized shares of positive values of convolutions"
     hints = Hints(finite=True)
@@ -103,10 +103,6 @@ class Convolutions(SeriesSimilarity):
         filters[:, DEVIATION] = np.where(deviation > 1e-9, deviation, 1.0)  # a constant feature tells nothing apart
         return self.with_params(filters=filters)
 
-    def encode(self, objects: Any) -> Encoding:
-        """Return the features of every series."""
-        return self.features(objects)
-
     def features(self, X: Any, like: Any = None) -> np.ndarray:
         """Return the standardized features divided by the root of their number, whatever is in `like`."""
         A = as_series(X)
@@ -119,14 +115,6 @@ class Convolutions(SeriesSimilarity):
         features -= filters[:, MEAN].astype(A.dtype)
         features *= (1.0 / (filters[:, DEVIATION] * math.sqrt(len(filters)))).astype(A.dtype)
         return features
-
-    def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the dot products of features."""
-        return inner(A, B)
-
-    def diagonal(self, A: Encoding) -> Any:
-        """Return the squared lengths of features."""
-        return squared_norms(A)
 
 
 def _check_filters(filters: Any) -> None:

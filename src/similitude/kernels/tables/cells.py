@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import as_objects, check_columns, check_objects, is_column, is_table, take
+from similitude.compute import as_objects, check_columns, check_objects, is_column, is_table, take, warn_if_rounded
 from similitude.kernels.item_keys import item_keys
 from similitude.support import brief, check_nonnegative
 
@@ -100,6 +100,21 @@ def plain_numbers(values: Any) -> np.ndarray | None:
         stored = values.dtype.is_numeric() or str(values.dtype) == "Boolean"
         return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None) if stored else None
     return None
+
+
+def numbers_or_seconds(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:
+    """Return a column of numbers or times as floats, NaN where missing; errors name the column."""
+    if kind == "time":
+        return seconds(values, missing)
+    stored = plain_numbers(values)
+    if stored is None:
+        stored = np.array([np.nan if gone else one for one, gone in zip(values, missing, strict=True)], dtype=float)
+    warn_if_rounded(stored, f"column {name!r}")
+    numbers = np.where(missing, np.nan, stored.astype(float))
+    if np.isinf(numbers).any():
+        i = int(np.flatnonzero(np.isinf(numbers))[0])
+        raise ValueError(f"column {name!r} is {numbers[i]} in row {i}: numbers must be finite")
+    return numbers
 
 
 def seconds(values: Any, missing: np.ndarray) -> np.ndarray:

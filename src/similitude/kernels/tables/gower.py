@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops, take, warn_if_rounded
+from similitude.compute import Encoding, Hints, loops, take
 from similitude.kernels.tables.cells import (
     check_kind,
     check_weights,
@@ -19,10 +19,9 @@ from similitude.kernels.tables.cells import (
     kind_of_values,
     known_of,
     missing_cells,
+    numbers_or_seconds,
     order_of,
-    plain_numbers,
     ranks_of,
-    seconds,
 )
 from similitude.similarity import SYMMETRIC, UNIT_KERNEL, Similarity
 from similitude.support import brief
@@ -238,7 +237,7 @@ class Gower(Similarity):
 
     def _scaled(self, name: Any, values: Any, missing: np.ndarray, span: Range) -> np.ndarray:
         """Return (value - low) / (high - low), NaN if missing."""
-        numbers = (_seconds if span.kind == "time" else _numbers)(name, values, missing)
+        numbers = _numbers(name, values, missing, span.kind)
         with np.errstate(over="ignore"):
             scaled = (numbers - span.low) / (span.high - span.low)
         outside = (scaled < 0) | (scaled > 1) if self.strict else np.isinf(scaled)
@@ -314,10 +313,10 @@ def _range_of(name: Any, values: Any) -> Any:
     if order is not None:
         return order
     if kind == "number" and not _is_boolean(values, missing) and not is_categorical(values):
-        known = _numbers(name, values, missing)[~missing]
+        known = _numbers(name, values, missing, kind)[~missing]
         return float(known.min()), float(known.max())
     if kind == "time":
-        known = _seconds(name, values, missing)[~missing]
+        known = _numbers(name, values, missing, kind)[~missing]
         return f"time {_written_time(known.min())} {_written_time(known.max())}"
     if kind not in CATEGORIES:
         raise TypeError(
@@ -334,21 +333,7 @@ def _is_boolean(values: Any, missing: np.ndarray) -> bool:
     return stored in ("", "object") and set(map(type, known_of(values, missing))) <= {bool, np.bool_}
 
 
-def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
-    """Return a column as floats, NaN if missing; errors name the column."""
-    stored = plain_numbers(values)
-    if stored is None:
-        check_kind(name, values, missing, "number", "its range is that of numbers")
-        stored = np.array([np.nan if gone else value for value, gone in zip(values, missing, strict=True)], dtype=float)
-    warn_if_rounded(stored, f"column {name!r}")
-    numbers = np.where(missing, np.nan, stored.astype(float))
-    if np.isinf(numbers).any():
-        i = int(np.flatnonzero(np.isinf(numbers))[0])
-        raise ValueError(f"column {name!r} is {numbers[i]} in row {i}: numbers must be finite")
-    return numbers
-
-
-def _seconds(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
-    """Return a column of times as seconds, NaN if missing."""
-    check_kind(name, values, missing, "time", "its range is that of times")
-    return seconds(values, missing)
+def _numbers(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:
+    """Return a column of numbers or times as floats, NaN if missing; errors name the column."""
+    check_kind(name, values, missing, kind, f"its range is that of {kind}s")
+    return numbers_or_seconds(name, values, missing, kind)

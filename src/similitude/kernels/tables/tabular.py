@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_matrix, profile_of, warn_if_rounded
+from similitude.compute import Encoding, as_matrix, profile_of
 from similitude.kernels.tables.cells import (
     check_kind,
     column,
@@ -17,8 +17,7 @@ from similitude.kernels.tables.cells import (
     kind_of_values,
     known_of,
     missing_cells,
-    plain_numbers,
-    seconds,
+    numbers_or_seconds,
 )
 from similitude.similarity import Similarity, hints_of_parts
 from similitude.support import brief, outlier_limits
@@ -159,7 +158,7 @@ def learn_column(name: Any, values: Any, ranks: bool) -> dict[str, Any]:
     missing = missing_cells(values)
     kind = kind_of_values(values, missing)
     if kind in ("number", "time") and not is_categorical(values):
-        numbers = _numbers(name, values, missing, kind)
+        numbers = numbers_or_seconds(name, values, missing, kind)
         known = numbers[~missing]
         low, high = outlier_limits(known)
         limits = (float(low), float(high)) if known.min() < low or known.max() > high else None
@@ -191,28 +190,13 @@ def column_features(name: Any, spec: dict[str, Any], values: Any) -> np.ndarray:
         indicators = [np.array([cell == level for cell in cells], dtype=float) for level in spec["levels"]]
         return np.column_stack([np.empty((len(missing), 0)), *indicators, *marks])
     check_kind(name, values, missing, spec["kind"], f"it held {spec['kind']} before")
-    numbers = np.where(missing, spec["fill"], _numbers(name, values, missing, spec["kind"]))
+    numbers = np.where(missing, spec["fill"], numbers_or_seconds(name, values, missing, spec["kind"]))
     limits = spec.get("limits")
     limited = numbers if limits is None else np.clip(numbers, *limits)
     found = [(limited - spec["center"]) * spec["scale"]]
     if spec["knots"] is not None:
         found.append(np.interp(numbers, *spec["knots"]))
     return np.column_stack([*found, *marks])
-
-
-def _numbers(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:
-    """Return a column as floats, NaN where missing."""
-    if kind == "time":
-        return seconds(values, missing)
-    stored = plain_numbers(values)
-    if stored is None:
-        stored = np.array([np.nan if gone else one for one, gone in zip(values, missing, strict=True)], dtype=float)
-    warn_if_rounded(stored, f"column {name!r}")
-    numbers = np.where(missing, np.nan, stored.astype(float))
-    if np.isinf(numbers).any():
-        i = int(np.flatnonzero(np.isinf(numbers))[0])
-        raise ValueError(f"column {name!r} is {brief(float(numbers[i]))} in row {i}: numbers must be finite")
-    return numbers
 
 
 def _mean_and_deviation(known: np.ndarray) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -72,6 +73,26 @@ class VectorSimilarity(Similarity):
     def diagonal(self, A: Encoding) -> Any:
         """Return the function of the squared norms, which are the dot products of vectors with themselves."""
         return apply_form(self.form(), squared_norms(A)[:, None])[:, 0]
+
+
+class ExplicitFeatures(Similarity):
+    """The dot product of explicit features, a dense row for each object."""
+
+    @abstractmethod
+    def features(self, X: Any, like: Any = None) -> np.ndarray:
+        """Return the features of every object, whatever is in `like`."""
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the features."""
+        return self.features(objects)
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the dot products of features."""
+        return inner(A, B)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared lengths of features."""
+        return squared_norms(A)
 
 
 def vector_profile(k: Any) -> Profile | None:
