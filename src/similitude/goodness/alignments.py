@@ -73,7 +73,8 @@ def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
 
 def _matrix(name: str, values: Any) -> np.ndarray:
     """Validate a square matrix of finite numbers, and divide it by its largest magnitude."""
-    values = values.toarray() if hasattr(values, "toarray") else values
+    if hasattr(values, "toarray"):
+        values = values.toarray()
     matrix = np.asarray(values)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ValueError(f"{name} must be a square matrix of similarities, got {brief(values)}")

@@ -393,7 +393,8 @@ def _validity(found: Similarities, plan: SamplingPlan) -> Validity:
     n = len(plan.used)
     few = np.arange(n) if n <= CHECKED_OBJECTS else np.unique(np.linspace(0, n - 1, CHECKED_OBJECTS).astype(int))
     values = found.raw[np.ix_(few, few)]
-    values = values if values.dtype.kind == "f" else values.astype(float)
+    if values.dtype.kind != "f":
+        values = values.astype(float)
     with np.errstate(over="ignore"):  # sums of values near the largest number
         return check_gram(found.similarity, values, take(found.objects, few), plan.used[few], len(plan.labels.codes))
 

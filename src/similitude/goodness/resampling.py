@@ -155,7 +155,8 @@ def jackknife_variance(left_out: np.ndarray, strata: np.ndarray | None = None) -
     >>> jackknife_variance((x.sum() - x) / 2), float(x.var(ddof=1) / 3)
     (0.7778, 0.7778)
     """
-    strata = np.zeros(len(left_out), int) if strata is None else strata
+    if strata is None:
+        strata = np.zeros(len(left_out), int)
     parts = [left_out[strata == c] for c in np.unique(strata)]
     return float(sum((len(one) - 1) * one.var() for one in parts))
 

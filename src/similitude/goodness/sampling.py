@@ -201,7 +201,8 @@ class AssessedSimilarity(SimilarityEstimator):
         _ = self._engine  # validated first
         if not self._precomputed:
             return self._checked(X, reset=True)
-        X = np.asarray(X) if not hasattr(X, "tocsr") else X
+        if not hasattr(X, "tocsr"):
+            X = np.asarray(X)
         if X.ndim != 2 or X.shape[0] != X.shape[1]:
             raise ValueError(f"similarity='precomputed' needs the square matrix of all pairs, got shape {X.shape}")
         return X

@@ -52,7 +52,9 @@ class AutoChoice:
 
     def named(self, names: list[str] | None) -> AutoChoice:
         """Return the same choice with the columns called by given names, if there are any."""
-        return self if names is None else replace(self, features=replace(self.features, names=names))
+        if names is None:
+            return self
+        return replace(self, features=replace(self.features, names=names))
 
     def penalties(self) -> tuple[float, ...]:
         """Return the penalty of each part, which is added to the diagonal of its Gram matrix."""
@@ -156,7 +158,9 @@ def _reason(parts: tuple[Fit, ...], weights: tuple[float, ...], gaussian: Fit, r
     losses = " and ".join(f"{one.loss:.3g}" for one in parts)
     n = len(gaussian.losses)
     text += f": squared error {losses} on {n:,} held-out pilot rows, relative to the variance of the targets"
-    return text if parts[0] is gaussian else f"{text}; {gaussian.loss:.3g} with an isotropic Gaussian kernel"
+    if parts[0] is gaussian:
+        return text
+    return f"{text}; {gaussian.loss:.3g} with an isotropic Gaussian kernel"
 
 
 def summarize(choice: AutoChoice) -> LearnedSummary:

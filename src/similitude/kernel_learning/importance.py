@@ -49,7 +49,8 @@ class GradientImportance(Result):
         cls, names: list[str], squares: np.ndarray, total: np.ndarray | None = None, kind: str = "columns"
     ) -> GradientImportance:
         """Return shares of squared gradients, given for each row and column; of totals, if not all are given."""
-        total = squares.sum(axis=1) if total is None else total
+        if total is None:
+            total = squares.sum(axis=1)
         if not total.mean() > 0:
             even = np.full(len(names), 1 / max(1, len(names)))
             return cls(names, even, np.zeros(len(names)), np.ones(len(names)), kind)

@@ -199,7 +199,8 @@ def _near_targets(Y: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any, groups: np.ndarray | None) -> Learned:
-    given = given.k if isinstance(given, Learnable) else given
+    if isinstance(given, Learnable):
+        given = given.k
     if has_weights(given):
         return _learn_weights(given, X, Y, random_state, groups)
     features, k = _features_and_kernel(given, X)
@@ -213,7 +214,8 @@ def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any
 def check_learnable(given: Similarity, how: str = "auto") -> None:
     """Refuse similarities and options that leave nothing to learn, before anything is computed."""
     check_choice("how", how, METRIC_KINDS)
-    given = given.k if isinstance(given, Learnable) else given
+    if isinstance(given, Learnable):
+        given = given.k
     if not has_weights(given):
         _check_kernel(given.k if isinstance(given, Tabular) else given, how)
         return

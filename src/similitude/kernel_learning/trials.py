@@ -106,7 +106,9 @@ class Candidate:
     def _moved(self, setting: Setting, move: tuple[float, float]) -> Setting | None:
         """Return the setting after a step, unless the width or the penalty would be out of range."""
         there = Setting(setting.width + move[0], setting.penalty + move[1])
-        return there if -3 <= there.width <= 7 and LOWEST_POWER <= there.penalty <= HIGHEST_POWER else None
+        if -3 <= there.width <= 7 and LOWEST_POWER <= there.penalty <= HIGHEST_POWER:
+            return there
+        return None
 
 
 class MetricCandidate(Candidate):
@@ -148,7 +150,7 @@ class MetricCandidate(Candidate):
 
     def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the similarities at a scale, in single precision if the penalty allows it."""
-        distances = [D.astype(precision(setting)) for D in self._distances()]
+        distances: list[np.ndarray] = [D.astype(precision(setting)) for D in self._distances()]
         values = values_at_scales(self.k, self.scales(setting), distances)
         return [(K[: K.shape[1]], K[K.shape[1] :]) for K in values]
 
@@ -158,7 +160,7 @@ class MetricCandidate(Candidate):
         Gradients are those in standardized columns at the judged rows, whose targets are not used.
         """
         dtype = precision(fit.setting)
-        pairs = [
+        pairs: list[tuple[np.ndarray, np.ndarray]] = [
             (B[: gradient_rows(self.k, len(B), *A.shape)].astype(dtype, copy=False), A.astype(dtype, copy=False))
             for A, B in self.mapped
         ]
@@ -205,4 +207,6 @@ def median_distance(k: Any, D: np.ndarray) -> float:
     n = min(D.shape[1], MEDIAN_ROWS)
     distances = D[:n, :n][~np.tri(n, dtype=bool)]
     median = float(np.median(distances if is_city_block(k) else np.sqrt(distances)))
-    return median if median > 0 else float(distances[distances > 0].mean() if (distances > 0).any() else 1.0)
+    if median > 0:
+        return median
+    return float(distances[distances > 0].mean() if (distances > 0).any() else 1.0)

@@ -174,7 +174,8 @@ def _variances(A: Any) -> np.ndarray:
 def _centered_squares(A: Any, columns: np.ndarray) -> np.ndarray:
     """Return the squared differences to the mean of some columns."""
     some = A[:, columns]
-    some = some.toarray() if hasattr(some, "toarray") else some
+    if hasattr(some, "toarray"):
+        some = some.toarray()
     return np.asarray((some - some.mean(axis=0)) ** 2)
 
 

@@ -123,7 +123,8 @@ class Histograms(Ragged):
 
     def products(self, other: Histograms, out: Any = None) -> np.ndarray:
         """Return the dot products of these histograms (rows) and others (columns)."""
-        out = np.empty((len(self), len(other))) if out is None else out
+        if out is None:
+            out = np.empty((len(self), len(other)))
         loops.keyed_products(out, self.arrays, other.arrays)
         return out
 

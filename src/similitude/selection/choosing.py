@@ -300,7 +300,8 @@ def choose_kernel(
     The best, on new rows: 4.5 % error [1.48, 8.98]
     """
     named = validated(candidates, "candidates")
-    named = with_learned(named) if learn else named
+    if learn:
+        named = with_learned(named)
     targets = TaskTargets.of(y, check_objects(X), task)
     given = None if groups is None else check_groups(groups, len(targets))
     cv = check_cv(cv, targets, given)

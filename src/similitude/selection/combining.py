@@ -120,7 +120,8 @@ def combine(
     codes = here.codes if here is not None and how == "concatenate" else None
     sizes.announce("combine")
     with remembered_images():
-        X = as_matrix(X) if any(one.similarity.objects == "vectors" for one in members) else X
+        if any(one.similarity.objects == "vectors" for one in members):
+            X = as_matrix(X)
         members = [one.resolved(X, random_state) for one in members]
         data = SampledData.of(X, rows, codes, sizes.landmarks, rng)
         if how == "concatenate":

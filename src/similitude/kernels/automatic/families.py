@@ -155,7 +155,8 @@ def _of_column(one: RecordColumn) -> Similarity:
         k = Gaussian()
     else:
         k = family_of("strings" if one.kind == "texts" else one.kind, one.known)[0]
-        k = k if BOUNDED in k.claims else k.normalized()
+        if BOUNDED not in k.claims:
+            k = k.normalized()
     return OrMissing(k, alike=1.0) if one.some_missing else k
 
 

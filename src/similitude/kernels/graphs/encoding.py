@@ -104,7 +104,8 @@ def as_graphs(
     vectors = attribute_matrix(parts) if attributes else None
     of_edges = attribute_matrix(parts, "edge") if edge_attributes else None
     labels = _label_keys(parts, "node") if nodes else None
-    labels = np.full(node_starts[-1], NO_LABEL, np.uint64) if labels is None else labels
+    if labels is None:
+        labels = np.full(node_starts[-1], NO_LABEL, np.uint64)
     edge_keys = _label_keys(parts, "edge") if edges else None
     starts, neighbors, marks, of_edges = _adjacency(parts, ends, owner, node_starts, edge_keys, of_edges)
     return EncodedGraphs(node_starts, labels, starts, neighbors, marks, vectors, of_edges)

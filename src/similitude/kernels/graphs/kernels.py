@@ -460,7 +460,8 @@ class Graphlet(Similarity):
         counts = loops.graphlets(
             as_graphs(objects, nodes=False, edges=False).structure, int(self.p), types.of_code, types.contains
         )
-        counts = np.ascontiguousarray(counts[:, types.connected]) if self.connected else counts
+        if self.connected:
+            counts = np.ascontiguousarray(counts[:, types.connected])
         if self.mode == "presence":
             return (counts > 0).astype(np.float64)
         if self.mode == "frequency":

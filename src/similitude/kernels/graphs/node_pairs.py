@@ -194,7 +194,9 @@ def hints_with_attributes(hints: Hints) -> Any:
     """Return the property `hints` of a kernel that has these, and with attributes what the base kernel restricts."""
 
     def found(k: Any) -> Hints:
-        return hints if k.attributes is None else Hints(heavy=True, threadsafe=k.attributes.hints.threadsafe)
+        if k.attributes is None:
+            return hints
+        return Hints(heavy=True, threadsafe=k.attributes.hints.threadsafe)
 
     return property(
         found, doc="Finite without attributes; with them, heavy and as safe for threads as the base kernel."

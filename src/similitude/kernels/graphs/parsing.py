@@ -79,7 +79,9 @@ def parse_graph(i: int, graph: Any) -> ParsedGraph:
     if is_sparse(graph):
         return _from_matrix(i, graph)
     if _is_networkx(graph):
-        return _from_multigraph(i, graph) if graph.is_multigraph() else _from_networkx({i: graph})[0]
+        if graph.is_multigraph():
+            return _from_multigraph(i, graph)
+        return _from_networkx({i: graph})[0]
     if _is_igraph(graph):
         return _from_igraph(i, graph)
     raise TypeError(
@@ -373,7 +375,8 @@ def _wrong_vector(g: int, one: ParsedGraph, of: str, given: Any) -> Exception:
         values = _numbers(vector)
         if values is None or values.ndim > 1 or values.size == 0:
             return TypeError(f"the attributes of {who} are {brief(vector)}: give a vector of numbers")
-        width = values.size if width is None else width
+        if width is None:
+            width = values.size
         if values.size != width:
             first = _named(one, of, 0)
             return ValueError(f"{who} has {values.size} attributes, {first} has {width}: all need as many")

@@ -198,7 +198,9 @@ class WarpingBounds(Bounds):
         """Return the largest number of steps between paired times of series of this length."""
         if self.window is None:
             return time
-        return min(int(self.window), time) if isinstance(self.window, Integral) else int(self.window * time)
+        if isinstance(self.window, Integral):
+            return min(int(self.window), time)
+        return int(self.window * time)
 
     def upper(self, A: Any, B: Any) -> np.ndarray:
         """Return the similarities at distances that are smaller, with room for rounding."""

@@ -75,7 +75,9 @@ class Convolutions(ExplicitFeatures):
     @property
     def width(self) -> int:
         """The number of features."""
-        return int(self.n_features) // N_KERNELS * N_KERNELS if self.filters is None else len(self.filters)
+        if self.filters is None:
+            return int(self.n_features) // N_KERNELS * N_KERNELS
+        return len(self.filters)
 
     def check_params(self) -> None:
         """Validate the number of features, and the filters if there are any."""

@@ -60,7 +60,8 @@ class ElasticSimilarity(SeriesSimilarity):
         """Return the distances of two encodings."""
         same = A is B
         A, B = in_common_precision(A, B)
-        out = np.empty((len(A), len(B)), A.dtype) if out is None else out
+        if out is None:
+            out = np.empty((len(A), len(B)), A.dtype)
         self.write_distances(out, A, B, same)
         return out
 

@@ -208,7 +208,8 @@ def _refuse_nan(sets: list[Set[Any]]) -> None:
 
 def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:
     """Return what sets of A and B share: the ``count`` of common items, their ``share`` of all, or ``any``."""
-    out = np.empty((len(A), len(B))) if out is None else out
+    if out is None:
+        out = np.empty((len(A), len(B)))
     check_comparable(A, B)
     a, b = (np.asarray(one.sizes, float) for one in (A, B))
     if isinstance(A, BitSets) and isinstance(B, BitSets):

@@ -190,7 +190,9 @@ class Jaccard(WeightedSets):
 
     def bounds(self, A: Encoding) -> Bounds | None:
         """Return bounds by the sizes of the sets and rows of bits; none with weights."""
-        return None if isinstance(self.weights, Mapping) else JaccardBounds(A, items_of_sets, "share_of_all")
+        if isinstance(self.weights, Mapping):
+            return None
+        return JaccardBounds(A, items_of_sets, "share_of_all")
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return ones."""

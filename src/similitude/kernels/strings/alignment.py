@@ -94,7 +94,9 @@ class LocalAlignment(Similarity):
     @property
     def claims(self) -> frozenset[str]:
         """Those of a kernel if the letters have one."""
-        return UNIT_KERNEL if self._letters_have_a_kernel() else frozenset({SYMMETRIC, UNIT_DIAGONAL})
+        if self._letters_have_a_kernel():
+            return UNIT_KERNEL
+        return frozenset({SYMMETRIC, UNIT_DIAGONAL})
 
     @property
     def reason(self) -> str:
@@ -127,7 +129,8 @@ class LocalAlignment(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the kernel of all pairs."""
-        out = np.empty((len(A), len(B))) if out is None else out
+        if out is None:
+            out = np.empty((len(A), len(B)))
         a, b, factors = self._table().of_block(A.text, B.text)
         loops.sum_alignments(out, a, A.starts, b, B.starts, *self._factors(factors), A is B)
         out -= A.norms[:, None] + B.norms
@@ -208,7 +211,8 @@ class Aligned(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the best scores."""
-        out = np.empty((len(A), len(B))) if out is None else out
+        if out is None:
+            out = np.empty((len(A), len(B)))
         a, b, scores = as_substitution(self.substitution).of_block(A.text, B.text)
         gaps = float(self.gap_open), float(self.gap_extend)
         loops.best_alignment(out, a, A.starts, b, B.starts, scores, *gaps, bool(self.local), A is B)

@@ -102,7 +102,8 @@ def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any =
     pairs at once, by bit sets or (`counted`) by the product of two dense matrices; for each rare one only the pairs
     that have it are visited.
     """
-    out = np.empty((len(A), len(B))) if out is None else out
+    if out is None:
+        out = np.empty((len(A), len(B)))
     counted = counted or A.values is not None
     a, b, width = loops.shared_features(A.arrays, B.arrays, patterns)
     order, frequent = _by_frequency(len(A) * len(B), a, b, width, counted)

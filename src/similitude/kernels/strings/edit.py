@@ -219,7 +219,8 @@ def _edits(A: Letters, B: Letters, costs: Costs, out: np.ndarray | None) -> np.n
     There are |s| - |t| more deletions than insertions, whatever the edits: both may have their mean cost, if half
     their difference is added that many times.
     """
-    out = np.empty((len(A), len(B))) if out is None else out
+    if out is None:
+        out = np.empty((len(A), len(B)))
     insertion, deletion, substitution = costs
     gap = (insertion + deletion) / 2
     if substitution == gap:

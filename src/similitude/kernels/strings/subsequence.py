@@ -78,7 +78,8 @@ class Subsequence(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the sums over common subsequences."""
-        out = np.empty((len(A), len(B))) if out is None else out
+        if out is None:
+            out = np.empty((len(A), len(B)))
         a, b = numbered(A.text, B.text)
         loops.subsequences(out, a, A.starts, b, B.starts, int(self.p), float(self.decay), A is B)
         return out

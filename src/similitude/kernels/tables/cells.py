@@ -95,10 +95,14 @@ def plain_numbers(values: Any) -> np.ndarray | None:
     if hasattr(values, "isna"):  # pandas, where extension types have a kind as well
         if getattr(values.dtype, "kind", "O") not in "biuf":
             return None
-        return values.to_numpy(dtype=float, na_value=np.nan) if values.isna().any() else values.to_numpy()
+        if values.isna().any():
+            return values.to_numpy(dtype=float, na_value=np.nan)
+        return values.to_numpy()
     if is_column(values):
         stored = values.dtype.is_numeric() or str(values.dtype) == "Boolean"
-        return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None) if stored else None
+        if stored:
+            return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None)
+        return None
     return None
 
 

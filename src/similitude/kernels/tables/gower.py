@@ -193,7 +193,8 @@ class Gower(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return the mean similarity of the columns in which both rows have a value."""
-        out = np.empty((len(A[0]), len(B[0]))) if out is None else out
+        if out is None:
+            out = np.empty((len(A[0]), len(B[0])))
         if self.weights is not None:
             return self._weighted(A, B, out)
         a, b = ((np.ascontiguousarray(numbers), np.ascontiguousarray(keys)) for numbers, keys in (A, B))
@@ -271,7 +272,9 @@ def _read_range(name: Any, given: Any) -> Range:
         return single if len(given) == 1 else Range("order", order=list(given))
     if not (np.isfinite(given).all() and given[0] <= given[1] and np.isfinite(given[1] - given[0])):
         raise ValueError(f"the range of column {name!r} must be two finite numbers, low <= high, got {brief(given)}")
-    return Range("equal", values="number") if given[0] == given[1] else Range("number", given[0], given[1])
+    if given[0] == given[1]:
+        return Range("equal", values="number")
+    return Range("number", given[0], given[1])
 
 
 def _times(name: Any, given: str, words: list[str]) -> tuple[float, float]:

@@ -141,7 +141,9 @@ class Tabular(Similarity):
         """Return the parameters as `repr` shows them: of columns their number."""
         written = super().written_params()
         written.pop("columns")
-        return written if self.columns is None else {**written, "columns": f"<{len(self.columns)} columns>"}
+        if self.columns is None:
+            return written
+        return {**written, "columns": f"<{len(self.columns)} columns>"}
 
 
 def _is_matrix(X: Any) -> bool:

@@ -50,7 +50,8 @@ class Equal(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return 1 for equal keys, 0 for different ones."""
-        out = np.empty((len(A), len(B))) if out is None else out
+        if out is None:
+            out = np.empty((len(A), len(B)))
         return np.equal(A[:, None], B[None, :], out=out)
 
     def diagonal(self, A: Encoding) -> np.ndarray:

@@ -61,7 +61,9 @@ def transformed(A: Any, metric: Any) -> Any:
         what = "weights" if T.ndim == 1 else "rows"
         raise ValueError(f"metric has {T.shape[0]} {what}, one per column, but the vectors have {A.shape[1]} columns")
     if is_sparse(A):
-        return A.multiply(T[None, :]).tocsr().astype(A.dtype, copy=False) if T.ndim == 1 else A @ T.astype(A.dtype)
+        if T.ndim == 1:
+            return A.multiply(T[None, :]).tocsr().astype(A.dtype, copy=False)
+        return A @ T.astype(A.dtype)
     T = in_precision(beside(T, A), A.dtype)
     return A * T if T.ndim == 1 else A @ T
 
@@ -74,9 +76,7 @@ def written_metric(metric: Any) -> str:
     """
     T = as_array(metric)
     if T.ndim == 1 and len(T) <= 8:
-        return (
-            written(metric)
-            if isinstance(metric, (list, tuple))
-            else f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"
-        )
+        if isinstance(metric, (list, tuple)):
+            return written(metric)
+        return f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"
     return f"<{len(T)} weights>" if T.ndim == 1 else f"<{' x '.join(map(str, T.shape))} matrix>"

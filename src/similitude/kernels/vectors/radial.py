@@ -100,7 +100,9 @@ class DistanceSimilarity(VectorSimilarity):
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
-        return np.ones(A.shape[0], A.dtype) if namespace(A) is np else namespace(A).ones_like(A[:, 0])
+        if namespace(A) is np:
+            return np.ones(A.shape[0], A.dtype)
+        return namespace(A).ones_like(A[:, 0])
 
     def check_params(self) -> None:
         """Validate the scale and the metric."""
@@ -165,9 +167,10 @@ def values_at_scales(
     [array([[0.36787944]]), array([[0.36787944]])]
     """
     forms = [k._form_at(scale) for scale in scales]
-    if not all(isinstance(form, tuple) for form in forms):
+    named = [form for form in forms if isinstance(form, tuple)]
+    if len(named) < len(forms):
         return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
-    loops.apply_each(distances, forms)
+    loops.apply_each(distances, named)
     return distances
 
 

@@ -25,7 +25,8 @@ def sparse_inner(A: Any, B: Any, out: Any = None) -> np.ndarray:
         loops.sparse_products(out, csr(A), csr(B.T.tocsr()))
         return out
     dtype = np.result_type(A.dtype, B.dtype)
-    out = np.empty((A.shape[0], len(B)), dtype) if out is None else out
+    if out is None:
+        out = np.empty((A.shape[0], len(B)), dtype)
     loops.sparse_dense_products(out, csr(A.astype(dtype, copy=False)), np.ascontiguousarray(B.T, dtype))
     return out
 
@@ -47,7 +48,8 @@ def _refuse_overflow(A: Any, sums: str) -> None:
         if np.einsum("i,i->", A.data, A.data) < limit:
             return
         sizes = np.abs(A.data, dtype=np.float64)
-        sizes = sizes * sizes if sums == "squared_difference" else sizes
+        if sums == "squared_difference":
+            sizes = sizes * sizes
         owner = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
         totals = np.bincount(owner, weights=sizes, minlength=A.shape[0])
     if not (totals < limit).all():
