@@ -13,9 +13,6 @@ from similitude.goodness.weighted import WeightedGoodness
 from similitude.support import Curve, Result
 from similitude.theory import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA, bounds
 
-SHARE_BELOW_GAP = 0.1
-"""Share of objects that may fall short, or the next larger one at which the gap is positive."""
-
 
 @dataclass(frozen=True)
 class Size(Result):
@@ -83,14 +80,14 @@ def sizes(
     if margin.value is not None and margin.value > 1e-9:
         gamma = min(margin.value, 1.0)
         theorem = f"Theorem 1, {BALCAN_BLUM_VEMPALA}"
-        needed = bounds.landmarks(SHARE_BELOW_GAP, gamma, DELTA)
+        needed = bounds.landmarks(0.1, gamma, DELTA)
         found.append(Size("landmarks of the kernel", theorem, gamma, None, DELTA, needed, margin.n))
     return tuple(found)
 
 
 def _first_positive(curve: Curve) -> tuple[float, float]:
     """Return the first share, from 10 % on, at which the gap is positive, and the gap, at most 1."""
-    from_here = np.flatnonzero(curve.x >= SHARE_BELOW_GAP - 1e-12)
+    from_here = np.flatnonzero(curve.x >= 0.1 - 1e-12)
     positive = from_here[curve.y[from_here] > 0]
     at = int(positive[0] if len(positive) else from_here[-1])
     return float(curve.x[at]), min(float(curve.y[at]), 1.0)

@@ -326,12 +326,12 @@ def choose_kernel(
 def _affordable(X: Any, n_folds: int, n: int, engine: Engine) -> SampleSizes:
     """Return the numbers of examples and landmarks within the limits and the memory."""
     size = itemsize(X)
-    matrices = min(limits.MAX_PARTS, n_folds) + limits.FOLD_MATRICES
+    matrices = min(limits.MAX_PARTS, n_folds) + 5  # in memory at once, beside six arrays of examples by landmarks
     return SampleSizes.affordable(
         n,
         limits.COMPARED_ROWS,
         limits.COMPARED_LANDMARKS,
-        lambda r, m: limits.LANDMARK_ARRAYS * r * m * size + matrices * 8 * (2 * m) ** 2,
+        lambda r, m: 6 * r * m * size + matrices * 8 * (2 * m) ** 2,
         engine,
     )
 

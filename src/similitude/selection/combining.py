@@ -112,8 +112,8 @@ def combine(
     known = None if groups is None else check_groups(groups, n)
     engine = checked_engine(engine)
     rng = generator(random_state)
-    most = min(limits.COMBINED_LANDMARKS, max(limits.LEAST_LANDMARKS, limits.MAX_FEATURES // len(members)))
-    size = limits.COMBINED_ARRAYS * 8 * len(members)
+    most = min(limits.COMBINED_LANDMARKS, max(100, 4_000 // len(members)))  # about 4,000 features together
+    size = 3 * 8 * len(members)  # bytes: three arrays of all features are in memory at once
     sizes = SampleSizes.affordable(n, limits.COMBINED_ROWS, most, lambda r, m: size * r * m, engine)
     rows = sample_rows(n, targets, sizes.rows, 2, rng)
     here = None if targets is None else targets.at(rows)

@@ -13,9 +13,6 @@ from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs, as_graph
 from similitude.kernels.graphs.parsing import parse_graph
 from similitude.kernels.item_keys import item_keys
 
-LONGEST_NAME = 60
-"""Number of letters of a name from which on it is shortened."""
-
 
 def subtree_names(objects: Any, iterations: int, wanted: Set[int] | None = None) -> dict[int, str]:
     """Return the refined labels of graphs by their 64-bit keys; only wanted ones, if given.
@@ -76,4 +73,4 @@ def _listed(labels: Any) -> list[Any]:
 
 def _short(name: str) -> str:
     """Shorten a long name in its middle."""
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 20]}…{name[-17:]}"
+    return name if len(name) <= 60 else f"{name[:40]}…{name[-17:]}"

@@ -132,19 +132,6 @@ def check_window(window: Any) -> None:
 ELASTIC = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
 """What holds for exp(-d / sigma) of a metric d."""
 
-REFUTE_MSM = [
-    [[0, 3, 0], [3, 0, 3], [0, 0, 3, 3], [0, 3, 0, 3], [3, 0, 3, 0], [3, 3, 0, 0]],
-    [[1, 0, 3], [1, 3, 3], [3, 0, 1], [3, 3, 1], [1, 1, 3, 1], [1, 3, 1, 1]],
-]
-"""The same for msm with small c, and with c = 1."""
-
-REFUTE_TWE = [
-    [[0, 0, 3, 0], [3, 0, 3, 0], [0, 0, 3], [0, 3, 0, 3], [3, 3, 0], [3, 3, 0, 3]],
-    [[3, 0, 3], [0, 0, 3], [0, 3, 1, 1], [0, 3, 0, 3], [3, 0, 3, 1], [3, 3, 1, 1]],
-    [[0, 3, 3], [0, 3, 0, 0], [1, 0, 3, 1], [1, 3, 1, 1], [3, 0, 3, 3], [3, 3, 0, 1]],
-]
-"""The same for twe with small costs, with lambda = 1, and with nu = lambda = 1/2."""
-
 
 def _refuting(collections: Any, sigma: float | str, least_unit: float = 0.0, zero: float = 0.0) -> list[Any]:
     """Return series in the units of sigma, or of costs that do not depend on it; none while sigma is unresolved.
@@ -261,7 +248,9 @@ class MSM(ElasticSimilarity):
 
     def counterexamples(self) -> list[Any]:
         """Return series whose matrix has a negative eigenvalue, if sigma is given and not small against the costs."""
-        return _refuting(REFUTE_MSM, self.sigma, float(self.c))
+        small_c = [[0, 3, 0], [3, 0, 3], [0, 0, 3, 3], [0, 3, 0, 3], [3, 0, 3, 0], [3, 3, 0, 0]]
+        c_of_one = [[1, 0, 3], [1, 3, 3], [3, 0, 1], [3, 3, 1], [1, 1, 3, 1], [1, 3, 1, 1]]
+        return _refuting([small_c, c_of_one], self.sigma, float(self.c))
 
 
 class ERP(ElasticSimilarity):
@@ -350,4 +339,8 @@ class TWE(ElasticSimilarity):
 
     def counterexamples(self) -> list[Any]:
         """Return series whose matrix has a negative eigenvalue, if sigma is given and not small against the costs."""
-        return _refuting(REFUTE_TWE, self.sigma, float(self.nu) + float(self.lmbda))
+        small_costs = [[0, 0, 3, 0], [3, 0, 3, 0], [0, 0, 3], [0, 3, 0, 3], [3, 3, 0], [3, 3, 0, 3]]
+        lambda_of_one = [[3, 0, 3], [0, 0, 3], [0, 3, 1, 1], [0, 3, 0, 3], [3, 0, 3, 1], [3, 3, 1, 1]]
+        both_one_half = [[0, 3, 3], [0, 3, 0, 0], [1, 0, 3, 1], [1, 3, 1, 1], [3, 0, 3, 3], [3, 3, 0, 1]]
+        costs = float(self.nu) + float(self.lmbda)
+        return _refuting([small_costs, lambda_of_one, both_one_half], self.sigma, costs)

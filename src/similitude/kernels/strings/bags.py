@@ -11,8 +11,6 @@ from similitude.compute.loops import BagArrays, Patterns
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
 from similitude.kernels.vectors.sparse import csr
 
-NO_INTEGERS = np.zeros(0, np.int64)
-
 
 class Bags(Ragged):
     """Features of objects with their counts, one bag per object; sliced like an array.
@@ -28,13 +26,17 @@ class Bags(Ragged):
         self.counts = bags.counts
         self.starts = bags.starts
         digests = bool((bags.codes >> np.uint64(63)).any()) if len(bags.places) else False
-        self.places = bags.places if digests else NO_INTEGERS
+        none = np.zeros(0, np.int64)
+        self.places = bags.places if digests else none
         self.text = bags.text if digests else np.zeros(0, np.uint32)
-        self.text_starts = bags.text_starts if digests else NO_INTEGERS
+        self.text_starts = bags.text_starts if digests else none
 
     def __getitem__(self, which: Any) -> Bags:
         starts, features = ragged_rows(self.starts, which)
-        text_starts, letters = ragged_rows(self.text_starts, which) if len(self.places) else (NO_INTEGERS, slice(0, 0))
+        text_starts = self.text_starts
+        letters: Any = slice(0, 0)
+        if len(self.places):
+            text_starts, letters = ragged_rows(self.text_starts, which)
         chosen = self.codes[features], self.counts[features], self.places[features if len(self.places) else slice(0, 0)]
         values = None if self.values is None else self.values[features]
         return Bags(BagArrays(*chosen, starts, self.text[letters], text_starts), values)

@@ -25,9 +25,6 @@ from similitude.kernels.vectors.sparse import sparse_inner, sparse_sums
 from similitude.similarity import Similarity
 from similitude.support import check_positive, generator
 
-DIRECT = 32
-"""Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
-
 Form = tuple[Any, ...] | Callable[[Any], Any]
 """A function of a dot product or a distance: its name and parameters, as the loops know it, or a Python function."""
 
@@ -119,7 +116,8 @@ def pairwise(A: Any, B: Any, sums: str, form: Form, out: Any = None) -> Any:
             return sparse_sums(A, B, sums, form, out)
         products = sparse_inner(A, B, out)
         return products if form is IDENTITY else apply_form(form, products)
-    if sums == "product" or (sums == "squared_difference" and A.shape[1] > DIRECT):
+    # Dimension up to which vectors are compared entry by entry rather than through a matrix product
+    if sums == "product" or (sums == "squared_difference" and A.shape[1] > 32):
         return _by_matrix_product(A, B, sums, form, out)
     if sums == "squared_difference":
         _finite_norms(A, B)
