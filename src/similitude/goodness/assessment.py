@@ -384,7 +384,7 @@ def _witnesses(weighted: WeightedGoodness) -> np.ndarray:
 
 
 def _constant(K: np.ndarray) -> bool:
-    """Tell whether all similarities between different examples are equal."""
+    """Whether all similarities between different examples are equal."""
     others = ~np.eye(len(K), dtype=bool)
     return bool(K.min(where=others, initial=np.inf) == K.max(where=others, initial=-np.inf))
 

@@ -38,17 +38,17 @@ class ExactRidge:
         Y: np.ndarray,
         weights: np.ndarray,
         penalty: float,
-        judged: np.ndarray,
+        held_out: np.ndarray,
         refined: bool = True,
         constant: bool = False,
         groups: np.ndarray | None = None,
     ) -> ExactRidge:
-        """Fit to encoded rows with positive weights, of which the mean counts as 1, and predict the judged ones.
+        """Fit to encoded rows with positive weights, of which the mean counts as 1, and predict the held-out ones.
 
         These are the last rows of the factor. A solution in single precision is refined unless the model only serves
-        comparisons. With groups all rows are judged, each by the model of all other groups.
+        comparisons. With groups all rows are held out, each from the model of all other groups.
         """
-        order = np.concatenate([np.delete(np.arange(len(A)), judged), judged])
+        order = np.concatenate([np.delete(np.arange(len(A)), held_out), held_out])
         ridge = penalty * weights.mean() / weights[order]
         single = len(A) > ROWS_IN_DOUBLE and penalty >= SINGLE_FROM
         A = A[order]
@@ -59,10 +59,10 @@ class ExactRidge:
             solution, residuals = factor.fit_groups(Y[order], weights[order], groups[order], rest)
             model = LinearModel(solution, np.zeros(Y.shape[1]))
         else:
-            model, residuals = factor.fit(Y[order], constant, len(judged), rest)
+            model, residuals = factor.fit(Y[order], constant, len(held_out), rest)
         coefficients = np.empty_like(model.weights)
         coefficients[order] = model.weights
-        return cls(coefficients, model.intercept, Y[judged] - residuals)
+        return cls(coefficients, model.intercept, Y[held_out] - residuals)
 
 
 def _rest(k: Any, A: np.ndarray, ridge: np.ndarray, Y: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
@@ -232,16 +232,16 @@ class CellFit:
 
 
 def learn_cells(
-    fit: CellFit, targets: tuple[np.ndarray, np.ndarray], fitted: np.ndarray, judged: np.ndarray
+    fit: CellFit, targets: tuple[np.ndarray, np.ndarray], fitted: np.ndarray, held_out: np.ndarray
 ) -> tuple[CellFit, int]:
-    """Let cells learn metrics of their own while that clearly lowers the loss on judged rows; count the rounds."""
+    """Let cells learn metrics of their own while that clearly lowers the loss on held-out rows; count the rounds."""
     Y, weights = targets
-    losses = squared(fit.predicted(judged) - Y[judged])
+    losses = squared(fit.predicted(held_out) - Y[held_out])
     rounds = 0
     while rounds < 4:
         following = fit.next_round(targets, fitted)
-        there = squared(following.predicted(judged) - Y[judged])
-        if not is_clearly_lower(there, losses, weights[judged]):
+        there = squared(following.predicted(held_out) - Y[held_out])
+        if not is_clearly_lower(there, losses, weights[held_out]):
             break
         fit = following
         losses = there
@@ -255,7 +255,7 @@ def squared(differences: np.ndarray) -> np.ndarray:
 
 
 def is_clearly_lower(losses: np.ndarray, than: np.ndarray, weights: np.ndarray) -> bool:
-    """Tell whether losses of the same rows are lower by more than a standard error of the difference."""
+    """Whether losses of the same rows are lower by more than a standard error of the difference."""
     gains = than - losses
     mean = float(np.average(gains, weights=weights))
     error = float(np.sqrt(weights**2 @ (gains - mean) ** 2) / weights.sum())

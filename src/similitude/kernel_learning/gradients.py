@@ -16,7 +16,7 @@ LEARNABLE = (Gaussian, Laplace, Matern, RationalQuadratic)
 
 
 def is_city_block(k: Any) -> bool:
-    """Tell whether a kernel is one of absolute differences, whose metric is a vector."""
+    """Whether a kernel is one of absolute differences, whose metric is a vector."""
     return isinstance(k, Laplace) and k.norm == 1
 
 

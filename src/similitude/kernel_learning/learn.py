@@ -111,9 +111,9 @@ def learn_kernel(
     `Gower` and `Columns` and the terms of a sum have the weight :math:`w_k \sqrt{a^\top K_k a}`, as in multiple kernel
     learning. The same guard keeps them or not, and the result is a kernel by proof, if what was given is one.
 
-    Pilot rows are at most 1,600 that are fitted and 1,000 that judge; of fewer than 1,000 rows, four folds. Columns are
-    standardized for learning, and the metric includes that. A few targets far beyond all others are moved to the
-    farthest other one, and the reason says so.
+    Pilot rows are at most 1,600 that are fitted and 1,000 that are held out; of fewer than 1,000 rows, four folds.
+    Columns are standardized for learning, and the metric includes that. A few targets far beyond all others are moved
+    to the farthest other one, and the reason says so.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def learn_kernel(
     task : {"classification", "regression"}, optional
         Whether y holds classes or numbers. Default: inferred as by `choose_kernel`.
     groups : sequence, optional
-        What each row belongs to, such as a patient or a document: rows that judge are of other groups than those that
+        What each row belongs to, such as a patient or a document: held-out rows are of other groups than those that
         are fitted.
     random_state : int, optional
         Seed for drawing the pilot rows.

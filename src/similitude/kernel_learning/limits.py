@@ -9,7 +9,7 @@ PILOT_FITTED_ROWS = 1600
 FIRST_FITTED_ROWS = 800
 """Most pilot rows that all candidates are fitted to at first; only the best see more."""
 
-PILOT_JUDGED_ROWS = 1000
+PILOT_HELD_OUT_ROWS = 1000
 """Most pilot rows on which candidates are compared."""
 
 FEW_ROWS = 1000

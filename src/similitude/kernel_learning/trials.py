@@ -53,12 +53,12 @@ class Fit:
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the loss over the judged rows."""
+        """The standard error of the loss over the held-out rows."""
         return float(self.losses.std() / np.sqrt(len(self.losses)))
 
 
 class Candidate:
-    """A similarity on the pilot rows, which may be another for each split: learned without the rows that judge it."""
+    """A similarity on the pilot rows, which may be another for each split: learned without its held-out rows."""
 
     moves: Steps = BOTH
     least_gain = 0.0  # share of the loss by which a step of a walk must lower it
@@ -66,10 +66,10 @@ class Candidate:
     def __init__(self, splits: tuple[PilotSplit, ...]) -> None:
         self.splits = splits
         self.fits: dict[Setting, Fit] = {}
-        self.targets = np.concatenate([split.judged.Y for split in splits])
+        self.targets = np.concatenate([split.held_out.Y for split in splits])
 
     def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return for each split the similarities of fitted rows, as a new array, and those of judged to fitted rows."""
+        """Return the similarities of each split: of fitted rows, in a new array, and of held-out to fitted rows."""
         raise NotImplementedError
 
     def forget(self) -> None:
@@ -129,9 +129,9 @@ class MetricCandidate(Candidate):
 
     @cached_property
     def mapped(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The rows that are fitted, and those that are judged, under the metric of their split."""
+        """The rows that are fitted, and those that are held out, under the metric of their split."""
         pairs = zip(self.splits, self.metrics, strict=True)
-        return [(apply_metric(split.fitted.X, T), apply_metric(split.judged.X, T)) for split, T in pairs]
+        return [(apply_metric(split.fitted.X, T), apply_metric(split.held_out.X, T)) for split, T in pairs]
 
     def _distances(self) -> list[np.ndarray]:
         """Return the distances of each split's rows, first those that are fitted, to those that are fitted."""
@@ -157,7 +157,7 @@ class MetricCandidate(Candidate):
     def squared_gradients(self, fit: Fit, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the average outer product of gradients of each split, or its diagonal, and squares per row and column.
 
-        Gradients are those in standardized columns at the judged rows, whose targets are not used.
+        Gradients are those in standardized columns at the held-out rows, whose targets are not used.
         """
         dtype = precision(fit.setting)
         pairs: list[tuple[np.ndarray, np.ndarray]] = [

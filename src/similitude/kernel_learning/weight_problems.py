@@ -62,9 +62,9 @@ class FeatureProblem:
         starts = {EQUAL: np.ones(self.width), IDF: idf}
         return starts if self.k.weights is None else {IDF: idf}
 
-    def grams(self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the kernel of fitted rows, and that of judged and fitted rows."""
-        A, B = (_scaled(self.table.rows[rows], np.sqrt(w)) for rows in (fitted, judged))
+    def grams(self, w: np.ndarray, fitted: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the kernel of fitted rows, and that of held-out and fitted rows."""
+        A, B = (_scaled(self.table.rows[rows], np.sqrt(w)) for rows in (fitted, held_out))
         K = Linear().block(A, A)
         C = Linear().block(B, A)
         a = K.diagonal().copy()
@@ -79,11 +79,11 @@ class FeatureProblem:
         return K, C
 
     def squares(
-        self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray, coefficients: np.ndarray, predicted: np.ndarray
+        self, w: np.ndarray, fitted: np.ndarray, held_out: np.ndarray, coefficients: np.ndarray, predicted: np.ndarray
     ) -> np.ndarray:
-        """Return the mean squared gradient of the model in each feature, over judged rows; 0 if it was not seen."""
+        """Return the mean squared gradient of the model in each feature, over held-out rows; 0 if it was not seen."""
         F = self.table.rows[fitted]
-        G = self.table.rows[judged]
+        G = self.table.rows[held_out]
         if isinstance(self.k, Jaccard):
             found = self._jaccard_squares(w, F, G, coefficients)
         elif not self.cosine:
@@ -114,11 +114,11 @@ class FeatureProblem:
         return total / G.shape[0]
 
     def contributions(
-        self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray, coefficients: np.ndarray
+        self, w: np.ndarray, fitted: np.ndarray, held_out: np.ndarray, coefficients: np.ndarray
     ) -> list[Any]:
-        """Return for each output a sparse matrix of what features add to the predictions for judged rows."""
+        """Return for each output a sparse matrix of what features add to the predictions for held-out rows."""
         F = self.table.rows[fitted]
-        G = self.table.rows[judged]
+        G = self.table.rows[held_out]
         if isinstance(self.k, Jaccard):
             return [self._jaccard_contributions(w, F, G, column) for column in coefficients.T]
         if self.cosine:
@@ -248,12 +248,12 @@ class PartProblem:
         total[total == 0] = 1.0
         return K / total, total
 
-    def grams(self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the similarities of fitted rows, and those of judged and fitted rows."""
-        return self._sum(w, fitted, fitted)[0], self._sum(w, judged, fitted)[0]
+    def grams(self, w: np.ndarray, fitted: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the similarities of fitted rows, and those of held-out and fitted rows."""
+        return self._sum(w, fitted, fitted)[0], self._sum(w, held_out, fitted)[0]
 
     def squares(
-        self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray, coefficients: np.ndarray, predicted: np.ndarray
+        self, w: np.ndarray, fitted: np.ndarray, held_out: np.ndarray, coefficients: np.ndarray, predicted: np.ndarray
     ) -> np.ndarray:
         r"""Return :math:`w_k^2 a^\top K_k a`, the squared gradient of the model in the features of each part."""
         _, total = self._sum(w, fitted, fitted)
@@ -264,13 +264,13 @@ class PartProblem:
         return w**2 * np.maximum(found, 0.0)
 
     def contributions(
-        self, w: np.ndarray, fitted: np.ndarray, judged: np.ndarray, coefficients: np.ndarray
+        self, w: np.ndarray, fitted: np.ndarray, held_out: np.ndarray, coefficients: np.ndarray
     ) -> list[Any]:
-        """Return for each output what the parts add to the predictions for judged rows."""
-        _, total = self._sum(w, judged, fitted)
-        made = np.empty((coefficients.shape[1], len(judged), self.width))
+        """Return for each output what the parts add to the predictions for held-out rows."""
+        _, total = self._sum(w, held_out, fitted)
+        made = np.empty((coefficients.shape[1], len(held_out), self.width))
         for k, part in enumerate(self.values):
-            K = part[np.ix_(judged, fitted)].astype(float)
+            K = part[np.ix_(held_out, fitted)].astype(float)
             made[:, :, k] = w[k] * ((K if total is None else K / total) @ coefficients).T
         return list(made)
 

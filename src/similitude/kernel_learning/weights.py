@@ -39,7 +39,7 @@ class WeightCandidate(Candidate):
 
     @cached_property
     def normalized(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
-        """The similarities of fitted, and of judged and fitted rows, of each split, and what they were divided by."""
+        """The similarities of fitted, and of held-out and fitted rows, of each split, and what they were divided by."""
         found = []
         for split, w in zip(self.splits, self.weights, strict=True):
             K, C = self.problem.grams(w, *_places(split))
@@ -60,10 +60,10 @@ class WeightCandidate(Candidate):
         """Return the similarity with the roots of the mean squared gradients of a fit as weights."""
         found = []
         begin = 0
-        for w, (fitted, judged), a in self.models(fit):
-            predicted = fit.predicted[begin : begin + len(judged)]
-            begin += len(judged)
-            squares = self.problem.squares(w, fitted, judged, a, predicted)
+        for w, (fitted, held_out), a in self.models(fit):
+            predicted = fit.predicted[begin : begin + len(held_out)]
+            begin += len(held_out)
+            squares = self.problem.squares(w, fitted, held_out, a, predicted)
             found.append(self.problem.unit(self.problem.bounded(np.sqrt(squares))) if squares.any() else w)
         return WeightCandidate(self.problem, self.splits, tuple(found)).best(fit.setting)
 
@@ -73,7 +73,7 @@ class WeightCandidate(Candidate):
 
 
 def has_weights(k: Similarity) -> bool:
-    """Tell whether a similarity has weights of features, columns or terms, rather than a metric."""
+    """Whether a similarity has weights of features, columns or terms, rather than a metric."""
     return isinstance(_base(k), (*WEIGHABLE, Gower, Columns)) or (type(k) in (Sum, Scaled) and len(terms_of(k)) > 1)
 
 
@@ -150,12 +150,12 @@ def _won(path: Path) -> str:
 
 
 def _places(split: PilotSplit) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of the fitted and of the judged rows."""
-    return split.fitted.X[:, 0], split.judged.X[:, 0]
+    """Return the positions of the fitted and of the held-out rows."""
+    return split.fitted.X[:, 0], split.held_out.X[:, 0]
 
 
 def importance_of(fit: Fit) -> GradientImportance:
-    """Return the shares of features in the variance of predictions for judged rows."""
+    """Return the shares of features in the variance of predictions for held-out rows."""
     problem = fit.candidate.problem
     added = [problem.contributions(w, *rows, a) for w, rows, a in fit.candidate.models(fit)]
     shares = np.mean([np.sum([_variances(one) for one in outputs], axis=0) for outputs in added], axis=0)

@@ -89,8 +89,8 @@ class Selection(Result):
         With data-dependent parameters resolved.
     held_out_error : Estimate or None
         The error that the best one will have on new examples: in each of five outer folds, candidate and penalty are
-        chosen again by the other folds alone, and the model is judged by the examples outside. None if the given folds
-        cannot be nested, such as those of a time series.
+        chosen again by the other folds alone, and the model is evaluated on the examples outside. None if the given
+        folds cannot be nested, such as those of a time series.
     table : list of Row
         One for each candidate, by increasing error.
     task : {"classification", "regression"}
@@ -244,7 +244,7 @@ def choose_kernel(
 
     The smallest of several errors is optimistic. ``held_out_error`` is what the choice does on new examples: for each
     of five folds, candidate and penalty are chosen again by cross-validation among the examples outside the fold, and
-    the model is judged by those inside. (Varma and Simon, "Bias in Error Estimation When Using Cross-Validation for
+    the model is evaluated on those inside. (Varma and Simon, "Bias in Error Estimation When Using Cross-Validation for
     Model Selection", 2006.) The models by which the choice is made leave out two folds, not one: a symmetric similarity
     that happens to predict one fold from another also predicts the other from the one. This takes no further
     similarities. If cv is a number, examples that no candidate can tell apart are in the same fold.

@@ -47,7 +47,7 @@ class RecordColumn(NamedTuple):
 
 
 def has_composed_columns(X: Any) -> bool:
-    """Tell whether the first rows of a table have texts, sets, vectors, series or graphs in some column.
+    """Whether the first rows of a table have texts, sets, vectors, series or graphs in some column.
 
     >>> has_composed_columns([{"age": 3, "tags": {"red"}}]), has_composed_columns([{"age": 3, "color": "red"}])
     (True, False)
@@ -156,7 +156,7 @@ def _kind_of_items(items: Sequence[Any] | np.ndarray) -> str:
 
 
 def are_texts(some: Iterable[Any]) -> bool:
-    """Tell whether strings are texts rather than categories: mostly different, and of several words or long.
+    """Whether strings are texts rather than categories: mostly different, and of several words or long.
 
     >>> are_texts(["the cat sat", "a dog ran off"]), are_texts(["red", "blue"]), are_texts(["New York City"] * 3)
     (True, False, False)
@@ -232,7 +232,7 @@ def _kind_of_list(some: list[Any]) -> str:
 
 
 def _are_series(some: Sequence[Any]) -> bool:
-    """Tell whether these are arrays of two dimensions, or sequences of numbers of unequal length."""
+    """Whether these are arrays of two dimensions, or sequences of numbers of unequal length."""
     if all(np.ndim(one) == 2 and not is_sparse(one) for one in some if hasattr(one, "shape")) and all(
         hasattr(one, "shape") for one in some
     ):
@@ -246,7 +246,7 @@ def _are_series(some: Sequence[Any]) -> bool:
 
 
 def _autocorrelated(rows: Any) -> bool:
-    """Tell whether neighboring values in rows of equal length are as alike as in most series.
+    """Whether neighboring values in rows of equal length are as alike as in most series.
 
     >>> _autocorrelated(np.sin(np.arange(60.0) / 5).reshape(2, 30)), _autocorrelated(np.eye(30))
     (True, False)
@@ -262,7 +262,7 @@ def _autocorrelation(values: np.ndarray) -> float:
 
 
 def neighbors_are_alike(X: np.ndarray) -> bool:
-    """Tell whether the columns of an array are each like the next, as in series: standardized, and within rows.
+    """Whether the columns of an array are each like the next, as in series: standardized, and within rows.
 
     Columns of one scale after the other, or that all follow one factor, are not alike in this sense.
 

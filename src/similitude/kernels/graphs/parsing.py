@@ -37,12 +37,12 @@ class ParsedGraph(NamedTuple):
 
 
 def is_one_graph(objects: Any) -> bool:
-    """Tell whether this is a single graph rather than a sequence of graphs."""
+    """Whether this is a single graph rather than a sequence of graphs."""
     return is_sparse(objects) or _is_networkx(objects) or _is_igraph(objects)
 
 
 def is_graph(one: Any) -> bool:
-    """Tell whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and more."""
+    """Whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and more."""
     if not isinstance(one, tuple):
         return is_one_graph(one)
     # edges, node labels, edge labels, node attributes and edge attributes

@@ -110,7 +110,7 @@ class LocalAlignment(Similarity):
         return "exp(beta S(a, b)) has a negative eigenvalue on the letters of the table; a larger beta may help"
 
     def _letters_have_a_kernel(self) -> bool:
-        """Tell whether exp(beta S) is PSD: of two scores, if equal letters have the larger one."""
+        """Whether exp(beta S) is PSD: of two scores, if equal letters have the larger one."""
         table = as_substitution(self.substitution)
         beta = float(self.beta)
         if table.letters is None:

@@ -66,7 +66,7 @@ def _cell(row: Any, name: Any, i: int) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell is missing: None, NaN, or a missing value of pandas.
+    """Whether a cell is missing: None, NaN, or a missing value of pandas.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing(0), is_missing("")
     (True, True, False, False)
@@ -186,7 +186,7 @@ def ranks_of(values: Any, missing: np.ndarray, order: Sequence[Any], name: str) 
 
 
 def is_categorical(values: Any) -> bool:
-    """Tell whether a column is stored as categories by pandas or polars."""
+    """Whether a column is stored as categories by pandas or polars."""
     return type(getattr(values, "dtype", None)).__name__ in ("CategoricalDtype", "Categorical", "Enum")
 
 
