@@ -10,8 +10,7 @@ import numpy as np
 
 from similitude.compute import as_objects
 from similitude.kernels.graphs.parsing import ParsedGraph, attribute_matrix, is_one_graph, parse_graphs
-from similitude.kernels.item_keys import item_keys
-from similitude.kernels.ragged import ragged_rows, starts_of
+from similitude.kernels.ragged import item_keys, ragged_rows, starts_of
 from similitude.kernels.tables.cells import missing_cells
 from similitude.support import brief
 

@@ -31,10 +31,10 @@ from similitude.kernels.graphs.node_pairs import (
     claims_with_attributes,
     hints_with_attributes,
     neighborhood_vectors,
+    path_positions,
     proof_with_attributes,
     sums_over_nodes,
 )
-from similitude.kernels.graphs.path_positions import path_positions
 from similitude.kernels.graphs.subtrees import subtree_names
 from similitude.kernels.ragged import Histograms
 from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, squared_norms

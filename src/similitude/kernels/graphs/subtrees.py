@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import as_objects, loops
 from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs, as_graphs
 from similitude.kernels.graphs.parsing import parse_graph
-from similitude.kernels.item_keys import item_keys
+from similitude.kernels.ragged import item_keys
 
 
 def subtree_names(objects: Any, iterations: int, wanted: Set[int] | None = None) -> dict[int, str]:

@@ -9,7 +9,7 @@ import numpy as np
 from similitude.compute import loops
 from similitude.compute.loops import BagArrays, Patterns
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
-from similitude.kernels.vectors.sparse import csr
+from similitude.kernels.vectors.pairwise import csr
 
 
 class Bags(Ragged):

@@ -8,8 +8,8 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.signatures_of_sets import ROUNDING_ROOM, Items, SetBounds, as_counted
+from similitude.kernels.strings.alignment import Substitution
 from similitude.kernels.strings.letters import Letters, as_letters, numbered
-from similitude.kernels.strings.substitution import Substitution
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Bounds, Candidates, Similarity
 from similitude.support import brief, check_positive
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, check_columns, check_objects, is_column, is_table, take, warn_if_rounded
-from similitude.kernels.item_keys import item_keys
+from similitude.kernels.ragged import item_keys
 from similitude.support import brief, check_nonnegative
 
 ANY_KIND = ("mixed", "missing")
