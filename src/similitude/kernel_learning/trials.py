@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -122,10 +123,14 @@ class MetricCandidate(Candidate):
         self.k = k
         self.metrics = metrics
         self._known: list[np.ndarray] = []  # distances, during a walk
+        self._values: Sequence[np.ndarray] = []  # of the kernel at the width and precision that were tried last
+        self._of_values: Any = None
 
     def forget(self) -> None:
-        """Drop the distances."""
+        """Drop the distances and the values of the kernel."""
         self._known = []
+        self._values = []
+        self._of_values = None
 
     @cached_property
     def mapped(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -150,9 +155,12 @@ class MetricCandidate(Candidate):
 
     def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the similarities at a scale, in single precision if the penalty allows it."""
-        distances: list[np.ndarray] = [D.astype(precision(setting)) for D in self._distances()]
-        values = values_at_scales(self.k, self.scales(setting), distances)
-        return [(K[: K.shape[1]], K[K.shape[1] :]) for K in values]
+        wanted = setting.width, precision(setting)
+        if self._of_values != wanted:
+            distances: list[np.ndarray] = [D.astype(wanted[1]) for D in self._distances()]
+            self._values = values_at_scales(self.k, self.scales(setting), distances)
+            self._of_values = wanted
+        return [(K[: K.shape[1]].copy(), K[K.shape[1] :]) for K in self._values]
 
     def squared_gradients(self, fit: Fit, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the average outer product of gradients of each split, or its diagonal, and squares per row and column.
