@@ -156,11 +156,15 @@ class MetricCandidate(Candidate):
     def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the similarities at a scale, in single precision if the penalty allows it."""
         wanted = setting.width, precision(setting)
+        values = self._values
         if self._of_values != wanted:
             distances: list[np.ndarray] = [D.astype(wanted[1]) for D in self._distances()]
-            self._values = values_at_scales(self.k, self.scales(setting), distances)
-            self._of_values = wanted
-        return [(K[: K.shape[1]].copy(), K[K.shape[1] :]) for K in self._values]
+            values = values_at_scales(self.k, self.scales(setting), distances)
+        if len(self.splits) == 1:  # of many rows: a copy would take as long
+            return [(K[: K.shape[1]], K[K.shape[1] :]) for K in values]
+        self._values = values
+        self._of_values = wanted
+        return [(K[: K.shape[1]].copy(), K[K.shape[1] :]) for K in values]
 
     def squared_gradients(self, fit: Fit, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the average outer product of gradients of each split, or its diagonal, and squares per row and column.
