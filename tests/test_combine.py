@@ -18,7 +18,7 @@ from similitude.errors import NotAKernelError, PairError, UnresolvedError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Matern, Polynomial, Sigmoid
 from similitude.learners import KernelSVC
 from similitude.selection import SideBySide, combine, limits
-from similitude.selection.combining import SMOOTHING, alignment_weights, easymkl_weights
+from similitude.selection.combining import alignment_weights, easymkl_weights
 from similitude.similarity.algebra import Scaled, Sum
 
 WORDS = ["".join(np.random.default_rng(i).choice(list("abc"), 3 + i % 4)) for i in range(24)]
@@ -127,7 +127,7 @@ def test_easymkl_equals_a_direct_solver(n):
     kernels = [Linear(), Gaussian(sigma=1.0), Polynomial(2)]
     sizes = [k.diag(X).mean() for k in kernels]
     grams = [k.gram(X) / size for k, size in zip(kernels, sizes, strict=True)]
-    expected = direct_easymkl(grams, np.where(y, 1.0, -1.0), SMOOTHING)
+    expected = direct_easymkl(grams, np.where(y, 1.0, -1.0), 0.1)
     found = weights_of(combine(kernels, X, y, how="easymkl"), kernels) * sizes
     np.testing.assert_allclose(found, expected, rtol=2e-3, atol=1e-4)
 
@@ -138,7 +138,7 @@ def test_easymkl_of_several_classes_is_the_mean_of_each_against_the_others():
     kernels = [Linear(), Gaussian(sigma=1.0), Gaussian(sigma=3.0)]
     grams = [k.gram(X) for k in kernels[1:]]
     grams = [kernels[0].gram(X) / kernels[0].diag(X).mean(), *grams]
-    each = [direct_easymkl(grams, np.where(labels == c, 1.0, -1.0), SMOOTHING) for c in range(3)]
+    each = [direct_easymkl(grams, np.where(labels == c, 1.0, -1.0), 0.1) for c in range(3)]
     found = weights_of(combine(kernels, X, labels, how="easymkl"), kernels)
     found[0] *= kernels[0].diag(X).mean()
     np.testing.assert_allclose(found, np.mean(each, axis=0), rtol=2e-3, atol=1e-4)

@@ -32,6 +32,7 @@ ABSTRACT = {
     "WeightedSets",
     "_EditDistance",
     "HistogramSimilarity",
+    "ExplicitFeatures",
     "SeriesSimilarity",
     "ElasticSimilarity",
     "Node",

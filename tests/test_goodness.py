@@ -20,15 +20,14 @@ from similitude import FromPairs, Precomputed, bounds, margin
 from similitude.datasets import iris, promoters
 from similitude.errors import PairError
 from similitude.goodness import alignment, assess, sampling
+from similitude.goodness.alignments import permutation_test
 from similitude.goodness.assessment import EPSILONS, strong_goodness
 from similitude.goodness.class_means import balanced_gamma, plain_gamma, weak_goodness
 from similitude.goodness.gaps import class_similarities, enclosed, gaps, largest_gap
 from similitude.goodness.label_errors import suspicious_labels
-from similitude.goodness.permutation import permutation_test
 from similitude.goodness.resampling import bounded_mean
 from similitude.goodness.sampling import Labels, plan, stratified
-from similitude.goodness.weight_programs import Programs, WeightedSample, hinge
-from similitude.goodness.weighted import NUS
+from similitude.goodness.weighted import NUS, Programs, WeightedSample, hinge
 from similitude.kernels import Gaussian, Linear
 from similitude.theory.intervals import clopper_pearson, proportion
 

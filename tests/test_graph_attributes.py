@@ -27,7 +27,7 @@ from similitude.kernels import (
     explicit_map,
 )
 from similitude.kernels.graphs import as_graphs, is_graph, node_pairs
-from similitude.kernels.graphs.path_positions import path_positions
+from similitude.kernels.graphs.node_pairs import path_positions
 from similitude.learners import KernelSVC
 
 BASES = [Gaussian(0.8), Linear(), Polynomial(2), Laplace(1.0)]
@@ -132,7 +132,7 @@ def test_positions_on_paths():
 def test_sources_in_several_groups(monkeypatch):
     some = as_graphs(attributed(), nodes=False)
     whole = path_positions(some).toarray()
-    monkeypatch.setattr("similitude.kernels.graphs.path_positions.STEPS_AT_ONCE", 40)
+    monkeypatch.setattr("similitude.kernels.graphs.node_pairs.STEPS_AT_ONCE", 40)
     assert path_positions(some).toarray().tolist() == whole.tolist()
 
 

@@ -18,7 +18,7 @@ from similitude.compute import loops
 from similitude.compute.loops import reference
 from similitude.compute.loops.arguments import PAIR_FUNCTIONS, TERMS
 from similitude.kernels.vectors import IDENTITY, inner, pairwise
-from similitude.kernels.vectors.sparse import MANY_COLUMNS
+from similitude.kernels.vectors.pairwise import MANY_COLUMNS
 
 SETS = (
     loops._compiled.instruction_sets() if loops.COMPILED else ["the compiled module similitude.compute.loops._compiled"]

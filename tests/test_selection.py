@@ -30,9 +30,8 @@ from similitude.kernels.vectors import DistanceSimilarity
 from similitude.kernels.vectors.pairwise import VectorSimilarity
 from similitude.linear import Moments
 from similitude.selection import choose_kernel, limits
-from similitude.selection.cross_validation import moments_of_folds
+from similitude.selection.cross_validation import differences, error_of, moments_of_folds
 from similitude.selection.landmark_similarities import families
-from similitude.selection.paired_intervals import differences, error_of
 
 RADIAL = [
     Gaussian(sigma=1.3),

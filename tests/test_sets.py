@@ -19,7 +19,7 @@ from similitude import as_similarity, check_kernel, datasets, use_engine
 from similitude.compute.encodings import rows
 from similitude.engines import LocalEngine
 from similitude.kernels import Intersection, Jaccard, SharesAny, explicit_map
-from similitude.kernels.item_keys import item_keys
+from similitude.kernels.ragged import item_keys
 from similitude.learners import KernelSVC
 from similitude.maps import LandmarkMap
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from similitude import FromPairs, load, save
 from similitude.errors import NotAKernelError, PairError
 from similitude.kernels import DTW, Edit, Gaussian, Jaccard, Linear
-from similitude.kernels.vectors.principal_axes import DistanceBounds
+from similitude.kernels.vectors.radial import DistanceBounds
 from similitude.learners import KernelKMeans, SimilarityIndex, SimilarityKNeighborsClassifier
 
 rng = np.random.default_rng(0)

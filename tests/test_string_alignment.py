@@ -11,7 +11,7 @@ from similitude import SimilarityClassifier, as_similarity, check_kernel, load, 
 from similitude.compute import loops
 from similitude.engines import LocalEngine
 from similitude.kernels import Aligned, LocalAlignment
-from similitude.kernels.strings.substitution import as_substitution
+from similitude.kernels.strings.alignment import as_substitution
 
 fast = pytest.mark.skipif(not loops.COMPILED, reason="missing: the compiled module similitude.compute.loops._compiled")
 TABLES = [(1.0, -1.0), {"aa": 2.0, "ab": -1.0, "bb": 1.5}, ("ab", [[2.0, 0.5], [0.5, 1.0]])]

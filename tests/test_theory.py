@@ -259,7 +259,7 @@ SAMPLE = [  # formulas that were once halved and tilted without anyone noticing;
     ("guarantees.class_margin:", "gamma / 2", "exponent of units - 1"),
     ("guarantees.smallest_margin:", ": 8 -> 16"),
     ("sample.representations:", ": 3 -> 1.5"),
-    ("resampling.by_jackknife:", "SMALL_CLASS_WIDENING -> SMALL_CLASS_WIDENING / 2"),
+    ("resampling.by_jackknife:", "5.0 -> 2.5"),
 ]
 
 

@@ -17,7 +17,7 @@ from similitude import (
     save,
 )
 from similitude.errors import UnresolvedError
-from similitude.kernel_learning.weighable import weight_problem
+from similitude.kernel_learning.weights import weight_problem
 from similitude.kernels import (
     Columns,
     Edit,

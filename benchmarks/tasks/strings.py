@@ -254,7 +254,7 @@ def proteins_of(n: int, length: int) -> Dataset:
 def best_scores(data: Data) -> np.ndarray:
     """Return the scores of the first strings by the plain recurrence."""
     from similitude.compute.loops.reference.strings import _best
-    from similitude.kernels.strings.substitution import as_substitution
+    from similitude.kernels.strings.alignment import as_substitution
 
     table = as_substitution("blosum62")
     codes = [[table.letters.tolist().index(ord(letter)) for letter in s] for s in data["X"][:4]]

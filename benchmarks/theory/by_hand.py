@@ -14,11 +14,10 @@ import numpy as np
 
 from benchmarks.theory.derived import largest, smallest
 from benchmarks.theory.nouns import Experiment, Finding
-from similitude.goodness.alignments import alignment, estimated_alignments
+from similitude.goodness.alignments import alignment, estimated_alignments, permutation_test
 from similitude.goodness.class_means import weak_goodness
 from similitude.goodness.gaps import enclosed, ranks
 from similitude.goodness.margins import error_at_margin
-from similitude.goodness.permutation import permutation_test
 from similitude.goodness.resampling import (
     band,
     bounded_mean,
@@ -28,8 +27,7 @@ from similitude.goodness.resampling import (
     jackknife_variance,
     noise_of_means,
 )
-from similitude.goodness.weight_programs import WeightedSample, hinge
-from similitude.goodness.weighted import Fits, hinge_curve, shares
+from similitude.goodness.weighted import Fits, WeightedSample, hinge, hinge_curve, shares
 from similitude.support import Estimate
 from similitude.theory.intervals import clopper_pearson, dkw_radius, proportion
 

@@ -19,8 +19,7 @@ from similitude.goodness.assessment import EPSILONS, strong_goodness
 from similitude.goodness.class_means import balanced_gamma, plain_gamma, weak_goodness
 from similitude.goodness.gaps import class_similarities, gaps, largest_gap
 from similitude.goodness.sampling import Labels, plan
-from similitude.goodness.weight_programs import WeightedSample, hinge
-from similitude.goodness.weighted import NUS, Fits, HingeGoodness, WeightedGoodness, certify, fit
+from similitude.goodness.weighted import NUS, Fits, HingeGoodness, WeightedGoodness, WeightedSample, certify, fit, hinge
 
 BB = "Balcan and Blum 2006"
 

@@ -7,11 +7,10 @@ numbers of examples in the theorems. ``sampling`` chooses the examples, ``resamp
 ``assessment`` combines it all.
 """
 
-from similitude.goodness.alignments import alignment
+from similitude.goodness.alignments import SIGNIFICANT, alignment
 from similitude.goodness.assessment import Goodness, assess
 from similitude.goodness.label_errors import suspicious_labels as suspicious_labels
 from similitude.goodness.margins import Margin, MarginCurve, error_at_margin, margin
-from similitude.goodness.permutation import SIGNIFICANT
 from similitude.goodness.sampling import stratified
 
 __all__ = [

@@ -1,9 +1,11 @@
-"""Alignment: the cosine of a matrix of similarities and the matrix of the labels."""
+"""How similarities agree with labels as a whole: alignment, and a permutation test for exchangeable examples."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from similitude.goodness.resampling import by_jackknife, effective_size, jackknife_variance
 from similitude.scikit import encode_labels, read_labels
 from similitude.support import ESTIMATE, Estimate, PairError, brief
-from similitude.theory import LEVEL
+from similitude.theory import LEVEL, clopper_pearson
 
 CENTERING_ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """A centered matrix counts as zero if its norm is below this part of the norm of the matrix."""
@@ -52,7 +54,8 @@ def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
     (0.637091, 0.980102)
     """
     first = _matrix("K", K)
-    n, second = len(first), _target(target)
+    n = len(first)
+    second = _target(target)
     if second is not None:
         second = _matrix("target", second)
         if second.shape != first.shape:
@@ -70,7 +73,8 @@ def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
 
 def _matrix(name: str, values: Any) -> np.ndarray:
     """Validate a square matrix of finite numbers, and divide it by its largest magnitude."""
-    values = values.toarray() if hasattr(values, "toarray") else values
+    if hasattr(values, "toarray"):
+        values = values.toarray()
     matrix = np.asarray(values)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ValueError(f"{name} must be a square matrix of similarities, got {brief(values)}")
@@ -105,7 +109,8 @@ def centered_matrix(K: np.ndarray) -> np.ndarray:
 def _with_matrix(K: np.ndarray, T: np.ndarray, centered: bool) -> tuple[float, tuple[float, float]]:
     """Return the inner product and the two norms."""
     if centered:
-        K, T = centered_matrix(K), centered_matrix(T)
+        K = centered_matrix(K)
+        T = centered_matrix(T)
     return float(np.vdot(K, T)), (float(np.linalg.norm(K)), float(np.linalg.norm(T)))
 
 
@@ -120,7 +125,8 @@ def _with_labels(K: np.ndarray, codes: np.ndarray, centered: bool) -> tuple[floa
         small = np.diag(sizes) - np.outer(sizes, sizes) / sizes.sum()
         length = scale * float(np.linalg.norm(small)) if len(sizes) > 1 else 0.0
         return scale * equal, (float(np.linalg.norm(C)), length)
-    same, n = float((sizes**2).sum()), float(sizes.sum())
+    same = float((sizes**2).sum())
+    n = float(sizes.sum())
     length = math.sqrt(same * (scale + constant) ** 2 + (n * n - same) * constant**2)
     return scale * equal + constant * float(C.sum()), (float(np.linalg.norm(C)), length)
 
@@ -144,7 +150,8 @@ def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Es
     share 1/n of a sample, but have probability zero. The interval is Student's, by the jackknife over examples.
     """
     scale, constant = ideal(int(codes.max()) + 1)
-    pairs, T = K.copy(), np.where(codes[:, None] == codes, scale + constant, constant)
+    pairs = K.copy()
+    T = np.where(codes[:, None] == codes, scale + constant, constant)
     for matrix in (pairs, T):
         np.fill_diagonal(matrix, 0.0)
     largest = float(np.abs(pairs).max())
@@ -171,7 +178,8 @@ def _ratio(K: np.ndarray, T: np.ndarray, product: Any, size: float, order: int) 
 
 def _plain_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the mean of K T over pairs of different examples, and the same with each example left out."""
-    n, both = len(K), K * T
+    n = len(K)
+    both = K * T
     total = both.sum()
     left_out = (total - both.sum(axis=1) - both.sum(axis=0)) / ((n - 1) * (n - 2))
     return total / (n * (n - 1)), left_out
@@ -182,9 +190,14 @@ def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 
     It is :math:`E[K_{12} T_{12}] - E[K_{12} T_{13}] - E[K_{12} T_{32}] + E[K_{12} T_{34}]` over different examples.
     """
-    both, crossed = K * T, K * T.T
-    k_out, k_in, t_out, t_in = K.sum(axis=1), K.sum(axis=0), T.sum(axis=1), T.sum(axis=0)
-    pairs, turned = both.sum(), crossed.sum()
+    both = K * T
+    crossed = K * T.T
+    k_out = K.sum(axis=1)
+    k_in = K.sum(axis=0)
+    t_out = T.sum(axis=1)
+    t_in = T.sum(axis=0)
+    pairs = both.sum()
+    turned = crossed.sum()
     whole = _expected(
         len(K), k_out.sum() * t_out.sum(), pairs, turned, k_out @ t_out, k_in @ t_in, k_out @ t_in + k_in @ t_out
     )
@@ -203,6 +216,97 @@ def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 
 def _expected(n: int, sums: Any, pairs: Any, turned: Any, out: Any, into: Any, mixed: Any) -> Any:
     """Return the combination of means over 2, 3 and 4 different examples, given sums over all of them."""
-    three, four = n * (n - 1) * (n - 2), n * (n - 1) * (n - 2) * (n - 3)
+    three = n * (n - 1) * (n - 2)
+    four = n * (n - 1) * (n - 2) * (n - 3)
     apart = sums - out - into - mixed + pairs + turned
     return pairs / (n * (n - 1)) - (out - pairs) / three - (into - pairs) / three + apart / four
+
+
+SIGNIFICANT = 0.05
+"""Largest p-value at which a similarity is called related to the labels."""
+
+PERMUTATIONS = 999
+"""Number of permutations of the labels."""
+
+PERMUTATIONS_AT_ONCE = 250
+
+
+@dataclass(frozen=True)
+class PermutationTest(Estimate):
+    """The p-value of the hypothesis that the similarity is unrelated to the labels.
+
+    Attributes
+    ----------
+    value : float
+        (1 + b) / (1 + B), where b of B permutations of the labels have at least the observed alignment. Under the
+        hypothesis it is at most a with probability at most a, for every a.
+    low, high : float
+        The exact interval for the share among all permutations.
+    level, grade
+    statistic : str
+        The test statistic.
+    permutations : int
+        B.
+    """
+
+    statistic: str
+    permutations: int
+
+    def __str__(self) -> str:
+        return f"p = {self.value:.4g} ({self.statistic}, {self.permutations} permutations)"
+
+
+def permutation_test(
+    K: np.ndarray, codes: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS
+) -> PermutationTest:
+    """Permute the labels and count how often they are as well aligned as the true ones.
+
+    The norms in the centered alignment do not depend on the order of labels, so the test statistic is its numerator:
+    the sum of the centered K(x, x') over pairs of one class. K may be any matrix.
+
+    Examples
+    --------
+    >>> codes = np.arange(40) % 2
+    >>> test = permutation_test(np.where(codes[:, None] == codes, 1.0, 0.0), codes, np.random.default_rng(0))
+    >>> test.value
+    0.001
+    """
+    pairs = K.copy()
+    np.fill_diagonal(pairs, 0.0)
+    C = centered_matrix(pairs)
+    observed = _within(C, codes[:, None])[0]
+    rounding = 1e-12 * len(C) ** 2 * float(np.abs(C).max())
+    reached = 0
+    left = permutations
+    while left:
+        size = min(PERMUTATIONS_AT_ONCE, left)
+        left -= size
+        shuffled = rng.permuted(np.broadcast_to(codes[:, None], (len(codes), size)), axis=0)
+        reached += int((_within(C, shuffled) >= observed - rounding).sum())
+    low, high = clopper_pearson(reached, permutations, LEVEL)
+    value = (1 + reached) / (1 + permutations)
+    return PermutationTest(
+        value, min(float(low), value), max(float(high), value), LEVEL, ESTIMATE, "centered alignment", permutations
+    )
+
+
+def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the sum of C over pairs of the same class, for each column of class numbers."""
+    n_classes = int(codes.max()) + 1
+    if n_classes == 2:  # 1[equal] = (1 + l l') / 2, and C sums to zero
+        signs = 2.0 * codes - 1.0
+        return (signs * (C @ signs)).sum(axis=0) / 2
+    if n_classes > 16:  # then sums over blocks are cheaper than products with the whole matrix
+        return np.array([_blocks_sum(C, own, n_classes) for own in codes.T])
+    total = np.zeros(codes.shape[1])
+    for c in range(n_classes):
+        inside = (codes == c).astype(float)
+        total += (inside * (C @ inside)).sum(axis=0)
+    return total
+
+
+def _blocks_sum(C: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
+    """Return the sum of C over pairs of the same class, block by block."""
+    order = np.argsort(codes, kind="stable")
+    edges = np.searchsorted(codes[order], np.arange(n_classes + 1))
+    return float(sum(C[np.ix_(own, own)].sum() for own in (order[a:b] for a, b in pairwise(edges))))

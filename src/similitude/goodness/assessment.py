@@ -13,11 +13,11 @@ import numpy as np
 from similitude.compute import check_objects
 from similitude.compute.engines import Engine
 from similitude.goodness import sampling
-from similitude.goodness.alignments import estimated_alignments
+from similitude.goodness.alignments import SIGNIFICANT, PermutationTest, estimated_alignments, permutation_test
 from similitude.goodness.class_means import WeakGoodness, weak_goodness
 from similitude.goodness.gaps import StrongGoodness, class_similarities, gaps, largest_gap
 from similitude.goodness.label_errors import suspicious_labels
-from similitude.goodness.permutation import SIGNIFICANT, PermutationTest, permutation_test
+from similitude.goodness.margins import Separability, separability
 from similitude.goodness.resampling import band
 from similitude.goodness.sample_sizes import Size, sizes
 from similitude.goodness.sampling import (
@@ -28,9 +28,7 @@ from similitude.goodness.sampling import (
     plan,
     program_limit,
 )
-from similitude.goodness.separability import Separability, separability
-from similitude.goodness.weight_programs import WeightedSample
-from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, certify, fit
+from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, WeightedSample, certify, fit
 from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call, is_counted
 from similitude.support import (
     ESTIMATE,
@@ -48,9 +46,6 @@ from similitude.theory import LEVEL
 
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 """Shares of examples that may fall short of the gap."""
-
-NAMED_EXAMPLES = 10
-"""Number of hardest examples and of best witnesses that are named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +136,8 @@ class Goodness(Result):
         return f"Goodness({self.n} examples, {len(self.classes_)} classes, p = {self.p_value.value:.4g})"
 
     def __str__(self) -> str:
-        classes = ", ".join(str(name) for name in self.classes_.tolist()[:NAMED_EXAMPLES])
-        classes += ", …" if len(self.classes_) > NAMED_EXAMPLES else ""
+        classes = ", ".join(str(name) for name in self.classes_.tolist()[:10])
+        classes += ", …" if len(self.classes_) > 10 else ""
         parts = [
             f"{self.verdict()}.",
             f"How good the similarity is for {self.n:,} examples of {len(self.classes_)} classes ({classes})",
@@ -163,7 +158,7 @@ class Goodness(Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the verdict, the figures by definition, and the sizes that the theorems need."""
-        names = [written(name) for name in self.classes_.tolist()[:NAMED_EXAMPLES]]
+        names = [written(name) for name in self.classes_.tolist()[:10]]
         more = len(self.classes_) - len(names)
         classes = ", ".join(names) + (f" and {more:,} more" if more else "")
         found = [
@@ -209,7 +204,8 @@ def _verdict(found: Goodness) -> str:
     if found.weighted is None:
         ahead = float((found.strong.gaps > 0).mean())
         return f"similar objects share labels: {100 * ahead:.0f} % are more similar to their own class than to others"
-    error, landmarks = found.weighted.error, int((found.weighted.weights > 0).sum())
+    error = found.weighted.error
+    landmarks = int((found.weighted.weights > 0).sum())
     most = float(found.shares.max())
     how = "share labels" if error.high < 1 - most else "share labels a little"
     return (
@@ -222,7 +218,7 @@ def _wrong_labels(suspects: np.ndarray, noun: str) -> str:
     """Name the labels that look wrong."""
     if not len(suspects):
         return ""
-    some = _listed(np.sort(suspects[:NAMED_EXAMPLES])) + (", …" if len(suspects) > NAMED_EXAMPLES else "")
+    some = _listed(np.sort(suspects[:10])) + (", …" if len(suspects) > 10 else "")
     if len(suspects) == 1:
         return f"; one label looks wrong: {noun.removesuffix('s')} {some}"
     return f"; {len(suspects):,} labels look wrong: {noun} {some}"
@@ -285,7 +281,8 @@ def assess(
     """
     assessed = AssessedSimilarity(similarity, engine=engine)
     X = assessed.read(X)
-    n, rng = check_objects(X), generator(random_state)
+    n = check_objects(X)
+    rng = generator(random_state)
     labels = Labels.of(y, n)
     who = plan(labels, landmarks, rng, _affordable(similarity, max_calls))
     left_out = _left_out(who)
@@ -313,7 +310,8 @@ def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
     k = as_similarity(similarity)
     notes = [f"calls of your function: {Calls.of(meter, cost_per_call(k))}"]
     if meter.noise is not None:
-        mean, spread = meter.noise / calls_per_pair(k) / found.scale**2, float(np.var(found.K))
+        mean = meter.noise / calls_per_pair(k) / found.scale**2
+        spread = float(np.var(found.K))
         share = min(1.0, mean / spread) if spread > 0 else 1.0
         notes.append(
             f"answers vary with a standard deviation of {math.sqrt(meter.noise):.3g}; in the means of "
@@ -323,7 +321,9 @@ def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
 
 
 def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.random.Generator) -> Goodness:
-    K, codes, labels = found.K, who.codes, who.labels
+    K = found.K
+    codes = who.codes
+    labels = who.labels
     strong = strong_goodness(K, codes, rng)
     weighted, hinge = _weighted(found, who, rng)
     weak = weak_goodness(K, codes, labels.classes_)
@@ -340,7 +340,7 @@ def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.
         centered_alignment=centered,
         margin=margin,
         p_value=permutation_test(K, codes, rng),
-        hardest=who.used[np.argsort(strong.gaps, kind="stable")[:NAMED_EXAMPLES]],
+        hardest=who.used[np.argsort(strong.gaps, kind="stable")[:10]],
         suspects=who.used[suspicious_labels(K, codes)],
         witnesses=witnesses,
         sizes=sizes(strong, weighted, weak, margin, *fewest),
@@ -379,21 +379,23 @@ def _weighted(
 
 
 def _witnesses(weighted: WeightedGoodness) -> np.ndarray:
-    order = np.lexsort((-weighted.credit, -weighted.weights))[:NAMED_EXAMPLES]
+    order = np.lexsort((-weighted.credit, -weighted.weights))[:10]
     return weighted.landmarks[order[weighted.weights[order] > 0]]
 
 
 def _constant(K: np.ndarray) -> bool:
-    """Tell whether all similarities between different examples are equal."""
+    """Whether all similarities between different examples are equal."""
     others = ~np.eye(len(K), dtype=bool)
     return bool(K.min(where=others, initial=np.inf) == K.max(where=others, initial=-np.inf))
 
 
 def _left_out(who: SamplingPlan) -> list[str]:
     """Return notes on the examples that are left out."""
-    alone, n, notes = who.labels.alone, int((who.labels.codes >= 0).sum()), []
+    alone = who.labels.alone
+    n = int((who.labels.codes >= 0).sum())
+    notes = []
     if len(alone):
-        some = _listed(alone[:NAMED_EXAMPLES]) + (", …" if len(alone) > NAMED_EXAMPLES else "")
+        some = _listed(alone[:10]) + (", …" if len(alone) > 10 else "")
         notes.append(f"left out, because they are alone in their classes: examples {some}")
     if len(who.used) < n:
         notes.append(f"a sample of {len(who.used):,} of {n:,} examples was used")

@@ -10,9 +10,6 @@ from similitude.goodness.resampling import by_jackknife, effective_size, jackkni
 from similitude.support import ESTIMATE, Estimate, Result
 from similitude.theory import LEVEL
 
-PRINTED_CLASSES = 6
-"""Largest number of classes whose means are printed one by one."""
-
 
 @dataclass(frozen=True, eq=False)
 class WeakGoodness(Result):
@@ -51,7 +48,7 @@ class WeakGoodness(Result):
     def __str__(self) -> str:
         lines = [f"same minus different class: {self.gamma}", f"classes weighted equally: {self.balanced}"]
         names = [str(name) for name in self.classes_.tolist()]
-        if len(names) <= PRINTED_CLASSES:
+        if len(names) <= 6:
             for a, row in enumerate(names):
                 cells = [f"{b} {self.means[a, i]:.4g}" for i, b in enumerate(names)]
                 lines.append(f"  mean similarity of {row} to " + ", to ".join(cells))
@@ -82,14 +79,18 @@ def balanced_gamma(means: np.ndarray) -> float:
 def weak_goodness(K: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> WeakGoodness:
     """Return the class means of a sample of similarities in [-1, 1], with their intervals."""
     sums = _PairSums.of(K, codes)
-    means, size = sums.means, effective_size(codes)
+    means = sums.means
+    size = effective_size(codes)
     spread = sums.variances()
-    low, high = np.full(means.shape, -1.0), np.full(means.shape, 1.0)
+    low = np.full(means.shape, -1.0)
+    high = np.full(means.shape, 1.0)
     for cell in zip(*np.nonzero(np.isfinite(spread)), strict=True):
         found = by_jackknife(float(means[cell]), float(spread[cell]), min(sums.sizes[list(cell)]), 1.0)
-        low[cell], high[cell] = found.low, found.high
+        low[cell] = found.low
+        high[cell] = found.high
     plain = plain_gamma(means, sums.sizes, sums.sizes)
-    first, second = sums.plain_variance(), sums.second_order()
+    first = sums.plain_variance()
+    second = sums.second_order()
     pairs = np.outer(sums.sizes, sums.sizes) - np.diag(sums.sizes)
     same = np.eye(len(means), dtype=bool)
     shares = pairs / np.where(same, pairs[same].sum(), pairs[~same].sum())
@@ -123,7 +124,8 @@ class _PairSums:
     def of(cls, K: np.ndarray, codes: np.ndarray) -> _PairSums:
         member = np.eye(codes.max() + 1)[codes]
         own = np.diag(K)[:, None] * member
-        out, into = K @ member - own, K.T @ member - own
+        out = K @ member - own
+        into = K.T @ member - own
         squares = member.T @ without_effects(K, codes) ** 2 @ member
         return cls(codes, np.bincount(codes), out, into, member.T @ out, squares)
 
@@ -147,7 +149,8 @@ class _PairSums:
 
     def variances(self) -> np.ndarray:
         """Return the variance of each mean, due to rows, to columns and to single pairs."""
-        k, found = len(self.sizes), self.second_order()
+        k = len(self.sizes)
+        found = self.second_order()
         for a in range(k):
             rows = self.codes == a
             within = self.out[rows, a] + self.into[rows, a]
@@ -164,10 +167,12 @@ class _PairSums:
     def plain_variance(self) -> float:
         """Return the jackknife variance of E[K | same] - E[K | different]."""
         same = np.eye(len(self.sizes), dtype=bool)
-        rows, a = np.arange(len(self.codes)), self.codes
+        rows = np.arange(len(self.codes))
+        a = self.codes
         both = self.out + self.into
         mine = both[rows, a]
-        size, n = self.sizes[a], len(a)
+        size = self.sizes[a]
+        n = len(a)
         same_pairs = self.pairs[same].sum() - 2 * (size - 1)
         other_pairs = self.pairs[~same].sum() - 2 * (n - size)
         if (same_pairs <= 0).any() or (other_pairs <= 0).any():
@@ -178,8 +183,11 @@ class _PairSums:
 
     def balanced(self, second: np.ndarray, size: float) -> Estimate:
         """Return the balanced gamma; the interval allows anything in [-1, 1] for the one pair of a class of two."""
-        k, a, means = len(self.sizes), self.codes, self.means
-        rows, n_a = np.arange(len(self.codes)), self.sizes[self.codes]
+        k = len(self.sizes)
+        a = self.codes
+        means = self.means
+        rows = np.arange(len(self.codes))
+        n_a = self.sizes[self.codes]
         few = self.sizes == 2
         pairs_left = np.where(n_a > 2, (n_a - 1) * (n_a - 2), np.inf)
         mine = self.out[rows, a] + self.into[rows, a]
@@ -192,5 +200,6 @@ class _PairSums:
         variance = jackknife_variance(left_out, a) + _doubled(shares, np.where(np.isfinite(second), second, 0.0))
         found = by_jackknife(balanced_gamma(means), variance, size, 2.0)
         lone = means.diagonal()[few]
-        low, high = found.low - float((lone + 1).sum()) / k, found.high + float((1 - lone).sum()) / k
+        low = found.low - float((lone + 1).sum()) / k
+        high = found.high + float((1 - lone).sum()) / k
         return Estimate(found.value, max(low, -2.0), min(high, 2.0), LEVEL, ESTIMATE)

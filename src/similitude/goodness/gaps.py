@@ -68,7 +68,8 @@ def largest_gap(values: np.ndarray, epsilon: np.ndarray, masses: np.ndarray | No
     array([-0.25,  1.25])
     """
     columns = values if values.ndim == 2 else values[:, None]
-    masses = np.ones(values.shape) if masses is None else masses
+    if masses is None:
+        masses = np.ones(values.shape)
     order = np.argsort(columns, axis=0, kind="stable")
     ordered = np.take_along_axis(columns, order, axis=0)
     below = np.cumsum(np.take_along_axis(masses.reshape(columns.shape), order, axis=0), axis=0)

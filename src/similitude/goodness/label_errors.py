@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-NEIGHBOR_COUNTS = (10, 20, 30)
-"""Numbers of most similar examples that are looked at: the first at which a vote means something."""
-
-CHANCE = 0.01
-"""Largest probability of such a vote among examples that are drawn regardless of similarity."""
-
 
 def suspicious_labels(K: np.ndarray, codes: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
     """Return the positions of examples whose labels look wrong, those with the lowest similarity to their class first.
@@ -37,17 +31,20 @@ def suspicious_labels(K: np.ndarray, codes: np.ndarray, own: np.ndarray | None =
     """
     from scipy.stats import binom
 
-    n, shares = len(codes), np.bincount(codes) / len(codes)
+    n = len(codes)
+    shares = np.bincount(codes) / len(codes)
     others = K
     if own is None:
-        own, sizes = codes, K.diagonal()
+        own = codes
+        sizes = K.diagonal()
         if (sizes > 0).all():
             K = K / np.sqrt(sizes * sizes[:, None])
         others = np.where(np.eye(n, dtype=bool), -np.inf, K)
-    order = _most_similar(others, max(NEIGHBOR_COUNTS))
+    order = _most_similar(others, 30)
     found = np.zeros(len(own), dtype=bool)
     for label, share in enumerate(shares):
-        counts = [k for k in NEIGHBOR_COUNTS if 5 * k <= n and binom.sf(k - 2, k, share) <= CHANCE]
+        # unlikely among examples that are drawn regardless of similarity
+        counts = [k for k in (10, 20, 30) if 5 * k <= n and binom.sf(k - 2, k, share) <= 0.01]
         if counts:
             votes = (codes[order[:, : counts[0]]] == label).sum(axis=1)
             found |= (own != label) & (votes >= counts[0] - 1)

@@ -27,12 +27,6 @@ BOOTSTRAP_REPLICATES = 500
 REPLICATE_VALUES = 4_000_000
 """Largest number of values held at once for a batch of replicates."""
 
-SMALL_CLASS_WIDENING = 5.0
-"""Student's interval from classes of m examples is widened by 5 / m; with 25 examples the plain one is too narrow."""
-
-SMALLEST_CLASS = 4
-"""For a class with fewer other members, the variance of all similarities is used instead of its own."""
-
 
 def band(
     K: np.ndarray, codes: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator, bound: float = 2.0
@@ -44,7 +38,8 @@ def band(
     """
     plain, moved = (np.concatenate(one, axis=1) for one in zip(*_replicates(K, codes, epsilon, rng), strict=True))
     whole = np.isfinite(plain).all(axis=0)  # NaN if a replicate contains one class only
-    plain, moved = plain[:, whole], moved[:, whole]
+    plain = plain[:, whole]
+    moved = moved[:, whole]
     tail = expanded_tail(effective_size(codes))
     low, high = np.quantile(plain, [tail, 1 - tail], axis=1)
     order = np.argsort(plain, axis=1, kind="stable")
@@ -61,11 +56,13 @@ def _replicates(
     K: np.ndarray, codes: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield batches of resampled largest gaps, without and with additional noise."""
-    n, members = len(codes), [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
+    n = len(codes)
+    members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
     pairs = K.copy()
     np.fill_diagonal(pairs, 0.0)
     noise = np.sqrt(2 * noise_of_means(K, codes))[:, :, None]
-    batch, left = max(1, REPLICATE_VALUES // (n * len(members))), BOOTSTRAP_REPLICATES
+    batch = max(1, REPLICATE_VALUES // (n * len(members)))
+    left = BOOTSTRAP_REPLICATES
     while left:
         size = min(batch, left)
         left -= size
@@ -97,7 +94,8 @@ def noise_of_means(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
     member = np.eye(codes.max() + 1)[codes]
     others = member.sum(axis=0) - member
     noise: np.ndarray = (without_effects(K, codes) ** 2 @ member) / np.maximum(others - 1, 1) / others
-    return np.where(others < SMALLEST_CLASS, float(K.var()) / others, noise)
+    # of fewer than four others the variance says little: that of all similarities takes its place
+    return np.where(others < 4, float(K.var()) / others, noise)
 
 
 def without_effects(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -108,7 +106,8 @@ def without_effects(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
     member = np.eye(codes.max() + 1)[codes]
     others = np.maximum(member.sum(axis=0) - member, 1)
     own = np.diag(K)[:, None] * member
-    out, into = K @ member - own, K.T @ member - own
+    out = K @ member - own
+    into = K.T @ member - own
     means = (member.T @ out) / np.maximum(member.T @ (member.sum(axis=0) - member), 1)
     rest: np.ndarray = K - (out / others)[:, codes] - (into / others)[:, codes].T + means[np.ix_(codes, codes)]
     np.fill_diagonal(rest, 0.0)
@@ -139,9 +138,11 @@ def by_jackknife(value: float, variance: float, size: float, bound: float) -> Es
     """Return an estimate with Student's interval, slightly widened and clipped to ±`bound`."""
     from scipy.stats import t
 
-    steps = (1 + SMALL_CLASS_WIDENING / size) * float(t.ppf((1 + LEVEL) / 2, max(size, 2.0) - 1))
+    # Student's interval from classes of m examples is widened by 5 / m; with 25 examples the plain one is too narrow
+    steps = (1 + 5.0 / size) * float(t.ppf((1 + LEVEL) / 2, max(size, 2.0) - 1))
     radius = steps * math.sqrt(variance) if variance < np.inf else np.inf
-    low, high = max(value - radius, -bound), min(value + radius, bound)
+    low = max(value - radius, -bound)
+    high = min(value + radius, bound)
     return Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE)
 
 
@@ -152,7 +153,8 @@ def jackknife_variance(left_out: np.ndarray, strata: np.ndarray | None = None) -
     >>> jackknife_variance((x.sum() - x) / 2), float(x.var(ddof=1) / 3)
     (0.7778, 0.7778)
     """
-    strata = np.zeros(len(left_out), int) if strata is None else strata
+    if strata is None:
+        strata = np.zeros(len(left_out), int)
     parts = [left_out[strata == c] for c in np.unique(strata)]
     return float(sum((len(one) - 1) * one.var() for one in parts))
 
@@ -171,5 +173,6 @@ def bounded_mean(values: np.ndarray, most: float, rng: np.random.Generator) -> t
     """
     parts = rng.standard_exponential((8 * BOOTSTRAP_REPLICATES, len(values) + 1))
     parts /= parts.sum(axis=1, keepdims=True)
-    means, tail = parts[:, :-1] @ values, (1 - LEVEL) / 2
+    means = parts[:, :-1] @ values
+    tail = (1 - LEVEL) / 2
     return float(np.quantile(means, tail)), float(np.quantile(means + parts[:, -1] * most, 1 - tail))

@@ -8,16 +8,10 @@ import numpy as np
 
 from similitude.goodness.class_means import WeakGoodness
 from similitude.goodness.gaps import StrongGoodness
-from similitude.goodness.separability import Separability
+from similitude.goodness.margins import Separability
 from similitude.goodness.weighted import WeightedGoodness
 from similitude.support import Curve, Result
 from similitude.theory import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA, bounds
-
-SHARE_BELOW_GAP = 0.1
-"""Share of objects that may fall short, or the next larger one at which the gap is positive."""
-
-SMALLEST_GAP = 1e-9
-"""A smaller gap counts as zero."""
 
 
 @dataclass(frozen=True)
@@ -71,27 +65,29 @@ def sizes(
     k = len(weak.classes_)
     delta = DELTA / (k - 1)
     epsilon, gamma = _first_positive(strong)
-    needed = bounds.votes(gamma, delta) if gamma > SMALLEST_GAP else None
+    needed = bounds.votes(gamma, delta) if gamma > 1e-9 else None
     found = [Size("votes of each class", f"Theorem 1, {BALCAN_BLUM}", gamma, epsilon, delta, needed, per_class)]
     if weighted is not None:
         epsilon, gamma = _first_positive(weighted)
-        needed = bounds.similarity_landmarks(gamma, delta) if gamma > SMALLEST_GAP else None
+        needed = bounds.similarity_landmarks(gamma, delta) if gamma > 1e-9 else None
         theorem = f"Theorem 2, {BALCAN_BLUM}"
         found.append(Size("landmarks of each class", theorem, gamma, epsilon, delta, needed, landmarks_per_class))
     if k == 2:
-        gamma, theorem = min(weak.balanced.value, 1.0), f"Theorem 8, {BALCAN_BLUM}"
-        needed = bounds.weak_votes(gamma, DELTA) if gamma > SMALLEST_GAP else None
+        gamma = min(weak.balanced.value, 1.0)
+        theorem = f"Theorem 8, {BALCAN_BLUM}"
+        needed = bounds.weak_votes(gamma, DELTA) if gamma > 1e-9 else None
         found.append(Size("weak votes of each class", theorem, gamma, None, DELTA, needed, per_class))
-    if margin.value is not None and margin.value > SMALLEST_GAP:
-        gamma, theorem = min(margin.value, 1.0), f"Theorem 1, {BALCAN_BLUM_VEMPALA}"
-        needed = bounds.landmarks(SHARE_BELOW_GAP, gamma, DELTA)
+    if margin.value is not None and margin.value > 1e-9:
+        gamma = min(margin.value, 1.0)
+        theorem = f"Theorem 1, {BALCAN_BLUM_VEMPALA}"
+        needed = bounds.landmarks(0.1, gamma, DELTA)
         found.append(Size("landmarks of the kernel", theorem, gamma, None, DELTA, needed, margin.n))
     return tuple(found)
 
 
 def _first_positive(curve: Curve) -> tuple[float, float]:
     """Return the first share, from 10 % on, at which the gap is positive, and the gap, at most 1."""
-    from_here = np.flatnonzero(curve.x >= SHARE_BELOW_GAP - 1e-12)
+    from_here = np.flatnonzero(curve.x >= 0.1 - 1e-12)
     positive = from_here[curve.y[from_here] > 0]
     at = int(positive[0] if len(positive) else from_here[-1])
     return float(curve.x[at]), min(float(curve.y[at]), 1.0)

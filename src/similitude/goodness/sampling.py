@@ -21,7 +21,7 @@ PAIRS_LIMIT = 2000
 PROGRAM_LIMIT = 500
 """Largest number of examples on which weights are fitted."""
 
-PROGRAM_ROWS, PROGRAM_LEAST = 6000, 200
+PROGRAM_LEAST = 200
 """Largest number of rows of a linear program, one for each example and other class, but at least 200 examples."""
 
 
@@ -118,7 +118,9 @@ def plan(labels: Labels, landmarks: Any, rng: np.random.Generator, most: int = P
     if wanted is None:
         size = min(max(len(used) // 2, 2 * len(labels.classes_)), limit)
         columns = stratified(codes, size, rng)
-        extra, fit, rest = used[:0], columns, np.setdiff1d(np.arange(len(used)), columns)
+        extra = used[:0]
+        fit = columns
+        rest = np.setdiff1d(np.arange(len(used)), columns)
     else:
         if isinstance(wanted, int):
             wanted = used[stratified(codes, min(wanted, len(used)), rng, least=1)]
@@ -140,14 +142,15 @@ def program_limit(n_classes: int) -> int:
     >>> program_limit(2), program_limit(26), program_limit(1000)
     (500, 240, 2000)
     """
-    return max(min(PROGRAM_LIMIT, max(PROGRAM_LEAST, PROGRAM_ROWS // (n_classes - 1))), 2 * n_classes)
+    return max(min(PROGRAM_LIMIT, max(PROGRAM_LEAST, 6000 // (n_classes - 1))), 2 * n_classes)
 
 
 def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
     """Validate the number of landmarks or their positions; None by default."""
     if landmarks is None:
         return None
-    n, k = len(labels.codes), len(labels.classes_)
+    n = len(labels.codes)
+    k = len(labels.classes_)
     if isinstance(landmarks, (int, np.integer)) and not isinstance(landmarks, bool):
         if not k <= landmarks < n:
             raise ValueError(f"landmarks must be a number from {k}, one of each class, to {n - 1}, got {landmarks}")
@@ -198,14 +201,17 @@ class AssessedSimilarity(SimilarityEstimator):
         _ = self._engine  # validated first
         if not self._precomputed:
             return self._checked(X, reset=True)
-        X = np.asarray(X) if not hasattr(X, "tocsr") else X
+        if not hasattr(X, "tocsr"):
+            X = np.asarray(X)
         if X.ndim != 2 or X.shape[0] != X.shape[1]:
             raise ValueError(f"similarity='precomputed' needs the square matrix of all pairs, got shape {X.shape}")
         return X
 
     def similarities(self, X: Any, plan: SamplingPlan, random_state: Any) -> Similarities:
         """Compute the similarities of a plan; errors name a pair by positions in X."""
-        engine, n, e = self._engine, len(plan.used), len(plan.extra)
+        engine = self._engine
+        n = len(plan.used)
+        e = len(plan.extra)
         check_fits(n, n + e, 8, engine)
         k, objects = self._resolved(X, random_state)
         used = objects if n == check_objects(objects) else take(objects, plan.used)

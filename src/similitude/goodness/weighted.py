@@ -3,24 +3,141 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from similitude.goodness.gaps import enclosed, largest_gap
+from similitude.goodness.gaps import class_similarities, enclosed, gaps, largest_gap
 from similitude.goodness.margins import REACHED
 from similitude.goodness.resampling import bounded_mean
-from similitude.goodness.weight_programs import Programs, WeightedSample, hinge, stretched
 from similitude.support import ESTIMATE, HELD_OUT, Curve, Estimate
 from similitude.theory import LEVEL, clopper_pearson, proportion
+
+
+@dataclass(frozen=True)
+class WeightedSample:
+    r"""Similarities of rows to weighted columns.
+
+    With weights w, the gap of row i is :math:`\min_c (Aw)_{ic}` over classes c other than its own, where
+    :math:`(Aw)_{ic} = E[w K \mid own] - E[w K \mid c]`. ``own`` and ``columns`` are the classes of rows and columns,
+    ``masses`` the probabilities of the rows, ``column_masses`` those of the columns up to a factor, and ``itself`` the
+    column that is the row's own object and is left out, or -1.
+    """
+
+    K: np.ndarray
+    own: np.ndarray
+    columns: np.ndarray
+    masses: np.ndarray
+    column_masses: np.ndarray
+    itself: np.ndarray | None = None
+
+    @classmethod
+    def of_sample(
+        cls, K: np.ndarray, own: np.ndarray, columns: np.ndarray, itself: np.ndarray | None = None
+    ) -> WeightedSample:
+        """Compare equally weighted examples."""
+        return cls(K, own, columns, np.full(len(own), 1 / len(own)), np.ones(len(columns)), itself)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes among the columns."""
+        return int(self.columns.max()) + 1
+
+    def gaps(self, weights: np.ndarray) -> np.ndarray:
+        """Return the gap of each row under these weights."""
+        means = class_similarities(self.K, self.columns, self.column_masses, weights, self.itself, self.n_classes)
+        return gaps(means, self.own)
+
+    def contrasts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the matrix A, with a row for each example and other class, and the example of each row."""
+        counted = np.broadcast_to(self.column_masses, self.K.shape).copy()
+        if self.itself is not None:
+            rows = np.flatnonzero(self.itself >= 0)
+            counted[rows, self.itself[rows]] = 0.0
+        totals = counted @ np.eye(self.n_classes)[self.columns]
+        parts = []
+        examples = []
+        for other in range(self.n_classes):
+            rows = np.flatnonzero(self.own != other)
+            mine = self.columns == self.own[rows, None]
+            share = mine / totals[rows, self.own[rows]][:, None] - (self.columns == other) / totals[rows, other, None]
+            parts.append(self.K[rows] * counted[rows] * share)
+            examples.append(rows)
+        return np.concatenate(parts), np.concatenate(examples)
+
+
+class Programs:
+    """The linear programs of a comparison, in units in which its contrasts are about 1."""
+
+    def __init__(self, comparison: WeightedSample) -> None:
+        from scipy import sparse
+
+        A, examples = comparison.contrasts()
+        self.masses = comparison.masses
+        self.n = len(self.masses)
+        self.d = A.shape[1]
+        size = float(np.abs(A).sum(axis=1).mean())
+        self.unit = size if size > 0 else 1.0
+        self.credit = A.mean(axis=0)
+        self.A = sparse.csr_array(A / self.unit)
+        m = len(examples)
+        self.slack = sparse.csr_array((np.ones(m), (np.arange(m), examples)), shape=(m, self.n))
+
+    def widest(self) -> np.ndarray:
+        r"""Return the weights with the largest minimum gap: max g subject to :math:`Aw \ge g`."""
+        ones = np.ones((self.A.shape[0], 1))
+        return self._solve(np.append(np.zeros(self.d), -1.0), [-self.A, ones], 0.0, [(0, 1)] * self.d + [(None, None)])
+
+    def tolerant(self, nu: float) -> np.ndarray:
+        r"""Return weights for which a share nu may fall short.
+
+        max :math:`g - \frac{1}{\nu}\sum_i p_i \xi_i` subject to :math:`Aw \ge g - \xi`: at the optimum the rows below g
+        have a mass of at most nu.
+        """
+        costs = np.concatenate([np.zeros(self.d), [-1.0], self.masses / nu])
+        ones = np.ones((self.A.shape[0], 1))
+        limits = [(0, 1)] * self.d + [(None, None)] + [(0, None)] * self.n
+        return self._solve(costs, [-self.A, ones, -self.slack], 0.0, limits)
+
+    def least_hinge(self, gamma: float) -> np.ndarray:
+        r"""Return the weights with the smallest mean hinge loss :math:`\sum_i p_i \max(0, 1 - (Aw)_i / \gamma)`."""
+        scaled = self.A * (self.unit / gamma)
+        limits = [(0, 1)] * self.d + [(0, None)] * self.n
+        return self._solve(np.append(np.zeros(self.d), self.masses), [-scaled, -self.slack], -1.0, limits)
+
+    def _solve(self, costs: np.ndarray, parts: list[Any], limit: float, bounds: list[Any]) -> np.ndarray:
+        """Return the optimal weights, the first d variables of the program."""
+        from scipy import sparse
+        from scipy.optimize import linprog
+
+        rows = sparse.hstack(parts, format="csc")
+        for method in ("highs-ds", "highs-ipm"):
+            found = linprog(costs, A_ub=rows, b_ub=np.full(rows.shape[0], limit), bounds=bounds, method=method)
+            if found.status == 0:
+                return np.clip(found.x[: self.d], 0.0, 1.0)
+        raise RuntimeError(f"HiGHS did not solve the linear program: {found.message}")
+
+
+def hinge(values: np.ndarray, gamma: float) -> np.ndarray:
+    """Return the hinge loss of gaps, max(0, 1 - gap / gamma).
+
+    >>> hinge(np.array([0.5, 0.25, -0.5]), 0.5)
+    array([0. , 0.5, 2. ])
+    """
+    return np.maximum(0.0, 1 - values / gamma)
+
+
+def stretched(weights: np.ndarray) -> np.ndarray:
+    """Return the weights divided by the largest, which can only increase a positive gap."""
+    largest = float(weights.max())
+    return weights / largest if largest > 0 else weights
+
 
 NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
 """Shares of examples that may fall short of the gap."""
 
 GAMMAS = (0.125, 0.25, 0.5, 1.0, 2.0)
 """Gaps at which the hinge loss is computed, in units of the mean magnitude of unweighted gaps."""
-
-ZERO_GAP = 1e-12
-"""A smaller gap of similarities in [-1, 1] counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +264,7 @@ def fit(comparison: WeightedSample) -> Fits:
     programs = Programs(comparison)
     plain = np.ones(len(comparison.columns))
     size = float(np.abs(comparison.gaps(plain)).mean())
-    gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if ZERO_GAP < gamma <= 1])
+    gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if 1e-12 < gamma <= 1])
     tolerant = [programs.tolerant(nu) if nu else programs.widest() for nu in NUS]
     return Fits([*tolerant, *[programs.least_hinge(gamma) for gamma in gammas], plain], gammas, programs.credit)
 
@@ -161,7 +278,8 @@ def certify(
     rng: np.random.Generator,
 ) -> tuple[WeightedGoodness, HingeGoodness]:
     """Choose weights on some examples and test them on others."""
-    nus, n = np.array(NUS), len(test.own)
+    nus = np.array(NUS)
+    n = len(test.own)
     candidates = [stretched(weights) for weights in fits.weights]
     seen, fresh = (np.stack([part.gaps(w) for w in candidates], axis=1) for part in (fitted, test))
     reached = largest_gap(seen, nus)
@@ -192,7 +310,8 @@ def hinge_curve(fits: Fits, fitted: WeightedSample, test: WeightedSample, rng: n
     """Return the hinge loss at each gamma, on the fitted examples and on others."""
     rows: list[tuple[float, ...]] = []
     for gamma, weights in zip(fits.gammas, fits.of_hinge, strict=True):
-        losses, most = hinge(test.gaps(weights), gamma), 1 + _deepest(weights, fitted) / gamma
+        losses = hinge(test.gaps(weights), gamma)
+        most = 1 + _deepest(weights, fitted) / gamma
         optimum = float(fitted.masses @ hinge(fitted.gaps(weights), gamma))
         rows.append((gamma, float(losses.mean()), *bounded_mean(losses, most, rng), optimum))
     x, y, low, high, before = np.array(rows).reshape(-1, 5).T
@@ -202,7 +321,8 @@ def hinge_curve(fits: Fits, fitted: WeightedSample, test: WeightedSample, rng: n
 def _deepest(weights: np.ndarray, comparison: WeightedSample) -> float:
     """Return how far below zero a gap can be with similarities in the observed range."""
     means = np.bincount(comparison.columns, weights) / np.bincount(comparison.columns)
-    least, most = (comparison.K.min() * means).min(), (comparison.K.max() * means).max()
+    least = (comparison.K.min() * means).min()
+    most = (comparison.K.max() * means).max()
     return max(0.0, float(most - least))
 
 

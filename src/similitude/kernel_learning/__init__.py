@@ -1,13 +1,12 @@
 """Learning kernels from labels: metrics and weights by average squared gradients, with a guard on pilot rows."""
 
-from similitude.kernel_learning.auto import AutoChoice, choose_automatically
-from similitude.kernel_learning.cells import CELL_ROWS as CELL_ROWS
-from similitude.kernel_learning.cells import LARGEST_CELL, CellFit, CellTree, is_clearly_lower, learn_cells
-from similitude.kernel_learning.exact import ExactRidge
+from similitude.kernel_learning.auto import AutoChoice, choose_automatically, summarize
+from similitude.kernel_learning.exact import CellFit, CellTree, ExactRidge, is_clearly_lower, learn_cells
 from similitude.kernel_learning.gradients import model_gradients
-from similitude.kernel_learning.importance import GradientImportance
+from similitude.kernel_learning.importance import Direction, GradientImportance, LearnedSummary, LearningStep
 from similitude.kernel_learning.learn import Learned, Round, check_learnable, learn_from_targets, learn_kernel
-from similitude.kernel_learning.pilot import FIRST_FITTED_ROWS as FIRST_FITTED_ROWS
+from similitude.kernel_learning.limits import CELL_ROWS as CELL_ROWS
+from similitude.kernel_learning.limits import FIRST_FITTED_ROWS as FIRST_FITTED_ROWS
+from similitude.kernel_learning.limits import LARGEST_CELL as LARGEST_CELL
 from similitude.kernel_learning.pilot import n_pilot_folds as n_pilot_folds
 from similitude.kernel_learning.pilot import pilot_size as pilot_size
-from similitude.kernel_learning.summary import Direction, LearnedSummary, LearningStep, summarize

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,201 +11,194 @@ from scipy.optimize import nnls
 
 from similitude.compute.engines import at_most_blas_threads
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
-from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.pilot import FIRST_FITTED_ROWS, PilotSplit, pilot_size, pilot_splits
-from similitude.kernel_learning.rounds import Fit, gain, isotropic, tuned, with_more_rows
-from similitude.kernel_learning.search import CITY_BLOCK, ISOTROPIC, Search, clearly_better, search_metric
+from similitude.kernel_learning.importance import Direction, GradientImportance, LearnedSummary, LearningStep
+from similitude.kernel_learning.limits import FIRST_FITTED_ROWS, MOST_RANKED, UNPREDICTABLE
+from similitude.kernel_learning.pilot import pilot_size, pilot_splits
+from similitude.kernel_learning.rounds import (
+    CITY_BLOCK,
+    clearly_better,
+    gain,
+    isotropic,
+    search_metric,
+    tuned,
+    with_more_rows,
+)
+from similitude.kernel_learning.trials import ISOTROPIC, Fit
 from similitude.kernels import Gaussian, Matern, Tabular
 from similitude.similarity import Similarity
 from similitude.support import outlying_rows
-
-UNPREDICTABLE = 0.97
-"""Loss, relative to that of the mean, above which no isotropic kernel shows anything to learn from."""
-
-MOST_RANKED = 300
-"""Number of features up to which ranks are tried: more would double the time."""
-
-SMALL_SHARE = 0.1
-"""Share of a blend below which a kernel is left out."""
-
-PILOT_THREADS = 8
-"""Most threads of BLAS for the matrices of pilot rows: with 16 a fit took twice as long as with 2 to 8."""
 
 MATERN = Matern()
 
 
 @dataclass(frozen=True, eq=False)
 class AutoChoice:
-    """What was chosen on the pilot rows.
-
-    Attributes
-    ----------
-    features : LearningFeatures
-    parts : tuple of Fit
-        One kernel, or several whose predictions are blended.
-    weights : tuple of float
-        The factor of each one's prediction, relative to the mean of the targets.
-    searches : tuple of Search
-        What was tried for each family.
-    rows : array of int
-        The pilot rows: all others had no influence.
-    reason : str
-    gaussian : Fit
-        An isotropic Gaussian kernel, for comparison.
-    """
+    """What was chosen on the pilot rows: a kernel, or several whose predictions are blended."""
 
     features: LearningFeatures
     parts: tuple[Fit, ...]
-    weights: tuple[float, ...]
-    searches: tuple[Search, ...]
-    rows: np.ndarray
+    weights: tuple[float, ...]  # factors of predictions, relative to the mean of the targets
+    rows: np.ndarray  # all others had no influence
     reason: str
-    gaussian: Fit
+    gaussian: Fit  # isotropic, for comparison
 
     def kernels(self) -> tuple[Similarity, ...]:
         """Return the kernels of the parts."""
-        return tuple(
-            self.features.kernel(part.candidate.k, mean_metric(part.candidate.metrics), 2.0**part.trial.setting.width)
-            for part in self.parts
-        )
+        return tuple(self.features.kernel_of(part) for part in self.parts)
 
     def importance(self) -> GradientImportance:
         """Return how much the best part depends on each column."""
-        best = min(self.parts, key=lambda part: part.loss)
-        _, squares = best.candidate.squared_gradients(best.trial, diagonal=True)
-        return self.features.importance(squares)
+        return self.features.importance_of(_best(self.parts))
 
     def named(self, names: list[str] | None) -> AutoChoice:
         """Return the same choice with the columns called by given names, if there are any."""
-        return self if names is None else replace(self, features=replace(self.features, names=names))
+        if names is None:
+            return self
+        return replace(self, features=replace(self.features, names=names))
 
     def penalties(self) -> tuple[float, ...]:
         """Return the penalty of each part, which is added to the diagonal of its Gram matrix."""
-        return tuple(10.0**part.trial.setting.penalty for part in self.parts)
+        return tuple(10.0**part.setting.penalty for part in self.parts)
 
 
-@at_most_blas_threads(PILOT_THREADS)
+@at_most_blas_threads(8)  # with 16 threads a fit took twice as long as with 2 to 8
 def choose_automatically(
     X: Any, Y: np.ndarray, order: np.ndarray, table: bool = False, groups: np.ndarray | None = None
 ) -> AutoChoice:
-    """Choose kernels, metrics and their blend for vectors, or for the rows of a table.
+    """Choose kernels, metrics and their blend for vectors, or for the rows of a table with categories or gaps.
 
-    Parameters
-    ----------
-    X : array, or data frame
-    Y : array of shape (n, outputs)
-        Numbers, or codes of classes.
-    order : array of int
-        Rows in random order; of many, only the first ones have influence.
-    table : bool
-        Whether columns may hold categories and missing values.
-    groups : array of int, optional
-        The group of each row; no split separates one.
+    `order` are the rows in random order: of many, only the first ones have influence. No split separates a group.
     """
     if table or len(outlying_rows(np.asarray(X, dtype=np.float64))):
-        plain = LearningFeatures.of_table(X, Tabular(MATERN))
+        features = LearningFeatures.of_table(X, Tabular(MATERN))
     else:
-        plain = LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
-    start = _Start.of(plain, Y, order, groups)
-    if plain.X.shape[1] <= MOST_RANKED:
-        with_ranks = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
-        start = _Start.better_of(start, _Start.of(with_ranks, Y, order, groups))
-    gaussian = isotropic(Gaussian(), start.splits)
-    searches = start.searches() if min(gaussian.loss, start.best.loss) < UNPREDICTABLE else ()
-    found = [one.chosen for one in searches] or [start.city_block, start.matern]
-    splits = pilot_splits(start.features.X, Y, order, groups=groups)
-    if len(splits[0].fitted.X) > len(start.splits[0].fitted.X):
-        gaussian, *found = [with_more_rows(one, splits) for one in (gaussian, *found)]
-        searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
+        features = LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
+    city_block, matern = _isotropic(features, Y, order, groups)
+    ranks = False
+    if features.X.shape[1] <= MOST_RANKED:
+        ranked = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
+        others = _isotropic(ranked, Y, order, groups)
+        ranks, _ = clearly_better(_best([city_block, matern]), _best(others))
+        if ranks:
+            features = ranked
+            city_block, matern = others
+    splits = matern.candidate.splits
+    gaussian = isotropic(Gaussian(), splits)
+    fits = [gaussian, city_block, matern]
+    if _best(fits).loss < UNPREDICTABLE:
+        weights = search_metric(CITY_BLOCK, splits, first=city_block, to_beat=matern.loss)
+        fits = [gaussian, weights.chosen, search_metric(MATERN, splits, first=matern, city_block=weights).chosen]
+    more = pilot_splits(features.X, Y, order, groups=groups)
+    if len(more[0].fitted.X) > len(splits[0].fitted.X):
+        fits = [with_more_rows(one, more) for one in fits]
     if len(splits) > 1:
-        gaussian, *found = map(tuned, (gaussian, *found))
-        searches = tuple(replace(one, chosen=fit) for one, fit in zip(searches, found, strict=False))
-        parts, weights = _average(gaussian, found)
+        fits = [tuned(one) for one in fits]
+        parts, shares = _average(fits)
     else:
-        parts, weights = _blend([gaussian, *found], _chosen(gaussian, found))
-    reason = _reason(parts, weights, gaussian, searches, start.features is not plain)
-    return AutoChoice(start.features, parts, weights, searches, order[: pilot_size(len(order))], reason, gaussian)
+        parts, shares = _blend(fits)
+    reason = _reason(parts, shares, fits[0], ranks)
+    return AutoChoice(features, parts, shares, order[: pilot_size(len(order))], reason, fits[0])
 
 
-@dataclass(frozen=True, eq=False)
-class _Start:
-    """Isotropic kernels on some features."""
-
-    features: LearningFeatures
-    splits: tuple[PilotSplit, ...]
-    city_block: Fit
-    matern: Fit
-
-    @classmethod
-    def of(cls, features: LearningFeatures, Y: np.ndarray, order: np.ndarray, groups: np.ndarray | None) -> _Start:
-        splits = pilot_splits(features.X, Y, order, FIRST_FITTED_ROWS, groups)
-        return cls(features, splits, isotropic(CITY_BLOCK, splits), isotropic(MATERN, splits))
-
-    @property
-    def best(self) -> Fit:
-        return min(self.city_block, self.matern, key=lambda one: one.loss)
-
-    @staticmethod
-    def better_of(one: _Start, other: _Start) -> _Start:
-        """Return the other start only if it is clearly better."""
-        return other if clearly_better(one.best, other.best)[0] else one
-
-    def searches(self) -> tuple[Search, ...]:
-        """Learn the metric of both kernels."""
-        city_block = search_metric(CITY_BLOCK, self.splits, first=self.city_block, to_beat=self.matern.loss)
-        return city_block, search_metric(MATERN, self.splits, first=self.matern, city_block=city_block)
+def _isotropic(features: LearningFeatures, Y: np.ndarray, order: np.ndarray, groups: np.ndarray | None) -> list[Fit]:
+    splits = pilot_splits(features.X, Y, order, FIRST_FITTED_ROWS, groups)
+    return [isotropic(CITY_BLOCK, splits), isotropic(MATERN, splits)]
 
 
-def _chosen(gaussian: Fit, others: list[Fit]) -> Fit:
-    """Return the best fit if it beats a Gaussian kernel by a standard error; metrics have passed a guard before."""
-    best = min(others, key=lambda one: one.loss)
-    mean, error = gain(gaussian, best)
-    return best if mean > error else gaussian
+def _best(fits: Iterable[Fit]) -> Fit:
+    return min(fits, key=lambda one: one.loss)
 
 
-def _average(gaussian: Fit, others: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
+def _average(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
     """Return the fits that are not clearly worse than the best, weighted by the inverse of their losses.
 
     Few rows cannot tell which is best, and errors of different kernels cancel in part. An average that is not better
-    than the Gaussian kernel alone is not taken.
+    than the Gaussian kernel alone, the first fit, is not taken.
     """
-    fits = [gaussian, *others]
-    best = min(fits, key=lambda one: one.loss)
+    best = _best(fits)
     parts = tuple(one for one in fits if one is best or not clearly_better(one, best)[0])
     precisions = 1.0 / np.maximum([one.loss for one in parts], np.finfo(float).tiny)
     weights = precisions / precisions.sum()
-    predicted = sum(weight * one.trial.predicted for weight, one in zip(weights, parts, strict=True))
-    losses = ((predicted - gaussian.candidate.targets) ** 2).sum(axis=1)
-    if not losses.mean() < gaussian.loss:
-        return (gaussian,), (1.0,)
+    if not _blended_losses(parts, weights).mean() < fits[0].loss:
+        return (fits[0],), (1.0,)
     return parts, tuple(map(float, weights))
 
 
-def _blend(fits: list[Fit], alone: Fit) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
-    """Return fits and the factors of their predictions; one fit alone if no sum is better.
+def _blend(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
+    """Return fits and the factors of their predictions, by non-negative least squares on held-out rows.
 
-    The factors are those of non-negative least squares on the judged rows, so that a kernel that adds nothing has none.
+    A kernel that adds less than a tenth is left out. If no sum is better, it is the best fit, which has to beat the
+    Gaussian kernel, the first one, by a standard error.
     """
-    targets = alone.candidate.targets
-    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in fits]), targets.ravel())
-    kept = [i for i in range(len(fits)) if factors[i] > SMALL_SHARE * factors.sum()]
-    if len(kept) < 2:
-        return (alone,), (1.0,)
-    some = [fits[i] for i in kept]
-    factors, _ = nnls(np.column_stack([one.trial.predicted.ravel() for one in some]), targets.ravel())
-    return tuple(some), tuple(map(float, factors))
+    factors = _factors(fits)
+    some = [one for one, factor in zip(fits, factors, strict=True) if factor > 0.1 * factors.sum()]
+    if len(some) > 1:
+        return tuple(some), tuple(map(float, _factors(some)))
+    best = _best(fits[1:])
+    mean, error = gain(fits[0], best)
+    return (best if mean > error else fits[0],), (1.0,)
 
 
-def _reason(
-    parts: tuple[Fit, ...], weights: tuple[float, ...], gaussian: Fit, searches: tuple[Search, ...], ranks: bool
-) -> str:
+def _factors(fits: list[Fit]) -> np.ndarray:
+    predictions = np.column_stack([one.predicted.ravel() for one in fits])
+    return np.asarray(nnls(predictions, fits[0].candidate.targets.ravel())[0])
+
+
+def _blended_losses(parts: Sequence[Fit], weights: Sequence[float] | np.ndarray) -> np.ndarray:
+    predicted = sum(weight * part.predicted for weight, part in zip(weights, parts, strict=True))
+    return np.asarray(((predicted - parts[0].candidate.targets) ** 2).sum(axis=1))
+
+
+def _reason(parts: tuple[Fit, ...], weights: tuple[float, ...], gaussian: Fit, ranks: bool) -> str:
     """Return in words what was chosen, and how much it gains over an isotropic Gaussian kernel."""
-    kinds = {id(one.chosen): one.name for one in searches}
-    names = [f"{type(one.candidate.k).__name__} ({kinds.get(id(one), ISOTROPIC)} metric)" for one in parts]
-    losses = " and ".join(f"{one.loss:.3g}" for one in parts)
-    text = f"{' and '.join(names)}{' with ranks of columns' if ranks else ''}"
+    text = " and ".join(f"{type(one.candidate.k).__name__} ({one.candidate.name} metric)" for one in parts)
+    text += " with ranks of columns" if ranks else ""
     if len(parts) > 1:
         text += f", blended with weights {' and '.join(f'{weight:.2g}' for weight in weights)}"
-    n = len(gaussian.trial.losses)
+    losses = " and ".join(f"{one.loss:.3g}" for one in parts)
+    n = len(gaussian.losses)
     text += f": squared error {losses} on {n:,} held-out pilot rows, relative to the variance of the targets"
-    return text if parts[0] is gaussian else f"{text}; {gaussian.loss:.3g} with an isotropic Gaussian kernel"
+    if parts[0] is gaussian:
+        return text
+    return f"{text}; {gaussian.loss:.3g} with an isotropic Gaussian kernel"
+
+
+def summarize(choice: AutoChoice) -> LearnedSummary:
+    """Return what was learned on the pilot rows."""
+    parts = choice.parts
+    start = choice.gaussian
+    steps = [_step("isotropic Gaussian kernel", start.losses)]
+    steps += [_step(_name(part), part.losses) for part in parts if part is not start]
+    if len(parts) > 1:
+        steps.append(_step("blended", _blended_losses(parts, choice.weights)))
+    directions = _directions(mean_metric(_best(parts).candidate.metrics), choice.features.names, choice.features.owners)
+    importance = choice.importance()
+    return LearnedSummary(choice.reason, len(start.losses), tuple(steps), importance, directions, choice.weights)
+
+
+def _step(name: str, losses: np.ndarray) -> LearningStep:
+    return LearningStep(name, float(losses.mean()), float(losses.std() / np.sqrt(len(losses))))
+
+
+def _name(part: Fit) -> str:
+    """Return a kernel and the kind of its metric in words."""
+    family = type(part.candidate.k).__name__
+    if part.candidate.name == ISOTROPIC:
+        return f"isotropic {family} kernel"
+    kind = "learned weights of columns" if part.candidate.metrics[0].ndim == 1 else "a learned matrix"
+    return f"{family} kernel with {kind}"
+
+
+def _directions(metric: np.ndarray, names: list[str], owners: np.ndarray) -> tuple[Direction, ...]:
+    """Return the leading eigenvectors of a metric T T', by columns of the user."""
+    if metric.ndim == 1:
+        return ()
+    vectors, sizes, _ = np.linalg.svd(metric, full_matrices=False)
+    shares = sizes**2 / (sizes**2).sum()
+    found = []
+    for q in np.flatnonzero(shares[:3] >= 0.05):  # singular values decrease
+        largest = np.argsort(-np.abs(vectors[:, q]), kind="stable")[:5]
+        sign = np.sign(vectors[largest[0], q])
+        columns = tuple(names[owners[i]] for i in largest)
+        found.append(Direction(float(shares[q]), columns, tuple((sign * vectors[largest, q]).tolist())))
+    return tuple(found)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.trials import apply_metric, at_scale, median_distance_of_rows
+from similitude.kernel_learning.trials import Fit, apply_metric, at_scale, median_distance_of_rows
 from similitude.kernels import Gaussian, Tabular
 from similitude.similarity import Similarity
 
@@ -17,18 +17,9 @@ from similitude.similarity import Similarity
 class LearningFeatures:
     """Numbers on which a metric is learned, and how they come from the objects.
 
-    Attributes
-    ----------
-    X : array of shape (n, d)
-        Columns with mean 0 and standard deviation 1; a constant column is 0. Indicators are not standardized.
-    scale : array of shape (d,)
-        What each column of vectors was multiplied by.
-    names : list of str
-        The columns of the user.
-    owners : array of int
-        The position of the column that each feature belongs to.
-    table : Tabular or None
-        What makes features of the rows of a table; None for vectors.
+    The columns of X have mean 0 and standard deviation 1, and a constant one is 0; indicators are not standardized.
+    Each column of vectors was multiplied by its `scale`, each feature belongs to a column of the user, its owner, and
+    `table` makes features of the rows of a table.
     """
 
     X: np.ndarray
@@ -68,6 +59,14 @@ class LearningFeatures:
         scaled = metric * self.scale if metric.ndim == 1 else metric * self.scale[:, None]
         kernel: Similarity = at_scale(k, multiple * median).with_params(metric=scaled)
         return kernel if self.table is None else self.table.with_params(k=kernel)
+
+    def kernel_of(self, fit: Fit) -> Similarity:
+        """Return the kernel of the original objects that was fitted."""
+        return self.kernel(fit.candidate.k, mean_metric(fit.candidate.metrics), 2.0**fit.setting.width)
+
+    def importance_of(self, fit: Fit) -> GradientImportance:
+        """Return how much a fit depends on each of the user's columns."""
+        return self.importance(fit.candidate.squared_gradients(fit, diagonal=True)[1])
 
     def importance(self, squares: np.ndarray) -> GradientImportance:
         """Return the importances of the user's columns, given squared gradients per row and feature."""

@@ -1,4 +1,9 @@
-"""Exact kernel ridge regression on all rows: many rows by a factor in single precision, and refined."""
+"""Exact kernel ridge regression on all rows, and in the cells of a tree for many rows.
+
+Cells are split along the leading directions of a learned metric, and each may learn its own: a round takes the average
+gradient outer product of the cell's model as the next metric of the cell. Rounds go on while they clearly lower the
+loss on rows that no cell is fitted to.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from similitude.kernel_learning.gradients import gradient_rows, is_city_block, metric_of, model_gradients
+from similitude.kernel_learning.limits import CELL_ROWS, MOST_COORDINATES, ROWS_IN_DOUBLE
+from similitude.kernel_learning.trials import apply_metric, median_distance_of_rows
 from similitude.linear import SINGLE_FROM, GramFactor, LinearModel
-
-ROWS_IN_DOUBLE = 1_000
-"""Number of rows up to which all is computed in double precision."""
-
-REFINED_ROWS = 512
-"""Rows whose residuals are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExactRidge:
     r"""The model :math:`f(x) = \sum_i a_i K(x, x_i) + b`, fitted to all rows; see `GramFactor`.
 
-    Attributes
-    ----------
-    coefficients : array of shape (n, outputs)
-        a, in double precision.
-    constant : array of shape (outputs,)
-        b; zero for targets that are centered.
-    left_out : array of shape (judged rows, outputs)
-        The predictions for some rows, each by the model of all other rows.
+    `left_out` are the predictions for some rows, each by the model of all other rows.
     """
 
     coefficients: np.ndarray
@@ -43,17 +38,17 @@ class ExactRidge:
         Y: np.ndarray,
         weights: np.ndarray,
         penalty: float,
-        judged: np.ndarray,
+        held_out: np.ndarray,
         refined: bool = True,
         constant: bool = False,
         groups: np.ndarray | None = None,
     ) -> ExactRidge:
-        """Fit to encoded rows with positive weights, of which the mean counts as 1, and predict the judged ones.
+        """Fit to encoded rows with positive weights, of which the mean counts as 1, and predict the held-out ones.
 
         These are the last rows of the factor. A solution in single precision is refined unless the model only serves
-        comparisons. With groups all rows are judged, each by the model of all other groups.
+        comparisons. With groups all rows are held out, each from the model of all other groups.
         """
-        order = np.concatenate([np.delete(np.arange(len(A)), judged), judged])
+        order = np.concatenate([np.delete(np.arange(len(A)), held_out), held_out])
         ridge = penalty * weights.mean() / weights[order]
         single = len(A) > ROWS_IN_DOUBLE and penalty >= SINGLE_FROM
         A = A[order]
@@ -64,16 +59,204 @@ class ExactRidge:
             solution, residuals = factor.fit_groups(Y[order], weights[order], groups[order], rest)
             model = LinearModel(solution, np.zeros(Y.shape[1]))
         else:
-            model, residuals = factor.fit(Y[order], constant, len(judged), rest)
+            model, residuals = factor.fit(Y[order], constant, len(held_out), rest)
         coefficients = np.empty_like(model.weights)
         coefficients[order] = model.weights
-        return cls(coefficients, model.intercept, Y[judged] - residuals)
+        return cls(coefficients, model.intercept, Y[held_out] - residuals)
 
 
 def _rest(k: Any, A: np.ndarray, ridge: np.ndarray, Y: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """Return what a solution in single precision leaves of the targets, computed in double precision."""
     rest = Y - ridge[:, None] * coefficients
-    for start in range(0, len(A), REFINED_ROWS):
-        some = slice(start, start + REFINED_ROWS)
+    for start in range(0, len(A), 512):
+        some = slice(start, start + 512)
         rest[some] -= k.block(A[some], A) @ coefficients
     return rest
+
+
+@dataclass(frozen=True, eq=False)
+class CellTree:
+    """A complete binary tree in the order of a heap, whose nodes split rows at a threshold along a direction."""
+
+    directions: np.ndarray
+    thresholds: np.ndarray
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells."""
+        return len(self.thresholds) + 1
+
+    @classmethod
+    def grow(cls, A: np.ndarray) -> CellTree:
+        """Split rows in random order at the median along the direction in which they vary most."""
+        depth = max(0, round(np.log2(len(A) / CELL_ROWS)))
+        nodes = [np.arange(len(A))]
+        directions = np.zeros((2**depth - 1, A.shape[1]))
+        thresholds = np.zeros(2**depth - 1)
+        for i in range(len(thresholds)):
+            rows = nodes[i]
+            directions[i] = widest_direction(A[rows[:2_000]])
+            along = A[rows] @ directions[i]
+            thresholds[i] = balanced_threshold(along)
+            nodes += [rows[along <= thresholds[i]], rows[along > thresholds[i]]]
+        return cls(directions, thresholds)
+
+
+def widest_direction(A: np.ndarray) -> np.ndarray:
+    """Return the direction in which rows vary most, by power iteration; zeros if they are all equal.
+
+    >>> widest_direction(np.array([[0.0, 0.0], [0.0, 3.0], [1.0, 6.0]])).round(2)
+    array([0.17, 0.99])
+    """
+    if not len(A):
+        return np.zeros(A.shape[1])
+    centered = A - A.mean(axis=0)
+    direction = np.zeros(A.shape[1])
+    direction[np.argmax((centered**2).sum(axis=0))] = 1.0
+    for _ in range(20):
+        moved = centered.T @ (centered @ direction)
+        length = np.linalg.norm(moved)
+        if not length > 0:
+            return np.zeros(A.shape[1])
+        direction = moved / length
+    return direction
+
+
+def balanced_threshold(values: np.ndarray) -> float:
+    """Return the median, or the next smaller value if that splits equal values more evenly.
+
+    >>> balanced_threshold(np.array([1.0, 2.0, 2.0, 2.0]))
+    1.0
+    """
+    if not len(values):
+        return 0.0
+    middle = np.partition(values, (len(values) - 1) // 2)[(len(values) - 1) // 2]
+    below = values[values < middle]
+    at_most = np.count_nonzero(values <= middle)
+    return float(below.max() if len(below) > len(values) - at_most else middle)
+
+
+@dataclass(frozen=True, eq=False)
+class CellFit:
+    """Exact ridge regression in each cell.
+
+    `A` are the coordinates of all rows under the metric of k and those of the cells, `metrics` of shape (cells, r) or
+    (cells, r, r). `fitted` are the rows that the model of each cell was fitted to; without rows the model is None.
+    """
+
+    k: Any
+    A: np.ndarray
+    cells: np.ndarray
+    metrics: np.ndarray | None
+    penalty: float
+    fitted: list[np.ndarray]
+    models: list[ExactRidge | None]
+
+    @classmethod
+    def fit(
+        cls,
+        k: Any,
+        A: np.ndarray,
+        cells: np.ndarray,
+        metrics: np.ndarray | None,
+        penalty: float,
+        targets: tuple[np.ndarray, np.ndarray],
+        rows: np.ndarray,
+        n_cells: int,
+        refined: bool = False,
+    ) -> CellFit:
+        """Fit to some rows; `targets` are centered targets and weights of all rows."""
+        Y, weights = targets
+        mean = weights[rows].mean()
+        models = []
+        fitted = []
+        for cell in range(n_cells):
+            mine = rows[cells[rows] == cell]
+            fitted.append(mine)
+            own = penalty * mean / weights[mine].mean() if len(mine) else penalty
+            models.append(
+                ExactRidge.fit(k, A[mine], Y[mine], weights[mine], own, mine[:0], refined) if len(mine) else None
+            )
+        return cls(k, A, cells, metrics, penalty, fitted, models)
+
+    def refitted(self, targets: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> CellFit:
+        """Return the fit to other rows in the same metrics."""
+        return CellFit.fit(
+            self.k, self.A, self.cells, self.metrics, self.penalty, targets, rows, len(self.models), refined=True
+        )
+
+    def predicted(self, rows: np.ndarray) -> np.ndarray:
+        """Return the predictions of centered targets for some rows."""
+        outputs = next(one.coefficients.shape[1] for one in self.models if one is not None)
+        found = np.zeros((len(rows), outputs))
+        for cell, model in enumerate(self.models):
+            at = np.flatnonzero(self.cells[rows] == cell)
+            if model is not None and len(at):
+                found[at] = self.k.block(self.A[rows[at]], self.A[self.fitted[cell]]) @ model.coefficients
+        return found
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The dual coefficients of all rows; zero for rows that were not fitted."""
+        known = [
+            (mine, one.coefficients) for mine, one in zip(self.fitted, self.models, strict=True) if one is not None
+        ]
+        found = np.zeros((len(self.A), known[0][1].shape[1]))
+        for mine, coefficients in known:
+            found[mine] = coefficients
+        return found
+
+    def next_round(self, targets: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> CellFit:
+        """Return the fit in which the metric of each cell is that of the gradients of its model."""
+        width = self.A.shape[1]
+        diagonal = is_city_block(self.k) or width > MOST_COORDINATES
+        one = np.ones(width) if diagonal else np.eye(width)
+        metrics = np.tile(one, (len(self.models), *[1] * one.ndim)) if self.metrics is None else self.metrics.copy()
+        A = np.empty_like(self.A)
+        for cell, model in enumerate(self.models):
+            mine = self.cells == cell
+            T = one if model is None else self._metric(self.A[self.fitted[cell]], model, diagonal)
+            A[mine] = apply_metric(self.A[mine], T)
+            metrics[cell] = metrics[cell] * T if diagonal else metrics[cell] @ T
+        return CellFit.fit(self.k, A, self.cells, metrics, self.penalty, targets, rows, len(self.models))
+
+    def _metric(self, A: np.ndarray, model: ExactRidge, diagonal: bool) -> np.ndarray:
+        """Return the metric of the gradients of one cell's model, at which the median distance stays what it is."""
+        rows = A[: min(1_000, gradient_rows(self.k, len(A), len(A), A.shape[1]))]
+        G = model_gradients(self.k, rows, A, model.coefficients).reshape(-1, A.shape[1])
+        T = metric_of((G**2).mean(axis=0) if diagonal else G.T @ G / len(rows))
+        if not diagonal:  # as many coordinates as before: those along which nothing changes are zero
+            T = np.pad(T, ((0, 0), (0, A.shape[1] - T.shape[1])))
+        T *= median_distance_of_rows(self.k, A) / median_distance_of_rows(self.k, apply_metric(A, T))
+        return T
+
+
+def learn_cells(
+    fit: CellFit, targets: tuple[np.ndarray, np.ndarray], fitted: np.ndarray, held_out: np.ndarray
+) -> tuple[CellFit, int]:
+    """Let cells learn metrics of their own while that clearly lowers the loss on held-out rows; count the rounds."""
+    Y, weights = targets
+    losses = squared(fit.predicted(held_out) - Y[held_out])
+    rounds = 0
+    while rounds < 4:
+        following = fit.next_round(targets, fitted)
+        there = squared(following.predicted(held_out) - Y[held_out])
+        if not is_clearly_lower(there, losses, weights[held_out]):
+            break
+        fit = following
+        losses = there
+        rounds = rounds + 1
+    return fit, rounds
+
+
+def squared(differences: np.ndarray) -> np.ndarray:
+    """Return the squared length of each row."""
+    return np.asarray(np.einsum("ij,ij->i", differences, differences))
+
+
+def is_clearly_lower(losses: np.ndarray, than: np.ndarray, weights: np.ndarray) -> bool:
+    """Whether losses of the same rows are lower by more than a standard error of the difference."""
+    gains = than - losses
+    mean = float(np.average(gains, weights=weights))
+    error = float(np.sqrt(weights**2 @ (gains - mean) ** 2) / weights.sum())
+    return mean > error

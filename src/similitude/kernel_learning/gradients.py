@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic
+from similitude.kernel_learning.limits import MOST_SIGNS
+from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic, values_at_scales
 
 LEARNABLE = (Gaussian, Laplace, Matern, RationalQuadratic)
 """The kernels whose metric can be learned."""
 
-NEAR = 1e-7
-"""Distances below this multiple of the length scale count as zero where the kernel has a kink."""
-
-MOST_SIGNS = 3e7
-"""Most comparisons of coordinates for the gradients of a kernel of absolute differences."""
-
-FEWEST_GRADIENTS = 50
-"""Fewest rows at which gradients are computed, however expensive."""
-
 
 def is_city_block(k: Any) -> bool:
-    """Tell whether a kernel is one of absolute differences, whose metric is a vector."""
+    """Whether a kernel is one of absolute differences, whose metric is a vector."""
     return isinstance(k, Laplace) and k.norm == 1
 
 
@@ -32,57 +25,77 @@ def model_gradients(k: Any, A: np.ndarray, B: np.ndarray, coefficients: np.ndarr
 
     The rows of A and B are encoded: gradients are those in the coordinates under the metric.
     """
+    (name,) = k.resolves
+    (found,) = gradients_at(k, [getattr(k, name)], [(A, B)], [coefficients])
+    return found
+
+
+def gradients_at(
+    k: Any, scales: list[float], pairs: list[tuple[np.ndarray, np.ndarray]], coefficients: list[np.ndarray]
+) -> list[np.ndarray]:
+    """Return the gradients of several models, each at a scale of the kernel; see `model_gradients`."""
+    distances = [k.distances(A, B) for A, B in pairs]
     if is_city_block(k):
-        return _of_absolute_differences(k, A, B, coefficients)
-    factor, weights = radial_slopes(k, A, B)
-    n_outputs, width = coefficients.shape[1], B.shape[1]
+        parts = zip(scales, pairs, values_at_scales(k, scales, distances), coefficients, strict=True)
+        return [_of_absolute_differences(_rate(k, s), A, B, K, a) for s, (A, B), K, a in parts]
+    factors, slopes = slopes_at(k, scales, distances)
+    parts = zip(factors, pairs, slopes, coefficients, strict=True)
+    return [_of_slopes(factor, A, B, S, a) for factor, (A, B), S, a in parts]
+
+
+def _of_slopes(factor: float, A: np.ndarray, B: np.ndarray, slopes: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    n_outputs = coefficients.shape[1]
+    width = B.shape[1]
     pulled = (coefficients[:, :, None] * B[:, None, :]).reshape(len(B), n_outputs * width)
-    gradients = (weights @ pulled).reshape(len(A), n_outputs, width)
-    gradients -= (weights @ coefficients)[:, :, None] * A[:, None, :]
+    gradients = (slopes @ pulled).reshape(len(A), n_outputs, width)
+    gradients -= (slopes @ coefficients)[:, :, None] * A[:, None, :]
     gradients *= factor
     return gradients
 
 
-def radial_slopes(k: Any, A: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
-    r"""Return c and a matrix S with :math:`\nabla_x K(x, z) = -c\,S(x, z)\,(x - z)`, of a kernel of the distance.
+def slopes_at(k: Any, scales: list[float], distances: list[np.ndarray]) -> tuple[list[float], Sequence[np.ndarray]]:
+    r"""Return c and S with :math:`\nabla_x K(x, z) = -c\,S(x, z)\,(x - z)` at each scale; distances are overwritten.
 
     The slope of each family is a kernel of the same kind, except at a kink.
     """
-    if isinstance(k, Gaussian):
-        return 1.0 / float(k.sigma) ** 2, k.block(A, B)
     if isinstance(k, RationalQuadratic):
-        alpha, length = float(k.alpha), float(k.length)
-        steeper = RationalQuadratic(alpha + 1.0, length * math.sqrt(alpha / (alpha + 1.0)))
-        return 1.0 / length**2, steeper.block(A, B)
-    if isinstance(k, Matern) and k.nu == math.inf:
-        return radial_slopes(Gaussian(k.length), A, B)
+        alpha = float(k.alpha)
+        ratio = math.sqrt(alpha / (alpha + 1.0))
+        steeper = RationalQuadratic(alpha + 1.0)
+        return [1.0 / s**2 for s in scales], values_at_scales(steeper, [s * ratio for s in scales], distances)
+    if isinstance(k, Gaussian) or (isinstance(k, Matern) and k.nu == math.inf):
+        return [1.0 / s**2 for s in scales], values_at_scales(k, scales, distances)
     if isinstance(k, Matern) and k.nu > 1.0:
-        nu, length = float(k.nu), float(k.length)
-        rougher = Matern(nu - 1.0, length * math.sqrt((nu - 1.0) / nu))
-        return nu / ((nu - 1.0) * length**2), rougher.block(A, B)
-    return _slopes_with_kink(k, A, B)
+        nu = float(k.nu)
+        ratio = math.sqrt((nu - 1.0) / nu)
+        rougher = Matern(nu - 1.0)
+        return [nu / ((nu - 1.0) * s**2) for s in scales], values_at_scales(
+            rougher, [s * ratio for s in scales], distances
+        )
+    rates = [_rate(k, s) for s in scales]
+    roots = [np.sqrt(D) for D in distances]
+    slopes = values_at_scales(k, scales, distances)
+    for values, r, rate in zip(slopes, roots, rates, strict=True):  # of exp(-c r), divided by r and 0 at r = 0
+        near = r * rate < 1e-7
+        values /= np.where(near, 1.0, r)
+        values[near] = 0.0
+    return rates, slopes
 
 
-def _slopes_with_kink(k: Any, A: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the slopes of exp(-r / L), divided by r and zero at r = 0."""
-    length = -1.0 / float(k.form()[1])
-    distances = np.sqrt(k.distances(A, B))
-    values = k.block(A, B)
-    near = distances < NEAR * length
-    values /= np.where(near, 1.0, distances)
-    values[near] = 0.0
-    return 1.0 / length, values
+def _rate(k: Any, scale: float) -> float:
+    """Return c of the kernel exp(-c r) at a scale."""
+    return 0.5 / scale**2 if isinstance(k, Laplace) and k.squared_scale else 1.0 / scale
 
 
-def _of_absolute_differences(k: Any, A: np.ndarray, B: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    length = -1.0 / float(k.form()[1])
-    values = k.block(A, B)
+def _of_absolute_differences(
+    rate: float, A: np.ndarray, B: np.ndarray, values: np.ndarray, coefficients: np.ndarray
+) -> np.ndarray:
     gradients = np.empty((len(A), coefficients.shape[1], A.shape[1]), values.dtype)
     for column in range(A.shape[1]):
         signs = np.sign(A[:, column, None] - B[:, column])
         signs *= values
         gradients[:, :, column] = signs @ coefficients
-    gradients *= -1.0 / length
+    gradients *= -rate
     return gradients
 
 
@@ -90,7 +103,7 @@ def gradient_rows(k: Any, n_rows: int, n_fitted: int, width: int) -> int:
     """Return the number of rows at which gradients are computed, fewer where these are expensive."""
     if not is_city_block(k):
         return n_rows
-    return min(n_rows, max(FEWEST_GRADIENTS, int(MOST_SIGNS / (n_fitted * width))))
+    return min(n_rows, max(50, int(MOST_SIGNS / (n_fitted * width))))
 
 
 def metric_of(outer: np.ndarray) -> np.ndarray:

@@ -1,24 +1,13 @@
-"""Importances of columns: the share of the squared gradients that each column has."""
+"""What a learned kernel depends on: importances of columns, losses before and after, and leading directions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from similitude.support import Result
-
-MOSTLY = 0.8
-"""Share of the importance that the columns named first account for."""
-
-MOST_NAMED = 5
-"""Most columns that are named in a sentence."""
-
-MOST_EVEN = 20
-"""Most features that are listed where nothing was learned."""
-
-NORMAL = 1.96
-"""The quantile of the normal distribution for intervals at 95 %."""
 
 
 @dataclass(frozen=True)
@@ -51,25 +40,30 @@ class GradientImportance(Result):
     def named(self, names: list[str] | None) -> GradientImportance:
         """Return the same with the columns of vectors called by given names, if there are any."""
         numbered = [f"column {i}" for i in range(len(self.names))]
-        return (
-            self
-            if names is None or len(names) != len(numbered) or self.names != numbered
-            else replace(self, names=names)
-        )
+        if names is None or len(names) != len(numbered) or self.names != numbered:
+            return self
+        return replace(self, names=names)
 
     @classmethod
     def of(
         cls, names: list[str], squares: np.ndarray, total: np.ndarray | None = None, kind: str = "columns"
     ) -> GradientImportance:
         """Return shares of squared gradients, given for each row and column; of totals, if not all are given."""
-        total = squares.sum(axis=1) if total is None else total
+        if total is None:
+            total = squares.sum(axis=1)
         if not total.mean() > 0:
             even = np.full(len(names), 1 / max(1, len(names)))
             return cls(names, even, np.zeros(len(names)), np.ones(len(names)), kind)
         values = squares.mean(axis=0) / total.mean()
         influence = (squares - values * total[:, None]) / total.mean()
-        error = NORMAL * influence.std(axis=0, ddof=min(1, len(squares) - 1)) / np.sqrt(len(squares))
+        error = 1.96 * influence.std(axis=0, ddof=min(1, len(squares) - 1)) / np.sqrt(len(squares))
         return cls(names, values, np.clip(values - error, 0, 1), np.clip(values + error, 0, 1), kind)
+
+    @classmethod
+    def even(cls, n: int, names: Callable[[np.ndarray], list[str]], kind: str) -> GradientImportance:
+        """Return the same importance for all of n features, of which at most 20 are named."""
+        some = np.arange(min(n, 20))
+        return cls.of(names(some), np.zeros((1, len(some))), kind=kind)
 
     def order(self) -> np.ndarray:
         """Return the positions of the columns, the most important first."""
@@ -83,12 +77,12 @@ class GradientImportance(Result):
         'mostly hour'
         """
         order = self.order()
-        n = int(np.searchsorted(np.cumsum(self.values[order]), MOSTLY)) + 1
-        if n > max(MOST_NAMED, len(order) // 2):
+        n = int(np.searchsorted(np.cumsum(self.values[order]), 0.8)) + 1
+        if n > max(5, len(order) // 2):
             first = f"first {self.names[order[0]]} ({self.values[order[0]]:.0%})"
             return f"many {self.kind}, none of which stands out; {first}"
-        more = f" and {n - MOST_NAMED} more" if n > MOST_NAMED else ""
-        return f"mostly {', '.join(self.names[i] for i in order[: min(n, MOST_NAMED)])}{more}"
+        more = f" and {n - 5} more" if n > 5 else ""
+        return f"mostly {', '.join(self.names[i] for i in order[: min(n, 5)])}{more}"
 
     def __str__(self) -> str:
         order = self.order()[:20]
@@ -98,3 +92,87 @@ class GradientImportance(Result):
         ]
         left = len(self.names) - len(order)
         return "\n".join([*rows, *([f"  and {left} more"] if left else [])])
+
+
+@dataclass(frozen=True)
+class LearningStep(Result):
+    """The held-out loss of one kernel on the pilot rows.
+
+    Attributes
+    ----------
+    name : str
+    loss : float
+        Squared error, relative to the variance of the targets: that of the mean is 1.
+    standard_error : float
+        Of the loss, over the pilot rows.
+    """
+
+    name: str
+    loss: float
+    standard_error: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.loss:.3g} +- {self.standard_error:.2g}"
+
+
+@dataclass(frozen=True)
+class Direction(Result):
+    """A direction among columns along which the learned metric measures distances.
+
+    Attributes
+    ----------
+    share : float
+        Of the metric: its eigenvalue over the sum of all.
+    columns : tuple of str
+        Those with the largest coefficients, the largest first.
+    coefficients : tuple of float
+        Of these, for standardized columns; the direction has length 1.
+    """
+
+    share: float
+    columns: tuple[str, ...]
+    coefficients: tuple[float, ...]
+
+    def __str__(self) -> str:
+        terms = zip(self.columns, self.coefficients, strict=True)
+        return f"{self.share:.0%}: " + " ".join(f"{value:+.2f} {name}" for name, value in terms)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedSummary(Result):
+    """What an automatic similarity learned from pilot rows.
+
+    Attributes
+    ----------
+    reason : str
+        What was chosen, in a sentence.
+    n_judged : int
+        Number of pilot rows whose loss is given; none of the compared kernels was fitted to them.
+    steps : tuple of LearningStep
+        An isotropic Gaussian kernel first, then what was chosen: kernels with a learned metric, and their blend.
+    importance : GradientImportance
+        How much the model depends on each column, with intervals.
+    directions : tuple of Direction
+        The leading ones of a metric that is a matrix; none if each column has a weight of its own.
+    weights : tuple of float
+        The factor of the prediction by each kernel.
+    """
+
+    reason: str
+    n_judged: int
+    steps: tuple[LearningStep, ...]
+    importance: GradientImportance
+    directions: tuple[Direction, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def gain(self) -> float:
+        """The share of the loss of the isotropic Gaussian kernel that learning saves."""
+        return 1.0 - self.steps[-1].loss / self.steps[0].loss if self.steps[0].loss else 0.0
+
+    def __str__(self) -> str:
+        lines = [self.reason, f"squared error on {self.n_judged:,} pilot rows:", *(f"  {one}" for one in self.steps)]
+        lines += ["importance of columns:", str(self.importance)]
+        if self.directions:
+            lines += ["leading directions:", *(f"  {one}" for one in self.directions)]
+        return "\n".join(lines)

@@ -11,22 +11,24 @@ import numpy as np
 
 from similitude.compute import as_matrix, check_objects, is_sparse, is_table, is_tensor
 from similitude.evaluation import TaskTargets, check_groups
-from similitude.kernel_learning.columns import LearningFeatures, mean_metric
+from similitude.kernel_learning.columns import LearningFeatures
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
+from similitude.kernel_learning.limits import FEWEST_ROWS
 from similitude.kernel_learning.pilot import pilot_size, pilot_splits
-from similitude.kernel_learning.rounds import Path
-from similitude.kernel_learning.search import Search, search_metric
-from similitude.kernel_learning.weighable import check_weighable, has_weights, weight_problem
-from similitude.kernel_learning.weights import importance_of, search_weights
+from similitude.kernel_learning.rounds import Search, search_metric
+from similitude.kernel_learning.weights import (
+    check_weighable,
+    has_weights,
+    importance_of,
+    search_weights,
+    weight_problem,
+)
 from similitude.kernels import Tabular
 from similitude.similarity import Learnable, Similarity, as_similarity
 from similitude.support import Result, check_choice, generator, outlying_rows
 
 METRIC_KINDS = ("auto", "diagonal", "full")
-
-FEWEST_ROWS = 20
-"""Number of rows below which nothing is learned."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,9 @@ def learn_kernel(
     `Gower` and `Columns` and the terms of a sum have the weight :math:`w_k \sqrt{a^\top K_k a}`, as in multiple kernel
     learning. The same guard keeps them or not, and the result is a kernel by proof, if what was given is one.
 
-    Pilot rows are at most 1,600 that are fitted and 1,000 that judge; of fewer than 1,000 rows, four folds. Columns are
-    standardized for learning, and the metric includes that. A few targets far beyond all others are moved to the
-    farthest other one, and the reason says so.
+    Pilot rows are at most 1,600 that are fitted and 1,000 that are held out; of fewer than 1,000 rows, four folds.
+    Columns are standardized for learning, and the metric includes that. A few targets far beyond all others are moved
+    to the farthest other one, and the reason says so.
 
     Parameters
     ----------
@@ -129,7 +131,7 @@ def learn_kernel(
     task : {"classification", "regression"}, optional
         Whether y holds classes or numbers. Default: inferred as by `choose_kernel`.
     groups : sequence, optional
-        What each row belongs to, such as a patient or a document: rows that judge are of other groups than those that
+        What each row belongs to, such as a patient or a document: held-out rows are of other groups than those that
         are fitted.
     random_state : int, optional
         Seed for drawing the pilot rows.
@@ -197,7 +199,8 @@ def _near_targets(Y: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any, groups: np.ndarray | None) -> Learned:
-    given = given.k if isinstance(given, Learnable) else given
+    if isinstance(given, Learnable):
+        given = given.k
     if has_weights(given):
         return _learn_weights(given, X, Y, random_state, groups)
     features, k = _features_and_kernel(given, X)
@@ -205,13 +208,14 @@ def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any
         return _not_learned(k, features)
     splits = pilot_splits(features.X, Y, generator(random_state).permutation(len(Y)), groups=groups)
     found = search_metric(k, splits, how)
-    return learned_of(found, features)
+    return _learned(features.kernel_of(found.chosen), found, features.importance_of(found.chosen))
 
 
 def check_learnable(given: Similarity, how: str = "auto") -> None:
     """Refuse similarities and options that leave nothing to learn, before anything is computed."""
     check_choice("how", how, METRIC_KINDS)
-    given = given.k if isinstance(given, Learnable) else given
+    if isinstance(given, Learnable):
+        given = given.k
     if not has_weights(given):
         _check_kernel(given.k if isinstance(given, Tabular) else given, how)
         return
@@ -237,12 +241,13 @@ def _learn_weights(given: Similarity, X: Any, Y: np.ndarray, random_state: Any, 
     order = order[: problem.n]
     if n < FEWEST_ROWS or problem.is_constant:
         why = f"{n} rows are too few to learn from" if n < FEWEST_ROWS else "all rows have the same features"
-        return Learned(given.resolve(X, random_state), (), problem.even_importance(), f"the kernel was kept: {why}")
+        even = GradientImportance.even(problem.width, problem.names, problem.kind)
+        return Learned(given.resolve(X, random_state), (), even, f"the kernel was kept: {why}")
     places = np.arange(len(order))
     known = None if groups is None else groups[order]
     found = search_weights(problem, pilot_splits(places[:, None], Y[order], places, groups=known))
     kernel = problem.kernel(found.name, found.chosen.candidate.mean_weights())
-    return Learned(kernel, rounds_of(found.paths), importance_of(found.chosen), found.reason)
+    return _learned(kernel, found, importance_of(found.chosen))
 
 
 def _features_and_kernel(given: Any, X: Any) -> tuple[LearningFeatures, Any]:
@@ -280,19 +285,8 @@ def _not_learned(k: Any, features: LearningFeatures) -> Learned:
     return Learned(kernel, (), importance, f"the isotropic kernel was kept: {why}")
 
 
-def learned_of(found: Search, features: LearningFeatures) -> Learned:
-    """Return what a search found as a kernel of the original columns, with its rounds and importances."""
-    chosen = found.chosen
-    candidate, trial = chosen.candidate, chosen.trial
-    kernel = features.kernel(candidate.k, mean_metric(candidate.metrics), 2.0**trial.setting.width)
-    _, squares = candidate.squared_gradients(trial, diagonal=True)
-    return Learned(kernel, rounds_of(found.paths), features.importance(squares), found.reason)
-
-
-def rounds_of(paths: list[Path]) -> tuple[Round, ...]:
-    """Return the rounds of all paths as results."""
-    return tuple(
-        Round(path.name, i, fit.loss, float(fit.trial.losses.std() / np.sqrt(len(fit.trial.losses))))
-        for path in paths
-        for i, fit in enumerate(path.fits)
-    )
+def _learned(kernel: Similarity, found: Search, importance: GradientImportance) -> Learned:
+    rounds = [
+        Round(path.name, i, fit.loss, fit.standard_error) for path in found.paths for i, fit in enumerate(path.fits)
+    ]
+    return Learned(kernel, tuple(rounds), importance, found.reason)

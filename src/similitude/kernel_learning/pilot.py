@@ -7,24 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from similitude.evaluation import dealt_folds, fold_pairs, in_first_groups
-
-PILOT_FITTED_ROWS = 1600
-"""Most pilot rows that a candidate is fitted to."""
-
-FIRST_FITTED_ROWS = 800
-"""Most pilot rows that all candidates are fitted to at first; only the best see more."""
-
-PILOT_JUDGED_ROWS = 1000
-"""Most pilot rows that candidates are judged by."""
-
-PILOT_FOLDS, MORE_PILOT_FOLDS = 4, 8
-"""Number of folds where there are few rows, and where there are so few that each fold has to be small."""
-
-VERY_FEW_ROWS = 200
-"""Number of rows below which there are more folds."""
-
-FEW_ROWS = 1000
-"""Number of rows below which candidates are judged by folds rather than by a single split."""
+from similitude.kernel_learning.limits import FEW_ROWS, PILOT_FITTED_ROWS, PILOT_HELD_OUT_ROWS, VERY_FEW_ROWS
 
 
 class PilotRows(NamedTuple):
@@ -35,20 +18,20 @@ class PilotRows(NamedTuple):
 
 
 class PilotSplit(NamedTuple):
-    """Rows that a candidate is fitted to, and others that it is judged by.
+    """Rows that a candidate is fitted to, and others that are held out.
 
     Targets are centered and scaled on the rows that are fitted, so that the mean has a loss of 1.
     """
 
     fitted: PilotRows
-    judged: PilotRows
+    held_out: PilotRows
 
     @classmethod
-    def of(cls, X: np.ndarray, Y: np.ndarray, fitted: np.ndarray, judged: np.ndarray) -> PilotSplit:
+    def of(cls, X: np.ndarray, Y: np.ndarray, fitted: np.ndarray, held_out: np.ndarray) -> PilotSplit:
         """Return a split of the rows at some positions."""
         center = Y[fitted].mean(axis=0)
         scale = np.sqrt(((Y[fitted] - center) ** 2).mean(axis=0).sum()) or 1.0
-        return cls(*(PilotRows(X[rows], (Y[rows] - center) / scale) for rows in (fitted, judged)))
+        return cls(*(PilotRows(X[rows], (Y[rows] - center) / scale) for rows in (fitted, held_out)))
 
     @property
     def width(self) -> int:
@@ -62,8 +45,8 @@ def pilot_size(n: int) -> int:
     >>> pilot_size(500), pilot_size(100_000)
     (500, 2600)
     """
-    n_judged = _n_judged(n)
-    return n_judged + min(n - n_judged, PILOT_FITTED_ROWS)
+    n_held_out = _n_held_out(n)
+    return n_held_out + min(n - n_held_out, PILOT_FITTED_ROWS)
 
 
 def n_pilot_folds(n: int) -> int:
@@ -74,11 +57,11 @@ def n_pilot_folds(n: int) -> int:
     """
     if n >= FEW_ROWS:
         return 1
-    return min(MORE_PILOT_FOLDS if n < VERY_FEW_ROWS else PILOT_FOLDS, n)
+    return min(8 if n < VERY_FEW_ROWS else 4, n)
 
 
-def _n_judged(n: int) -> int:
-    return min(PILOT_JUDGED_ROWS, n // 3) if n >= FEW_ROWS else 0
+def _n_held_out(n: int) -> int:
+    return min(PILOT_HELD_OUT_ROWS, n // 3) if n >= FEW_ROWS else 0
 
 
 def pilot_splits(
@@ -88,25 +71,18 @@ def pilot_splits(
     most: int = PILOT_FITTED_ROWS,
     groups: np.ndarray | None = None,
 ) -> tuple[PilotSplit, ...]:
-    """Return one split of many rows, or folds of few.
+    """Return one split of many rows in random order, of which only the first are used, or folds of few.
 
-    Parameters
-    ----------
-    X, Y : array
-        Standardized vectors, and targets.
-    order : array of int
-        The rows in random order; of many, only the first ones are used.
-    most : int
-        Most rows that are fitted; those that judge are the same for any number.
-    groups : array of int, optional
-        The group of each row; no split separates one, unless all rows are of one group.
+    At most `most` rows are fitted; the held-out ones are the same for any number. No split separates a group, unless
+    all rows are of one.
     """
-    n, n_judged = len(order), _n_judged(len(order))
+    n = len(order)
+    n_held_out = _n_held_out(len(order))
     together = order if groups is None or len(np.unique(groups[order])) < 2 else groups[order]
-    if n_judged:
-        judges = in_first_groups(together, n_judged)
-        fitted = order[~judges][: min(most, PILOT_FITTED_ROWS)]
-        return (PilotSplit.of(X, Y, fitted, order[judges][:PILOT_JUDGED_ROWS]),)
+    if n_held_out:
+        outside = in_first_groups(together, n_held_out)
+        fitted = order[~outside][: min(most, PILOT_FITTED_ROWS)]
+        return (PilotSplit.of(X, Y, fitted, order[outside][:PILOT_HELD_OUT_ROWS]),)
     n_folds = n_pilot_folds(n)
     pairs = fold_pairs(dealt_folds(together, n_folds))
     return tuple(PilotSplit.of(X, Y, order[others], order[fold]) for others, fold in pairs)

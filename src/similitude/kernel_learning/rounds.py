@@ -1,52 +1,34 @@
-"""Rounds of learning: fit, take the average gradient outer product as the next metric, and fit again."""
+"""Rounds of learning a metric: take the average gradient outer product, fit again, and keep only what is better."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from similitude.kernel_learning.gradients import metric_of
+from similitude.kernel_learning.gradients import is_city_block, metric_of
+from similitude.kernel_learning.limits import MOST_DIRECTIONS
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernel_learning.trials import (
     ALONG_PENALTIES,
     ALONG_WIDTHS,
-    BOTH,
     HALF_STEPS,
-    Candidate,
-    RidgeTrial,
+    ISOTROPIC,
+    Fit,
+    MetricCandidate,
     Setting,
     Steps,
 )
+from similitude.kernels import Laplace
 
-LEARNING_ROUNDS = 4
-"""Most rounds of a path."""
+DIAGONAL = "diagonal"
+FULL = "full"
+FROM_L1 = "diagonal, from weights of an L1 kernel"
 
-SMALL_GAIN = 0.01
-"""A round that lowers the best loss by less than this share gains little."""
-
-TOO_HIGH = 1.15
-"""Multiple of the best loss at which a path ends."""
-
-TINY_LOSS = 1e-4
-"""Loss, relative to that of the mean, below which there is nothing left to learn."""
-
-HOPELESS = 1.5
-"""Multiple of another kernel's loss above which a path ends after two rounds."""
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """A candidate at its best setting."""
-
-    candidate: Candidate
-    trial: RidgeTrial
-
-    @property
-    def loss(self) -> float:
-        """The mean loss of the judged rows."""
-        return self.trial.loss
+CITY_BLOCK = Laplace(norm=1, squared_scale=False)
+"""The kernel whose weights are the start where the gradients of a smoother kernel say nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,75 +45,145 @@ class Path:
         return min(self.fits, key=lambda one: one.loss)
 
 
-def isotropic(k: Any, splits: tuple[PilotSplit, ...]) -> Fit:
-    """Return the kernel of standardized columns, all with the same weight."""
-    ones = np.ones(splits[0].width)
-    return with_metrics(k, splits, (ones,) * len(splits), Setting())
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What was found: the best round if it clearly beats the first fit, otherwise that, whose path has no name."""
+
+    first: Fit
+    paths: list[Path]
+    chosen: Fit
+    name: str
+    reason: str
 
 
-def learn_path(name: str, start: Fit, diagonal: bool, to_beat: float = np.inf, rounds: int = LEARNING_ROUNDS) -> Path:
-    """Return rounds from a start on, until these gain little, get worse, or are enough.
+def search_metric(
+    k: Any,
+    splits: tuple[PilotSplit, ...],
+    how: str = "auto",
+    first: Fit | None = None,
+    city_block: Search | None = None,
+    to_beat: float = np.inf,
+) -> Search:
+    """Learn a metric by every path that the kernel and `how` allow, and keep the best if it passes the guard.
 
-    A path whose loss stays far above `to_beat`, the loss of another kernel, ends after two rounds.
+    A path that stays far above `to_beat`, the loss of another kernel, ends soon. The isotropic kernel and what was
+    found for the L1 kernel may be given if they are known.
     """
-    fits, stopped = [start], ""
+    first = first or isotropic(k, splits)
+    paths = []
+    if how in ("auto", "diagonal"):
+        paths.append(_metric_path(DIAGONAL, first, True, to_beat))
+    if is_city_block(k):
+        return _guarded_metric(first, paths)
+    if how == "full" or (how == "auto" and splits[0].width <= MOST_DIRECTIONS):
+        paths.append(_metric_path(FULL, first, False, to_beat))
+    if how in ("auto", "diagonal"):
+        best = min(path.best.loss for path in paths)
+        if city_block is None:
+            start = isotropic(CITY_BLOCK, splits)
+            city_block = _guarded_metric(start, [_metric_path(DIAGONAL, start, True, best)])
+        if city_block.name:  # its weights were worth learning
+            candidate = MetricCandidate(k, splits, city_block.chosen.candidate.metrics, FROM_L1)
+            paths.append(_metric_path(FROM_L1, candidate.best(first.setting), True, best))
+    return _guarded_metric(first, paths)
+
+
+def isotropic(k: Any, splits: tuple[PilotSplit, ...]) -> Fit:
+    """Return the kernel of standardized columns, all with the same weight, at its best setting."""
+    ones = np.ones(splits[0].width)
+    return MetricCandidate(k, splits, (ones,) * len(splits), ISOTROPIC).best(Setting())
+
+
+def _metric_path(name: str, start: Fit, diagonal: bool, to_beat: float) -> Path:
+    """Return the rounds of one kind of metric: by turns only widths and only penalties are tried."""
+
+    def following(fit: Fit, i: int) -> Fit:
+        return next_round(fit, name, diagonal, ALONG_WIDTHS if i % 2 else ALONG_PENALTIES)
+
+    return learn_path(name, start, following, to_beat)
+
+
+def learn_path(name: str, start: Fit, following: Callable[[Fit, int], Fit], to_beat: float = np.inf) -> Path:
+    """Return rounds from a start on, until these gain little, get worse, or are enough; the best one is tuned further.
+
+    A path whose loss stays far above `to_beat`, the loss of another similarity, ends after two rounds.
+    """
+    fits = [start]
+    stopped = ""
     while not stopped:
-        fits.append(next_round(fits[-1], diagonal, ALONG_WIDTHS if len(fits) % 2 else ALONG_PENALTIES))
-        stopped = why_stop([fit.loss for fit in fits], to_beat, rounds)
+        fits.append(following(fits[-1], len(fits)))
+        stopped = why_stop([fit.loss for fit in fits], to_beat)
     at = min(range(len(fits)), key=lambda i: fits[i].loss)
-    if at:  # along the way, only widths or only penalties were tried
-        fits[at] = replace(fits[at], trial=fits[at].candidate.best(fits[at].trial.setting))
+    if at:
+        fits[at] = fits[at].candidate.best(fits[at].setting)
     return Path(name, fits, stopped)
 
 
-def why_stop(losses: list[float], to_beat: float, rounds: int) -> str:
+def why_stop(losses: list[float], to_beat: float) -> str:
     """Return why a path with these losses ends; an empty text if it goes on."""
-    before, last = min(losses[:-1]), losses[-1]
-    if last > TOO_HIGH * before:
+    before = min(losses[:-1])
+    last = losses[-1]
+    if last > 1.15 * before:
         return f"the loss rose to {last / before:.2f} times the smallest"
-    if min(losses) < TINY_LOSS:
-        return f"the loss is below {TINY_LOSS:g}"
-    if len(losses) > 2 and min(losses[-2:]) > (1 - SMALL_GAIN) * min(losses[:-2]):
-        return f"two rounds gained less than {SMALL_GAIN:.0%}"
-    if len(losses) == 3 and min(losses) > HOPELESS * to_beat:
+    if min(losses) < 1e-4:
+        return "the loss is below 0.0001"
+    if len(losses) > 2 and min(losses[-2:]) > 0.99 * min(losses[:-2]):
+        return "two rounds gained less than 1%"
+    if len(losses) == 3 and min(losses) > 1.5 * to_beat:
         return "another kernel is far better"
-    return f"{rounds} rounds are the most" if len(losses) > rounds else ""
+    return "4 rounds are the most" if len(losses) > 4 else ""
 
 
-def next_round(fit: Fit, diagonal: bool, moves: Steps = BOTH) -> Fit:
+def next_round(fit: Fit, name: str, diagonal: bool, moves: Steps | None = None) -> Fit:
     """Return the kernel with the metric of the gradients of a fit, at its best setting near that of the fit."""
-    outer, _ = fit.candidate.squared_gradients(fit.trial, diagonal)
-    return with_metrics(fit.candidate.k, fit.candidate.splits, tuple(map(metric_of, outer)), fit.trial.setting, moves)
-
-
-def with_metrics(
-    k: Any,
-    splits: tuple[PilotSplit, ...],
-    metrics: tuple[np.ndarray, ...],
-    start: Setting,
-    moves: Steps = BOTH,
-) -> Fit:
-    """Return a kernel with given metrics at its best setting."""
-    candidate = Candidate(k, splits, metrics)
-    return Fit(candidate, candidate.best(start, moves))
+    outer, _ = fit.candidate.squared_gradients(fit, diagonal)
+    metrics = tuple(map(metric_of, outer))
+    return MetricCandidate(fit.candidate.k, fit.candidate.splits, metrics, name).best(fit.setting, moves)
 
 
 def with_more_rows(fit: Fit, splits: tuple[PilotSplit, ...]) -> Fit:
     """Return a candidate that is fitted to more rows; a metric is learned once more from these, and the better kept."""
-    metrics = fit.candidate.metrics
-    equal = all(T.ndim == 1 and (T == 1).all() for T in metrics)
-    again = with_metrics(fit.candidate.k, splits, metrics, fit.trial.setting, ALONG_PENALTIES if equal else ())
-    if equal:
-        return again
-    return min(again, next_round(again, metrics[0].ndim == 1), key=lambda one: one.loss)
+    before = fit.candidate
+    again = MetricCandidate(before.k, splits, before.metrics, before.name)
+    if before.name == ISOTROPIC:
+        return again.best(fit.setting, ALONG_PENALTIES)
+    kept = again.best(fit.setting, ())
+    return min(kept, next_round(kept, before.name, before.metrics[0].ndim == 1), key=lambda one: one.loss)
 
 
 def tuned(fit: Fit) -> Fit:
     """Return a fit at its best setting among those half a step apart."""
-    return replace(fit, trial=fit.candidate.best(fit.trial.setting, HALF_STEPS))
+    best: Fit = fit.candidate.best(fit.setting, HALF_STEPS)
+    return best
 
 
 def gain(before: Fit, after: Fit) -> tuple[float, float]:
     """Return by how much the mean loss falls from one fit to another, and the standard error of this over rows."""
-    differences = before.trial.losses - after.trial.losses
+    differences = before.losses - after.losses
     return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
+
+
+def clearly_better(before: Fit, after: Fit) -> tuple[bool, str]:
+    """Whether a fit beats another by one standard error, by two in folds, whose rows are few; and by how much.
+
+    Folds are few rows, and each metric is learned from fewer.
+    """
+    mean, error = gain(before, after)
+    needed = 1.0 if len(before.candidate.splits) == 1 else 2.0
+    return mean > needed * error, f"gain {mean:.2g}, standard error {error:.2g}, needed {needed:g} of these"
+
+
+def guarded(first: Fit, paths: list[Path], kept: str, won: Callable[[Path], str]) -> Search:
+    """Return the best round of all paths, or the first fit where that is not clearly worse, and why in words."""
+    best = min(paths, key=lambda path: path.best.loss)
+    wins, how_much = clearly_better(first, best.best)
+    measured = f"squared error on {len(first.losses):,} held-out pilot rows, relative to the variance of the targets"
+    if not wins:
+        return Search(first, paths, first, "", f"{kept} {measured}, {first.loss:.3g} ({how_much})")
+    reason = f"{won(best)} {measured}, from {first.loss:.3g} to {best.best.loss:.3g} ({how_much})"
+    return Search(first, paths, best.best, best.name, f"{reason}; learning stopped: {best.stopped}")
+
+
+def _guarded_metric(first: Fit, paths: list[Path]) -> Search:
+    kept = "the isotropic kernel was kept: no metric clearly lowers its"
+    return guarded(first, paths, kept, lambda path: f"the metric ({path.name}) lowers the")

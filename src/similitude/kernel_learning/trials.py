@@ -1,21 +1,20 @@
-"""Trials of a kernel on the pilot rows: exact ridge regression at a width and a penalty, and the walk to the best."""
+"""Ridge regression with a kernel on pilot rows at one scale and penalty after another, and the walk to the best."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.kernel_learning.gradients import gradient_rows, is_city_block, model_gradients
+from similitude.kernel_learning.gradients import gradient_rows, gradients_at, is_city_block
+from similitude.kernel_learning.limits import MEDIAN_ROWS
 from similitude.kernel_learning.pilot import PilotSplit
-from similitude.kernels import Laplace
+from similitude.kernels import Laplace, values_at_scales
 from similitude.linear import HIGHEST_POWER, LOWEST_POWER, SINGLE_FROM, GramFactor
-
-WIDTH_POWERS = range(-3, 8)
-"""Powers of 2 by which the median distance is multiplied."""
 
 ALONG_PENALTIES = ((0, -1), (0, 1))
 ALONG_WIDTHS = ((-1, 0), (1, 0))
@@ -25,8 +24,7 @@ HALF_STEPS = ((0, -0.5), (0, 0.5), (-0.5, 0), (0.5, 0))
 
 Steps = tuple[tuple[float, float], ...]
 
-MEDIAN_ROWS = 300
-"""Rows whose pairs give the median distance."""
+ISOTROPIC = "isotropic"
 
 
 class Setting(NamedTuple):
@@ -37,19 +35,13 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RidgeTrial:
-    """How a kernel with given metrics does at one setting.
+class Fit:
+    """A candidate fitted at one setting: predictions for held-out rows, and the dual coefficients of each split.
 
-    Attributes
-    ----------
-    setting : Setting
-    predicted : array of shape (judged rows, outputs)
-    losses : array
-        The squared error of each judged row, relative to the variance of the targets.
-    coefficients : list of array
-        The dual coefficients of each split's model.
+    `losses` are squared errors of held-out rows, relative to the variance of the targets.
     """
 
+    candidate: Any
     setting: Setting
     predicted: np.ndarray
     losses: np.ndarray
@@ -60,99 +52,138 @@ class RidgeTrial:
         """The mean loss."""
         return float(self.losses.mean())
 
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the loss over the held-out rows."""
+        return float(self.losses.std() / np.sqrt(len(self.losses)))
 
-@dataclass(frozen=True, eq=False)
+
 class Candidate:
-    """A kernel with one metric per split, learned without the rows that the split is judged by."""
+    """A similarity on the pilot rows, which may be another for each split: learned without its held-out rows."""
 
-    k: Any
-    splits: tuple[PilotSplit, ...]
-    metrics: tuple[np.ndarray, ...]
-    tried: dict[Setting, RidgeTrial] = field(default_factory=dict)
-    distances: dict[int, np.ndarray] = field(default_factory=dict)  # of each split, during a walk
+    moves: Steps = BOTH
+    least_gain = 0.0  # share of the loss by which a step of a walk must lower it
+
+    def __init__(self, splits: tuple[PilotSplit, ...]) -> None:
+        self.splits = splits
+        self.fits: dict[Setting, Fit] = {}
+        self.targets = np.concatenate([split.held_out.Y for split in splits])
+
+    def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the similarities of each split: of fitted rows, in a new array, and of held-out to fitted rows."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Drop what only a walk needs."""
+
+    def fit(self, setting: Setting) -> Fit:
+        """Return the fit at a setting, from memory if it was made before."""
+        if setting not in self.fits:
+            grams = self.grams(setting)
+            targets = [split.fitted.Y for split in self.splits]
+            coefficients = GramFactor.solve_each([K for K, _ in grams], 10.0**setting.penalty, targets)
+            parts = [C @ a for (_, C), a in zip(grams, coefficients, strict=True)]
+            predicted = np.concatenate(parts).astype(np.float64)
+            losses = ((predicted - self.targets) ** 2).sum(axis=1)
+            self.fits[setting] = Fit(self, setting, predicted, losses, coefficients)
+        return self.fits[setting]
+
+    def best(self, start: Setting, moves: Steps | None = None) -> Fit:
+        """Return the best fit on a walk from a start that goes on as long as the loss falls."""
+        at = self.fit(start)
+        moved = True
+        while moved:
+            moved = False
+            for move in self.moves if moves is None else moves:
+                while (there := self._moved(at.setting, move)) is not None:
+                    fit = self.fit(there)
+                    if not fit.loss < at.loss * (1 - self.least_gain):
+                        break
+                    at = fit
+                    moved = True
+        self.forget()
+        return at
+
+    def _moved(self, setting: Setting, move: tuple[float, float]) -> Setting | None:
+        """Return the setting after a step, unless the width or the penalty would be out of range."""
+        there = Setting(setting.width + move[0], setting.penalty + move[1])
+        if -3 <= there.width <= 7 and LOWEST_POWER <= there.penalty <= HIGHEST_POWER:
+            return there
+        return None
+
+
+class MetricCandidate(Candidate):
+    """A kernel of vectors with a metric per split, at multiples of the median distance under it."""
+
+    least_gain = 1e-3
+
+    def __init__(self, k: Any, splits: tuple[PilotSplit, ...], metrics: tuple[np.ndarray, ...], name: str) -> None:
+        super().__init__(splits)
+        self.name = name
+        self.k = k
+        self.metrics = metrics
+        self._known: list[np.ndarray] = []  # distances, during a walk
+        self._values: Sequence[np.ndarray] = []  # of the kernel at the width and precision that were tried last
+        self._of_values: Any = None
+
+    def forget(self) -> None:
+        """Drop the distances and the values of the kernel."""
+        self._known = []
+        self._values = []
+        self._of_values = None
 
     @cached_property
     def mapped(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The rows that are fitted, and those that are judged, under the metric of their split."""
+        """The rows that are fitted, and those that are held out, under the metric of their split."""
         pairs = zip(self.splits, self.metrics, strict=True)
-        return [(apply_metric(split.fitted.X, T), apply_metric(split.judged.X, T)) for split, T in pairs]
+        return [(apply_metric(split.fitted.X, T), apply_metric(split.held_out.X, T)) for split, T in pairs]
+
+    def _distances(self) -> list[np.ndarray]:
+        """Return the distances of each split's rows, first those that are fitted, to those that are fitted."""
+        if not self._known:
+            self._known = [self.k.distances(np.concatenate([A, B]), A) for A, B in self.mapped]
+        return self._known
 
     @cached_property
     def medians(self) -> list[float]:
         """The median distance of the rows of each split."""
-        return [median_distance(self.k, self._distances_in(i)) for i in range(len(self.splits))]
+        return [median_distance(self.k, D) for D in self._distances()]
 
-    def kernel(self, setting: Setting, split: int) -> Any:
-        """Return the kernel of mapped rows at a setting, for one split."""
-        return at_scale(self.k, 2.0**setting.width * self.medians[split])
+    def scales(self, setting: Setting) -> list[float]:
+        """Return the kernel's scale in each split."""
+        return [scale_of(self.k, 2.0**setting.width * median) for median in self.medians]
 
-    def trial(self, setting: Setting) -> RidgeTrial:
-        """Return the trial at a setting, from memory if it was made before."""
-        if setting not in self.tried:
-            parts = [self._one_trial(setting, i) for i in range(len(self.splits))]
-            predicted = np.concatenate([there for there, _ in parts])
-            losses = ((predicted - self.targets) ** 2).sum(axis=1)
-            self.tried[setting] = RidgeTrial(setting, predicted, losses, [coefficients for _, coefficients in parts])
-        return self.tried[setting]
+    def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the similarities at a scale, in single precision if the penalty allows it."""
+        wanted = setting.width, precision(setting)
+        values = self._values
+        if self._of_values != wanted:
+            distances: list[np.ndarray] = [D.astype(wanted[1]) for D in self._distances()]
+            values = values_at_scales(self.k, self.scales(setting), distances)
+        if len(self.splits) == 1:  # of many rows: a copy would take as long
+            return [(K[: K.shape[1]], K[K.shape[1] :]) for K in values]
+        self._values = values
+        self._of_values = wanted
+        return [(K[: K.shape[1]].copy(), K[K.shape[1] :]) for K in values]
 
-    def _one_trial(self, setting: Setting, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the predictions for one split's judged rows, and the dual coefficients of its model."""
-        Y = self.splits[i].fitted.Y
-        K = self.kernel(setting, i).of_distances(self._distances_in(i).astype(precision(setting)))
-        coefficients = GramFactor.of(K[: len(Y)], 10.0**setting.penalty).solve(Y)
-        return (K[len(Y) :] @ coefficients).astype(np.float64), coefficients
-
-    def _distances_in(self, i: int) -> np.ndarray:
-        """Return the distances of one split's rows, first those that are fitted, to those that are fitted."""
-        if i not in self.distances:
-            A, B = self.mapped[i]
-            self.distances[i] = self.k.distances(np.concatenate([A, B]), A)
-        return self.distances[i]
-
-    @property
-    def targets(self) -> np.ndarray:
-        """The targets of the judged rows of all splits."""
-        return np.concatenate([split.judged.Y for split in self.splits])
-
-    def rows_of(self, setting: Setting, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return one split's mapped rows, fitted and judged, in single precision if the penalty allows it."""
-        A, B = self.mapped[i]
-        return A.astype(precision(setting), copy=False), B.astype(precision(setting), copy=False)
-
-    def best(self, start: Setting, moves: Steps = BOTH) -> RidgeTrial:
-        """Return the best trial on a walk from a start along penalties and widths, as long as the loss falls."""
-        at = self.trial(start)
-        moved = True
-        while moved:
-            moved = False
-            for move in moves:
-                while (there := self._moved(at.setting, move)) is not None:
-                    trial = self.trial(there)
-                    if not trial.loss < at.loss * (1 - 1e-3):
-                        break
-                    at, moved = trial, True
-        self.distances.clear()
-        return at
-
-    def _moved(self, setting: Setting, move: tuple[float, float]) -> Setting | None:
-        there = Setting(setting.width + move[0], setting.penalty + move[1])
-        inside = WIDTH_POWERS[0] <= there.width <= WIDTH_POWERS[-1]
-        return there if inside and LOWEST_POWER <= there.penalty <= HIGHEST_POWER else None
-
-    def squared_gradients(self, trial: RidgeTrial, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
+    def squared_gradients(self, fit: Fit, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the average outer product of gradients of each split, or its diagonal, and squares per row and column.
 
-        Gradients are those in standardized columns at the judged rows, whose targets are not used.
+        Gradients are those in standardized columns at the held-out rows, whose targets are not used.
         """
-        outer, squares = [], []
-        for i, T in enumerate(self.metrics):
-            k, (A, B) = self.kernel(trial.setting, i), self.rows_of(trial.setting, i)
-            rows = B[: gradient_rows(k, len(B), len(A), A.shape[1])]
-            G = model_gradients(k, rows, A, trial.coefficients[i]).astype(np.float64)
-            G = G * T if T.ndim == 1 else G @ T.T
-            squares.append((G**2).sum(axis=1))
-            flat = G.reshape(-1, G.shape[2])
-            outer.append(squares[-1].mean(axis=0) if diagonal else flat.T @ flat / len(rows))
+        dtype = precision(fit.setting)
+        pairs: list[tuple[np.ndarray, np.ndarray]] = [
+            (B[: gradient_rows(self.k, len(B), *A.shape)].astype(dtype, copy=False), A.astype(dtype, copy=False))
+            for A, B in self.mapped
+        ]
+        gradients = gradients_at(self.k, self.scales(fit.setting), pairs, fit.coefficients)
+        outer = []
+        squares = []
+        for T, G in zip(self.metrics, gradients, strict=True):
+            mapped = apply_metric(G.astype(np.float64), T.T)
+            squares.append((mapped**2).sum(axis=1))
+            flat = mapped.reshape(-1, mapped.shape[2])
+            outer.append(squares[-1].mean(axis=0) if diagonal else flat.T @ flat / len(mapped))
         return outer, np.concatenate(squares)
 
 
@@ -166,11 +197,15 @@ def apply_metric(X: np.ndarray, T: np.ndarray) -> np.ndarray:
     return X * T if T.ndim == 1 else X @ T
 
 
-def at_scale(k: Any, scale: float) -> Any:
-    """Return the kernel with its scale set to a multiple of a distance."""
+def scale_of(k: Any, distance: float) -> float:
+    """Return the value of the kernel's scale that stands for a distance."""
+    return math.sqrt(distance) if isinstance(k, Laplace) and k.squared_scale else distance
+
+
+def at_scale(k: Any, distance: float) -> Any:
+    """Return the kernel with its scale set to a distance."""
     (name,) = k.resolves
-    squared = isinstance(k, Laplace) and k.squared_scale
-    return k.with_params(**{name: math.sqrt(scale) if squared else scale})
+    return k.with_params(**{name: scale_of(k, distance)})
 
 
 def median_distance_of_rows(k: Any, A: np.ndarray) -> float:
@@ -184,4 +219,6 @@ def median_distance(k: Any, D: np.ndarray) -> float:
     n = min(D.shape[1], MEDIAN_ROWS)
     distances = D[:n, :n][~np.tri(n, dtype=bool)]
     median = float(np.median(distances if is_city_block(k) else np.sqrt(distances)))
-    return median if median > 0 else float(distances[distances > 0].mean() if (distances > 0).any() else 1.0)
+    if median > 0:
+        return median
+    return float(distances[distances > 0].mean() if (distances > 0).any() else 1.0)

@@ -1,36 +1,45 @@
-"""Rounds of learning weights: fit, weigh each feature by the root of its mean squared gradient, and fit again."""
+"""Similarities with weights to learn: fit, weigh each feature by its root mean squared gradient, and fit again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from similitude.compute import take
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import PilotSplit
-from similitude.kernel_learning.rounds import LEARNING_ROUNDS, Path, gain, why_stop
-from similitude.kernel_learning.search import GUARD_BY_FOLDS, GUARD_BY_SPLIT
-from similitude.kernel_learning.trials import RidgeTrial, Setting, precision
-from similitude.linear import PENALTIES, GramFactor
+from similitude.kernel_learning.rounds import Path, Search, guarded, learn_path
+from similitude.kernel_learning.trials import ALONG_PENALTIES, Candidate, Fit, Setting, precision
+from similitude.kernel_learning.weight_problems import (
+    WEIGHABLE,
+    FeatureProblem,
+    PartProblem,
+    columns_problem,
+    gower_problem,
+    sum_problem,
+    terms_of,
+)
+from similitude.kernels import Columns, Gower, Jaccard
+from similitude.similarity import Normalized, Pullback, Scaled, Similarity, Sum, image
 
-MOST_IMPORTANT = 200
-"""Most features that have an importance."""
 
+class WeightCandidate(Candidate):
+    """A similarity with weights for each split."""
 
-@dataclass(frozen=True, eq=False)
-class WeightCandidate:
-    """A similarity with weights for each split, learned without the rows that the split is judged by."""
+    moves = ALONG_PENALTIES
 
-    problem: Any
-    splits: tuple[PilotSplit, ...]
-    weights: tuple[np.ndarray, ...]
-    tried: dict[float, RidgeTrial] = field(default_factory=dict)
+    def __init__(self, problem: Any, splits: tuple[PilotSplit, ...], weights: tuple[np.ndarray, ...]) -> None:
+        super().__init__(splits)
+        self.problem = problem
+        self.weights = weights
 
     @cached_property
-    def grams(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
-        """The similarities of fitted, and of judged and fitted rows, of each split, and what they were divided by."""
+    def normalized(self) -> list[tuple[np.ndarray, np.ndarray, float]]:
+        """The similarities of fitted, and of held-out and fitted rows, of each split, and what they were divided by."""
         found = []
         for split, w in zip(self.splits, self.weights, strict=True):
             K, C = self.problem.grams(w, *_places(split))
@@ -38,128 +47,119 @@ class WeightCandidate:
             found.append((K / size, C / size, size))
         return found
 
-    @property
-    def targets(self) -> np.ndarray:
-        """The targets of the judged rows of all splits."""
-        return np.concatenate([split.judged.Y for split in self.splits])
+    def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the similarities, those of fitted rows in single precision if the penalty allows it."""
+        return [(K.astype(precision(setting)), C) for K, C, _ in self.normalized]
 
-    def trial(self, penalty: float) -> RidgeTrial:
-        """Return ridge regression at a penalty, from memory if it was made before."""
-        if penalty not in self.tried:
-            predicted, coefficients = [], []
-            dtype = precision(Setting(0, penalty))
-            for split, (K, C, _) in zip(self.splits, self.grams, strict=True):
-                factor = GramFactor.of(K.astype(dtype), 10.0**penalty)
-                coefficients.append(factor.solve(split.fitted.Y).astype(np.float64))
-                predicted.append(C @ coefficients[-1])
-            joined = np.concatenate(predicted)
-            losses = ((joined - self.targets) ** 2).sum(axis=1)
-            self.tried[penalty] = RidgeTrial(Setting(0, penalty), joined, losses, coefficients)
-        return self.tried[penalty]
+    def models(self, fit: Fit) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]]:
+        """Yield the weights, the rows and the dual coefficients of each split."""
+        for w, split, (_, _, size), a in zip(self.weights, self.splits, self.normalized, fit.coefficients, strict=True):
+            yield w, _places(split), a.astype(np.float64) / size
 
-    def best(self, start: float) -> WeightFit:
-        """Return the best penalty on a walk from a start, as long as the loss falls."""
-        at = self.trial(start)
-        for step in (-1, 1):
-            while PENALTIES[0] <= 10.0 ** (at.setting.penalty + step) <= PENALTIES[-1]:
-                there = self.trial(at.setting.penalty + step)
-                if not there.loss < at.loss:
-                    break
-                at = there
-        return WeightFit(self, at)
-
-    def next_weights(self, trial: RidgeTrial) -> tuple[np.ndarray, ...]:
-        """Return the roots of the mean squared gradients of a fit, per split."""
-        found, begin = [], 0
-        parts = zip(self.splits, self.weights, self.grams, trial.coefficients, strict=True)
-        for split, w, (_, C, size), coefficients in parts:
-            predicted = trial.predicted[begin : begin + len(C)]
-            begin += len(C)
-            squares = self.problem.squares(w, *_places(split), coefficients / size, predicted)
+    def next_round(self, fit: Fit) -> Fit:
+        """Return the similarity with the roots of the mean squared gradients of a fit as weights."""
+        found = []
+        begin = 0
+        for w, (fitted, held_out), a in self.models(fit):
+            predicted = fit.predicted[begin : begin + len(held_out)]
+            begin += len(held_out)
+            squares = self.problem.squares(w, fitted, held_out, a, predicted)
             found.append(self.problem.unit(self.problem.bounded(np.sqrt(squares))) if squares.any() else w)
-        return tuple(found)
+        return WeightCandidate(self.problem, self.splits, tuple(found)).best(fit.setting)
 
     def mean_weights(self) -> np.ndarray:
         """Return the mean of the splits' weights."""
         return np.asarray(self.problem.unit(self.problem.bounded(np.mean(self.weights, axis=0))))
 
 
-@dataclass(frozen=True, eq=False)
-class WeightFit:
-    """Weights at their best penalty."""
-
-    candidate: WeightCandidate
-    trial: RidgeTrial
-
-    @property
-    def loss(self) -> float:
-        """The mean loss of the judged rows."""
-        return self.trial.loss
+def has_weights(k: Similarity) -> bool:
+    """Whether a similarity has weights of features, columns or terms, rather than a metric."""
+    return isinstance(_base(k), (*WEIGHABLE, Gower, Columns)) or (type(k) in (Sum, Scaled) and len(terms_of(k)) > 1)
 
 
-@dataclass(frozen=True, eq=False)
-class WeightSearch:
-    """What was found: the paths, the chosen weights with the name of their start if they are those, and why."""
-
-    paths: list[Path]
-    chosen: WeightFit
-    name: str
-    reason: str
+def _base(k: Similarity) -> Similarity:
+    """Return what was normalized or pulled back."""
+    return _base(k.k) if type(k) in (Normalized, Pullback) else k  # type: ignore[attr-defined]
 
 
-def search_weights(problem: Any, splits: tuple[PilotSplit, ...]) -> WeightSearch:
-    """Learn weights from each start, and keep the best only if it clearly beats the kernel as it was given."""
+def check_weighable(k: Similarity) -> None:
+    """Refuse weights that are fixed already, and factors below zero, before anything is computed."""
+    k.check_params()
+    base: Any = _base(k)
+    if isinstance(base, WEIGHABLE):
+        if getattr(base, "attributes", None) is not None:
+            raise TypeError(f"{base!r} compares attributes of nodes: it has no weights that could be learned")
+        if base.weights is not None and not isinstance(base.weights, str):
+            raise ValueError(f"{base!r} has weights already: give the kernel without them, or with weights='idf'")
+        if isinstance(base, Jaccard) and isinstance(k, Normalized):
+            raise TypeError(f"{k!r} is {base!r}, which has K(x, x) = 1: leave .normalized() out")
+    elif isinstance(base, (Gower, Columns)) and base is not k:
+        raise TypeError(f"learn_kernel learns the weights of {base!r}, not of {k!r}")
+    elif isinstance(base, (Sum, Scaled)) and any(factor < 0 for factor, _ in terms_of(base)):
+        raise ValueError(f"{base!r} has a negative factor: weights of a sum that is learned must be >= 0")
+
+
+def weight_problem(k: Similarity, X: Any, order: np.ndarray, random_state: Any) -> FeatureProblem | PartProblem:
+    """Return the problem of learning the weights of a similarity on the rows of X in this order."""
+    if isinstance(k, Gower):
+        return gower_problem(k, X, order)
+    if isinstance(k, Columns):
+        return columns_problem(k, X, order)
+    if isinstance(k, (Sum, Scaled)):
+        return sum_problem(terms_of(k), X, order, random_state)
+    base, objects, whole = _unwrapped(k, take(X, order))
+    cosine = isinstance(base, Normalized)
+    inner: Any = base.k if isinstance(base, Normalized) else base
+    return FeatureProblem(inner, cosine, objects, inner.feature_table(objects), whole)
+
+
+def _unwrapped(k: Similarity, X: Any) -> tuple[Similarity, Any, Callable[[Similarity], Similarity]]:
+    """Return what was pulled back, the images of the objects, and a function that pulls a similarity back again."""
+    if not isinstance(k, Pullback):
+        return k, X, lambda made: made
+    inner, objects, whole = _unwrapped(k.k, image(k.f, X, k.batched))
+    return inner, objects, lambda made: Pullback(whole(made), k.f, k.batched)
+
+
+def search_weights(problem: Any, splits: tuple[PilotSplit, ...]) -> Search:
+    """Learn weights from each start, and keep the best only if it clearly beats the kernel as it was given.
+
+    The name of the search is that of a start if its weights were chosen, and empty if they were learned.
+    """
     starts = [problem.starts(_places(split)[0]) for split in splits]
+    names = list(starts[0])
     paths: list[Path] = []
-    for name in starts[0]:
+    setting = Setting(0, -1)
+    for name in names:
         candidate = WeightCandidate(problem, splits, tuple(one[name] for one in starts))
-        paths.append(_learn_path(name, candidate.best(paths[0].fits[0].trial.setting.penalty if paths else -1)))
-    return _guarded(paths)
+        start = candidate.best(setting)
+        paths.append(learn_path(f"from {name}", start, lambda fit, _: fit.candidate.next_round(fit)))
+        setting = paths[0].fits[0].setting
+    found = guarded(paths[0].fits[0], paths, f"{names[0]} were kept: no others clearly lower the", _won)
+    if not found.name:
+        return replace(found, name=names[0])
+    at_start = next((path for path in paths if path.fits[0] is found.chosen), None)
+    return replace(found, name=at_start.name.removeprefix("from ") if at_start else "")
+
+
+def _won(path: Path) -> str:
+    rounds = path.fits.index(path.best)
+    if not rounds:
+        return f"{path.name.removeprefix('from ')} weights lower the"
+    return f"learned weights ({path.name}, round {rounds}) lower the"
 
 
 def _places(split: PilotSplit) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of the fitted and of the judged rows."""
-    return split.fitted.X[:, 0], split.judged.X[:, 0]
+    """Return the positions of the fitted and of the held-out rows."""
+    return split.fitted.X[:, 0], split.held_out.X[:, 0]
 
 
-def _learn_path(name: str, start: WeightFit) -> Path:
-    """Return rounds from a start on, until these gain little, get worse, or are enough."""
-    fits, stopped = [start], ""
-    while not stopped:
-        last = fits[-1]
-        weights = last.candidate.next_weights(last.trial)
-        candidate = WeightCandidate(last.candidate.problem, last.candidate.splits, weights)
-        fits.append(candidate.best(last.trial.setting.penalty))
-        stopped = why_stop([fit.loss for fit in fits], np.inf, LEARNING_ROUNDS)
-    return Path(f"from {name}", fits, stopped)  # type: ignore[arg-type]
-
-
-def _guarded(paths: list[Path]) -> WeightSearch:
-    """Return the best round of all paths, or the first start where that is not clearly worse."""
-    first: Any = paths[0].fits[0]
-    best = min(paths, key=lambda path: path.best.loss)
-    found: Any = best.best
-    mean, error = gain(first, found)
-    needed = GUARD_BY_SPLIT if len(first.candidate.splits) == 1 else GUARD_BY_FOLDS
-    how_much = f"gain {mean:.2g}, standard error {error:.2g}, needed {needed:g} of these"
-    n, kept = len(first.trial.losses), paths[0].name.removeprefix("from ")
-    measured = f"squared error on {n:,} held-out pilot rows, relative to the variance of the targets"
-    if not mean > needed * error:
-        reason = f"{kept} were kept: no others clearly lower the {measured}, {first.loss:.3g} ({how_much})"
-        return WeightSearch(paths, first, kept, reason)
-    start, rounds = best.name.removeprefix("from "), best.fits.index(found)
-    named = f"learned weights ({best.name}, round {rounds})" if rounds else f"{start} weights"
-    reason = f"{named} lower the {measured}, from {first.loss:.3g} to {found.loss:.3g} ({how_much})"
-    return WeightSearch(paths, found, "" if rounds else start, f"{reason}; learning stopped: {best.stopped}")
-
-
-def importance_of(fit: WeightFit) -> GradientImportance:
-    """Return the shares of features in the variance of predictions for judged rows."""
-    candidate, problem = fit.candidate, fit.candidate.problem
-    parts = zip(candidate.splits, candidate.weights, candidate.grams, fit.trial.coefficients, strict=True)
-    added = [problem.contributions(w, *_places(split), a / size) for split, w, (_, _, size), a in parts]
+def importance_of(fit: Fit) -> GradientImportance:
+    """Return the shares of features in the variance of predictions for held-out rows."""
+    problem = fit.candidate.problem
+    added = [problem.contributions(w, *rows, a) for w, rows, a in fit.candidate.models(fit)]
     shares = np.mean([np.sum([_variances(one) for one in outputs], axis=0) for outputs in added], axis=0)
-    top = np.argsort(-shares, kind="stable")[:MOST_IMPORTANT]
+    top = np.argsort(-shares, kind="stable")[:200]
     squares = np.concatenate([sum(_centered_squares(one, top) for one in outputs) for outputs in added])
     totals = np.concatenate([sum(_total_squares(one) for one in outputs) for outputs in added])
     return GradientImportance.of(problem.names(top), squares, totals, problem.kind)
@@ -174,7 +174,8 @@ def _variances(A: Any) -> np.ndarray:
 def _centered_squares(A: Any, columns: np.ndarray) -> np.ndarray:
     """Return the squared differences to the mean of some columns."""
     some = A[:, columns]
-    some = some.toarray() if hasattr(some, "toarray") else some
+    if hasattr(some, "toarray"):
+        some = some.toarray()
     return np.asarray((some - some.mean(axis=0)) ** 2)
 
 

@@ -45,6 +45,7 @@ from similitude.kernels.vectors import (
     RationalQuadratic,
     Sigmoid,
 )
+from similitude.kernels.vectors import values_at_scales as values_at_scales
 from similitude.similarity import Auto
 
 __all__ = [

@@ -151,9 +151,11 @@ def _leaves(k: Similarity, X: Any, like: Any, n: int) -> Iterator[Any]:
 
 def _checked_size(kernel: Similarity, leaves: list[Any], degree: int | None) -> tuple[int, int]:
     """Return the columns and bytes of the result (if sparse, as stored); log them, or refuse them by the budget."""
-    n, budget = leaves[0].shape[0], current_engine().budget
+    n = leaves[0].shape[0]
+    budget = current_engine().budget
     D = _map_of(kernel, (_Map(int(A.shape[1])) for A in leaves), degree).width
-    value, entries = max(A.dtype.itemsize for A in leaves), n * D
+    value = max(A.dtype.itemsize for A in leaves)
+    entries = n * D
     if any(map(is_sparse, leaves)):
         stored = [np.diff(A.indptr) if is_sparse(A) else np.full(n, A.shape[1]) for A in leaves]
         kinds, times = np.unique(np.column_stack(stored), axis=0, return_counts=True)
@@ -193,7 +195,8 @@ def _map_of(k: Similarity, leaves: Iterator[_Map], degree: int | None) -> _Map:
     if type(k) not in _RULES or getattr(k, "attributes", None) is not None:  # a subclass may compute something else
         raise TypeError(f"{k!r} has no finite feature map: use its gram and cross instead")
     for name in sorted({"scale", "coef0", "factor", "constant", "exponent"} & vars(k).keys()):
-        value, needed = getattr(k, name), "a whole number >= 0" if name == "exponent" else ">= 0"
+        value = getattr(k, name)
+        needed = "a whole number >= 0" if name == "exponent" else ">= 0"
         if not value >= 0 or (name == "exponent" and value % 1):
             raise ValueError(f"{k!r} has no explicit features: its {name} must be {needed}, not {value}")
     if degree is None and isinstance(k, (Gaussian, Exponential)):
@@ -242,7 +245,9 @@ def _levels(A: np.ndarray, k: int, series: bool, start: np.ndarray) -> Iterator[
     x_i is multiplied with every monomial whose first factor is x_i or later, so that each monomial is made once. If x_i
     then has the power r, the weight sqrt(j! / alpha!) of degree j grows by sqrt(j / r).
     """
-    level, first, power = start[:, None], np.zeros(1, int), np.zeros(1, int)
+    level = start[:, None]
+    first = np.zeros(1, int)
+    power = np.zeros(1, int)
     yield level
     for j in range(1, k + 1):
         begins = np.searchsorted(first, np.arange(A.shape[1])) if j > 1 else np.zeros(A.shape[1], int)
@@ -250,20 +255,25 @@ def _levels(A: np.ndarray, k: int, series: bool, start: np.ndarray) -> Iterator[
         weights = [np.sqrt((1 if series else j) / r).astype(A.dtype) for r in powers]
         parts = [level[:, b:] * A[:, i : i + 1] * w for i, (b, w) in enumerate(zip(begins, weights, strict=True))]
         first = np.repeat(np.arange(A.shape[1]), [len(r) for r in powers])
-        level, power = np.concatenate([level[:, :0], *parts], axis=1), np.concatenate([power[:0], *powers])
+        level = np.concatenate([level[:, :0], *parts], axis=1)
+        power = np.concatenate([power[:0], *powers])
         yield level
 
 
 def _sparse_monomials(A: Any, k: int, series: bool, start: np.ndarray) -> Any:
     """Return the monomials of sparse rows: those of the stored entries, in their columns among all monomials."""
-    counts, d = np.diff(A.indptr), A.shape[1]
+    counts = np.diff(A.indptr)
+    d = A.shape[1]
     degrees = range(k + 1) if series else range(k, k + 1)
     width = sum(_number_of_monomials(d, j) for j in degrees)
-    values, places, owners = [A.data[:0]], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    values = [A.data[:0]]
+    places = [np.zeros(0, np.int64)]
+    owners = [np.zeros(0, np.int64)]
     for m in np.unique(counts):
         rows_of_m = np.flatnonzero(counts == m)
         stored = A.indptr[rows_of_m][:, None] + np.arange(m)
-        levels, offset = list(_levels(A.data[stored], k, series, start[rows_of_m])), 0
+        levels = list(_levels(A.data[stored], k, series, start[rows_of_m]))
+        offset = 0
         for j in degrees:
             values.append(levels[j].ravel())
             places.append((offset + _places(A.indices[stored], j, d)).ravel())
@@ -290,7 +300,8 @@ def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
     """
     combinations = list(combinations_with_replacement(range(indices.shape[1]), j))
     factors = np.array(combinations, int).reshape(len(combinations), j)
-    places, before = np.zeros((len(indices), len(factors)), np.int64), np.zeros((len(indices), len(factors)), np.int64)
+    places = np.zeros((len(indices), len(factors)), np.int64)
+    before = np.zeros((len(indices), len(factors)), np.int64)
     for t in range(j):
         variable = indices[:, factors[:, t]].astype(np.int64)
         places += _number_of_monomials(d - before, j - t) - _number_of_monomials(d - variable, j - t)
@@ -301,7 +312,8 @@ def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
 def _with_short_indices(A: Any) -> Any:
     """Use 32-bit indices if they suffice: many learners take no others."""
     if max(*A.shape, A.nnz) < 2**31:
-        A.indices, A.indptr = A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False)
+        A.indices = A.indices.astype(np.int32, copy=False)
+        A.indptr = A.indptr.astype(np.int32, copy=False)
     return A
 
 

@@ -14,12 +14,6 @@ from similitude.support import brief, check_nonnegative
 
 IDF = "idf"
 
-PRINTED_FEATURES = 4
-"""Number of weights up to which they are printed."""
-
-REMEMBERED = 16
-"""Number of dicts of weights whose arrays are kept."""
-
 SCALED = "a weight w >= 0 multiplies one feature by sqrt(w), which leaves a dot product of explicit features"
 """The proof of a kernel with weights, given that of the kernel without."""
 
@@ -96,7 +90,7 @@ class WeightedFeatures(Similarity):
         written = super().written_params()
         if self.weights is None:
             return {name: text for name, text in written.items() if name not in ("weights", "default_weight")}
-        if isinstance(self.weights, Mapping) and len(self.weights) > PRINTED_FEATURES:
+        if isinstance(self.weights, Mapping) and len(self.weights) > 4:
             written["weights"] = f"<{len(self.weights):,} weights>"
             written["default_weight"] = f"{float(self.default_weight):.4g}"
         return written
@@ -138,7 +132,7 @@ def remembered(k: WeightedFeatures, make: Any, *more: Any) -> Any:
     place = hash((id(given), more))
     if place in _kept and _kept[place][0] is given and _kept[place][1] == given:
         return _kept[place][2]
-    while len(_kept) >= REMEMBERED:
+    while len(_kept) >= 16:
         _kept.pop(next(iter(_kept)), None)
     made = make()
     _kept[place] = given, dict(given), made

@@ -90,7 +90,8 @@ class MeanOf(Similarity):
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the means, some samples of A after the others."""
         columns = max(1, count(B.elements))
-        out, first = [], 0
+        out = []
+        first = 0
         while first < len(A):
             fits = (
                 int(np.searchsorted(A.starts, A.starts[first] + max(1, MOST_BASE_VALUES // columns), side="right")) - 1

@@ -30,11 +30,13 @@ class SetBounds(Bounds):
     """
 
     def __init__(self, A: Encoding, items: Callable[[Encoding], Items], bound: str) -> None:
-        self.items, self.bound = items, bound
+        self.items = items
+        self.bound = bound
         keys, counts = np.unique(items(A)[1], return_counts=True)
         ranks = np.empty(len(keys), np.int64)
         ranks[np.argsort(-counts, kind="stable")] = np.arange(len(keys))
-        self.keys, self.bits = keys, ranks % SIGNATURE_BITS
+        self.keys = keys
+        self.bits = ranks % SIGNATURE_BITS
 
     def sketch(self, A: Encoding) -> Any:
         """Return the bits as words, the sizes, and the numbers of items beyond the bits."""
@@ -66,16 +68,20 @@ class SetBounds(Bounds):
 
     def candidates(self, A: Any, B: Any, floors: np.ndarray) -> Candidates:
         """Return pairs by sizes first, then by bits."""
-        by_size, columns = np.argsort(A[1], kind="stable"), np.argsort(B[1], kind="stable")
+        by_size = np.argsort(A[1], kind="stable")
+        columns = np.argsort(B[1], kind="stable")
         B = rows(B, columns)
         found = []
         for first in range(0, len(by_size), SETS_AT_ONCE):
             some = by_size[first : first + SETS_AT_ONCE]
-            a, floor = A[1][some], max(float(floors[some].min()), 0.0) * (1 - ROUNDING_ROOM)
-            low, high = np.searchsorted(B[1], a[0] * floor), len(columns)
+            a = A[1][some]
+            floor = max(float(floors[some].min()), 0.0) * (1 - ROUNDING_ROOM)
+            low = np.searchsorted(B[1], a[0] * floor)
+            high = len(columns)
             if floor > ROUNDING_ROOM:
                 high = int(np.searchsorted(B[1], a[-1] / floor, side="right"))
-            one, other = rows(A, some), rows(B, slice(int(low), high))
+            one = rows(A, some)
+            other = rows(B, slice(int(low), high))
             limits = np.ascontiguousarray(floors[some], np.float64)
             i, j, upper = loops.candidates(one[0], one[1], one[2], other[0], other[1], other[2], limits, self.bound)
             found.append((some[i], columns[low + j], upper * (1 + ROUNDING_ROOM)))
@@ -86,7 +92,8 @@ class SetBounds(Bounds):
 def shared_counts(i: np.ndarray, j: np.ndarray, A: Items, B: Items) -> np.ndarray:
     """Return how many items set i[p] of A and set j[p] of B have in common, for every pair."""
     pairs, keys = zip(_items_of(i, *A), _items_of(j, *B), strict=True)
-    pair, key = np.concatenate(pairs), np.concatenate(keys)
+    pair = np.concatenate(pairs)
+    key = np.concatenate(keys)
     order = np.lexsort((key, pair))
     twice = (pair[order][1:] == pair[order][:-1]) & (key[order][1:] == key[order][:-1])
     return np.bincount(pair[order][1:][twice], minlength=len(i))
@@ -94,7 +101,8 @@ def shared_counts(i: np.ndarray, j: np.ndarray, A: Items, B: Items) -> np.ndarra
 
 def _items_of(which: np.ndarray, owners: np.ndarray, keys: np.ndarray, sizes: np.ndarray) -> tuple[Any, Any]:
     """Return, for the chosen sets one after the other, the position of the choice and the key of every item."""
-    starts, counts = np.cumsum(sizes) - sizes, sizes[which]
+    starts = np.cumsum(sizes) - sizes
+    counts = sizes[which]
     ends = np.cumsum(counts)
     position = np.repeat(np.arange(len(which)), counts)
     return position, keys[np.arange(len(position)) - np.repeat(ends - counts, counts) + starts[which][position]]
@@ -103,7 +111,8 @@ def _items_of(which: np.ndarray, owners: np.ndarray, keys: np.ndarray, sizes: np
 def as_counted(owners: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return multisets as sets, sorted: the second occurrence of a key below 2^42 is another item than the first."""
     order = np.lexsort((keys, owners))
-    keys, owners = keys[order].astype(np.uint64), owners[order]
+    keys = keys[order].astype(np.uint64)
+    owners = owners[order]
     new = np.ones(len(order), bool)
     new[1:] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
     starts = np.flatnonzero(new)

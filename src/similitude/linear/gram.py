@@ -7,7 +7,7 @@ K(\cdot, x_i)` and a constant b, which is not penalized, or zero. `Gram` takes a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -293,21 +293,14 @@ class GramFactor:
     @classmethod
     def of(cls, K: np.ndarray, penalty: Any) -> GramFactor:
         """Factorize."""
-        (potrf,) = get_lapack_funcs(("potrf",), (K,))  # without the checks of SciPy, which take longer than few rows
-        diagonal = K.diagonal().copy()
-        least = 1e-10
-        while True:
-            np.fill_diagonal(K, diagonal + np.asarray(penalty, K.dtype))
-            with factorizing(len(K)):
-                L, failed = potrf(K.T, lower=True, overwrite_a=True, clean=False)  # K.T is in the order of LAPACK
-            if not failed:
-                return cls(np.asarray(L))
-            if not np.isfinite(K.diagonal()).all():
-                raise LinAlgError("the Gram matrix is not finite")
-            below = np.tril(K, -1)  # is left as it was
-            K[...] = below + below.T
-            penalty = np.maximum(10 * np.asarray(penalty), least)
-            least = 10 * least
+        with factorizing(len(K)):
+            return cls(_lower_factor(K, penalty))
+
+    @staticmethod
+    def solve_each(Ks: Sequence[np.ndarray], penalty: float, Ys: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Return (K + penalty)^-1 Y of several systems, each in the precision of its matrix, which is overwritten."""
+        with factorizing(max(map(len, Ks))):
+            return [GramFactor(_lower_factor(K, penalty)).solve(Y) for K, Y in zip(Ks, Ys, strict=True)]
 
     def first(self, n: int) -> GramFactor:
         """Return the factor of the first rows."""
@@ -389,6 +382,24 @@ class GramFactor:
             a = a[:, :-1] - ones * b
             own = own - ones[last] ** 2 / ones.sum()
         return LinearModel(a, b), a[last] / own
+
+
+def _lower_factor(K: np.ndarray, penalty: Any) -> np.ndarray:
+    """Return the Cholesky factor of K plus a penalty, which is raised until K is definite."""
+    (potrf,) = get_lapack_funcs(("potrf",), (K,))  # without the checks of SciPy, which take longer than few rows
+    diagonal = K.diagonal().copy()
+    least = 1e-10
+    while True:
+        np.fill_diagonal(K, diagonal + np.asarray(penalty, K.dtype))
+        L, failed = potrf(K.T, lower=True, overwrite_a=True, clean=False)  # K.T is in the order of LAPACK
+        if not failed:
+            return np.asarray(L)
+        if not np.isfinite(K.diagonal()).all():
+            raise LinAlgError("the Gram matrix is not finite")
+        below = np.tril(K, -1)  # is left as it was
+        K[...] = below + below.T
+        penalty = np.maximum(10 * np.asarray(penalty), least)
+        least = 10 * least
 
 
 def _blocks_of_rows(R: np.ndarray, rows: np.ndarray) -> np.ndarray:

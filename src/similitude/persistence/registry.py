@@ -20,11 +20,11 @@ fitting.influence: ClassInfluence ExampleInfluence
 fitting.profile_ridge: ProfileRidge
 fitting.spread: LandmarkVariance Spread
 goodness: Goodness Margin MarginCurve
+goodness.alignments: PermutationTest
 goodness.class_means: WeakGoodness
 goodness.gaps: StrongGoodness
-goodness.permutation: PermutationTest
+goodness.margins: Separability
 goodness.sample_sizes: Size
-goodness.separability: Separability
 goodness.weighted: HingeGoodness WeightedGoodness
 hypotheses: DriftResult KernelFinding TellingObject TestResult
 kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round

@@ -25,18 +25,11 @@ from similitude.selection.candidates import (
     with_learned,
     with_sides,
 )
-from similitude.selection.cross_validation import Comparison, TestedCandidate
+from similitude.selection.cross_validation import Comparison, TestedCandidate, differences, error_of
 from similitude.selection.landmark_similarities import SampledData, sample_rows
 from similitude.selection.limits import SampleSizes
-from similitude.selection.paired_intervals import differences, error_of
 from similitude.similarity import Learnable, Similarity, budgeted, remembered_images
 from similitude.support import Estimate, Result, generator, notes, paragraph, table
-
-MOST_CANDIDATES = 20
-"""Candidates that a notebook shows; the others are counted."""
-
-MAX_NAME = 60
-"""Most characters of a name that are printed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +89,8 @@ class Selection(Result):
         With data-dependent parameters resolved.
     held_out_error : Estimate or None
         The error that the best one will have on new examples: in each of five outer folds, candidate and penalty are
-        chosen again by the other folds alone, and the model is judged by the examples outside. None if the given folds
-        cannot be nested, such as those of a time series.
+        chosen again by the other folds alone, and the model is evaluated on the examples outside. None if the given
+        folds cannot be nested, such as those of a time series.
     table : list of Row
         One for each candidate, by increasing error.
     task : {"classification", "regression"}
@@ -157,7 +150,7 @@ class Selection(Result):
         return (
             f"Best: {_short(self.table[0].candidate)}",
             paragraph(self._about()),
-            table(self._heads(), cells, numbers=(5, 6, 7), noun="candidates", most=MOST_CANDIDATES),
+            table(self._heads(), cells, numbers=(5, 6, 7), noun="candidates", most=20),
             notes(self._footnotes()),
         )
 
@@ -189,7 +182,8 @@ def _flat(row: Row) -> dict[str, Any]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    error, worse = row.error, row.difference
+    error = row.error
+    worse = row.difference
     return (
         "*" if row.as_good else "",
         _short(row.candidate),
@@ -209,7 +203,7 @@ def _short(name: str) -> str:
     'Gaussian(sigma=2.911)'
     """
     name = re.sub(r"\d+\.\d{4,}", lambda digits: f"{float(digits[0]):.4g}", name)
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
+    return name if len(name) <= 60 else f"{name[:57]}..."
 
 
 def choose_kernel(
@@ -250,7 +244,7 @@ def choose_kernel(
 
     The smallest of several errors is optimistic. ``held_out_error`` is what the choice does on new examples: for each
     of five folds, candidate and penalty are chosen again by cross-validation among the examples outside the fold, and
-    the model is judged by those inside. (Varma and Simon, "Bias in Error Estimation When Using Cross-Validation for
+    the model is evaluated on those inside. (Varma and Simon, "Bias in Error Estimation When Using Cross-Validation for
     Model Selection", 2006.) The models by which the choice is made leave out two folds, not one: a symmetric similarity
     that happens to predict one fold from another also predicts the other from the one. This takes no further
     similarities. If cv is a number, examples that no candidate can tell apart are in the same fold.
@@ -306,7 +300,8 @@ def choose_kernel(
     The best, on new rows: 4.5 % error [1.48, 8.98]
     """
     named = validated(candidates, "candidates")
-    named = with_learned(named) if learn else named
+    if learn:
+        named = with_learned(named)
     targets = TaskTargets.of(y, check_objects(X), task)
     given = None if groups is None else check_groups(groups, len(targets))
     cv = check_cv(cv, targets, given)
@@ -331,12 +326,12 @@ def choose_kernel(
 def _affordable(X: Any, n_folds: int, n: int, engine: Engine) -> SampleSizes:
     """Return the numbers of examples and landmarks within the limits and the memory."""
     size = itemsize(X)
-    matrices = min(limits.MAX_PARTS, n_folds) + limits.FOLD_MATRICES
+    matrices = min(limits.MAX_PARTS, n_folds) + 5  # in memory at once, beside six arrays of examples by landmarks
     return SampleSizes.affordable(
         n,
         limits.COMPARED_ROWS,
         limits.COMPARED_LANDMARKS,
-        lambda r, m: limits.LANDMARK_ARRAYS * r * m * size + matrices * 8 * (2 * m) ** 2,
+        lambda r, m: 6 * r * m * size + matrices * 8 * (2 * m) ** 2,
         engine,
     )
 

@@ -29,12 +29,6 @@ NOT_A_KERNEL_ADVICE = "how='concatenate' takes any similarity, or use repair(...
 CONSTANT_SHARE = 1e-10
 """If centered features are shorter than this share of the features, they are rounding: the kernel is constant."""
 
-SMOOTHING = 0.1
-"""The share of the objective of EasyMKL that spreads the weights of examples."""
-
-EASYMKL_TOLERANCE = 1e-8
-"""Relative tolerance of the objective of EasyMKL."""
-
 
 def combine(
     similarities: Any,
@@ -118,15 +112,16 @@ def combine(
     known = None if groups is None else check_groups(groups, n)
     engine = checked_engine(engine)
     rng = generator(random_state)
-    most = min(limits.COMBINED_LANDMARKS, max(limits.LEAST_LANDMARKS, limits.MAX_FEATURES // len(members)))
-    size = limits.COMBINED_ARRAYS * 8 * len(members)
+    most = min(limits.COMBINED_LANDMARKS, max(100, 4_000 // len(members)))  # about 4,000 features together
+    size = 3 * 8 * len(members)  # bytes: three arrays of all features are in memory at once
     sizes = SampleSizes.affordable(n, limits.COMBINED_ROWS, most, lambda r, m: size * r * m, engine)
     rows = sample_rows(n, targets, sizes.rows, 2, rng)
     here = None if targets is None else targets.at(rows)
     codes = here.codes if here is not None and how == "concatenate" else None
     sizes.announce("combine")
     with remembered_images():
-        X = as_matrix(X) if any(one.similarity.objects == "vectors" for one in members) else X
+        if any(one.similarity.objects == "vectors" for one in members):
+            X = as_matrix(X)
         members = [one.resolved(X, random_state) for one in members]
         data = SampledData.of(X, rows, codes, sizes.landmarks, rng)
         if how == "concatenate":
@@ -154,7 +149,8 @@ def _weighted_sum(
     groups: np.ndarray | None,
 ) -> Similarity:
     """Return the weighted sum of kernels, with mean K(x, x) = 1."""
-    features, sizes = [np.empty((len(data.rows), 0))] * len(members), np.zeros(len(members))
+    features = [np.empty((len(data.rows), 0))] * len(members)
+    sizes = np.zeros(len(members))
     for place, one, similarities in _compared(members, data, engine):
         with naming(one.name):
             k = one.similarity
@@ -298,12 +294,13 @@ def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.nda
     F = np.concatenate(features, axis=1) / np.sqrt(len(features))
     if F.shape[0] < F.shape[1]:
         F = np.ascontiguousarray(np.asarray(np.linalg.qr(F.T, mode="r")).T)  # the same dot products in fewer features
-    penalty = SMOOTHING / (1 - SMOOTHING)
-    linear = next(l2_path(F, signs, np.ones(len(F)), [penalty], SquaredHinge(), tolerance=EASYMKL_TOLERANCE))
+    penalty = 0.1 / 0.9
+    linear = next(l2_path(F, signs, np.ones(len(F)), [penalty], SquaredHinge(), tolerance=1e-8))
     residuals = np.maximum(0.0, 1.0 - signs * linear.scores(F))
     weights = np.zeros(len(features))
     for column in range(signs.shape[1]):
-        y, gamma = signs[:, column], residuals[:, column]
+        y = signs[:, column]
+        gamma = residuals[:, column]
         directed = np.where(y > 0, gamma / gamma[y > 0].sum(), -gamma / gamma[y < 0].sum())
         contributed = np.array([np.sum((part.T @ directed) ** 2) for part in features])
         if contributed.sum() > 0:

@@ -9,24 +9,16 @@ from dataclasses import dataclass
 from similitude.compute.engines import Engine, format_bytes
 from similitude.support import BudgetError
 
-COMPARED_ROWS, COMPARED_LANDMARKS = 20_000, 1_000
+COMPARED_ROWS = 20_000
+COMPARED_LANDMARKS = 1_000
 """Most examples and landmarks that compare candidates."""
 
-COMBINED_ROWS, COMBINED_LANDMARKS = 10_000, 500
+COMBINED_ROWS = 10_000
+COMBINED_LANDMARKS = 500
 """Most examples and landmarks that weigh the members of a sum."""
-
-MAX_FEATURES, LEAST_LANDMARKS = 4_000, 100
-"""Most features of all members of a sum together, and the number of landmarks below which they may be more."""
-
-LANDMARK_ARRAYS, FOLD_MATRICES, COMBINED_ARRAYS = 6, 5, 3
-"""Arrays in memory at once: of examples by landmarks while candidates are compared, square ones beside those of the
-folds, and of all features while weights are computed."""
 
 MAX_PARTS = 24
 """Most parts of the examples whose sums are kept; of more, the sums of every fold are computed alone."""
-
-MIN_LANDMARKS = 20
-"""With fewer landmarks than this, a budget of calls rather goes into fewer examples."""
 
 MIN_SIZE = 50
 """The number of examples or landmarks is not reduced below this to save memory."""
@@ -81,7 +73,7 @@ class SampleSizes:
         if not per_pair:
             return self
         pairs = max(0, max_calls - looking) // per_pair
-        r = max(min(self.rows, pairs // MIN_LANDMARKS), min(self.rows, MIN_SIZE))
+        r = max(min(self.rows, pairs // 20), min(self.rows, MIN_SIZE))  # rather fewer examples than 20 landmarks
         m = min(self.landmarks, r, pairs // r)
         if m < 2:
             raise BudgetError(

@@ -5,6 +5,8 @@ selects the reference loops, ``SIMILITUDE_SIMD=baseline|avx2|avx512`` an instruc
 """
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +42,13 @@ if COMPILED:
             raise ValueError(f"SIMILITUDE_SIMD: {error}") from None
     IN_USE = f"compiled ({_compiled.in_use()})"
 
+
+def apply_each(matrices: Sequence[np.ndarray], forms: Sequence[tuple[Any, ...]]) -> None:
+    """Replace the entries of each matrix by a function of its own, in place; see `apply`."""
+    for values, form in zip(matrices, forms, strict=True):
+        apply(values, *form)  # noqa: F405
+
+
 __all__ = [
     "COMPILED",
     "CSR",
@@ -51,5 +60,5 @@ __all__ = [
     "Patterns",
     "TermArrays",
 ]
-__all__ += ["convolved", "formula", "refined_labels", "words_near"]
+__all__ += ["apply_each", "convolved", "formula", "refined_labels", "words_near"]
 __all__ += reference.__all__

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.automatic.kinds import WHAT_IS_HELD, kind_of_objects
-from similitude.kernels.automatic.records import LOOKED_AT, RecordColumn, composed_columns
+from similitude.kernels.automatic.kinds import LOOKED_AT, WHAT_IS_HELD, RecordColumn, composed_columns, kind_of_objects
 from similitude.kernels.graphs import (
     ShortestPath,
     WeisfeilerLehman,
@@ -24,15 +23,6 @@ from similitude.kernels.strings import Edit, Gapped, Spectrum, Words
 from similitude.kernels.tables import Columns, Equal, OrMissing, Tabular
 from similitude.kernels.vectors import Gaussian
 from similitude.similarity import BOUNDED, Similarity, Sum
-
-FEW_LETTERS = 8
-"""Size of an alphabet up to which gapped windows are long, as for DNA."""
-
-SHORT_SERIES = 200
-"""Mean length up to which global alignments are tried."""
-
-SHORT_STRING = 20
-"""Mean length up to which edits are tried."""
 
 PAIR_BUDGET = 24_000
 """Product of the mean size of objects, the square of the number of rows and the costs of pairs that costly similarities
@@ -132,8 +122,9 @@ def _of_records(X: Any) -> tuple[Similarity, ...]:
 def _of_series(X: Any) -> tuple[Similarity, ...]:
     """Return convolutions and time warping; for short series also global alignments, which take six times as long."""
     some = _first(X)
-    convolutions, warping = Convolutions(), (DTW(), Derivative(DTW()))
-    if sum(map(len, some)) > SHORT_SERIES * len(some):
+    convolutions = Convolutions()
+    warping = (DTW(), Derivative(DTW()))
+    if sum(map(len, some)) > 200 * len(some):  # global alignments would take long
         return convolutions, *warping
     alignments = GlobalAlignment()
     return convolutions, alignments, 0.5 * alignments + 0.5 * convolutions.normalized(), *warping
@@ -164,7 +155,8 @@ def _of_column(one: RecordColumn) -> Similarity:
         k = Gaussian()
     else:
         k = family_of("strings" if one.kind == "texts" else one.kind, one.known)[0]
-        k = k if BOUNDED in k.claims else k.normalized()
+        if BOUNDED not in k.claims:
+            k = k.normalized()
     return OrMissing(k, alike=1.0) if one.some_missing else k
 
 
@@ -181,11 +173,14 @@ def _of_strings(X: Any) -> tuple[Similarity, ...]:
     some = [_as_text(one) for one in _first(X)]
     substrings = Spectrum(6, blended=True).normalized()
     if sum(" " in one for one in some) > 0.5 * len(some):
-        words, rare = Words(), Spectrum(5, blended=True, weights="idf").normalized()
+        words = Words()
+        rare = Spectrum(5, blended=True, weights="idf").normalized()
         return 0.5 * substrings + 0.5 * words, 0.5 * rare + 0.5 * words, words, substrings, rare
-    letters, length = len(set().union(*some)), sum(map(len, some)) / max(1, len(some))
-    windows = (Gapped(7, 2) if letters <= FEW_LETTERS else Gapped(6, 3)).normalized()
-    edits = (Edit(),) if length <= SHORT_STRING else ()
+    letters = len(set().union(*some))
+    length = sum(map(len, some)) / max(1, len(some))
+    # long windows for small alphabets such as that of DNA
+    windows = (Gapped(7, 2) if letters <= 8 else Gapped(6, 3)).normalized()
+    edits = (Edit(),) if length <= 20 else ()
     return (0.5 * substrings + 0.5 * windows, substrings, windows, *edits)
 
 

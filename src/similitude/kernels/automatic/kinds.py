@@ -2,28 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain, islice
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import as_objects, is_sparse, is_table
-from similitude.kernels.automatic.records import LOOKED_AT, has_composed_columns
+from similitude.compute import as_objects, check_columns, is_sparse, is_table
 from similitude.kernels.graphs import is_graph
+from similitude.kernels.tables.cells import column, is_categorical, kind_of_values, known_of, missing_cells
+from similitude.support import brief
+
+LOOKED_AT = 1000
+"""Most objects that are looked at to tell their kind."""
+
+HEXADECIMAL = re.compile(r"[0-9a-fA-F-]+")
+"""Strings that name a row, such as digests."""
+
+SIMPLE = {
+    "number": "numbers",
+    "time": "times",
+    "text": "categories",
+    "bytes": "categories",
+    "bool": "categories",
+    "categories": "categories",
+}
+"""The kinds of columns of single values, by what is stored; columns of strings may be texts, too."""
+
+COMPOSED = frozenset({"texts", "sets", "vectors", "series", "graphs"})
+"""Kinds of columns that make a table one of records."""
+
+COMPARED = (*COMPOSED, "numbers", "times", "categories")
+"""Kinds of columns that there is a similarity for."""
+
+
+class RecordColumn(NamedTuple):
+    """The kind of a column, its known values, and whether others are missing."""
+
+    kind: str
+    known: list[Any]
+    some_missing: bool
+
+
+def has_composed_columns(X: Any) -> bool:
+    """Whether the first rows of a table have texts, sets, vectors, series or graphs in some column.
+
+    >>> has_composed_columns([{"age": 3, "tags": {"red"}}]), has_composed_columns([{"age": 3, "color": "red"}])
+    (True, False)
+    """
+    some = X.head(LOOKED_AT) if is_table(X) else [row for row in X[:LOOKED_AT] if isinstance(row, Mapping)]
+    return any(not COMPOSED.isdisjoint(_kinds(*_cells(some, name))) for name in _names(some))
+
+
+def composed_columns(X: Any) -> dict[Any, RecordColumn]:
+    """Return the columns that have values.
+
+    An error names a column and a row with a value of another kind than the first, or of one that there is no similarity
+    for.
+
+    >>> composed_columns([{"text": "the cat sat"}, {"tags": {1}, "text": "a dog ran"}])["tags"]
+    RecordColumn(kind='sets', known=[{1}], some_missing=True)
+    """
+    found = {}
+    for name in _names(X):
+        values, missing = _cells(X, name)
+        if not missing.all():
+            kind = _one_kind(name, _kinds(values, missing))
+            found[name] = RecordColumn(kind, known_of(values, missing), bool(missing.any()))
+    if not found:
+        raise ValueError("no column has values: there is nothing to compare rows by")
+    return found
+
+
+def _names(X: Any) -> list[Any]:
+    """Return the names of the columns of a data frame, or all keys of row dicts as they first occur."""
+    return check_columns(X) if is_table(X) else list(dict.fromkeys(chain.from_iterable(X)))
+
+
+def _cells(X: Any, name: Any) -> tuple[Any, np.ndarray]:
+    """Return a column, and what is missing in it."""
+    values = column(X, name, optional=True)
+    return values, missing_cells(values)
+
+
+def _kinds(values: Any, missing: np.ndarray) -> dict[str, tuple[int, Any]]:
+    """Return the kinds of the known values of a column, each with the first such value and its position."""
+    stored = "categories" if is_categorical(values) else kind_of_values(values, missing)
+    known = known_of(values, missing)
+    places = np.flatnonzero(~missing).tolist()
+    if stored == "missing":
+        return {}
+    if stored not in SIMPLE:
+        return _kinds_of_objects(known, places)
+    kind = SIMPLE[stored]
+    if stored == "number" and all(isinstance(one, (bool, np.bool_)) for one in known[:LOOKED_AT]):
+        kind = "categories"
+    if stored in ("text", "bytes") and are_texts(known[:LOOKED_AT]):
+        kind = "texts"
+    return {kind: (places[0], known[0])}
+
+
+def _kinds_of_objects(known: list[Any], places: list[int]) -> dict[str, tuple[int, Any]]:
+    """Return the kinds of objects, each with the first one and its position."""
+    first: dict[str, tuple[int, Any]] = {}
+    for place, one in zip(places, known, strict=True):
+        first.setdefault(_kind_of_cell(one), (place, one))
+    if len(first) > 1:
+        first.pop("empty", None)
+    same_length = "lists of numbers" in first and len({len(one) for one in known}) == 1
+    named = {"lists of numbers": "vectors" if same_length else "series", "empty": "sets"}
+    return {named.get(kind, kind): where for kind, where in first.items()}
+
+
+def _one_kind(name: Any, kinds: dict[str, tuple[int, Any]]) -> str:
+    """Return the kind of a column; refuse several kinds, and kinds without a similarity."""
+    (kind, (place, value)), *others = kinds.items()
+    if others:
+        other, (at, its) = others[0]
+        raise TypeError(
+            f"column {name!r} holds {kind} in row {place}, {brief(value)}, and {other} in row {at}, {brief(its)}: all "
+            f"values of a column must be of one kind, or missing"
+        )
+    if kind not in COMPARED:
+        raise TypeError(
+            f"column {name!r} holds {kind} in row {place}, {brief(value)}: leave it out, or say how it is compared "
+            f"with Columns"
+        )
+    return kind
+
+
+def _kind_of_cell(one: Any) -> str:
+    """Return the kind of one value, or the name of its type."""
+    if isinstance(one, Set):
+        return "sets"
+    if is_graph(one):
+        return "graphs"
+    if isinstance(one, (list, tuple, np.ndarray)):
+        return _kind_of_items(one)
+    return "categories" if isinstance(one, (str, bytes, Real, np.bool_)) else type(one).__name__
+
+
+def _kind_of_items(items: Sequence[Any] | np.ndarray) -> str:
+    if len(items) == 0:
+        return "empty"
+    first = items[0]
+    if isinstance(first, (str, bytes)):
+        return "sets"
+    if isinstance(first, (list, tuple, np.ndarray)) and all(isinstance(one, Real) for one in first):
+        return "series"
+    return "lists of numbers" if isinstance(first, (Real, np.bool_)) else type(items).__name__
+
+
+def are_texts(some: Iterable[Any]) -> bool:
+    """Whether strings are texts rather than categories: mostly different, and of several words or long.
+
+    >>> are_texts(["the cat sat", "a dog ran off"]), are_texts(["red", "blue"]), are_texts(["New York City"] * 3)
+    (True, False, False)
+    """
+    texts = [one.decode("latin-1") if isinstance(one, bytes) else str(one) for one in some]
+    half = 0.5 * len(texts)
+    if len(set(texts)) <= half:
+        return False
+    if sum(len(one.split()) >= 3 for one in texts) > half:
+        return True
+    is_long = sum(map(len, texts)) > 20 * len(texts)
+    return is_long and sum(HEXADECIMAL.fullmatch(one) is None for one in texts) > half
+
 
 WHAT_IS_HELD = {
     "table": "is a table with categories or missing values",
     "records": "is a table with texts, sets, vectors, series or graphs",
 }
 """What X is, where it is not called by the kind of its objects."""
-
-FEWEST_TIMES, AUTOCORRELATED = 20, 0.8
-"""Least number of values, and autocorrelation at the next time, from which on arrays in a list are taken for series."""
-
-AUTOCORRELATED_COLUMNS = 0.7
-"""Autocorrelation of standardized columns from which on rows of an array look like series; it is 0.67 for MNIST."""
 
 
 def kind_of_objects(X: Any) -> str:
@@ -59,7 +211,8 @@ def kind_of_objects(X: Any) -> str:
 
 def _kind_of_array(X: Any) -> str | None:
     """Return the kind of the objects in an array; None if it is an array of any objects."""
-    shape, letter = getattr(X, "shape", (0, 0)), getattr(getattr(X, "dtype", None), "kind", "f")
+    shape = getattr(X, "shape", (0, 0))
+    letter = getattr(getattr(X, "dtype", None), "kind", "f")
     if len(shape) == 1 and letter in "OUST":
         return None
     return "series" if len(shape) == 3 else "vectors"
@@ -79,26 +232,27 @@ def _kind_of_list(some: list[Any]) -> str:
 
 
 def _are_series(some: Sequence[Any]) -> bool:
-    """Tell whether these are arrays of two dimensions, or sequences of numbers of unequal length."""
+    """Whether these are arrays of two dimensions, or sequences of numbers of unequal length."""
     if all(np.ndim(one) == 2 and not is_sparse(one) for one in some if hasattr(one, "shape")) and all(
         hasattr(one, "shape") for one in some
     ):
         return True
     if not all(isinstance(one, (Sequence, np.ndarray)) or is_table(one) for one in some):
         return False
-    if all(isinstance(one, np.ndarray) and one.ndim == 1 for one in some) and len(some[0]) >= FEWEST_TIMES:
+    if all(isinstance(one, np.ndarray) and one.ndim == 1 for one in some) and len(some[0]) >= 20:
         return len({len(one) for one in some}) > 1 or _autocorrelated(some)
     deep = [len(one) > 0 and not isinstance(one[0], (Real, np.generic, str)) for one in some]
     return any(deep) or len({len(one) for one in some}) > 1
 
 
 def _autocorrelated(rows: Any) -> bool:
-    """Tell whether neighboring values in rows of equal length are as alike as in most series.
+    """Whether neighboring values in rows of equal length are as alike as in most series.
 
     >>> _autocorrelated(np.sin(np.arange(60.0) / 5).reshape(2, 30)), _autocorrelated(np.eye(30))
     (True, False)
     """
-    return _autocorrelation(np.asarray(rows, dtype=np.float64)) >= AUTOCORRELATED
+    # arrays in a list are series from 20 values and an autocorrelation of 0.8 on
+    return _autocorrelation(np.asarray(rows, dtype=np.float64)) >= 0.8
 
 
 def _autocorrelation(values: np.ndarray) -> float:
@@ -108,7 +262,7 @@ def _autocorrelation(values: np.ndarray) -> float:
 
 
 def neighbors_are_alike(X: np.ndarray) -> bool:
-    """Tell whether the columns of an array are each like the next, as in series: standardized, and within rows.
+    """Whether the columns of an array are each like the next, as in series: standardized, and within rows.
 
     Columns of one scale after the other, or that all follow one factor, are not alike in this sense.
 
@@ -117,12 +271,13 @@ def neighbors_are_alike(X: np.ndarray) -> bool:
     >>> neighbors_are_alike(waves), neighbors_are_alike(np.eye(30)), neighbors_are_alike(1e6 * t + np.eye(30))
     (True, False, False)
     """
-    if X.shape[1] < FEWEST_TIMES or len(X) < 2:
+    if X.shape[1] < 20 or len(X) < 2:
         return False
     some = np.asarray(X[:LOOKED_AT], dtype=np.float64)
     deviations = some.std(axis=0)
     standardized = (some - some.mean(axis=0)) / np.where(deviations > 0, deviations, 1.0)
-    return _autocorrelation(standardized) >= AUTOCORRELATED_COLUMNS
+    # the autocorrelation of the standardized columns of MNIST, which are no series, is 0.67
+    return _autocorrelation(standardized) >= 0.7
 
 
 def _has_missing(X: Any) -> bool:

@@ -19,9 +19,6 @@ from similitude.kernels.ragged import starts_of
 from similitude.similarity import KERNEL
 from similitude.support import brief, check_integer, check_nonnegative
 
-RANK_STEP = np.uint64(0x9E3779B97F4A7C15)
-"""What a rank adds to the key of a label, modulo 2^64; keys are digests, so that sums are as different as they are."""
-
 
 class WeisfeilerLehmanAssignment(HistogramSimilarity):
     r"""The optimal assignment kernel of Weisfeiler and Lehman: the best assignment of the nodes of two graphs.
@@ -106,7 +103,8 @@ def _ranked(found: GraphHistograms, values: np.ndarray) -> GraphHistograms:
     counts = found.counts.astype(np.int64)
     ends = starts_of(counts)
     ranks = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
-    keys = np.repeat(found.keys, counts) + ranks.astype(np.uint64) * RANK_STEP
+    # keys are digests: with what a rank adds, modulo 2^64, sums are as different as they are
+    keys = np.repeat(found.keys, counts) + ranks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     starts = ends[found.starts]
     order = np.lexsort([keys, np.repeat(np.arange(len(found)), np.diff(starts))])
     kept = np.repeat(values, counts)[order]

@@ -130,7 +130,8 @@ def _labels(graphs: EncodedGraphs, edges: np.ndarray, iterations: int) -> np.nda
     target = first + graphs.neighbors[edges]
     columns = []
     for labels in levels:
-        a, b = labels[source], labels[target]
+        a = labels[source]
+        b = labels[target]
         columns.append(_mixed(_mixed(np.minimum(a, b), np.maximum(a, b)), graphs.edge_labels[edges]))
     return np.stack(columns, axis=1)
 

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.graphs.attribute_matrix import attribute_matrix
-from similitude.kernels.graphs.parsing import ParsedGraph, is_one_graph, parse_graphs
-from similitude.kernels.item_keys import item_keys
-from similitude.kernels.ragged import ragged_rows, starts_of
+from similitude.kernels.graphs.parsing import ParsedGraph, attribute_matrix, is_one_graph, parse_graphs
+from similitude.kernels.ragged import item_keys, ragged_rows, starts_of
 from similitude.kernels.tables.cells import missing_cells
 from similitude.support import brief
 
@@ -105,7 +103,8 @@ def as_graphs(
     vectors = attribute_matrix(parts) if attributes else None
     of_edges = attribute_matrix(parts, "edge") if edge_attributes else None
     labels = _label_keys(parts, "node") if nodes else None
-    labels = np.full(node_starts[-1], NO_LABEL, np.uint64) if labels is None else labels
+    if labels is None:
+        labels = np.full(node_starts[-1], NO_LABEL, np.uint64)
     edge_keys = _label_keys(parts, "edge") if edges else None
     starts, neighbors, marks, of_edges = _adjacency(parts, ends, owner, node_starts, edge_keys, of_edges)
     return EncodedGraphs(node_starts, labels, starts, neighbors, marks, vectors, of_edges)
@@ -134,7 +133,8 @@ def _label_keys(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
     if not any(labeled):
         return None
     if not all(labeled):
-        without, having = graphs[labeled.index(False)], graphs[labeled.index(True)]
+        without = graphs[labeled.index(False)]
+        having = graphs[labeled.index(True)]
         raise ValueError(f"graph {without} has no {of} labels, graph {having} has: label all graphs or none")
     values = [label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)]
     plain = set(map(type, values)) <= {str, int}
@@ -142,7 +142,8 @@ def _label_keys(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
     if len(missing):
         starts = starts_of([len(some) for some in labels])
         which = int(np.searchsorted(starts, missing[0], side="right")) - 1
-        g, at = graphs[which], int(missing[0] - starts[which])
+        g = graphs[which]
+        at = int(missing[0] - starts[which])
         who = f"node {parts[g].name(at)}" if of == "node" else f"the edge between nodes {_pair(parts[g], at)}"
         raise ValueError(f"{who} of graph {g} has no label, other {of}s have one")
     return item_keys(values)

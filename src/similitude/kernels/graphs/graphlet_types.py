@@ -47,7 +47,8 @@ def graphlet_types(p: int) -> GraphletTypes:
     codes = np.unique(smallest)
     edges = bits[codes].sum(axis=1)
     by_edges = np.lexsort([codes, edges])
-    codes, edges = codes[by_edges], edges[by_edges]
+    codes = codes[by_edges]
+    edges = edges[by_edges]
     of_code = np.argsort(codes)[np.searchsorted(np.sort(codes), smallest)].astype(np.int32)
     inside = [np.bincount(of_code[every & a == every], minlength=len(codes)) for a in codes]
     connected = np.array([_is_connected(p, [pairs[b] for b in np.flatnonzero(bits[code])]) for code in codes])

@@ -31,12 +31,12 @@ from similitude.kernels.graphs.node_pairs import (
     claims_with_attributes,
     hints_with_attributes,
     neighborhood_vectors,
+    path_positions,
     proof_with_attributes,
     sums_over_nodes,
 )
-from similitude.kernels.graphs.path_positions import path_positions
 from similitude.kernels.graphs.subtrees import subtree_names
-from similitude.kernels.histograms import Histograms
+from similitude.kernels.ragged import Histograms
 from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, squared_norms
 from similitude.similarity import BOUNDED, KERNEL, Similarity
 from similitude.support import brief, check_choice, check_flag, check_integer, is_integer
@@ -453,7 +453,8 @@ class Graphlet(Similarity):
         counts = loops.graphlets(
             as_graphs(objects, nodes=False, edges=False).structure, int(self.p), types.of_code, types.contains
         )
-        counts = np.ascontiguousarray(counts[:, types.connected]) if self.connected else counts
+        if self.connected:
+            counts = np.ascontiguousarray(counts[:, types.connected])
         if self.mode == "presence":
             return (counts > 0).astype(np.float64)
         if self.mode == "frequency":

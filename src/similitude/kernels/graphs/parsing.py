@@ -9,16 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import is_sparse
+from similitude.compute import first_nonfinite, is_sparse
 from similitude.kernels.ragged import starts_of
 from similitude.support import brief
 
 ATTRIBUTES = "attributes"
 """The name under which nodes and edges of networkx and igraph carry a vector of attributes."""
-
-
-MOST_PARTS = 5
-"""Largest number of entries of a tuple: edges, node labels, edge labels, node attributes and edge attributes."""
 
 
 class ParsedGraph(NamedTuple):
@@ -41,15 +37,16 @@ class ParsedGraph(NamedTuple):
 
 
 def is_one_graph(objects: Any) -> bool:
-    """Tell whether this is a single graph rather than a sequence of graphs."""
+    """Whether this is a single graph rather than a sequence of graphs."""
     return is_sparse(objects) or _is_networkx(objects) or _is_igraph(objects)
 
 
 def is_graph(one: Any) -> bool:
-    """Tell whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and more."""
+    """Whether an object is a graph: of networkx or igraph, an adjacency matrix, or a tuple of edges and more."""
     if not isinstance(one, tuple):
         return is_one_graph(one)
-    return 1 <= len(one) <= MOST_PARTS and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
+    # edges, node labels, edge labels, node attributes and edge attributes
+    return 1 <= len(one) <= 5 and (is_sparse(one[0]) or _is_list_of_pairs(one[0]))
 
 
 def _is_list_of_pairs(edges: Any) -> bool:
@@ -77,12 +74,14 @@ def parse_graphs(
 
 def parse_graph(i: int, graph: Any) -> ParsedGraph:
     """Return graph number i in parts; an error names it by its number."""
-    if isinstance(graph, tuple) and 1 <= len(graph) <= MOST_PARTS:
+    if isinstance(graph, tuple) and 1 <= len(graph) <= 5:
         return _from_tuple(i, *graph)
     if is_sparse(graph):
         return _from_matrix(i, graph)
     if _is_networkx(graph):
-        return _from_multigraph(i, graph) if graph.is_multigraph() else _from_networkx({i: graph})[0]
+        if graph.is_multigraph():
+            return _from_multigraph(i, graph)
+        return _from_networkx({i: graph})[0]
     if _is_igraph(graph):
         return _from_igraph(i, graph)
     raise TypeError(
@@ -114,14 +113,16 @@ def _from_networkx(
     once = u <= v  # each edge stands with both of its nodes
     ends = np.stack([u[once], v[once]], axis=1)
     entries = starts_of(degrees)[nodes]
-    edges, cuts = starts_of(once)[entries].tolist(), nodes.tolist()
+    edges = starts_of(once)[entries].tolist()
+    cuts = nodes.tolist()
     parts = []
     for k in range(len(names)):
         own = slice(cuts[k], cuts[k + 1])
         kept = once[entries[k] : entries[k + 1]]
         edge_labels = _of_edges(neighbors[own], kept, "label") if with_edge_labels else None
         edge_vectors = _of_edges(neighbors[own], kept, ATTRIBUTES) if with_edge_attributes else None
-        here, mine = ends[edges[k] : edges[k + 1]], (_if_any(labels[own]), _if_any(vectors[own]))
+        here = ends[edges[k] : edges[k + 1]]
+        mine = (_if_any(labels[own]), _if_any(vectors[own]))
         parts.append(ParsedGraph(len(names[k]), here, mine[0], edge_labels, names[k], mine[1], edge_vectors))
     return parts
 
@@ -133,9 +134,11 @@ def _neighbor_numbers(
 
     Names that are integers below the size of their graph, in any order, need no dictionary.
     """
-    every, sizes = list(chain.from_iterable(names)), np.diff(nodes)
+    every = list(chain.from_iterable(names))
+    sizes = np.diff(nodes)
     if set(map(type, every)) == {int} and 0 <= min(every) <= max(every) < len(every):
-        given, first = np.array(every), np.repeat(nodes[:-1], sizes)
+        given = np.array(every)
+        first = np.repeat(nodes[:-1], sizes)
         if (given < np.repeat(sizes, sizes)).all():
             number = np.empty(len(every), np.int64)
             number[first + given] = np.arange(len(every)) - first
@@ -192,7 +195,8 @@ def _from_matrix(i: int, matrix: Any, labels: Any = None) -> ParsedGraph:
         raise ValueError(f"graph {i} is a matrix of shape {matrix.shape}: an adjacency matrix is square")
     entries = matrix.tocoo()
     there = entries.data != 0
-    u, v = entries.row[there].astype(np.int64), entries.col[there].astype(np.int64)
+    u = entries.row[there].astype(np.int64)
+    v = entries.col[there].astype(np.int64)
     n = matrix.shape[0]
     one_way = np.setdiff1d(u * n + v, v * n + u)
     if len(one_way):
@@ -259,7 +263,8 @@ def _labeled_tuple(i: int, edges: Any, labels: Any, edge_labels: Any) -> ParsedG
         return _from_matrix(i, edges, labels)
     names = None
     if isinstance(labels, Mapping):
-        names, labels = list(labels), list(labels.values())
+        names = list(labels)
+        labels = list(labels.values())
         edges = _numbered(i, edges, names)
     ends = _as_ends(i, edges)
     if edge_labels is not None and len(edge_labels) != len(ends):
@@ -304,3 +309,82 @@ def _as_ends(i: int, edges: Any) -> np.ndarray:
     if ends.dtype.kind == "u" and ends.max() >= 2**63:
         raise ValueError(f"graph {i} has an edge to node {ends.max()}: a graph cannot have that size")
     return ends.astype(np.int64, copy=False)
+
+
+NUMBERS = "iufbO"
+"""The kinds of arrays that may hold real numbers."""
+
+
+def attribute_matrix(parts: list[ParsedGraph], of: str = "node") -> np.ndarray:
+    """Return a row of float64 for each node, or for each edge as it is given, of all graphs.
+
+    >>> attribute_matrix([ParsedGraph(2, np.zeros((0, 2)), attributes=[[1, 2], [3, 4]])])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    found = {g: _matrix(g, one, of) for g, one in enumerate(parts) if (one.nodes if of == "node" else len(one.ends))}
+    first = next(iter(found), 0)
+    for g, values in found.items():
+        if values.shape[1] != found[first].shape[1]:
+            a = values.shape[1]
+            b = found[first].shape[1]
+            raise ValueError(f"each {of} of graph {g} has {a} attributes, of graph {first} {b}: all need as many")
+        wrong = first_nonfinite(values)
+        if wrong is not None:
+            place, column = wrong
+            which = f"attribute {column} of {_named(parts[g], of, place)} of graph {g}"
+            raise ValueError(f"{which} is {values[place, column]}: attributes must be finite numbers")
+    return np.concatenate(list(found.values())) if found else np.zeros((0, 1))
+
+
+def _matrix(g: int, one: ParsedGraph, of: str) -> np.ndarray:
+    """Return a row of numbers for each node or edge of one graph."""
+    given = one.attributes if of == "node" else one.edge_attributes
+    if given is None:
+        entry = "fourth entry of a tuple (edges, node_labels, edge_labels, node_attributes)"
+        if of == "edge":
+            entry = "fifth entry of a tuple (edges, node_labels, edge_labels, node_attributes, edge_attributes)"
+        raise ValueError(
+            f"graph {g} has no {of} attributes: give each {of} a vector, named {ATTRIBUTES!r} in networkx and igraph, "
+            f"or a matrix as the {entry}"
+        )
+    values = _numbers(given)
+    if values is None or values.ndim not in (1, 2) or values.size == 0:
+        raise _wrong_vector(g, one, of, given)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _numbers(given: Any) -> np.ndarray | None:
+    """Return an array of float64, or None if there are other values than numbers."""
+    try:
+        values = np.asarray(given)
+        if values.dtype.kind not in NUMBERS or (values.dtype == object and any(one is None for one in values.flat)):
+            return None
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _wrong_vector(g: int, one: ParsedGraph, of: str, given: Any) -> Exception:
+    """Return the error of the first node or edge whose attributes are missing, no vector, or more or fewer."""
+    width = None
+    for place, vector in enumerate(given):
+        who = f"{_named(one, of, place)} of graph {g}"
+        if vector is None:
+            return ValueError(f"{who} has no attributes, other {of}s have some")
+        values = _numbers(vector)
+        if values is None or values.ndim > 1 or values.size == 0:
+            return TypeError(f"the attributes of {who} are {brief(vector)}: give a vector of numbers")
+        if width is None:
+            width = values.size
+        if values.size != width:
+            first = _named(one, of, 0)
+            return ValueError(f"{who} has {values.size} attributes, {first} has {width}: all need as many")
+    return TypeError(f"the {of} attributes of graph {g} are {brief(given)}: give a vector for each {of}")
+
+
+def _named(one: ParsedGraph, of: str, place: int) -> str:
+    """Return how to call a node or an edge of a graph."""
+    if of == "node":
+        return f"node {one.name(place)}"
+    return f"the edge between nodes {' and '.join(one.name(node) for node in one.ends[place].tolist())}"

@@ -11,10 +11,7 @@ import numpy as np
 from similitude.compute import as_objects, loops
 from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs, as_graphs
 from similitude.kernels.graphs.parsing import parse_graph
-from similitude.kernels.item_keys import item_keys
-
-LONGEST_NAME = 60
-"""Number of letters of a name from which on it is shortened."""
+from similitude.kernels.ragged import item_keys
 
 
 def subtree_names(objects: Any, iterations: int, wanted: Set[int] | None = None) -> dict[int, str]:
@@ -37,11 +34,14 @@ def subtree_names(objects: Any, iterations: int, wanted: Set[int] | None = None)
 
 def _names_in(graph: Any, iterations: int) -> list[tuple[int, str]]:
     """Return the refined labels of one graph, each with the subtree that it represents."""
-    encoded, texts = as_graphs([graph]), _label_texts(graph)
+    encoded = as_graphs([graph])
+    texts = _label_texts(graph)
     written = [texts.get(label, "*") for label in encoded.labels.tolist()]
-    starts, neighbors = encoded.starts.tolist(), encoded.neighbors.tolist()
+    starts = encoded.starts.tolist()
+    neighbors = encoded.neighbors.tolist()
     edges = [_edge(texts[label]) if label != NO_LABEL else "" for label in encoded.edge_labels.tolist()]
-    found, level = [], written
+    found = []
+    level = written
     for t, keys in enumerate(_refined(encoded, iterations)):
         if t:
             around = [sorted(edges[e] + level[neighbors[e]] for e in range(a, b)) for a, b in pairwise(starts)]
@@ -73,4 +73,4 @@ def _listed(labels: Any) -> list[Any]:
 
 def _short(name: str) -> str:
     """Shorten a long name in its middle."""
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 20]}…{name[-17:]}"
+    return name if len(name) <= 60 else f"{name[:40]}…{name[-17:]}"

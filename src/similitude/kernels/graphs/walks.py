@@ -13,12 +13,6 @@ from similitude.kernels.ragged import ragged_rows, starts_of
 from similitude.similarity import KERNEL, Similarity
 from similitude.support import check_nonnegative
 
-SHARE_OF_LARGEST = 0.5
-"""The decay "auto" as a share of the largest one for which all sums are finite."""
-
-NEGLIGIBLE_WEIGHT = 1e-15
-"""Share of all weight below which an eigenvalue is left out."""
-
 
 class WalkedGraphs:
     """Graphs with the eigenvalues of their adjacency matrices.
@@ -31,7 +25,10 @@ class WalkedGraphs:
         self, graphs: EncodedGraphs, starts: np.ndarray, values: np.ndarray, weights: np.ndarray, radii: np.ndarray
     ) -> None:
         self.graphs = graphs
-        self.starts, self.values, self.weights, self.radii = starts, values, weights, radii
+        self.starts = starts
+        self.values = values
+        self.weights = weights
+        self.radii = radii
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -114,7 +111,8 @@ class RandomWalk(Similarity):
         if sample_weight is not None:
             X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
         radius = float(_walked(as_graphs(X)).radii.max(initial=0.0))
-        return self.with_params(decay=SHARE_OF_LARGEST / max(radius, 1.0) ** 2)
+        # half of the largest decay for which all sums are finite
+        return self.with_params(decay=0.5 / max(radius, 1.0) ** 2)
 
     def encode(self, objects: Any) -> Encoding:
         """Return the graphs with their eigenvalues; refuse a graph with infinite sums."""
@@ -146,7 +144,9 @@ class RandomWalk(Similarity):
 
 def _walked(graphs: EncodedGraphs) -> WalkedGraphs:
     """Return graphs with their eigenvalues, without those that no walk sees."""
-    values, weights, radii = [np.zeros(0)], [np.zeros(0)], np.zeros(len(graphs))
+    values = [np.zeros(0)]
+    weights = [np.zeros(0)]
+    radii = np.zeros(len(graphs))
     lengths = np.zeros(len(graphs), np.int64)
     for g, (first, last) in enumerate(zip(graphs.node_starts, graphs.node_starts[1:], strict=False)):
         if first == last:
@@ -156,8 +156,9 @@ def _walked(graphs: EncodedGraphs) -> WalkedGraphs:
         A[rows, graphs.neighbors[graphs.starts[first] : graphs.starts[last]]] = 1.0
         found, vectors = np.linalg.eigh(A)
         squares = vectors.sum(axis=0) ** 2
-        kept = squares > NEGLIGIBLE_WEIGHT * (last - first)
+        kept = squares > 1e-15 * (last - first)
         values.append(found[kept])
         weights.append(squares[kept])
-        radii[g], lengths[g] = max(float(found[-1]), 0.0), kept.sum()
+        radii[g] = max(float(found[-1]), 0.0)
+        lengths[g] = kept.sum()
     return WalkedGraphs(graphs, starts_of(lengths), np.concatenate(values), np.concatenate(weights), radii)

@@ -8,36 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops
-from similitude.kernels.series.elastic import SeriesSimilarity
+from similitude.compute import Hints, loops
 from similitude.kernels.series.encoding import Series, as_series
-from similitude.kernels.vectors.pairwise import checked_weights, inner, squared_norms
+from similitude.kernels.vectors.pairwise import ExplicitFeatures, checked_weights
 from similitude.similarity import KERNEL
 from similitude.support import brief, check_integer, generator
 
 N_KERNELS = 84
 """Number of ways to place three taps of weight 2 among nine."""
 
-MOST_DILATIONS = 32
-"""The largest number of dilations of one kernel."""
-
-MOST_CHANNELS = 9
-"""The largest number of channels that one convolution adds up."""
-
-MOST_CONVOLUTION_FEATURES = 10**6
-"""Features that may be asked for: every series is encoded by all of them."""
-
 STANDARDIZED_ON = 1000
 """The largest number of series that means and deviations are computed on; of more, a sample is drawn."""
-
-GOLDEN = (math.sqrt(5.0) + 1.0) / 2.0
-"""Its multiples modulo 1 are spread evenly over [0, 1]."""
 
 KERNEL_NUMBER, DILATION, PADDED, BIAS, MEAN, DEVIATION, FIRST_CHANNEL = range(7)
 """The columns of a table of filters; the channels are the last ones."""
 
 
-class Convolutions(SeriesSimilarity):
+class Convolutions(ExplicitFeatures):
     r"""Random convolutions: a dot product of many explicit features, each the share of time that a pattern is present.
 
     A feature is the share of times at which a dilated convolution of the series exceeds a bias: nine taps, three of
@@ -75,6 +62,7 @@ class Convolutions(SeriesSimilarity):
     (4, 840)
     """
 
+    objects = "series"
     claims = KERNEL
     reason = "the dot product of explicit features: standardized shares of positive values of convolutions"
     hints = Hints(finite=True)
@@ -87,11 +75,13 @@ class Convolutions(SeriesSimilarity):
     @property
     def width(self) -> int:
         """The number of features."""
-        return int(self.n_features) // N_KERNELS * N_KERNELS if self.filters is None else len(self.filters)
+        if self.filters is None:
+            return int(self.n_features) // N_KERNELS * N_KERNELS
+        return len(self.filters)
 
     def check_params(self) -> None:
         """Validate the number of features, and the filters if there are any."""
-        check_integer("n_features", self.n_features, N_KERNELS, MOST_CONVOLUTION_FEATURES)
+        check_integer("n_features", self.n_features, N_KERNELS, 10**6)
         if self.filters is not None:
             _check_filters(self.filters)
 
@@ -99,13 +89,15 @@ class Convolutions(SeriesSimilarity):
         """Choose dilations, channels and biases for the series X, and standardize the features on them."""
         if self.filters is not None:
             return self
-        A, rng = as_series(X), generator(random_state)
+        A = as_series(X)
+        rng = generator(random_state)
         weight = np.ones(len(A)) if sample_weight is None else checked_weights(sample_weight, len(A))
         filters = _random_filters(A, weight, self.width, rng)
         if np.count_nonzero(weight) > STANDARDIZED_ON:
             logging.getLogger("similitude").info("means of convolutions from %d of %d series", STANDARDIZED_ON, len(A))
             chosen = rng.choice(len(A), STANDARDIZED_ON, replace=False, p=weight / weight.sum())
-            A, weight = A[np.sort(chosen)], np.ones(STANDARDIZED_ON)
+            A = A[np.sort(chosen)]
+            weight = np.ones(STANDARDIZED_ON)
         shares = _shares(A, filters).astype(float, copy=False)
         mean = np.average(shares, axis=0, weights=weight)
         deviation = np.sqrt(np.average((shares - mean) ** 2, axis=0, weights=weight))
@@ -113,13 +105,10 @@ class Convolutions(SeriesSimilarity):
         filters[:, DEVIATION] = np.where(deviation > 1e-9, deviation, 1.0)  # a constant feature tells nothing apart
         return self.with_params(filters=filters)
 
-    def encode(self, objects: Any) -> Encoding:
-        """Return the features of every series."""
-        return self.features(objects)
-
     def features(self, X: Any, like: Any = None) -> np.ndarray:
         """Return the standardized features divided by the root of their number, whatever is in `like`."""
-        A, filters = as_series(X), self.filters
+        A = as_series(X)
+        filters = self.filters
         if A.channels != filters.shape[1] - FIRST_CHANNEL:
             raise ValueError(
                 f"series of {filters.shape[1] - FIRST_CHANNEL} channels are expected, these have {A.channels}"
@@ -128,14 +117,6 @@ class Convolutions(SeriesSimilarity):
         features -= filters[:, MEAN].astype(A.dtype)
         features *= (1.0 / (filters[:, DEVIATION] * math.sqrt(len(filters)))).astype(A.dtype)
         return features
-
-    def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the dot products of features."""
-        return inner(A, B)
-
-    def diagonal(self, A: Encoding) -> Any:
-        """Return the squared lengths of features."""
-        return squared_norms(A)
 
 
 def _check_filters(filters: Any) -> None:
@@ -158,12 +139,14 @@ def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Ge
     """Return filters without means and deviations; their biases are quantiles of convolutions of random series."""
     dilations, numbers = _dilations(float(np.median(A.lengths[weight > 0])), width // N_KERNELS)
     chosen = rng.choice(len(A), (len(dilations), N_KERNELS), p=weight / weight.sum()).tolist()
-    quantiles = np.arange(1, width + 1) * GOLDEN % 1.0
+    golden = (math.sqrt(5.0) + 1.0) / 2.0  # its multiples modulo 1 are spread evenly over [0, 1]
+    quantiles = np.arange(1, width + 1) * golden % 1.0
     filters = np.zeros((width, FIRST_CHANNEL + A.channels))
     end = 0
     for place, (step, number) in enumerate(zip(dilations.tolist(), numbers.tolist(), strict=True)):
         for kernel in range(N_KERNELS):
-            begin, end = end, end + number
+            begin = end
+            end = end + number
             padded = (kernel + place) % 2 == 0
             mix = _random_channels(A.channels, rng) if A.channels > 1 else np.ones(1)
             one = A.values[A.starts[chosen[place][kernel]] : A.starts[chosen[place][kernel] + 1]]
@@ -178,7 +161,7 @@ def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Ge
 
 def _dilations(length: float, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Return dilations up to which nine taps fit into a length, and how many of `number` features each has."""
-    most = min(number, MOST_DILATIONS)
+    most = min(number, 32)
     largest = math.log2(max(1.0, (length - 1.0) / 8.0))
     dilations, repeats = np.unique(np.logspace(0.0, largest, most, base=2.0).astype(np.int64), return_counts=True)
     numbers = repeats * number // most
@@ -188,7 +171,7 @@ def _dilations(length: float, number: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _random_channels(channels: int, rng: np.random.Generator) -> np.ndarray:
     """Return a random subset of channels as zeros and ones; small subsets are more likely."""
-    size = int(2.0 ** rng.uniform(0.0, math.log2(min(channels, MOST_CHANNELS) + 1)))
+    size = int(2.0 ** rng.uniform(0.0, math.log2(min(channels, 9) + 1)))
     chosen = np.zeros(channels)
     chosen[rng.choice(channels, min(size, channels), replace=False)] = 1.0
     return chosen
@@ -200,7 +183,8 @@ def _shares(A: Series, filters: np.ndarray) -> np.ndarray:
     first = np.flatnonzero(np.append(True, (whole[1:] != whole[:-1]).any(1)))
     starts = np.append(first, len(filters)).astype(np.int64)
     shapes = np.ascontiguousarray(filters[first, :BIAS]).astype(np.int64)
-    mix, biases = filters[first, FIRST_CHANNEL:].astype(A.dtype), filters[:, BIAS].astype(A.dtype)
+    mix = filters[first, FIRST_CHANNEL:].astype(A.dtype)
+    biases = filters[:, BIAS].astype(A.dtype)
     out = np.empty((len(A), len(filters)), A.dtype)
     loops.convolutions(out, A.values, A.starts, shapes, mix, biases, starts)
     return out

@@ -82,10 +82,14 @@ def derivatives(X: Any) -> list[np.ndarray]:
     """
     A = as_series(X)
     slopes = np.zeros_like(A.values)
-    before, here, after = A.values[:-2], A.values[1:-1], A.values[2:]
+    before = A.values[:-2]
+    here = A.values[1:-1]
+    after = A.values[2:]
     slopes[1:-1] = ((here - before) + (after - before) / 2) / 2
-    first, last = A.starts[:-1], A.starts[1:] - 1
-    long, two = A.lengths > 2, A.lengths == 2
+    first = A.starts[:-1]
+    last = A.starts[1:] - 1
+    long = A.lengths > 2
+    two = A.lengths == 2
     slopes[first[long]], slopes[last[long]] = slopes[first[long] + 1], slopes[last[long] - 1]
     slopes[first[two]] = slopes[last[two]] = A.values[last[two]] - A.values[first[two]]
     slopes[first[A.lengths == 1]] = 0

@@ -1,22 +1,20 @@
-"""What similarities of time series by an elastic distance share: the scale, the window and the distances."""
+"""Similarities of time series by elastic distances: what they share, soft warping, MSM, ERP and TWE."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
-from similitude.kernels.series.encoding import as_series, in_common_precision
+from similitude.kernels.series.encoding import Series, as_series, in_common_precision
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
-from similitude.similarity import SYMMETRIC, Similarity
-from similitude.support import brief, check_integer
-
-MEDIAN_CELLS = 10**9
-"""The approximate number of table cells that a median distance may cost."""
+from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Similarity
+from similitude.support import brief, check_integer, check_nonnegative, check_number, check_positive
 
 
 class SeriesSimilarity(Similarity):
@@ -40,11 +38,19 @@ class ElasticSimilarity(SeriesSimilarity):
     sigma: float | str
     window: float | None
     resolves = ("sigma",)
-    stated_for = (*SeriesSimilarity.stated_for, "write_distances", "compared")
+    stated_for = (*SeriesSimilarity.stated_for, "write_distances", "compared", "_loop")
 
-    @abstractmethod
+    _costs: tuple[tuple[str, Callable[[str, Any], Any]], ...] = ()  # what the loop takes, and how it is validated
+    _loop: str
+
     def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
         """Write the distances of two encodings of one precision; if `half`, both are the same."""
+        costs = [float(getattr(self, name)) for name, _ in self._costs]
+        getattr(loops, self._loop)(out, A.values, A.starts, B.values, B.starts, *costs, self.window, half=half)
+
+    @abstractmethod
+    def counterexamples(self) -> list[Any]:
+        """Return series whose matrix has a negative eigenvalue."""
 
     def compared(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return what is divided by sigma, by default the distances."""
@@ -54,12 +60,15 @@ class ElasticSimilarity(SeriesSimilarity):
         """Return the distances of two encodings."""
         same = A is B
         A, B = in_common_precision(A, B)
-        out = np.empty((len(A), len(B)), A.dtype) if out is None else out
+        if out is None:
+            out = np.empty((len(A), len(B)), A.dtype)
         self.write_distances(out, A, B, same)
         return out
 
     def check_params(self) -> None:
-        """Validate the scale and the window."""
+        """Validate the costs, the scale and the window."""
+        for name, check in self._costs:
+            check(name, getattr(self, name))
         check_scale("sigma", self.sigma)
         check_window(self.window)
 
@@ -68,7 +77,8 @@ class ElasticSimilarity(SeriesSimilarity):
         if not self.unresolved():
             return self
         A = self.encode(X)
-        sample = min(100, max(10, math.isqrt(2 * MEDIAN_CELLS) // int(A.lengths.max())))
+        most = math.isqrt(2 * 10**9) // int(A.lengths.max())  # about 1e9 cells of tables of costs
+        sample = min(100, max(10, most))
         sigma = median_distance(A, self.compared, random_state, sample_weight, sample=sample)
         return self.with_params(sigma=sigma)
 
@@ -117,3 +127,220 @@ def check_window(window: Any) -> None:
     if not fraction:
         otherwise = "None or a float from 0.0 to 1.0 (a fraction of the shorter length)"
         check_integer("window", window, 0, otherwise=otherwise)
+
+
+ELASTIC = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
+"""What holds for exp(-d / sigma) of a metric d."""
+
+
+def _refuting(collections: Any, sigma: float | str, least_unit: float = 0.0, zero: float = 0.0) -> list[Any]:
+    """Return series in the units of sigma, or of costs that do not depend on it; none while sigma is unresolved.
+
+    Whatever metric it is, a sigma far below all distances gives the identity matrix.
+    """
+    if isinstance(sigma, str):
+        return []
+    # at a scale of 50 they refute a kernel: their distances are about 10
+    unit = max(float(sigma) / 50.0, least_unit)
+    return [[[zero + unit * step for step in one] for one in collection] for collection in collections]
+
+
+class SoftDTW(ElasticSimilarity):
+    r"""Soft dynamic time warping, :math:`K(x, z) = \exp(-D(x, z) / \sigma)` with the divergence D of soft-DTW.
+
+    Soft-DTW puts the soft minimum :math:`-\gamma \log \sum_\pi \exp(-c(\pi) / \gamma)` over the costs c of all paths in
+    place of the least cost that `DTW` takes; it is a smooth function of the series, and tends to `DTW` with
+    :math:`\gamma`. (Cuturi and Blondel, 2017.) It is negative for series that are alike, even for equal ones, so that
+    K compares by :math:`D(x, z) = s(x, z) - \frac12 s(x, x) - \frac12 s(z, z)`. (Blondel, Mensch and Vert, 2021.)
+
+    It is symmetric with a unit diagonal, but not known to be a kernel, and for small :math:`\gamma` it is as little one
+    as `DTW`. Use `GlobalAlignment` if a kernel is needed.
+
+    Parameters
+    ----------
+    gamma : float
+        The softness, > 0, in units of squared differences.
+    sigma, window
+        See `DTW`; ``"median"`` is the median of D.
+
+    Examples
+    --------
+    >>> from similitude.kernels import SoftDTW
+    >>> SoftDTW(gamma=0.1).distances([[0., 1., 2.], [0., 0., 1., 3.]]).round(3)
+    array([[-0.  ,  1.  ],
+           [ 1.  , -0.11]])
+    """
+
+    claims = frozenset({SYMMETRIC, UNIT_DIAGONAL})
+    reason = (
+        "as gamma tends to 0 it tends to DTW, which is not a kernel: for a small gamma, 0, 1, 2, 2 and 0, 1, 1, 2 have "
+        "K = 1 nearly, but different similarities to 0, 2, 2, 2; GlobalAlignment() is a kernel"
+    )
+    hints = Hints(heavy=True)
+    _costs = (("gamma", check_positive),)
+    _loop = "soft_dtw"
+
+    def __init__(self, gamma: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
+        self.gamma = gamma
+        self.sigma = sigma
+        self.window = window
+
+    def counterexamples(self) -> list[Any]:
+        """Return the series that refute `DTW`, if sigma is given; they refute it if gamma is small against sigma."""
+        if isinstance(self.sigma, str):
+            return []
+        unit = math.sqrt(self.sigma)
+        return [[[unit * step for step in steps] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]]
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the values of all series in one array, their starts, and half of soft-DTW of each with itself."""
+        A = as_series(objects)
+        halves = np.empty(len(A), A.dtype)
+        for i in range(len(A)):
+            one = A[i : i + 1]
+            out = np.empty((1, 1), A.dtype)
+            self.write_distances(out, one, one, True)
+            halves[i] = 0.5 * out[0, 0]
+        return Series(A.values, A.starts, halves)
+
+    def compared(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the divergences."""
+        values = self.distance_block(A, B, out)
+        values -= A.norms[:, None] + B.norms  # the same bits if both sides are swapped
+        return values
+
+
+class MSM(ElasticSimilarity):
+    r"""Move-split-merge, :math:`K(x, z) = \exp(-\mathrm{msm}(x, z) / \sigma)`.
+
+    msm(x, z) is the least cost of turning one series into the other: to move a value costs the difference, to split
+    one in two equal values or to merge two costs c. It does not depend on a constant that is added to both series, and
+    it is a metric. (Stefan, Athitsos and Das, 2013.) Several channels are compared one by one, and the distances are
+    added up, as aeon does by default; that is a metric, too.
+
+    It is symmetric and at most 1, but not a kernel.
+
+    Parameters
+    ----------
+    c : float
+        The cost of a split or a merge, >= 0, in the units of the series.
+    sigma, window
+        See `DTW`. With a window, the triangle inequality need not hold.
+
+    Examples
+    --------
+    >>> from similitude.kernels import MSM
+    >>> MSM(c=0.5).distances([[0., 1., 2.], [0., 0., 1., 3.]])
+    array([[0. , 1.5],
+           [1.5, 0. ]])
+    """
+
+    claims = ELASTIC
+    reason = "a metric, but not of negative type: there are series on which exp(-msm / sigma) has negative eigenvalues"
+    hints = Hints(finite=True, heavy=True)
+    _costs = (("c", check_nonnegative),)
+    _loop = "msm"
+
+    def __init__(self, c: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
+        self.c = c
+        self.sigma = sigma
+        self.window = window
+
+    def counterexamples(self) -> list[Any]:
+        """Return series whose matrix has a negative eigenvalue, if sigma is given and not small against the costs."""
+        small_c = [[0, 3, 0], [3, 0, 3], [0, 0, 3, 3], [0, 3, 0, 3], [3, 0, 3, 0], [3, 3, 0, 0]]
+        c_of_one = [[1, 0, 3], [1, 3, 3], [3, 0, 1], [3, 3, 1], [1, 1, 3, 1], [1, 3, 1, 1]]
+        return _refuting([small_c, c_of_one], self.sigma, float(self.c))
+
+
+class ERP(ElasticSimilarity):
+    r"""Edit distance with real penalty, :math:`K(x, z) = \exp(-\mathrm{erp}(x, z) / \sigma)`.
+
+    erp(x, z) is the least cost of an alignment in which an entry of one series stands beside one of the other, at the
+    cost of their distance, or beside a gap, at the cost of its distance to g. It is a metric of series without entries
+    equal to g, which cost nothing to leave out. (Chen and Ng, 2004.) Entries before the first pair cost what they cost
+    one by one, as published; aeon 1.6 charges the whole series, and its values are larger where an alignment begins
+    with a gap.
+
+    It is symmetric and at most 1, but not a kernel.
+
+    Parameters
+    ----------
+    g : float
+        The value that a gap stands for, the same in all channels.
+    sigma, window
+        See `DTW`. With a window, the triangle inequality need not hold.
+
+    Examples
+    --------
+    >>> from similitude.kernels import ERP
+    >>> ERP().distances([[0., 1., 2.], [0., 0., 1., 3.]])
+    array([[0., 1.],
+           [1., 0.]])
+    """
+
+    claims = ELASTIC
+    reason = "a metric, but not of negative type: there are series on which exp(-erp / sigma) has negative eigenvalues"
+    hints = Hints(finite=True, heavy=True)
+    _costs = (("g", check_number),)
+    _loop = "erp"
+
+    def __init__(self, g: float = 0.0, sigma: float | str = "median", window: float | None = None) -> None:
+        self.g = g
+        self.sigma = sigma
+        self.window = window
+
+    def counterexamples(self) -> list[Any]:
+        """Return series whose matrix has a negative eigenvalue, if sigma is given and not small against the costs."""
+        series = [[2, 1, 2], [2, 3, 2], [1, 3, 0, 1], [1, 1, 3, 0], [3, 1, 0, 1]]
+        return _refuting([series], self.sigma, zero=float(self.g))
+
+
+class TWE(ElasticSimilarity):
+    r"""Time warp edit distance, :math:`K(x, z) = \exp(-\mathrm{twe}(x, z) / \sigma)`.
+
+    twe(x, z) is the least cost of an alignment of two series as polygons: a pair of times i and j costs the distances
+    of the entries there and one step before, and :math:`2 \nu |i - j|`; to leave out an entry costs its distance to the
+    one before, and :math:`\nu + \lambda`. Before the first entry there is a zero. It is a metric for
+    :math:`\nu > 0`. (Marteau, 2009.)
+
+    It is symmetric and at most 1, but not a kernel.
+
+    Parameters
+    ----------
+    nu : float
+        The stiffness, >= 0: how much it costs to pair entries of different times.
+    lmbda : float
+        The penalty of an entry that is left out, >= 0.
+    sigma, window
+        See `DTW`. With a window, the triangle inequality need not hold.
+
+    Examples
+    --------
+    >>> from similitude.kernels import TWE
+    >>> TWE(nu=0.5, lmbda=1.0).distances([[0., 1., 2.], [0., 0., 1., 3.]])
+    array([[0. , 4.5],
+           [4.5, 0. ]])
+    """
+
+    claims = ELASTIC
+    reason = "a metric, but not of negative type: there are series on which exp(-twe / sigma) has negative eigenvalues"
+    hints = Hints(finite=True, heavy=True)
+    _costs = (("nu", check_nonnegative), ("lmbda", check_nonnegative))
+    _loop = "twe"
+
+    def __init__(
+        self, nu: float = 0.001, lmbda: float = 1.0, sigma: float | str = "median", window: float | None = None
+    ) -> None:
+        self.nu = nu
+        self.lmbda = lmbda
+        self.sigma = sigma
+        self.window = window
+
+    def counterexamples(self) -> list[Any]:
+        """Return series whose matrix has a negative eigenvalue, if sigma is given and not small against the costs."""
+        small_costs = [[0, 0, 3, 0], [3, 0, 3, 0], [0, 0, 3], [0, 3, 0, 3], [3, 3, 0], [3, 3, 0, 3]]
+        lambda_of_one = [[3, 0, 3], [0, 0, 3], [0, 3, 1, 1], [0, 3, 0, 3], [3, 0, 3, 1], [3, 3, 1, 1]]
+        both_one_half = [[0, 3, 3], [0, 3, 0, 0], [1, 0, 3, 1], [1, 3, 1, 1], [3, 0, 3, 3], [3, 3, 0, 1]]
+        costs = float(self.nu) + float(self.lmbda)
+        return _refuting([small_costs, lambda_of_one, both_one_half], self.sigma, costs)

@@ -111,7 +111,8 @@ def _one(i: int, one: Any) -> np.ndarray:
         array = one.to_numpy() if is_table(one) or is_column(one) else np.asarray(one)
     except (TypeError, ValueError):
         raise TypeError(f"series {i} has times with different numbers of channels: {brief(one)}") from None
-    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim == 1:
+        array = array[:, None]
     if array.ndim != 2:
         raise ValueError(f"a series has the shape (time,) or (time, channel), series {i} has {array.shape}")
     return _floating(array, f"series {i}", missing=f"series {i}")

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, first_nonfinite, loops
-from similitude.kernels.series.elastic import SeriesSimilarity
+from similitude.compute import first_nonfinite, loops
 from similitude.kernels.series.encoding import Series, as_series
-from similitude.kernels.vectors.pairwise import checked_weights, inner, squared_norms, weighted_median
+from similitude.kernels.vectors.pairwise import ExplicitFeatures, checked_weights, squared_norms, weighted_median
 from similitude.similarity import KERNEL
 from similitude.support import brief, check_integer
 
@@ -18,7 +17,7 @@ MOST_FEATURES = 100_000
 """The largest number of features of a signature of more than one level."""
 
 
-class Signature(SeriesSimilarity):
+class Signature(ExplicitFeatures):
     r"""The truncated signature kernel: a dot product of the iterated integrals of two series up to a level.
 
     Level m of the signature of a series has one feature for every m-tuple of channels, the integral along the lines
@@ -61,6 +60,7 @@ class Signature(SeriesSimilarity):
     (2, 6)
     """
 
+    objects = "series"
     claims = KERNEL
     reason = "the dot product of explicit features: signatures up to a level, each level divided by a number"
     resolves = ("scales", "norms")
@@ -95,10 +95,6 @@ class Signature(SeriesSimilarity):
             k = k.with_params(norms=np.array(norms))
         return k
 
-    def encode(self, objects: Any) -> Encoding:
-        """Return the features of every series."""
-        return self.features(objects)
-
     def features(self, X: Any, like: Any = None) -> np.ndarray:
         """Return the signatures, each level divided by its norm and the root of their number, whatever is in `like`."""
         A = as_series(X)
@@ -109,14 +105,6 @@ class Signature(SeriesSimilarity):
         if bad is not None:
             raise ValueError(f"the signature of series {bad[0]} overflows: series need values of the size of scales")
         return features
-
-    def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the dot products of features."""
-        return inner(A, B)
-
-    def diagonal(self, A: Encoding) -> Any:
-        """Return the squared lengths of features."""
-        return squared_norms(A)
 
     def _sizes(self, channels: int) -> list[int]:
         """Return the number of features of each level."""

@@ -9,10 +9,7 @@ import numpy as np
 from similitude.compute import loops
 from similitude.compute.loops import BagArrays, Patterns
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
-from similitude.kernels.vectors.sparse import csr
-
-NO_LETTERS = np.zeros(0, np.uint32)
-NO_INTEGERS = np.zeros(0, np.int64)
+from similitude.kernels.vectors.pairwise import csr
 
 
 class Bags(Ragged):
@@ -25,15 +22,21 @@ class Bags(Ragged):
 
     def __init__(self, bags: BagArrays, values: np.ndarray | None = None) -> None:
         self.values = values
-        self.codes, self.counts, self.starts = bags.codes, bags.counts, bags.starts
+        self.codes = bags.codes
+        self.counts = bags.counts
+        self.starts = bags.starts
         digests = bool((bags.codes >> np.uint64(63)).any()) if len(bags.places) else False
-        self.places = bags.places if digests else NO_INTEGERS
-        self.text = bags.text if digests else NO_LETTERS
-        self.text_starts = bags.text_starts if digests else NO_INTEGERS
+        none = np.zeros(0, np.int64)
+        self.places = bags.places if digests else none
+        self.text = bags.text if digests else np.zeros(0, np.uint32)
+        self.text_starts = bags.text_starts if digests else none
 
     def __getitem__(self, which: Any) -> Bags:
         starts, features = ragged_rows(self.starts, which)
-        text_starts, letters = ragged_rows(self.text_starts, which) if len(self.places) else (NO_INTEGERS, slice(0, 0))
+        text_starts = self.text_starts
+        letters: Any = slice(0, 0)
+        if len(self.places):
+            text_starts, letters = ragged_rows(self.text_starts, which)
         chosen = self.codes[features], self.counts[features], self.places[features if len(self.places) else slice(0, 0)]
         values = None if self.values is None else self.values[features]
         return Bags(BagArrays(*chosen, starts, self.text[letters], text_starts), values)
@@ -101,11 +104,13 @@ def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any =
     pairs at once, by bit sets or (`counted`) by the product of two dense matrices; for each rare one only the pairs
     that have it are visited.
     """
-    out = np.empty((len(A), len(B))) if out is None else out
+    if out is None:
+        out = np.empty((len(A), len(B)))
     counted = counted or A.values is not None
     a, b, width = loops.shared_features(A.arrays, B.arrays, patterns)
     order, frequent = _by_frequency(len(A) * len(B), a, b, width, counted)
-    a, b = order[a], order[b]  # -1 stays -1
+    a = order[a]  # -1 stays -1
+    b = order[b]
     if frequent:
         _write_frequent(a, A, b, B, frequent, counted, out)
     rest = np.empty(out.shape) if frequent and frequent < width else out
@@ -128,7 +133,8 @@ def _by_frequency(pairs: int, a: np.ndarray, b: np.ndarray, width: int, counted:
     meetings = np.bincount(a[a >= 0], minlength=width) * np.bincount(b[b >= 0], minlength=width)
     each, all_pairs, entry = (0.025, 1.0, 12.0) if counted else (0.0014, 1.0, 2.0)
     frequent = meetings > each * pairs
-    entries, rare = len(a) + len(b), float(meetings[~frequent].sum())
+    entries = len(a) + len(b)
+    rare = float(meetings[~frequent].sum())
     costs = {
         "both": pairs * (each * np.count_nonzero(frequent) + all_pairs + 2.0) + (entry + 15.0) * entries + rare,
         "frequent": pairs * (each * width + all_pairs) + entry * entries,

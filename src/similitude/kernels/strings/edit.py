@@ -8,8 +8,8 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.signatures_of_sets import ROUNDING_ROOM, Items, SetBounds, as_counted
+from similitude.kernels.strings.alignment import Substitution
 from similitude.kernels.strings.letters import Letters, as_letters, numbered
-from similitude.kernels.strings.substitution import Substitution
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Bounds, Candidates, Similarity
 from similitude.support import brief, check_positive
 
@@ -155,7 +155,8 @@ def neighbor_counts(A: Letters) -> Items:
     sizes = A.lengths + 1
     before, after = np.zeros((2, int(sizes.sum())), np.uint64)
     places = np.arange(len(A.text)) + A.owners  # each string before has one more pair than letters
-    after[places], before[places + 1] = A.text, A.text
+    after[places] = A.text
+    before[places + 1] = A.text
     return *as_counted(np.repeat(np.arange(len(A)), sizes), (before << np.uint64(21)) | after), sizes
 
 
@@ -215,7 +216,8 @@ def _edits(A: Letters, B: Letters, costs: Costs, out: np.ndarray | None) -> np.n
     There are |s| - |t| more deletions than insertions, whatever the edits: both may have their mean cost, if half
     their difference is added that many times.
     """
-    out = np.empty((len(A), len(B))) if out is None else out
+    if out is None:
+        out = np.empty((len(A), len(B)))
     insertion, deletion, substitution = costs
     gap = (insertion + deletion) / 2
     if substitution == gap:

@@ -19,7 +19,8 @@ class Letters(Ragged):
     """Strings as numbers of letters, stored consecutively: string i is ``text[starts[i]:starts[i + 1]]``."""
 
     def __init__(self, text: np.ndarray, starts: np.ndarray) -> None:
-        self.text, self.starts = text, starts
+        self.text = text
+        self.starts = starts
 
     def __getitem__(self, which: Any) -> Letters:
         starts, letters = ragged_rows(self.starts, which)

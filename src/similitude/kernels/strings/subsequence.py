@@ -11,9 +11,6 @@ from similitude.kernels.strings.letters import as_letters, numbered
 from similitude.similarity import KERNEL, Similarity
 from similitude.support import brief, check_integer, check_positive
 
-LEAST_WEIGHT = 1e-250
-"""The smallest weight decay^(2 p) of a pair of subsequences without gaps; smaller ones would leave no room for gaps."""
-
 
 class Subsequence(Similarity):
     r"""The subsequence kernel: subsequences of p letters that two strings share, each weighted by what it spans.
@@ -68,9 +65,10 @@ class Subsequence(Similarity):
             raise ValueError(f"p must be at most {loops.LONGEST_SUBSEQUENCE:,}, got {p:,}")
         if check_positive("decay", self.decay) > 1:
             raise ValueError(f"decay must be at most 1, got {brief(self.decay)}")
-        if float(self.decay) ** (2 * p) < LEAST_WEIGHT:
+        # the weight of a pair of subsequences without gaps, with room below it for gaps
+        if float(self.decay) ** (2 * p) < 1e-250:
             raise ValueError(
-                f"decay = {self.decay!r} and p = {p}: decay^(2 p) is below {LEAST_WEIGHT:.0e}, where numbers end; take "
+                f"decay = {self.decay!r} and p = {p}: decay^(2 p) is below 1e-250, where numbers end; take "
                 f"a smaller p or a decay nearer to 1"
             )
 
@@ -80,7 +78,8 @@ class Subsequence(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the sums over common subsequences."""
-        out = np.empty((len(A), len(B))) if out is None else out
+        if out is None:
+            out = np.empty((len(A), len(B)))
         a, b = numbered(A.text, B.text)
         loops.subsequences(out, a, A.starts, b, B.starts, int(self.p), float(self.decay), A is B)
         return out

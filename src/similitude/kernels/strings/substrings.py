@@ -176,7 +176,8 @@ class Spectrum(WeightedFeatures, BagSimilarity):
     def _known_substrings(self) -> tuple[BagArrays, np.ndarray]:
         """Return the substrings that have a weight as bags of one feature each, and the roots of the weights."""
         given: Any = self.weights
-        letters, patterns = as_letters(list(given) or [""]), self.patterns()
+        letters = as_letters(list(given) or [""])
+        patterns = self.patterns()
         bags = loops.window_bags(letters.text, letters.starts, patterns)
         at, which = np.divmod(bags.places, len(patterns.spans))
         owners = np.repeat(np.arange(len(letters)), np.diff(bags.starts))
@@ -187,7 +188,8 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         """Return the numbers of occurrences, or their presence, and the substrings."""
         from scipy.sparse import csr_array
 
-        letters, patterns = as_letters(objects), self.patterns()
+        letters = as_letters(objects)
+        patterns = self.patterns()
         bags = loops.window_bags(letters.text, letters.starts, patterns)
         columns, _, width = loops.shared_features(bags, bags, patterns)
         values = bags.counts.astype(float) if self.counts else np.ones(len(columns))
@@ -271,7 +273,8 @@ class Gapped(BagSimilarity):
 
     def patterns(self) -> Patterns:
         """Return each set of positions of a window of length g."""
-        g, m = int(self.g), int(self.m)
+        g = int(self.g)
+        m = int(self.m)
         return _patterns(tuple((chosen, g) for chosen in combinations(range(g), g - m)))
 
 

@@ -18,7 +18,7 @@ from similitude.kernels.feature_weights import (
     scales_of_keys,
     sorted_roots,
 )
-from similitude.kernels.histograms import Histograms
+from similitude.kernels.ragged import Histograms
 from similitude.kernels.strings.letters import as_letters, as_text
 from similitude.similarity import BOUNDED, KERNEL, image
 from similitude.support import brief, check_integer

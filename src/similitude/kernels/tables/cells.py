@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import as_objects, check_columns, check_objects, is_column, is_table, take
-from similitude.kernels.item_keys import item_keys
+from similitude.compute import as_objects, check_columns, check_objects, is_column, is_table, take, warn_if_rounded
+from similitude.kernels.ragged import item_keys
 from similitude.support import brief, check_nonnegative
 
 ANY_KIND = ("mixed", "missing")
@@ -66,7 +66,7 @@ def _cell(row: Any, name: Any, i: int) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell is missing: None, NaN, or a missing value of pandas.
+    """Whether a cell is missing: None, NaN, or a missing value of pandas.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing(0), is_missing("")
     (True, True, False, False)
@@ -95,11 +95,30 @@ def plain_numbers(values: Any) -> np.ndarray | None:
     if hasattr(values, "isna"):  # pandas, where extension types have a kind as well
         if getattr(values.dtype, "kind", "O") not in "biuf":
             return None
-        return values.to_numpy(dtype=float, na_value=np.nan) if values.isna().any() else values.to_numpy()
+        if values.isna().any():
+            return values.to_numpy(dtype=float, na_value=np.nan)
+        return values.to_numpy()
     if is_column(values):
         stored = values.dtype.is_numeric() or str(values.dtype) == "Boolean"
-        return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None) if stored else None
+        if stored:
+            return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None)
+        return None
     return None
+
+
+def numbers_or_seconds(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:
+    """Return a column of numbers or times as floats, NaN where missing; errors name the column."""
+    if kind == "time":
+        return seconds(values, missing)
+    stored = plain_numbers(values)
+    if stored is None:
+        stored = np.array([np.nan if gone else one for one, gone in zip(values, missing, strict=True)], dtype=float)
+    warn_if_rounded(stored, f"column {name!r}")
+    numbers = np.where(missing, np.nan, stored.astype(float))
+    if np.isinf(numbers).any():
+        i = int(np.flatnonzero(np.isinf(numbers))[0])
+        raise ValueError(f"column {name!r} is {numbers[i]} in row {i}: numbers must be finite")
+    return numbers
 
 
 def seconds(values: Any, missing: np.ndarray) -> np.ndarray:
@@ -167,7 +186,7 @@ def ranks_of(values: Any, missing: np.ndarray, order: Sequence[Any], name: str) 
 
 
 def is_categorical(values: Any) -> bool:
-    """Tell whether a column is stored as categories by pandas or polars."""
+    """Whether a column is stored as categories by pandas or polars."""
     return type(getattr(values, "dtype", None)).__name__ in ("CategoricalDtype", "Categorical", "Enum")
 
 

@@ -143,7 +143,8 @@ class Columns(Similarity):
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Columns:
         """Resolve the similarity of each column on that column, and record its kind of values."""
-        fixed, schema = {}, {}
+        fixed = {}
+        schema = {}
         for name, part in self.similarities().items():
             values, schema[name] = self._column(X, name, part)
             with error_prefix(f"column {name!r}"):

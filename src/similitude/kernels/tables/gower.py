@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops, take, warn_if_rounded
+from similitude.compute import Encoding, Hints, loops, take
 from similitude.kernels.tables.cells import (
     check_kind,
     check_weights,
@@ -19,10 +19,9 @@ from similitude.kernels.tables.cells import (
     kind_of_values,
     known_of,
     missing_cells,
+    numbers_or_seconds,
     order_of,
-    plain_numbers,
     ranks_of,
-    seconds,
 )
 from similitude.similarity import SYMMETRIC, UNIT_KERNEL, Similarity
 from similitude.support import brief
@@ -148,7 +147,8 @@ class Gower(Similarity):
         if len(spans) > 1:
             first, second, *_ = spans
             nothing = dict.fromkeys(spans)
-            one, other = {first: _typical(spans[first])}, {second: _typical(spans[second])}
+            one = {first: _typical(spans[first])}
+            other = {second: _typical(spans[second])}
             return [[{**nothing, **one, **other}, {**nothing, **one}, {**nothing, **other}]]
         far = [(name, span) for name, span in spans.items() if span.kind in ("number", "time")]
         return [[{name: _typical(span, ranges)} for ranges in (0, 4)] for name, span in far]
@@ -165,9 +165,11 @@ class Gower(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return numbers relative to their range (NaN if missing), and keys of categories (0 if missing)."""
-        numbers, keys = [], []
+        numbers = []
+        keys = []
         for name, given in self._counted().items():
-            values, span = column(objects, name), _read_range(name, given)
+            values = column(objects, name)
+            span = _read_range(name, given)
             missing = missing_cells(values)
             if self.strict and missing.any():
                 i = int(np.flatnonzero(missing)[0])
@@ -187,7 +189,8 @@ class Gower(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return the mean similarity of the columns in which both rows have a value."""
-        out = np.empty((len(A[0]), len(B[0]))) if out is None else out
+        if out is None:
+            out = np.empty((len(A[0]), len(B[0])))
         if self.weights is not None:
             return self._weighted(A, B, out)
         a, b = ((np.ascontiguousarray(numbers), np.ascontiguousarray(keys)) for numbers, keys in (A, B))
@@ -231,7 +234,7 @@ class Gower(Similarity):
 
     def _scaled(self, name: Any, values: Any, missing: np.ndarray, span: Range) -> np.ndarray:
         """Return (value - low) / (high - low), NaN if missing."""
-        numbers = (_seconds if span.kind == "time" else _numbers)(name, values, missing)
+        numbers = _numbers(name, values, missing, span.kind)
         with np.errstate(over="ignore"):
             scaled = (numbers - span.low) / (span.high - span.low)
         outside = (scaled < 0) | (scaled > 1) if self.strict else np.isinf(scaled)
@@ -265,14 +268,17 @@ def _read_range(name: Any, given: Any) -> Range:
         return single if len(given) == 1 else Range("order", order=list(given))
     if not (np.isfinite(given).all() and given[0] <= given[1] and np.isfinite(given[1] - given[0])):
         raise ValueError(f"the range of column {name!r} must be two finite numbers, low <= high, got {brief(given)}")
-    return Range("equal", values="number") if given[0] == given[1] else Range("number", given[0], given[1])
+    if given[0] == given[1]:
+        return Range("equal", values="number")
+    return Range("number", given[0], given[1])
 
 
 def _times(name: Any, given: str, words: list[str]) -> tuple[float, float]:
     try:
         low, high = (float(np.datetime64(end, "us").astype(np.int64) / 1e6) for end in words)
     except ValueError:
-        low, high = np.inf, -np.inf
+        low = np.inf
+        high = -np.inf
     if not low <= high:
         raise ValueError(
             f"the range of column {name!r} must be two times, as in 'time 2001-01-01 2001-12-31T23:59', got {given!r}"
@@ -306,10 +312,10 @@ def _range_of(name: Any, values: Any) -> Any:
     if order is not None:
         return order
     if kind == "number" and not _is_boolean(values, missing) and not is_categorical(values):
-        known = _numbers(name, values, missing)[~missing]
+        known = _numbers(name, values, missing, kind)[~missing]
         return float(known.min()), float(known.max())
     if kind == "time":
-        known = _seconds(name, values, missing)[~missing]
+        known = _numbers(name, values, missing, kind)[~missing]
         return f"time {_written_time(known.min())} {_written_time(known.max())}"
     if kind not in CATEGORIES:
         raise TypeError(
@@ -326,21 +332,7 @@ def _is_boolean(values: Any, missing: np.ndarray) -> bool:
     return stored in ("", "object") and set(map(type, known_of(values, missing))) <= {bool, np.bool_}
 
 
-def _numbers(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
-    """Return a column as floats, NaN if missing; errors name the column."""
-    stored = plain_numbers(values)
-    if stored is None:
-        check_kind(name, values, missing, "number", "its range is that of numbers")
-        stored = np.array([np.nan if gone else value for value, gone in zip(values, missing, strict=True)], dtype=float)
-    warn_if_rounded(stored, f"column {name!r}")
-    numbers = np.where(missing, np.nan, stored.astype(float))
-    if np.isinf(numbers).any():
-        i = int(np.flatnonzero(np.isinf(numbers))[0])
-        raise ValueError(f"column {name!r} is {numbers[i]} in row {i}: numbers must be finite")
-    return numbers
-
-
-def _seconds(name: Any, values: Any, missing: np.ndarray) -> np.ndarray:
-    """Return a column of times as seconds, NaN if missing."""
-    check_kind(name, values, missing, "time", "its range is that of times")
-    return seconds(values, missing)
+def _numbers(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:
+    """Return a column of numbers or times as floats, NaN if missing; errors name the column."""
+    check_kind(name, values, missing, kind, f"its range is that of {kind}s")
+    return numbers_or_seconds(name, values, missing, kind)

@@ -50,7 +50,8 @@ class Equal(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return 1 for equal keys, 0 for different ones."""
-        out = np.empty((len(A), len(B))) if out is None else out
+        if out is None:
+            out = np.empty((len(A), len(B)))
         return np.equal(A[:, None], B[None, :], out=out)
 
     def diagonal(self, A: Encoding) -> np.ndarray:
@@ -209,7 +210,8 @@ class PartlyKnown:
     """The encoding of the known values: value i is number ``places[i]`` of `encoded`, or missing if that is -1."""
 
     def __init__(self, encoded: Encoding, places: np.ndarray) -> None:
-        self.encoded, self.places = encoded, places
+        self.encoded = encoded
+        self.places = places
 
     @property
     def known(self) -> np.ndarray:

@@ -9,9 +9,6 @@ import numpy as np
 from similitude.compute import beside, in_precision, is_sparse
 from similitude.support import brief, written
 
-PRINTED_WEIGHTS = 8
-"""Number of weights up to which they are printed."""
-
 PULLBACK = "a kernel of T'x and T'z, for any linear map T, is one of x and z: its features are phi(T'x)"
 """The proof of a kernel with a metric, given that of the kernel without."""
 
@@ -64,7 +61,9 @@ def transformed(A: Any, metric: Any) -> Any:
         what = "weights" if T.ndim == 1 else "rows"
         raise ValueError(f"metric has {T.shape[0]} {what}, one per column, but the vectors have {A.shape[1]} columns")
     if is_sparse(A):
-        return A.multiply(T[None, :]).tocsr().astype(A.dtype, copy=False) if T.ndim == 1 else A @ T.astype(A.dtype)
+        if T.ndim == 1:
+            return A.multiply(T[None, :]).tocsr().astype(A.dtype, copy=False)
+        return A @ T.astype(A.dtype)
     T = in_precision(beside(T, A), A.dtype)
     return A * T if T.ndim == 1 else A @ T
 
@@ -76,10 +75,8 @@ def written_metric(metric: Any) -> str:
     ('[1.0, 0.25]', '<3 x 3 matrix>')
     """
     T = as_array(metric)
-    if T.ndim == 1 and len(T) <= PRINTED_WEIGHTS:
-        return (
-            written(metric)
-            if isinstance(metric, (list, tuple))
-            else f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"
-        )
+    if T.ndim == 1 and len(T) <= 8:
+        if isinstance(metric, (list, tuple)):
+            return written(metric)
+        return f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"
     return f"<{len(T)} weights>" if T.ndim == 1 else f"<{' x '.join(map(str, T.shape))} matrix>"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,29 +16,13 @@ from similitude.compute import (
     as_matrix,
     as_numpy,
     count,
-    first_nonfinite,
     is_sparse,
     loops,
     namespace,
     rows,
 )
-from similitude.kernels.vectors.sparse import sparse_inner, sparse_sums
 from similitude.similarity import Similarity
 from similitude.support import check_positive, generator
-
-DIRECT = 32
-"""Dimension up to which vectors are compared entry by entry rather than through a matrix product."""
-
-CENTERED_BY = 256
-"""Number of rows whose mean is the origin of distances, about: any point near the vectors will do."""
-
-TILE = (2048, 4096)
-"""Rows and columns that go through the matrix product and then through a loop. With fewer rows, the product rearranges
-the columns more often than a cache that holds the whole tile would save."""
-
-MEDIAN_SAMPLE = 1000
-"""The largest number of vectors whose pairwise distances enter a median; of more, a sample is drawn."""
-
 
 Form = tuple[Any, ...] | Callable[[Any], Any]
 """A function of a dot product or a distance: its name and parameters, as the loops know it, or a Python function."""
@@ -85,6 +71,26 @@ class VectorSimilarity(Similarity):
         return apply_form(self.form(), squared_norms(A)[:, None])[:, 0]
 
 
+class ExplicitFeatures(Similarity):
+    """The dot product of explicit features, a dense row for each object."""
+
+    @abstractmethod
+    def features(self, X: Any, like: Any = None) -> np.ndarray:
+        """Return the features of every object, whatever is in `like`."""
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the features."""
+        return self.features(objects)
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the dot products of features."""
+        return inner(A, B)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the squared lengths of features."""
+        return squared_norms(A)
+
+
 def vector_profile(k: Any) -> Profile | None:
     """Return the profile of a `VectorSimilarity`, or None if the loops do not know its function."""
     form = k.form()
@@ -109,7 +115,8 @@ def pairwise(A: Any, B: Any, sums: str, form: Form, out: Any = None) -> Any:
             return sparse_sums(A, B, sums, form, out)
         products = sparse_inner(A, B, out)
         return products if form is IDENTITY else apply_form(form, products)
-    if sums == "product" or (sums == "squared_difference" and A.shape[1] > DIRECT):
+    # Dimension up to which vectors are compared entry by entry rather than through a matrix product
+    if sums == "product" or (sums == "squared_difference" and A.shape[1] > 32):
         return _by_matrix_product(A, B, sums, form, out)
     if sums == "squared_difference":
         _finite_norms(A, B)
@@ -188,7 +195,8 @@ def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any,
 
 def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return both matrices as the loops take them, and `out` or a new matrix for the result."""
-    dtype, same = np.result_type(A, B), A is B
+    dtype = np.result_type(A, B)
+    same = A is B
     A = np.require(A, dtype, ["C", "A"])
     B = A if same else np.require(B, dtype, ["C", "A"])
     return A, B, np.empty((len(A), len(B)), dtype) if out is None else out
@@ -196,7 +204,8 @@ def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarr
 
 def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
     """Yield the tiles of the product; one for a Gram matrix, which is then symmetric."""
-    down, right = (len(A), len(B)) if A is B else TILE
+    # with fewer rows the product would rearrange columns more often than a cache that holds the tile saves
+    down, right = (len(A), len(B)) if A is B else (2048, 4096)
     for i in range(0, len(A), down):
         for j in range(0, len(B), right):
             yield slice(i, i + down), slice(j, j + right)
@@ -204,7 +213,8 @@ def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
 
 def _centered(A: Any, B: Any) -> tuple[Any, Any]:
     """Return both matrices relative to the mean of rows of B, if that is far enough from the origin to matter."""
-    some = B[:: max(1, len(B) // CENTERED_BY)]
+    # about 256 rows: any point near the vectors will do as the origin of distances
+    some = B[:: max(1, len(B) // 256)]
     center = some.mean(0)
     if float((center * center).sum()) <= 0.5 * float(squared_norms(some).mean()):
         return A, B
@@ -217,7 +227,7 @@ def _finite_norms(A: Any, B: Any) -> tuple[Any, Any]:
     with np.errstate(over="ignore"):
         a = squared_norms(A)
         b = a if B is A else squared_norms(B)
-    if first_nonfinite(a) is not None or (b is not a and first_nonfinite(b) is not None):
+    if any(len(norms) and not math.isfinite(norms.max()) for norms in (a, b)):
         raise ValueError("the vectors are too long: their squares overflow, so scale them first")
     return a, b
 
@@ -245,7 +255,8 @@ def _squared_distances_of_tensors(A: Any, B: Any) -> Any:
     i, j = xp.nonzero(64 * float(xp.finfo(D.dtype).eps) ** 0.5 * both > D)
     step = max(1, 2**20 // max(1, A.shape[1]))
     for start in range(0, i.shape[0], step):
-        left, right = i[start : start + step], j[start : start + step]
+        left = i[start : start + step]
+        right = j[start : start + step]
         D[left, right] = squared_norms(A[left] - B[right])
     return D
 
@@ -275,7 +286,7 @@ def median_distance(
     distances: Callable[[Any, Any], Any] = euclidean,
     random_state: Any = None,
     sample_weight: Any = None,
-    sample: int = MEDIAN_SAMPLE,
+    sample: int = 1000,
 ) -> float:
     """Return the median distance between two different rows of A.
 
@@ -288,9 +299,11 @@ def median_distance(
     if np.count_nonzero(weight) > sample:
         logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", sample, n)
         chosen = generator(random_state).choice(n, sample, replace=False, p=weight / weight.sum())
-        A, weight = rows(A, np.sort(chosen)), np.ones(sample)
+        A = rows(A, np.sort(chosen))
+        weight = np.ones(sample)
     elif n > sample:
-        A, weight = rows(A, np.flatnonzero(weight)), weight[weight > 0]
+        A = rows(A, np.flatnonzero(weight))
+        weight = weight[weight > 0]
     upper = np.triu_indices(len(weight), k=1)
     values = as_numpy(distances(A, A)).astype(float)[upper]
     copies = np.maximum(weight * (weight - 1) / 2, 0.0)
@@ -310,17 +323,94 @@ def checked_weights(sample_weight: Any, n: int) -> np.ndarray:
 
 def weighted_median(values: np.ndarray, weight: np.ndarray) -> float:
     """Return the weighted median of numbers >= 0; the mean of the positive ones if it is 0, 1 if all are."""
-    values, weight = values[weight > 0], weight[weight > 0]
+    values = values[weight > 0]
+    weight = weight[weight > 0]
     if not values.any():
         return 1.0
     if (weight == weight[0]).all():
         median = np.median(values)
     else:
         order = np.argsort(values, kind="stable")
-        values, reached = values[order], np.cumsum(weight[order])
+        values = values[order]
+        reached = np.cumsum(weight[order])
         half = reached[-1] / 2
-        lower, upper = np.searchsorted(reached, half, side="left"), np.searchsorted(reached, half, side="right")
+        lower = np.searchsorted(reached, half, side="left")
+        upper = np.searchsorted(reached, half, side="right")
         median = (values[lower] + values[upper]) / 2
     if not np.isfinite(median):
         raise ValueError("the vectors are too far apart: their distances overflow, so scale them first")
     return float(median if median > 0 else values[values > 0].mean())
+
+
+MANY_COLUMNS = 2**16
+"""Number of columns up to which empty columns cost nothing worth saving."""
+
+
+def sparse_inner(A: Any, B: Any, out: Any = None) -> np.ndarray:
+    """Return the dot products <a_i, b_j>, where A, B or both are sparse."""
+    if not is_sparse(A):
+        products = sparse_inner(B, A).T
+        if out is None:
+            return np.ascontiguousarray(products)
+        out[...] = products
+        return out
+    if is_sparse(B):
+        A, B, out = _ready_sparse(A, B, out)
+        loops.sparse_products(out, csr(A), csr(B.T.tocsr()))
+        return out
+    dtype = np.result_type(A.dtype, B.dtype)
+    if out is None:
+        out = np.empty((A.shape[0], len(B)), dtype)
+    loops.sparse_dense_products(out, csr(A.astype(dtype, copy=False)), np.ascontiguousarray(B.T, dtype))
+    return out
+
+
+def sparse_sums(A: Any, B: Any, sums: str, form: tuple[Any, ...], out: Any = None) -> np.ndarray:
+    """Return a function of sums over features; rows are not centered, because that would fill them."""
+    A, B, out = _ready_sparse(A, B, out)
+    if sums != "smaller":
+        _refuse_overflow(A, sums)
+        _refuse_overflow(B, sums)
+    loops.of_sparse_sums(out, csr(A), csr(B), csr(B.T.tocsr()), sums, *form)
+    return out
+
+
+def _refuse_overflow(A: Any, sums: str) -> None:
+    """Refuse rows whose sums overflow, because their distances would not be numbers."""
+    limit = float(np.finfo(A.dtype).max) / 4
+    with np.errstate(over="ignore"):
+        if np.einsum("i,i->", A.data, A.data) < limit:
+            return
+        sizes = np.abs(A.data, dtype=np.float64)
+        if sums == "squared_difference":
+            sizes = sizes * sizes
+        owner = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+        totals = np.bincount(owner, weights=sizes, minlength=A.shape[0])
+    if not (totals < limit).all():
+        raise ValueError("the vectors are too long: their sums overflow, so scale them first")
+
+
+def _ready_sparse(A: Any, B: Any, out: Any) -> tuple[Any, Any, np.ndarray]:
+    """Return both matrices as CSR in the same precision, and `out` or a new matrix for the result.
+
+    If there are far more columns than entries, only the columns that occur are kept, renumbered.
+    """
+    from scipy.sparse import csr_array
+
+    dtype = np.result_type(A.dtype, B.dtype)
+    same = A is B
+    A, B = (M if is_sparse(M) and M.format == "csr" and M.dtype == dtype else csr_array(M, dtype=dtype) for M in (A, B))
+    if A.shape[1] > MANY_COLUMNS + 4 * (A.nnz + B.nnz):
+        columns = np.unique(A.indices if same else np.concatenate([A.indices, B.indices]))
+        A = _with_columns(A, columns)
+        B = A if same else _with_columns(B, columns)
+    return A, B, np.empty((A.shape[0], B.shape[0]), dtype) if out is None else out
+
+
+def _with_columns(A: Any, columns: np.ndarray) -> Any:
+    return type(A)((A.data, np.searchsorted(columns, A.indices), A.indptr), shape=(A.shape[0], len(columns)))
+
+
+def csr(A: Any) -> loops.CSR:
+    """Return the arrays of a CSR matrix, as the loops take them."""
+    return A.data, A.indices, A.indptr

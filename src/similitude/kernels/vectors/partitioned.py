@@ -75,7 +75,8 @@ class Partitioned(Similarity):
         if not isinstance(self.k, Similarity) or self.k.objects not in ("vectors", "any"):
             raise TypeError(f"Partitioned takes a kernel of vectors such as Gaussian(), got {self.k!r}")
         self.k.check_params()
-        directions, thresholds = as_array(self.directions, "directions"), as_array(self.thresholds, "thresholds")
+        directions = as_array(self.directions, "directions")
+        thresholds = as_array(self.thresholds, "thresholds")
         if directions.ndim != 2 or thresholds.shape != (len(directions),):
             raise ValueError(
                 "Partitioned takes directions of shape (nodes, coordinates) and thresholds of shape (nodes,), "
@@ -99,7 +100,8 @@ class Partitioned(Similarity):
 
     def cells(self, A: np.ndarray) -> np.ndarray:
         """Return the number of the cell of each vector, given as k encodes it."""
-        directions, thresholds = as_array(self.directions), as_array(self.thresholds)
+        directions = as_array(self.directions)
+        thresholds = as_array(self.thresholds)
         at = np.zeros(len(A), dtype=np.intp)
         for _ in range(self.n_cells.bit_length() - 1):
             at = 2 * at + 1 + (np.einsum("ij,ij->i", A, directions[at]) > thresholds[at])
@@ -120,9 +122,11 @@ class Partitioned(Similarity):
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the blocks of the kernel within cells, and zeros elsewhere."""
         values = np.zeros((len(A), len(B)), np.result_type(A, B))
-        ours, theirs = cell_numbers(A), cell_numbers(B)
+        ours = cell_numbers(A)
+        theirs = cell_numbers(B)
         for cell in np.intersect1d(ours, theirs):
-            i, j = np.flatnonzero(ours == cell), np.flatnonzero(theirs == cell)
+            i = np.flatnonzero(ours == cell)
+            j = np.flatnonzero(theirs == cell)
             values[np.ix_(i, j)] = self.k.block(coordinates(A, i), coordinates(B, j))
         return values
 

@@ -84,7 +84,8 @@ class Polynomial(VectorSimilarity):
         If the degree is odd, (s x^2 + c)^d < 0 for a single number x. If it is even and the signs of s and c differ,
         x^2 = -c/s has K(x, x) = 0 and K(x, 0) = c^d, which is not 0.
         """
-        s, c = float(self.scale), float(self.coef0)
+        s = float(self.scale)
+        c = float(self.coef0)
         if PSD in self.claims or (self.degree % 2 == 0 and s <= 0 and c <= 0):
             return []
         if self.degree % 2 == 0:
@@ -123,7 +124,8 @@ class Cosine(VectorSimilarity):
 
     def diagonal(self, A: Encoding) -> Any:
         """Return 1, or 0 for a zero vector."""
-        xp, norms = namespace(A), squared_norms(A)
+        xp = namespace(A)
+        norms = squared_norms(A)
         return xp.where(norms > 0, xp.ones_like(norms), xp.zeros_like(norms))
 
 
@@ -171,7 +173,8 @@ class Sigmoid(VectorSimilarity):
         s z^2 are 0.01, 1 and 100, tanh(1 + c)^2 > tanh(0.01 + c) tanh(100 + c). For large c these are all close to 1;
         then 0, r and -r with s r^2 = 2c and the weights -2, 1, 1 give 2 tanh(3c) - 6 tanh(c) < 0.
         """
-        s, c = float(self.scale), float(self.coef0)
+        s = float(self.scale)
+        c = float(self.coef0)
         if PSD in self.claims:
             return []
         if c < 0:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, as_matrix, namespace
+from similitude.compute import Encoding, Hints, as_matrix, loops, namespace
 from similitude.kernels.vectors.metric import PULLBACK, check_metric, transformed, written_metric
 from similitude.kernels.vectors.pairwise import (
     IDENTITY,
@@ -21,9 +22,51 @@ from similitude.kernels.vectors.pairwise import (
     pairwise,
     vector_profile,
 )
-from similitude.kernels.vectors.principal_axes import bounds_by_axes
-from similitude.similarity import UNIT_KERNEL
+from similitude.similarity import UNIT_KERNEL, Bounds
 from similitude.support import brief, check_positive, digest
+
+AXES_FROM = 2000
+"""Most vectors that the axes are computed from."""
+
+
+class DistanceBounds(Bounds):
+    """The distance along some axes, and the difference of the distances from these, are at most the distance.
+
+    With P the projection on the axes, |x - z|^2 >= |Px - Pz|^2 + (|x - Px| - |z - Pz|)^2, by the triangle inequality.
+    """
+
+    def __init__(self, k: VectorSimilarity, A: Encoding) -> None:
+        self.form = k.form()
+        self.single = A.dtype == np.float32
+        sample = A[:: max(1, len(A) // AXES_FROM)].astype(np.float64)
+        self.center = sample.mean(axis=0)
+        _, vectors = np.linalg.eigh((sample - self.center).T @ (sample - self.center))
+        self.axes = vectors[:, ::-1][:, :32]
+
+    def sketch(self, A: Encoding) -> np.ndarray:
+        """Return the coordinates along the axes, and the distance from them."""
+        out = np.empty((len(A), self.axes.shape[1] + 1))
+        for first in range(0, len(A), AXES_FROM):
+            some = A[first : first + AXES_FROM] - self.center
+            along = some @ self.axes
+            squares = np.einsum("ij,ij->i", some, some) - np.einsum("ij,ij->i", along, along)
+            out[first : first + AXES_FROM] = np.column_stack([along, np.sqrt(np.maximum(squares, 0.0))])
+        return out
+
+    def upper(self, A: Any, B: Any) -> np.ndarray:
+        """Return the similarities at these smaller distances, with room for rounding."""
+        squares = pairwise(A, B, "squared_difference", IDENTITY)
+        norms = [np.einsum("ij,ij->i", one, one) for one in (A, B)]
+        eps = 64 * float(np.finfo(np.float32).eps if self.single else np.finfo(np.float64).eps)
+        squares -= eps * (norms[0][:, None] + norms[1])
+        return np.asarray(apply_form(self.form, np.maximum(squares, 0.0, out=squares)))
+
+
+def bounds_by_axes(k: VectorSimilarity, A: Encoding) -> Bounds | None:
+    """Return bounds by the main principal axes of long dense vectors; None for others."""
+    # of 64 dimensions or more, bounds are cheaper than distances
+    return DistanceBounds(k, A) if isinstance(A, np.ndarray) and A.shape[1] >= 64 else None
+
 
 FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
 
@@ -41,6 +84,16 @@ class DistanceSimilarity(VectorSimilarity):
     metric: Any = None
     _quiet = ("metric",)
     _writers: ClassVar = {"metric": written_metric}
+    stated_for = (*VectorSimilarity.stated_for, "_form_at")
+
+    def form(self) -> Form:
+        """Return the function of the distance."""
+        (name,) = self.resolves
+        return self._form_at(getattr(self, name))
+
+    def _form_at(self, scale: Any) -> Form:
+        """Return the function of the distance, given the scale."""
+        raise NotImplementedError
 
     def encode(self, objects: Any) -> Encoding:
         """Return the vectors under the metric's linear map, as the rows of one float matrix."""
@@ -49,7 +102,9 @@ class DistanceSimilarity(VectorSimilarity):
 
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
-        return np.ones(A.shape[0], A.dtype) if namespace(A) is np else namespace(A).ones_like(A[:, 0])
+        if namespace(A) is np:
+            return np.ones(A.shape[0], A.dtype)
+        return namespace(A).ones_like(A[:, 0])
 
     def check_params(self) -> None:
         """Validate the scale and the metric."""
@@ -90,11 +145,28 @@ class DistanceSimilarity(VectorSimilarity):
 
     def shared_distances(self) -> str | None:
         """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
-        cls, usual = type(self), DistanceSimilarity
+        cls = type(self)
+        usual = DistanceSimilarity
         methods = ("encode", "block", "distances", "of_distances")
         if any(getattr(cls, name) is not getattr(usual, name) for name in methods):
             return None
         return self.sums if self.metric is None else f"{self.sums} {digest(self.metric).hex()}"
+
+
+def values_at_scales(
+    k: DistanceSimilarity, scales: Sequence[float], distances: Sequence[np.ndarray]
+) -> Sequence[np.ndarray]:
+    """Return the similarities of several sets of pairs, each at a scale of its own; the distances are overwritten.
+
+    >>> values_at_scales(Gaussian(), [1.0, 2.0], [np.array([[2.0]]), np.array([[8.0]])])
+    [array([[0.36787944]]), array([[0.36787944]])]
+    """
+    forms = [k._form_at(scale) for scale in scales]
+    named = [form for form in forms if isinstance(form, tuple)]
+    if len(named) < len(forms):
+        return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
+    loops.apply_each(distances, named)
+    return distances
 
 
 def proof_with_metric(reason: str) -> Any:
@@ -167,9 +239,9 @@ class Gaussian(DistanceSimilarity):
         """
         return cls(sigma=check_positive("c", c) / math.sqrt(2.0))
 
-    def form(self) -> Form:
+    def _form_at(self, scale: Any) -> Form:
         """Return the exponential of the squared distance."""
-        return "gaussian", -0.5 / float(self.sigma) ** 2
+        return "gaussian", -0.5 / float(scale) ** 2
 
 
 class Laplace(DistanceSimilarity):
@@ -230,9 +302,9 @@ class Laplace(DistanceSimilarity):
             return resolved
         return resolved.with_params(sigma=math.sqrt(resolved.sigma))
 
-    def form(self) -> Form:
+    def _form_at(self, scale: Any) -> Form:
         """Return the exponential of the distance."""
-        p = -0.5 / float(self.sigma) ** 2 if self.squared_scale else -1.0 / float(self.sigma)
+        p = -0.5 / float(scale) ** 2 if self.squared_scale else -1.0 / float(scale)
         return "gaussian" if self.norm == 1 else "laplace", p
 
 
@@ -280,11 +352,11 @@ class Matern(DistanceSimilarity):
             raise ValueError(f"nu must be at most 300, or inf for the Gaussian limit, got {brief(self.nu)}")
         super().check_params()
 
-    def form(self) -> Form:
+    def _form_at(self, scale: Any) -> Form:
         """Return the closed form for this nu, or the one with the Bessel function."""
         if self.nu == math.inf:
-            return "gaussian", -0.5 / float(self.length) ** 2
-        p = math.sqrt(2.0 * self.nu) / float(self.length)
+            return "gaussian", -0.5 / float(scale) ** 2
+        p = math.sqrt(2.0 * self.nu) / float(scale)
         closed = {0.5: ("laplace", -p), 1.5: ("matern3", p), 2.5: ("matern5", p)}
         return closed.get(self.nu, lambda x: _bessel_matern(namespace(x).sqrt(x) * p, float(self.nu)))
 
@@ -305,7 +377,8 @@ def _bessel_matern(u: Any, nu: float) -> Any:
 
 def _matern_series(u: np.ndarray, nu: float) -> np.ndarray:
     """Return the leading terms of the Matern function at a small u: sum of (u^2/4)^k / (k! (1-nu) ... (k-nu))."""
-    total, term = np.ones_like(u), np.ones_like(u)
+    total = np.ones_like(u)
+    term = np.ones_like(u)
     for k in range(1, min(math.ceil(nu), 60)):
         term = term * (u * u / 4.0) / (k * (k - nu))
         total += term
@@ -349,7 +422,7 @@ class RationalQuadratic(DistanceSimilarity):
         check_positive("alpha", self.alpha)
         super().check_params()
 
-    def form(self) -> Form:
+    def _form_at(self, scale: Any) -> Form:
         """Return the power of the squared distance."""
         alpha = float(self.alpha)
-        return "rational_quadratic", 1.0 / (2.0 * alpha * float(self.length) ** 2), alpha
+        return "rational_quadratic", 1.0 / (2.0 * alpha * float(scale) ** 2), alpha
