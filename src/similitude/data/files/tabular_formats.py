@@ -16,7 +16,6 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, BinaryIO
 
-from similitude.data.arrow_text import text_problem
 from similitude.data.files.column_types import MISSING, number_type
 from similitude.data.files.excel import read_sheet
 from similitude.data.files.file_errors import column_names, import_optional, listed, separator_hint
@@ -24,7 +23,7 @@ from similitude.data.files.number_formats import looks_like_numbers
 from similitude.data.files.open_file import ROWS_OF_ANY, OpenFile
 from similitude.data.files.separators import BYTES_LOOKED_AT, sampled_rows
 from similitude.data.files.utf8 import check_utf8, lines
-from similitude.data.sources import arrow_batches, parquet_batches
+from similitude.data.sources import arrow_batches, parquet_batches, text_problem
 from similitude.support import FileError, brief
 
 Cells = dict[str, Any]
