@@ -10,27 +10,31 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from similitude.compute import take
 from similitude.data.files.column_notes import column_notes, identifiers, label_notes
-from similitude.data.files.column_types import (
+from similitude.data.files.columns import (
     CODE,
-    COLUMN_TYPES,
     FILL_OR_DROP,
-    NUMERIC,
     Column,
     as_doubles,
-    as_floats,
     as_label,
     as_labels,
+    as_matrix,
     as_type,
     blank_around,
+    check_points,
     is_rounded,
     is_text,
     may_be_number,
     parsed,
+    plain_numbers,
+    spelling,
     trimmed_texts,
     typed,
+    without_units,
 )
 from similitude.data.files.file_errors import (
     are_values,
@@ -40,8 +44,8 @@ from similitude.data.files.file_errors import (
     unknown_columns,
     wrong_cell,
 )
-from similitude.data.files.number_formats import check_points, plain_numbers, spelling, without_units
-from similitude.data.files.schema import Data, Request, Schema
+from similitude.data.files.graphs import graph_of
+from similitude.data.files.schema import COLUMN_TYPES, NUMERIC, Data, Request, Schema
 from similitude.support import FileError, brief
 
 FITTING_TYPES = {
@@ -83,8 +87,10 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
     names = _object_columns(list(cells), request)
     found = _typed_text(cells, names, request, separator) if in_text_file else _typed_cells(cells, names, request)
     columns, left_out = _useful_columns(found, request, in_text_file)
-    kind, alternative = (request.kind, "") if request.kind is not None else _infer_kind(columns, in_text_file)
-    columns, trimming = _trimmed(columns) if in_text_file and kind == "table" else (columns, [])
+    kind, alternative = _kind(columns, in_text_file, request.kind)
+    trimming: list[str] = []
+    if in_text_file and kind == "table":
+        columns, trimming = _trimmed(columns)
     _check_columns(kind, columns)
     objects = _build_objects(kind, columns)
     notes = [
@@ -118,7 +124,8 @@ def _typed_text(cells: Mapping[str, Any], names: Sequence[str], request: Request
     others, units = without_units({name: cells[name] for name in chosen if name not in plain})
     how = spelling(others, plain, separator, request.decimal)
     written, spelled = plain_numbers({**cells, **others}, how.decimal, chosen if how.decimal == "," else others)
-    columns = {name: typed_columns[name] if written[name] is cells[name] else parsed(written[name]) for name in names}
+    columns = {name: typed_columns[name] for name in names}
+    columns |= {name: parsed(written[name]) for name in names if written[name] is not cells[name]}
     text = {name: one for name, one in cells.items() if is_text(one)}
     found = None if label is None else as_label(written[label])
     notes = [*units, *how.notes, *spelled]
@@ -140,7 +147,8 @@ def _useful_columns(found: TypedCells, request: Request, in_text_file: bool) -> 
 
 def _trimmed(columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[str]]:
     """Return texts of a table without the blanks around them, which would make other categories of them, and notes."""
-    found, notes = dict(columns), []
+    found = dict(columns)
+    notes = []
     for name, column in columns.items():
         if column.type == "text" and (example := blank_around(column.cells)) is not None:
             found[name] = Column("text", trimmed_texts(column.cells))
@@ -197,19 +205,18 @@ def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[st
     """Return columns in which certain texts are missing."""
     if not marks:
         return cells
-    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
     found = {}
     for name, column in cells.items():
         if isinstance(column, list):
             column = [None if isinstance(one, str) and one.strip() in marks else one for one in column]
         elif is_text(column):
-            trimmed = compute.utf8_trim_whitespace(column)
-            gaps = compute.is_in(trimmed, pa.array(marks, trimmed.type))
-            column = compute.if_else(compute.fill_null(gaps, False), pa.scalar("", column.type), column)
+            trimmed = pc.utf8_trim_whitespace(column)
+            gaps = pc.is_in(trimmed, pa.array(marks, trimmed.type))
+            column = pc.if_else(pc.fill_null(gaps, False), pa.scalar("", column.type), column)
         elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             numbers = pa.array([float(one) for one in marks if may_be_number(one, ())], pa.float64())
-            gaps = compute.is_in(as_doubles(column), numbers)
-            column = compute.if_else(compute.fill_null(gaps, False), pa.scalar(None, column.type), column)
+            gaps = pc.is_in(as_doubles(column), numbers)
+            column = pc.if_else(pc.fill_null(gaps, False), pa.scalar(None, column.type), column)
         found[name] = column
     return found
 
@@ -229,17 +236,18 @@ def _object_columns(names: Sequence[str], request: Request) -> list[str]:
 
 def _as_strings(column: Column, cells: Any, kind: str | None) -> Column:
     """Return the only column of a text file, as it is in the file if its cells are strings and not numbers."""
-    compute = import_optional("pyarrow.compute", "a table")
     in_text = is_text(cells)
-    is_coded = in_text and column.type in NUMERIC and compute.any(compute.match_substring_regex(cells, CODE)).as_py()
+    is_coded = in_text and column.type in NUMERIC and pc.any(pc.match_substring_regex(cells, CODE)).as_py()
     if kind == "strings" or (kind is None and (column.type in ("text", "boolean", "missing") or is_coded)):
         return Column("text", cells if in_text else cells.cast("string"))
     return column
 
 
-def _infer_kind(columns: Mapping[str, Column], is_text: bool) -> tuple[str, str]:
+def _kind(columns: Mapping[str, Column], is_text: bool, given: str | None) -> tuple[str, str]:
     """Return the kind of objects in these columns, and a note if another kind is possible."""
-    if all(column.type in NUMERIC and not column.missing.any() for column in columns.values()):
+    if given is not None:
+        return given, ""
+    if all(column.type in NUMERIC and not column.has_gaps for column in columns.values()):
         return "vectors", "; kind='strings' takes them as text" if is_text and len(columns) == 1 else ""
     if len(columns) > 1:
         return "table", ""
@@ -266,7 +274,8 @@ def _ignored_notes(
     found: TypedCells, columns: Mapping[str, Column], left_out: Sequence[str], request: Request
 ) -> list[str]:
     """Return notes on columns that were not asked for, or that are empty."""
-    ignored = [name for name in found.cells if name not in (*found.columns, request.label, request.groups)]
+    used = {*found.columns, request.label, request.groups}
+    ignored = [name for name in found.cells if name not in used]
     empty = [name for name in found.columns if name not in columns and name not in left_out]
     notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
     return [*notes, f"ignored: no value at all in {listed(empty)}"] if empty else notes
@@ -296,12 +305,11 @@ def _rounding_notes(kind: str, columns: Mapping[str, Column], text: Mapping[str,
 
 def _gap_word_notes(columns: Mapping[str, Column]) -> list[str]:
     """Note texts that often stand for a missing value but are categories here."""
-    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
     notes = []
     for name, column in columns.items():
         if column.type == "text":
             words = pa.array(GAP_WORDS, column.cells.type)
-            found = compute.unique(compute.filter(column.cells, compute.is_in(column.cells, words))).to_pylist()
+            found = pc.unique(pc.filter(column.cells, pc.is_in(column.cells, words))).to_pylist()
             if found:
                 notes.append(
                     f"{listed(found)} in column {name!r} is text like any other: only empty cells are missing; "
@@ -343,7 +351,9 @@ def apply_schema(
             columns[name] = Column("text", cells[name] if is_text(cells[name]) else cells[name].cast("string"))
         else:
             columns[name] = as_type(name, cells[name], expected, in_text_file, first)
-    columns, trimming = _trimmed(columns) if in_text_file and schema.kind == "table" else (columns, [])
+    trimming: list[str] = []
+    if in_text_file and schema.kind == "table":
+        columns, trimming = _trimmed(columns)
     objects = _build_objects(schema.kind, columns, first)
     schema.check_width(objects)
     ignored = [name for name in cells if name not in schema.names and name != schema.label]
@@ -406,9 +416,9 @@ def _build_objects(kind: str, columns: Mapping[str, Column], first: int = 0) -> 
         return import_optional("pandas", "a table").DataFrame({name: _series(one) for name, one in columns.items()})
     name, column = next(iter(columns.items()))
     if column.type in SCALAR_TYPES:
-        matrix = np.column_stack([as_floats(name, one, first) for name, one in columns.items()])
+        matrix = as_matrix(columns, first)
         return matrix if kind == "vectors" else list(matrix)
-    if column.missing.any():
+    if column.has_gaps:
         raise FileError(f"column {name!r} has no value in row {first + int(np.argmax(column.missing))}")
     if kind == "strings":
         return column.cells.to_pylist()
@@ -465,68 +475,3 @@ def _stacked(name: str, arrays: list[np.ndarray], first: int) -> np.ndarray:
             f"have equal lengths; read them as series (kind='series')"
         )
     return np.array(arrays)
-
-
-def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return graph number i as (edges, node labels or number of nodes, ...): what follows is left out if missing.
-
-    >>> graph_of(0, {"edges": [[0, 1], [1, 2]], "node_labels": ["C", "C", "O"]})
-    (array([[0, 1],
-           [1, 2]]), ['C', 'C', 'O'])
-    """
-    try:
-        edges = np.array(parts["edges"] or np.zeros((0, 2)), dtype=np.int64).reshape(-1, 2)
-        exact = all(float(end).is_integer() for edge in parts["edges"] or () for end in edge)
-    except (TypeError, ValueError, OverflowError):
-        exact = False
-    if not exact:
-        raise FileError(f"graph {i}: edges must be pairs of nodes numbered from 0, got {brief(parts['edges'])}")
-    labels = parts.get("node_labels") or parts.get("labels")
-    attributes = _attributes(i, parts.get("node_attributes"), "node")
-    nodes = parts.get("nodes", None if attributes is None else len(attributes))
-    n_nodes = _node_count(i, edges, labels, nodes)
-    if attributes is not None and len(attributes) != n_nodes:
-        raise FileError(f"graph {i} has {n_nodes} nodes and {len(attributes)} rows of node attributes")
-    wrong = np.flatnonzero(((edges < 0) | (edges >= n_nodes)).any(axis=1))
-    if len(wrong):
-        u, v = edges[wrong[0]].tolist()
-        raise FileError(
-            f"graph {i} has an edge from {u} to {v}, but its {n_nodes} nodes are numbered 0 to {n_nodes - 1}"
-        )
-    edge_labels = parts.get("edge_labels")
-    if edge_labels is not None and len(edge_labels) != len(edges):
-        raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_labels)} edge labels")
-    edge_attributes = _attributes(i, parts.get("edge_attributes"), "edge")
-    if edge_attributes is not None and len(edge_attributes) != len(edges):
-        raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_attributes)} rows of edge attributes")
-    found = [edges, labels or n_nodes, edge_labels, attributes, edge_attributes]
-    while found[-1] is None:
-        found.pop()
-    return tuple(found)
-
-
-def _attributes(i: int, given: Any, of: str) -> np.ndarray | None:
-    """Return a matrix with a row for each node or edge of graph number i, or None."""
-    if given is None or (of == "edge" and not given):
-        return None
-    try:
-        values = np.array(given)
-        if values.dtype.kind not in "iuf" or values.ndim not in (1, 2) or not values.size:
-            raise ValueError
-    except ValueError:
-        wanted = f"must be a list with as many numbers for each {of}"
-        raise FileError(f"graph {i}: {of}_attributes {wanted}, got {brief(given)}") from None
-    return values.astype(float).reshape(len(values), -1)
-
-
-def _node_count(i: int, edges: np.ndarray, labels: Any, nodes: Any) -> int:
-    """Return the number of nodes: that of the labels, the one given, or the largest in an edge."""
-    if labels:
-        if not isinstance(labels, list):
-            raise FileError(f"graph {i}: the labels of its nodes must be a list, got {brief(labels)}")
-        return len(labels)
-    if nodes is None:
-        return int(edges.max(initial=-1)) + 1
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
-        raise FileError(f"graph {i}: 'nodes' must be the number of its nodes, got {brief(nodes)}")
-    return nodes

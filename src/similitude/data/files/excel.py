@@ -17,13 +17,8 @@ from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from similitude.data.files.file_errors import column_names, did_you_mean, import_optional, listed
+from similitude.data.limits import CELLS_OF_ANY, CELLS_PER_BYTE
 from similitude.support import FileError, brief
-
-CELLS_PER_BYTE = 4
-"""Most cells, empty ones among them, for each byte of the unpacked workbook: two cells may lie far apart."""
-
-CELLS_OF_ANY = 200_000
-"""Cells that a sheet may have however small it is."""
 
 ERRORS = (
     "#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!",

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.data.files.encodings import as_utf8
 from similitude.data.files.file_errors import import_optional, listed
 from similitude.data.files.schema import Data, Request, Schema
+from similitude.data.files.text_files import as_utf8
+from similitude.data.limits import LARGEST_AS_IT_IS, MOST_PIXELS
 from similitude.support import FileError
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
@@ -26,14 +27,8 @@ IMAGE_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 USUAL_SIZE = (32, 32)
 """Rows and columns to which images are resized by default."""
 
-LARGEST_AS_IT_IS = 64 * 64
-"""Pixels of images that are not resized by default, if they are all of one size."""
-
 ORIENTATION, QUARTER_TURNS = 0x0112, (5, 6, 7, 8)
 """The number by which photographs tell how they are to be turned, and its values by which rows become columns."""
-
-MOST_PIXELS = 10**8
-"""Pixels of an image that is read at all."""
 
 
 class FolderFile(NamedTuple):

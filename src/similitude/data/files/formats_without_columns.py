@@ -7,15 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from similitude.data.files.fasta import read_fasta
+from similitude.data.files.arrays import read_npz, read_svmlight
 from similitude.data.files.folders import folder_graphs, not_files, read_folder
-from similitude.data.files.graphml import read_graphml
-from similitude.data.files.npz import read_npz
+from similitude.data.files.graphs import read_graphml, read_tu
 from similitude.data.files.open_file import OpenFile, check_memory
 from similitude.data.files.schema import Data, Request, Schema
-from similitude.data.files.svmlight import read_svmlight
-from similitude.data.files.ts_series import read_ts
-from similitude.data.files.tu_graphs import read_tu
+from similitude.data.files.sequences import read_fasta, read_ts
 from similitude.support import FileError
 
 

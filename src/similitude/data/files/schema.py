@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.data.files.column_types import COLUMN_TYPES
 from similitude.data.files.file_errors import did_you_mean, listed
-from similitude.data.files.number_formats import check_decimal
 from similitude.support import FileError, brief, plain
+
+COLUMN_TYPES = {
+    "integer": "numbers", "number": "numbers", "boolean": "true and false", "text": "text", "numbers":
+    "lists of numbers", "channels": "lists of lists of numbers", "items": "lists", "graph": "graphs", "time": "times",
+    "missing": "no values", "mixed": "values of several types", "other": "values of another type",
+}  # fmt: skip
+"""The types of columns, each with a description for messages."""
+
+NUMERIC = ("integer", "number")
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 """Kinds of objects that a file may hold."""
@@ -19,10 +26,6 @@ KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 
 UNLABELED_ROWS = ("refuse", "drop", "use", "keep")
 """What to do with rows without a label: an error, leave them out, return them apart, or ignore all labels."""
-
-
-def _stripped(name: str | None) -> str | None:
-    return None if name is None else name.strip()
 
 
 class Request(NamedTuple):
@@ -52,13 +55,19 @@ class Request(NamedTuple):
 
     def with_trimmed_names(self) -> Request:
         """Return the request with names of columns as headers of text files have them, without blanks around."""
-        keep, ignore = (tuple(map(str.strip, names)) for names in (self.keep, self.ignore))
-        label, object, groups = map(_stripped, (self.label, self.object, self.groups))
-        return self._replace(label=label, object=object, groups=groups, keep=keep, ignore=ignore)
+        trimmed: dict[str, Any] = {}
+        for name in ("label", "object", "groups", "keep", "ignore"):
+            given = getattr(self, name)
+            if isinstance(given, tuple):
+                trimmed[name] = tuple(map(str.strip, given))
+            elif given is not None:
+                trimmed[name] = given.strip()
+        return self._replace(**trimmed)
 
     def check(self) -> None:
         """Raise if the kind is unknown, or if one column is both label and object."""
-        check_decimal(self.decimal)
+        if self.decimal not in (None, ".", ","):
+            raise FileError(f"decimal={self.decimal!r} must be '.' or ','")
         if self.unlabeled not in UNLABELED_ROWS:
             raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(UNLABELED_ROWS)}")
         if self.label in self.ignore or self.object in self.ignore:
@@ -164,7 +173,8 @@ class Schema:
 
     def with_trimmed_names(self) -> Schema:
         """Return the schema with names of columns as headers of text files have them, without blanks around."""
-        label, object = map(_stripped, (self.label, self.object))
+        label = self.label and self.label.strip()
+        object = self.object and self.object.strip()
         return replace(self, label=label, object=object, names=tuple(map(str.strip, self.names)))
 
     def check_width(self, objects: Any) -> None:

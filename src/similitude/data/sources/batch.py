@@ -223,6 +223,6 @@ def check_reading_fits(held: int, budget: int) -> None:
         raise MemoryError(
             f"a page and the dictionary of each column of a row group, and the list of row groups, take about "
             f"{held / 2**30:.2g} GiB, more than half of the memory budget of {budget / 2**30:.2g} GiB: write the "
-            f"Parquet file with smaller pages or, if it has many columns, with fewer rows in a row group, or give the "
+            f"Parquet file with fewer rows in a row group, or give the "
             f"engine more memory"
         )
