@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -91,8 +91,7 @@ NUMBER_PATTERNS = {mark: _pattern(mark) for mark in (".", ",")}
 ANY_NUMBER = re.compile("|".join(NUMBER_PATTERNS.values()))
 """A number with either decimal mark."""
 
-THOUSANDS = "points or spaces between thousands, in a file with decimal commas,"
-"""How a note on a column begins whose numbers have no decimal comma themselves."""
+DIGIT = re.compile("[0-9]")
 
 
 class Column:
@@ -402,60 +401,90 @@ def as_labels(name: str, column: Column, first: int) -> np.ndarray:
 # Numbers as people write them.
 
 
-class Spelling(NamedTuple):
-    """How numbers are written in a file: the decimal mark, None if nothing but plain numbers is known, and notes."""
-
-    decimal: str | None
-    notes: tuple[str, ...] = ()
-
-
-def spelling(
-    columns: Mapping[str, Any],
-    plain: Mapping[str, Any],
+def with_plain_numbers(
+    cells: Mapping[str, Any],
+    columns: Mapping[str, Column],
     separator: str,
     given: str | None,
     before: str | None = None,
-) -> Spelling:
-    """Return how numbers are written: as `given`, or by what the columns show, or as in a file `before`.
+) -> tuple[dict[str, Any], dict[str, Column], str | None, list[str]]:
+    """Return cells whose numbers are written as Python writes them, the columns that changed, the mark, and notes.
 
-    `plain` are the columns whose cells are numbers as Python writes them.
+    `columns` are those that may hold numbers, `given` is the decimal mark that the user gave, and `before` that of an
+    earlier file. The mark is returned if it was given or if numbers show it.
     """
-    if given is not None:
-        return Spelling(given)
+    plain: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for name, column in columns.items():
+        if is_text(cells[name]):
+            (plain if column.type in NUMERIC else others)[name] = cells[name]
+    others, notes = _without_units({name: one for name, one in others.items() if _has_digits(one)})
+    mark = given
+    if given is None and (others or (plain and (separator == ";" or before == ","))):
+        mark, doubt = _decimal_mark(others, plain, separator, before)
+        notes += doubt
+        if mark is None and before == ",":
+            _check_points({**plain, **others})
+    written = {**cells, **others}
+    rewritten, spelled = _rewritten({**plain, **others} if mark == "," else others, mark)
+    written |= rewritten
+    changed = {name: parsed(written[name]) for name in columns if written[name] is not cells[name]}
+    return written, changed, mark if spelled or given else None, notes + spelled
+
+
+def _has_digits(cells: Any) -> bool:
+    """Tell whether the first cells that have a value have a digit: without one, they are not numbers."""
+    first = [one for one in cells.slice(0, 20).to_pylist() if one is not None and one.strip() not in UNKNOWN_NUMBERS]
+    return all(map(DIGIT.search, first))
+
+
+def _decimal_mark(
+    columns: Mapping[str, Any], plain: Mapping[str, Any], separator: str, before: str | None
+) -> tuple[str | None, list[str]]:
+    """Return the decimal mark that columns show, and what is in doubt; `plain` has numbers as Python writes them."""
     cells = _spelled(columns)
     if not cells:
-        return Spelling(None, _points_notes(plain) if separator == ";" and before is None else ())
-    commas, points = (_shown(cells, *marks) for marks in ((",", "."), (".", ",")))
-    if not points:
-        points = _shown(_spelled(plain), ".", ",")
+        return None, _points_notes(plain) if separator == ";" and before is None else []
+    commas = _shown(cells, ".")
+    points = _shown(cells, ",") or _shown(_spelled(plain), ",")
     if commas and points:
-        return Spelling(
-            None,
-            (
-                f"column {commas[0]!r} has numbers such as {commas[1]!r}, column {points[0]!r} such as {points[1]!r}: "
-                f"those with a comma are taken as text; decimal= says what it means",
-            ),
-        )
+        return None, [
+            f"column {commas[0]!r} has numbers such as {commas[1]!r}, column {points[0]!r} such as {points[1]!r}: "
+            f"those with a comma are taken as text; decimal= says what it means"
+        ]
     if commas and separator == "," and "," in commas[1]:
-        return Spelling(None, (f"column {commas[0]!r} is text such as {commas[1]!r}; decimal=',' makes it numbers",))
+        return None, [f"column {commas[0]!r} is text such as {commas[1]!r}; decimal=',' makes it numbers"]
     if commas or points:
-        return Spelling("," if commas else ".")
-    doubtful = _first_doubtful(cells)
+        return ("," if commas else "."), []
+    doubtful = _first_with(cells, "[, ]")
     if doubtful is None or before is not None:
-        return Spelling(None if doubtful is None else before)
+        return doubtful and before, []
     name, one = doubtful
     comma = f", decimal=',' {_plain(one, ',')}" if "," in one else ""
-    return Spelling(None, (f"column {name!r} is text such as {one!r}: decimal='.' makes it {_plain(one, '.')}{comma}",))
+    return None, [f"column {name!r} is text such as {one!r}: decimal='.' makes it {_plain(one, '.')}{comma}"]
 
 
-def _points_notes(columns: Mapping[str, Any]) -> tuple[str, ...]:
+def _points_notes(columns: Mapping[str, Any]) -> list[str]:
     """Note points that may separate thousands, in a file whose semicolons let one expect decimal commas."""
     for name, values in _spelled(columns).items():
         pointed = values.filter(pc.match_substring(values, "."))
         if len(pointed) and _all_match(pointed, NUMBER_PATTERNS[","]):
             one = pc.min(pointed).as_py()
-            return (f"column {name!r} has {one!r}, taken as {float(one):g}: decimal=',' makes it {_plain(one, ',')}",)
-    return ()
+            return [f"column {name!r} has {one!r}, taken as {float(one):g}: decimal=',' makes it {_plain(one, ',')}"]
+    return []
+
+
+def _check_points(columns: Mapping[str, Any]) -> None:
+    """Raise if points may separate thousands: of a file whose decimal mark is not known, after one with commas."""
+    of_thousands = {
+        name: values for name, values in _spelled(columns).items() if _all_match(values, NUMBER_PATTERNS[","])
+    }
+    if pointed := _first_with(of_thousands, "[.]"):
+        name, one = pointed
+        raise FileError(
+            f"column {name!r} has {one!r}, and the file before had decimal commas: decimal=',' makes it "
+            f"{_plain(one, ',')}, decimal='.' {one}"
+        )
 
 
 def _spelled(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -479,20 +508,19 @@ def _all_match(values: Any, pattern: str) -> bool:
     return pc.all(pc.match_substring_regex(values, f"^(?:{pattern})$")).as_py() is not False
 
 
-def _shown(cells: Mapping[str, Any], mark: str, other: str) -> tuple[str, str] | None:
-    """Return a column and a number in it that has this decimal mark, or separators that the other mark excludes."""
-    for name, values in cells.items():
-        marked = values.filter(pc.match_substring_regex(values, "[.,]"))
-        excluded = pc.invert(pc.match_substring_regex(marked, f"^{NUMBER_PATTERNS[other]}$"))
-        if len(found := marked.filter(excluded)):
-            return name, pc.min(found).as_py()
-    return None
+def _shown(cells: Mapping[str, Any], other: str) -> tuple[str, str] | None:
+    """Return a column and a number in it with a mark or separators that the other decimal mark excludes."""
+    pattern = f"^{NUMBER_PATTERNS[other]}$"
+    return _first_with(
+        {name: values.filter(pc.invert(pc.match_substring_regex(values, pattern))) for name, values in cells.items()},
+        "[.,]",
+    )
 
 
-def _first_doubtful(cells: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return a column and a number in it whose comma or blank may mean one thing or another."""
+def _first_with(cells: Mapping[str, Any], pattern: str) -> tuple[str, str] | None:
+    """Return the first column in which a text matches, and the smallest that does."""
     for name, values in cells.items():
-        if len(found := values.filter(pc.match_substring_regex(values, "[, ]"))):
+        if len(found := values.filter(pc.match_substring_regex(values, pattern))):
             return name, pc.min(found).as_py()
     return None
 
@@ -550,41 +578,36 @@ def looks_like_numbers(cells: Iterable[str]) -> bool:
     return bool(known) and (all(map(_is_number, known)) or _common_unit(known) is not None)
 
 
-def plain_numbers(
-    columns: Mapping[str, Any], decimal: str | None, names: Iterable[str]
-) -> tuple[dict[str, Any], list[str]]:
-    """Return columns of text in which numbers are rewritten with decimal points, and notes on what was rewritten."""
+def _rewritten(columns: Mapping[str, Any], decimal: str | None) -> tuple[dict[str, Any], list[str]]:
+    """Return those columns whose numbers are rewritten with decimal points, and notes on what was rewritten."""
     mark = decimal or "."
-    found = dict(columns)
+    group = "." if mark == "," else ","
+    found = {}
     examples = {}
-    for name, values in _spelled({name: columns[name] for name in names}).items():
-        unusual = "[^0-9eE+-]" if mark == "," else "[^0-9eE.+-]"
-        changed = values.filter(pc.match_substring_regex(values, unusual))
+    for name, values in _spelled(columns).items():
+        changed = values.filter(pc.match_substring_regex(values, f"[^0-9eE+{'' if mark == ',' else '.'}-]"))
         doubtful = decimal is None and pc.any(pc.match_substring_regex(changed, "[, ]")).as_py()
         if not len(changed) or doubtful or not _all_match(values, NUMBER_PATTERNS[mark]):
             continue
         trimmed = pc.utf8_trim_whitespace(columns[name])
-        found[name] = pc.if_else(are_words(trimmed, UNKNOWN_NUMBERS), trimmed, _plain_cells(trimmed, mark))
+        plain = pc.replace_substring_regex(trimmed, f"[{group}{GROUPS}]", "")
+        plain = pc.replace_substring(pc.replace_substring(plain, mark, "."), MINUS, "-")
+        found[name] = pc.if_else(are_words(trimmed, UNKNOWN_NUMBERS), trimmed, plain)
         commas = changed.filter(pc.match_substring(changed, ","))
-        written = (commas if len(commas) else changed)[0].as_py()
-        examples[name] = written, _plain(written, mark)
-    return found, _notes_on_spelling(examples, mark)
+        examples[name] = (commas if len(commas) else changed)[0].as_py()
+    return found, spelling_notes(examples, mark)
 
 
-def decimal_commas(commas: Mapping[str, str]) -> list[str]:
-    """Return the note on columns that Arrow parsed, by an example of each."""
-    return _notes_on_spelling({name: (one, _plain(one, ",")) for name, one in commas.items()}, ",")
-
-
-def _notes_on_spelling(examples: Mapping[str, tuple[str, str]], mark: str) -> list[str]:
-    """Return notes on how numbers of columns are written, from an example of each and what it means."""
+def spelling_notes(examples: Mapping[str, str], mark: str) -> list[str]:
+    """Return notes on how numbers of columns are written, from an example of each."""
+    alike: dict[str, dict[str, str]] = {}
+    for name, written in examples.items():
+        alike.setdefault(_what_is_unusual(written, mark), {})[name] = written
     notes = []
-    kinds = {name: _what_is_unusual(written, mark) for name, (written, _) in examples.items()}
-    for what in dict.fromkeys(kinds.values()):
-        some = {name: one for name, one in examples.items() if kinds[name] == what}
-        written, meant = next(iter(some.values()))
+    for what, some in alike.items():
+        written = next(iter(some.values()))
         where = f"{'column' if len(some) == 1 else 'columns'} {listed(some)}"
-        notes.append(f"{what} in {where}: {written!r} is {meant} (decimal= chooses otherwise)")
+        notes.append(f"{what} in {where}: {written!r} is {_plain(written, mark)} (decimal= chooses otherwise)")
     return notes
 
 
@@ -594,14 +617,9 @@ def _what_is_unusual(written: str, mark: str) -> str:
         return "decimal commas"
     if not any(one in written for one in f".,{GROUPS}".replace(mark, "")):
         return "minus signs of typesetters"
-    return THOUSANDS if mark == "," else "thousands separators"
-
-
-def _plain_cells(cells: Any, decimal: str) -> Any:
-    """Return numbers with decimal points and without thousands separators, as `_plain` does with one."""
-    group = "." if decimal == "," else ","
-    without = pc.replace_substring_regex(cells, f"[{group}{GROUPS}]", "")
-    return pc.replace_substring(pc.replace_substring(without, decimal, "."), MINUS, "-")
+    if mark == ",":
+        return "points or spaces between thousands, in a file with decimal commas,"
+    return "thousands separators"
 
 
 def _plain(value: str, decimal: str) -> str:
@@ -614,9 +632,10 @@ def _plain(value: str, decimal: str) -> str:
     return value.translate({ord(one): None for one in group + GROUPS}).replace(decimal, ".").replace(MINUS, "-")
 
 
-def without_units(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _without_units(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return columns of text in which all numbers have the same unit, a percent sign or a currency, without it."""
-    found, notes = dict(columns), []
+    found = dict(columns)
+    notes: list[str] = []
     for name, column in columns.items():
         if not is_text(column) or (unit := _common_unit(column.slice(0, 20).to_pylist())) is None:
             continue
@@ -642,15 +661,3 @@ def _common_unit(cells: Iterable[str | None]) -> tuple[str, str] | None:
     units = {None if one is None else (one["before"] or "", one["after"] or "") for one in matches}
     unit = units.pop() if len(units) == 1 else None
     return None if unit in (None, ("", "")) else unit
-
-
-def check_points(columns: Mapping[str, Any]) -> None:
-    """Raise if points may separate thousands: of a file whose decimal mark is not known, after one with commas."""
-    for name, values in _spelled(columns).items():
-        pointed = values.filter(pc.match_substring(values, "."))
-        if len(pointed) and _all_match(values, NUMBER_PATTERNS[","]):
-            one = pc.min(pointed).as_py()
-            raise FileError(
-                f"column {name!r} has {one!r}, and the file before had decimal commas: decimal=',' makes it "
-                f"{_plain(one, ',')}, decimal='.' {one}"
-            )

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,16 +25,13 @@ from similitude.data.files.columns import (
     as_matrix,
     as_type,
     blank_around,
-    check_points,
     is_rounded,
     is_text,
     may_be_number,
     parsed,
-    plain_numbers,
-    spelling,
     trimmed_texts,
     typed,
-    without_units,
+    with_plain_numbers,
 )
 from similitude.data.files.file_errors import (
     are_values,
@@ -70,79 +67,63 @@ GAP_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 # Inferred.
 
 
-class TypedCells(NamedTuple):
-    """The columns of a file with their types, and how they came by them."""
-
-    columns: dict[str, Column]  # that may make up the objects
-    cells: Mapping[str, Any]  # of all columns, with numbers written plainly
-    label: Column | None
-    text: Mapping[str, Any]  # cells as they are in a text file
-    decimal: str | None = None  # the decimal mark, if numbers were rewritten by it or it was given
-    notes: tuple[str, ...] = ()  # on how numbers and labels are written
-
-
 def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separator: str = ",") -> Data:
     """Infer how to read a file from the columns of its first rows, or of all, and read these."""
     cells = _without_marks(cells, request.missing)
     names = _object_columns(list(cells), request)
-    found = _typed_text(cells, names, request, separator) if in_text_file else _typed_cells(cells, names, request)
-    columns, left_out = _useful_columns(found, request, in_text_file)
-    kind, alternative = _kind(columns, in_text_file, request.kind)
-    trimming: list[str] = []
-    if in_text_file and kind == "table":
-        columns, trimming = _trimmed(columns)
-    _check_columns(kind, columns)
-    objects = _build_objects(kind, columns)
-    notes = [
-        _description(kind, columns) + alternative,
-        *_ignored_notes(found, columns, left_out, request),
-        *(_header_notes(list(cells), columns) if in_text_file else []),
-        *found.notes,
-        *trimming,
-        *column_notes(columns, left_out, found.text),
-        *_rounding_notes(kind, columns, found.text),
-    ]
-    data = Data(objects, None, _schema_of(kind, columns, objects, found, request), tuple(notes))
-    if request.groups is not None:
-        data = replace(data, groups=_as_groups(cells[request.groups]))
-    return data if found.label is None else with_labels(data, str(request.label), found.label, 0, request.unlabeled)
-
-
-def _typed_cells(cells: Mapping[str, Any], names: Sequence[str], request: Request) -> TypedCells:
-    """Return columns with the types that the file gives them."""
-    label = None if request.label is None else typed(cells[request.label])
-    notes = () if label is None else label_notes(str(request.label), label, None)
-    return TypedCells({name: typed(cells[name]) for name in names}, cells, label, {}, None, tuple(notes))
-
-
-def _typed_text(cells: Mapping[str, Any], names: Sequence[str], request: Request, separator: str) -> TypedCells:
-    """Return columns of a text file with the types that all of their cells have, with numbers as people write them."""
-    label = request.label
-    typed_columns = {name: parsed(cells[name]) for name in (*names, label) if name is not None}
-    chosen = [name for name in typed_columns if name == label or request.kind != "strings"]
-    plain = {name: cells[name] for name in chosen if typed_columns[name].type in NUMERIC}
-    others, units = without_units({name: cells[name] for name in chosen if name not in plain})
-    how = spelling(others, plain, separator, request.decimal)
-    written, spelled = plain_numbers({**cells, **others}, how.decimal, chosen if how.decimal == "," else others)
-    columns = {name: typed_columns[name] for name in names}
-    columns |= {name: parsed(written[name]) for name in names if written[name] is not cells[name]}
-    text = {name: one for name, one in cells.items() if is_text(one)}
-    found = None if label is None else as_label(written[label])
-    notes = [*units, *how.notes, *spelled]
-    if found is not None:
-        notes += label_notes(str(label), found, text.get(str(label)))
-    return TypedCells(columns, written, found, text, how.decimal if spelled or request.decimal else None, tuple(notes))
-
-
-def _useful_columns(found: TypedCells, request: Request, in_text_file: bool) -> tuple[dict[str, Column], list[str]]:
-    """Return the columns that have values and do more than name the rows, and those that only name them."""
-    filled = {name: column for name, column in found.columns.items() if column.type != "missing"} or found.columns
+    label_name = request.label
+    text: dict[str, Any] = {}  # cells as they are in a text file
+    notes: list[str] = []
+    decimal = None
+    if in_text_file:
+        text = {name: one for name, one in cells.items() if is_text(one)}
+        found = {name: parsed(cells[name]) for name in (*names, label_name) if name is not None}
+        spelled = {name: column for name, column in found.items() if name == label_name or request.kind != "strings"}
+        cells, changed, decimal, notes = with_plain_numbers(cells, spelled, separator, request.decimal)
+        found |= changed
+        label = None if label_name is None else as_label(cells[label_name])
+    else:
+        found = {name: typed(cells[name]) for name in names}
+        label = None if label_name is None else typed(cells[label_name])
+    if label is not None:
+        notes += label_notes(str(label_name), label, text.get(str(label_name)))
+    possible = {name: found[name] for name in names}
+    filled = {name: column for name, column in possible.items() if column.type != "missing"} or possible
     left_out = [] if request.object is not None else identifiers(filled, request.keep)
     columns = {name: column for name, column in filled.items() if name not in left_out}
     if in_text_file and len(columns) == 1:
         ((name, column),) = columns.items()
-        columns = {name: _as_strings(column, found.cells[name], request.kind)}
-    return columns, left_out
+        columns = {name: _as_strings(column, cells[name], request.kind)}
+    kind, alternative = _kind(columns, in_text_file, request.kind)
+    if in_text_file and kind == "table":
+        columns, trimming = _trimmed(columns)
+        notes += trimming
+    _check_columns(kind, columns)
+    objects = _build_objects(kind, columns)
+    used = {*names, label_name, request.groups}
+    ignored = [name for name in cells if name not in used]
+    empty = [name for name in names if name not in filled]
+    notes = [
+        _description(kind, columns) + alternative,
+        *([f"ignored: columns {listed(ignored)}"] if ignored else []),
+        *([f"ignored: no value at all in {listed(empty)}"] if empty else []),
+        *(_header_notes(list(cells), columns) if in_text_file else []),
+        *notes,
+        *column_notes(columns, left_out, text),
+        *_rounding_notes(kind, columns, text),
+    ]
+    schema = Schema(
+        kind,
+        label_name,
+        None if label is None else label.type,
+        request.object or (next(iter(columns)) if len(columns) == 1 else None),
+        tuple(columns),
+        tuple(column.type for column in columns.values()),
+        int(objects.shape[1]) if kind == "vectors" else None,
+    ).with_settings(decimal=decimal, missing=json.dumps(request.missing) if request.missing else None)
+    groups = None if request.groups is None else _as_groups(cells[request.groups])
+    data = Data(objects, None, schema, tuple(notes), groups=groups)
+    return data if label is None else with_labels(data, str(label_name), label, 0, request.unlabeled)
 
 
 def _trimmed(columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[str]]:
@@ -154,19 +135,6 @@ def _trimmed(columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[str
             found[name] = Column("text", trimmed_texts(column.cells))
             notes.append(f"blanks around the texts of column {name!r} are left out: {example!r} is {example.strip()!r}")
     return found, notes
-
-
-def _schema_of(kind: str, columns: Mapping[str, Column], objects: Any, found: TypedCells, request: Request) -> Schema:
-    """Return the schema by which another file is read in the same way."""
-    return Schema(
-        kind,
-        request.label,
-        None if found.label is None else found.label.type,
-        request.object or (next(iter(columns)) if len(columns) == 1 else None),
-        tuple(columns),
-        tuple(column.type for column in columns.values()),
-        int(objects.shape[1]) if kind == "vectors" else None,
-    ).with_settings(decimal=found.decimal, missing=json.dumps(request.missing) if request.missing else None)
 
 
 def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: str) -> Data:
@@ -203,10 +171,8 @@ def _as_groups(cells: Any) -> np.ndarray:
 
 def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[str, Any]:
     """Return columns in which certain texts are missing."""
-    if not marks:
-        return cells
     found = {}
-    for name, column in cells.items():
+    for name, column in cells.items() if marks else ():
         if isinstance(column, list):
             column = [None if isinstance(one, str) and one.strip() in marks else one for one in column]
         elif is_text(column):
@@ -218,7 +184,7 @@ def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[st
             gaps = pc.is_in(as_doubles(column), numbers)
             column = pc.if_else(pc.fill_null(gaps, False), pa.scalar(None, column.type), column)
         found[name] = column
-    return found
+    return found or cells
 
 
 def _object_columns(names: Sequence[str], request: Request) -> list[str]:
@@ -268,17 +234,6 @@ def _description(kind: str, columns: Mapping[str, Column]) -> str:
     counts = Counter(COLUMN_TYPES[column.type] for column in columns.values())
     parts = ", ".join(f"{count} of {what}" for what, count in counts.items())
     return f"columns {listed(columns)} as rows of a table: {parts}"
-
-
-def _ignored_notes(
-    found: TypedCells, columns: Mapping[str, Column], left_out: Sequence[str], request: Request
-) -> list[str]:
-    """Return notes on columns that were not asked for, or that are empty."""
-    used = {*found.columns, request.label, request.groups}
-    ignored = [name for name in found.cells if name not in used]
-    empty = [name for name in found.columns if name not in columns and name not in left_out]
-    notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
-    return [*notes, f"ignored: no value at all in {listed(empty)}"] if empty else notes
 
 
 def _header_notes(header: Sequence[str], columns: Mapping[str, Column]) -> list[str]:
@@ -337,13 +292,20 @@ def apply_schema(
     if not schema.names:  # the schema of a format without columns
         label, name = (one if one in cells else None for one in (schema.label, schema.object))
         asked = request._replace(label=label, object=name, kind=schema.kind, missing=marks)
-        found = infer(cells, asked, in_text_file, separator)
-        schema.check_width(found.objects)
-        return replace(found, schema=schema)
+        data = infer(cells, asked, in_text_file, separator)
+        schema.check_width(data.objects)
+        return replace(data, schema=schema)
     absent = [name for name in schema.names if name not in cells]
     if absent:
         raise unknown_column(absent[0], cells) if len(absent) == 1 else unknown_columns(absent, cells)
-    cells, spelled = _plain_by_schema(_without_marks(cells, marks), schema, in_text_file, request, separator)
+    cells = _without_marks(cells, marks)
+    notes: list[str] = []
+    expected_types = {**dict(zip(schema.names, schema.types, strict=True)), schema.label: schema.label_type}
+    numbers = [str(name) for name, one in expected_types.items() if one in NUMERIC and name in cells]
+    if in_text_file and numbers:
+        found_types = {name: parsed(cells[name]) for name in numbers}
+        before = schema.setting("decimal")
+        cells, _, _, notes = with_plain_numbers(cells, found_types, separator, request.decimal, before)
     columns = {}
     for name, expected in zip(schema.names, schema.types, strict=True):
         as_is = schema.kind == "strings" and in_text_file
@@ -357,9 +319,10 @@ def apply_schema(
     objects = _build_objects(schema.kind, columns, first)
     schema.check_width(objects)
     ignored = [name for name in cells if name not in schema.names and name != schema.label]
-    notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
     text = {name: one for name, one in cells.items() if is_text(one)} if in_text_file else {}
-    notes += [*spelled, *trimming, *_rounding_notes(schema.kind, columns, text)]
+    notes += [*trimming, *_rounding_notes(schema.kind, columns, text)]
+    if ignored:
+        notes.insert(0, f"ignored: columns {listed(ignored)}")
     data = Data(objects, None, schema, tuple(notes))
     if schema.label is None or schema.label not in cells:
         return data
@@ -372,24 +335,6 @@ def apply_schema(
         if not label_optional:
             raise
         return replace(data, notes=(*notes, f"labels are not used: {str(error).removesuffix(FILL_OR_DROP)}"))
-
-
-def _plain_by_schema(
-    cells: Mapping[str, Any], schema: Schema, in_text_file: bool, request: Request, separator: str
-) -> tuple[Mapping[str, Any], list[str]]:
-    """Return columns of a text file whose numbers, by the schema, are written with decimal points; and notes."""
-    expected = [*zip(schema.names, schema.types, strict=True), (schema.label, schema.label_type)]
-    numbers = [str(name) for name, one in expected if one in NUMERIC and name in cells]
-    if not in_text_file or not numbers:
-        return cells, []
-    plain = {name: cells[name] for name in numbers if parsed(cells[name]).type in NUMERIC}
-    others, units = without_units({name: cells[name] for name in numbers if name not in plain})
-    before = schema.setting("decimal")
-    how = spelling(others, plain, separator, request.decimal, before)
-    if how.decimal is None and before == ",":
-        check_points({name: cells[name] for name in numbers})
-    written, notes = plain_numbers({**cells, **others}, how.decimal, numbers if how.decimal == "," else others)
-    return written, [*units, *how.notes, *notes]
 
 
 # Objects of every kind.

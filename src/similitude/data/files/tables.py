@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from similitude.data.files.columns import MISSING, decimal_commas, is_text, sampled_types
+from similitude.data.files.columns import MISSING, is_text, sampled_types, spelling_notes
 from similitude.data.files.excel import read_sheet
 from similitude.data.files.file_errors import column_names, listed, separator_hint
 from similitude.data.files.open_file import OpenFile
@@ -238,7 +238,7 @@ def read_numbers(
     table = pa.Table.from_batches(batches).rename_columns(names)
     found = dict(zip(names, table.columns, strict=True))
     texts = [name for raw, name in zip(header, names, strict=True) if raw not in chosen]
-    return {**found, **_columns(table.select(texts))}, mark, decimal_commas(commas)
+    return {**found, **_columns(table.select(texts))}, mark, spelling_notes(commas, ",")
 
 
 def _sample(stream: BinaryIO, separator: str) -> list[list[str]]:
