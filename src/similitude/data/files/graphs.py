@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import zipfile
 from collections import Counter
@@ -58,10 +59,14 @@ def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
     edge_attributes = _attributes(i, parts.get("edge_attributes"), "edge")
     if edge_attributes is not None and len(edge_attributes) != len(edges):
         raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_attributes)} rows of edge attributes")
-    found = [edges, labels or n_nodes, edge_labels, attributes, edge_attributes]
-    while found[-1] is None:
-        found.pop()
-    return tuple(found)
+    return _shortened([edges, labels or n_nodes, edge_labels, attributes, edge_attributes])
+
+
+def _shortened(graph: list[Any]) -> tuple[Any, ...]:
+    """Return the parts of a graph without those at its end that are missing."""
+    while graph[-1] is None:
+        graph.pop()
+    return tuple(graph)
 
 
 def _attributes(i: int, given: Any, of: str) -> np.ndarray | None:
@@ -270,7 +275,7 @@ def _graph(i: int, one: GraphRecord, keys: dict[str, Key], notes: Counter[str]) 
         edges.append([one.nodes[source], one.nodes[target]])
     parts: dict[str, Any] = {"edges": edges, "nodes": len(one.nodes)}
     for what, count in (("node", len(one.nodes)), ("edge", len(edges))):
-        labels, attributes = _values(what, count, one, keys, notes)
+        labels, attributes = _labels_and_attributes(what, count, one, keys, notes)
         if labels is not None:
             parts[f"{what}_labels"] = labels
         if attributes is not None:
@@ -278,7 +283,7 @@ def _graph(i: int, one: GraphRecord, keys: dict[str, Key], notes: Counter[str]) 
     return graph_of(i, parts)
 
 
-def _values(
+def _labels_and_attributes(
     what: str, count: int, one: GraphRecord, keys: dict[str, Key], notes: Counter[str]
 ) -> tuple[list[Any] | None, list[list[float]] | None]:
     """Return the labels of nodes or edges and their attributes, each None if there are none."""
@@ -313,35 +318,30 @@ def read_tu(path: Path) -> Data:
     Attributes of graphs are ignored.
     """
     parts, name = _parts(path)
-    indicator = _integers(parts, "graph_indicator", 1)[:, 0]
+    indicator = _values(parts, "graph_indicator", 1)[:, 0]
     if not len(indicator):
         raise FileError(f"{parts['graph_indicator'].name} is empty: it has a line for each node, with its graph")
-    edges = _integers(parts, "A", 2) - 1
-    node_labels = _integers(parts, "node_labels", None) if "node_labels" in parts else None
-    edge_labels = _integers(parts, "edge_labels", None) if "edge_labels" in parts else None
-    _check_count("node_labels", node_labels, len(indicator), "nodes")
-    attributes = _numbers(parts, "node_attributes") if "node_attributes" in parts else None
-    edge_attributes = _numbers(parts, "edge_attributes") if "edge_attributes" in parts else None
-    _check_count("edge_labels", edge_labels, len(edges), "edges")
-    _check_count("node_attributes", attributes, len(indicator), "nodes")
-    _check_count("edge_attributes", edge_attributes, len(edges), "edges")
-    labels = _integers(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
+    edges = _values(parts, "A", 2) - 1
+    found: dict[str, Any] = {}
+    for part, count in (("node_labels", len(indicator)), ("edge_labels", len(edges))):
+        for one in (part, part.replace("labels", "attributes")):
+            found[one] = _values(parts, one, None) if one in parts else None
+            if found[one] is not None and len(found[one]) != count:
+                raise FileError(f"there are {count} {part[:4]}s and {len(found[one])} lines of {one}")
+    labels = _values(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
     count = int(indicator.max()) if labels is None else len(labels)
     if labels is None and count > len(indicator):
         raise FileError(f"there are {len(indicator)} nodes, and one belongs to graph {count}: number graphs from 1 on")
-    found = _hashable(node_labels), _hashable(edge_labels), attributes, edge_attributes
-    graphs = _graphs(indicator - 1, edges, *found, count)
-    vectors = "" if attributes is None else f", {attributes.shape[1]} attributes of each node"
-    vectors += "" if edge_attributes is None else f", {edge_attributes.shape[1]} attributes of each edge"
-    notes = [f"{name}: undirected graphs, {_labeled(node_labels, edge_labels)}{vectors}"]
+    graphs = _graphs(indicator - 1, edges, found, count)
+    labeled = [f"{what}s" for what in ("node", "edge") if found[f"{what}_labels"] is not None]
+    said = f"{' and '.join(labeled)} labeled" if labeled else "without labels of nodes and edges"
+    for what in ("node", "edge"):
+        if (attributes := found[f"{what}_attributes"]) is not None:
+            said += f", {attributes.shape[1]} attributes of each {what}"
+    notes = [f"{name}: undirected graphs, {said}"]
     if "graph_attributes" in parts:
         notes.append("ignored: 'graph_attributes'")
     return Data(graphs, labels, Schema("graphs", None if labels is None else "label"), tuple(notes))
-
-
-def _labeled(node_labels: Any, edge_labels: Any) -> str:
-    there = [what for what, labels in (("nodes", node_labels), ("edges", edge_labels)) if labels is not None]
-    return f"{' and '.join(there)} labeled" if there else "without labels of nodes and edges"
 
 
 def _parts(path: Path) -> tuple[dict[str, Any], str]:
@@ -349,11 +349,10 @@ def _parts(path: Path) -> tuple[dict[str, Any], str]:
     if path.is_file() and not zipfile.is_zipfile(path):
         raise FileError("this is not a zip file")
     folder: Any = zipfile.Path(path) if path.is_file() else path
-    found = [one for one in folder.iterdir() if one.name.endswith("_A.txt")]
     inner = [one for one in folder.iterdir() if one.is_dir()]
-    if not found and path.is_file() and len(inner) == 1:
+    if path.is_file() and len(inner) == 1 and not any(one.name.endswith("_A.txt") for one in folder.iterdir()):
         folder = inner[0]
-        found = [one for one in folder.iterdir() if one.name.endswith("_A.txt")]
+    found = [one for one in folder.iterdir() if one.name.endswith("_A.txt")]
     if len(found) != 1:
         raise FileError(
             "not a folder of TU graphs, which holds DS_A.txt and DS_graph_indicator.txt; name a file, or such a folder"
@@ -371,101 +370,71 @@ def _parts(path: Path) -> tuple[dict[str, Any], str]:
     return parts, name
 
 
-def _integers(parts: dict[str, Any], part: str, width: int | None) -> np.ndarray:
-    """Return the integers of a file, one row per line; raise and name the first wrong line."""
-    rows = parts[part].read_bytes().decode("ascii", "replace").splitlines()
-    while rows and not rows[-1].strip():
-        rows.pop()
+def _values(parts: dict[str, Any], part: str, width: int | None) -> np.ndarray:
+    """Return the integers of a file, or the finite numbers of attributes, one row per line; or name a wrong line."""
+    rows = parts[part].read_bytes().decode("ascii", "replace").rstrip().splitlines()
     width = width or (rows[0].count(",") + 1 if rows else 1)
+    real = part.endswith("attributes")
     try:
-        values = np.array(",".join(rows).split(",") if rows else [], dtype=np.int64)
-        if len(values) != width * len(rows) or any(row.count(",") != width - 1 for row in rows):
-            raise ValueError
+        values = np.array(",".join(rows).split(",") if rows else [], dtype=float if real else np.int64)
+        is_sound = all(row.count(",") == width - 1 for row in rows) and bool(np.isfinite(values).all())
     except (ValueError, OverflowError):
-        for line, row in enumerate(rows, 1):
-            if row.count(",") != width - 1 or not all(_is_integer(cell) for cell in row.split(",")):
-                wanted = "an integer" if width == 1 else f"{width} integers, separated by commas"
-                raise FileError(f"line {line} of {parts[part].name} is {brief(row)}, not {wanted}") from None
-        raise FileError(f"{parts[part].name} does not hold integers alone") from None
-    return values.reshape(-1, width)
+        is_sound = False
+    if is_sound:
+        return values.reshape(-1, width)
+    for line, row in enumerate(rows, 1):
+        if row.count(",") != width - 1 or not all(_is_value(cell, real) for cell in row.split(",")):
+            what = "finite number" if real else "integer"
+            wanted = f"{width} {what}s, separated by commas"
+            if width == 1:
+                wanted = f"a {what}" if real else f"an {what}"
+            raise FileError(f"line {line} of {parts[part].name} is {brief(row)}, not {wanted}")
+    raise FileError(f"{parts[part].name} does not hold {'numbers' if real else 'integers'} alone")
 
 
-def _numbers(parts: dict[str, Any], part: str) -> np.ndarray:
-    """Return the numbers of a file, one row per line; raise and name the first wrong line."""
-    rows = parts[part].read_bytes().decode("ascii", "replace").splitlines()
-    while rows and not rows[-1].strip():
-        rows.pop()
-    width = rows[0].count(",") + 1 if rows else 1
+def _is_value(cell: str, real: bool) -> bool:
+    if not real:
+        return re.fullmatch(r"[+-]?[0-9]{1,18}", cell.strip()) is not None
     try:
-        values = np.array([row.split(",") for row in rows], dtype=np.float64).reshape(-1, width)
+        return math.isfinite(float(cell))
     except ValueError:
-        values = np.array([_row_of_numbers(row, width) for row in rows])
-    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
-    if len(wrong):
-        wanted = "a finite number" if width == 1 else f"{width} finite numbers, separated by commas"
-        raise FileError(f"line {wrong[0] + 1} of {parts[part].name} is {brief(rows[wrong[0]])}, not {wanted}")
-    return values
+        return False
 
 
-def _row_of_numbers(row: str, width: int) -> list[float]:
-    """Return the numbers of a line; NaN if they are not as many, or are no numbers."""
-    try:
-        values = [float(cell) for cell in row.split(",")]
-    except ValueError:
-        values = []
-    return values if len(values) == width else [np.nan] * width
-
-
-def _is_integer(cell: str) -> bool:
-    return re.fullmatch(r"[+-]?[0-9]{1,18}", cell.strip()) is not None
-
-
-def _check_count(part: str, values: np.ndarray | None, count: int, what: str) -> None:
-    if values is not None and len(values) != count:
-        raise FileError(f"there are {count} {what} and {len(values)} lines of {part}")
-
-
-def _hashable(labels: np.ndarray | None) -> list[Any] | None:
-    """Return one label per line: an integer, or a tuple if a line has several."""
-    if labels is None:
-        return None
-    return labels[:, 0].tolist() if labels.shape[1] == 1 else list(map(tuple, labels.tolist()))
-
-
-def _graphs(
-    owner: np.ndarray,
-    edges: np.ndarray,
-    node_labels: list[Any] | None,
-    edge_labels: list[Any] | None,
-    attributes: np.ndarray | None,
-    edge_attributes: np.ndarray | None,
-    count: int,
-) -> list[tuple[Any, ...]]:
+def _graphs(owner: np.ndarray, edges: np.ndarray, found: dict[str, Any], count: int) -> list[tuple[Any, ...]]:
     """Return the graphs: edges between nodes that are numbered from 0 in each, labels, and attributes."""
     _check(owner, edges, count)
+    marks = {part: None if found[part] is None else _hashable(found[part]) for part in ("node_labels", "edge_labels")}
     order = np.argsort(owner, kind="stable")
     sizes = np.bincount(owner, minlength=count)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     place = np.empty(len(owner), np.int64)
     place[order] = np.arange(len(owner)) - starts[owner[order]]
-    kept = _each_edge_once(owner, edges, edge_labels, "labels")
-    if edge_attributes is not None:
-        _each_edge_once(owner, edges, edge_attributes.tolist(), "vectors of attributes")
+    kept = _each_edge_once(owner, edges, marks["edge_labels"], "labels")
+    if found["edge_attributes"] is not None:
+        _each_edge_once(owner, edges, found["edge_attributes"].tolist(), "vectors of attributes")
     kept = kept[np.argsort(owner[edges[kept, 0]], kind="stable")]
     ends = np.searchsorted(owner[edges[kept, 0]], np.arange(count + 1))
     graphs = []
     for i in range(count):
         chosen = kept[ends[i] : ends[i + 1]]
         nodes = order[starts[i] : starts[i + 1]]
-        labels = int(sizes[i]) if node_labels is None else [node_labels[node] for node in nodes]
-        marks = None if edge_labels is None else [edge_labels[edge] for edge in chosen]
-        graph: list[Any] = [place[edges[chosen]], labels, marks]
-        graph.append(None if attributes is None else attributes[nodes])
-        graph.append(None if edge_attributes is None else edge_attributes[chosen])
-        while graph[-1] is None:
-            graph.pop()
-        graphs.append(tuple(graph))
+        graph: list[Any] = [place[edges[chosen]], int(sizes[i]), None, None, None]
+        if marks["node_labels"] is not None:
+            graph[1] = [marks["node_labels"][node] for node in nodes]
+        if marks["edge_labels"] is not None:
+            graph[2] = [marks["edge_labels"][edge] for edge in chosen]
+        if found["node_attributes"] is not None:
+            graph[3] = found["node_attributes"][nodes]
+        if found["edge_attributes"] is not None:
+            graph[4] = found["edge_attributes"][chosen]
+        graphs.append(_shortened(graph))
     return graphs
+
+
+def _hashable(labels: np.ndarray) -> list[Any]:
+    """Return one label per line: an integer, or a tuple if a line has several."""
+    return labels[:, 0].tolist() if labels.shape[1] == 1 else list(map(tuple, labels.tolist()))
 
 
 def _check(owner: np.ndarray, edges: np.ndarray, count: int) -> None:
