@@ -6,7 +6,7 @@ import math
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -227,23 +227,19 @@ class GraphReader:
             raise FileError(f"line {line} has {brief(text)} as {key.name!r}, which is not {key.type}") from None
 
 
-def read_graphml(streams: Sequence[tuple[str, BinaryIO]], label: str | None, label_optional: bool) -> Data:
-    """Read the graphs of one or several files; the label is an attribute of graphs, ``label`` if there is one."""
-    graphs: list[Any] = []
-    found: list[dict[str, Any]] = []
+def read_graphml(stream: BinaryIO, label: str | None, label_optional: bool, prefix: str = "") -> Data:
+    """Read the graphs of a file; the label is an attribute of graphs, ``label`` if there is one."""
     notes = Counter[str]()
-    for name, stream in streams:
-        reader = GraphReader()
-        try:
-            reader.read(stream)
-            for one in reader.graphs:
-                graphs.append(_graph(len(graphs), one, reader.keys, notes))
-                found.append({attribute: value for what, _, attribute, value in one.data if what == "graph"})
-        except FileError as error:
-            raise FileError(f"{name}: {error}" if name else str(error)) from None
-        notes["directed edges are taken as undirected"] += reader.is_directed
+    reader = GraphReader()
+    try:
+        reader.read(stream)
+        graphs = [_graph(i, one, reader.keys, notes) for i, one in enumerate(reader.graphs)]
+    except FileError as error:
+        raise FileError(f"{prefix}{error}") from None
     if not graphs:
         raise FileError("there are no graphs")
+    notes["directed edges are taken as undirected"] += reader.is_directed
+    found = [{name: value for what, _, name, value in one.data if what == "graph"} for one in reader.graphs]
     labels, column = _labels(found, label, label_optional)
     said = ["undirected graphs", *(note for note, times in notes.items() if times)]
     return Data(graphs, labels, Schema("graphs", column), tuple(said))

@@ -97,22 +97,7 @@ def read(
     >>> genes.objects, genes.labels.tolist(), genes.ids
     (['acgtac', 'ttga'], ['promoter', 'other'], ['g1', 'g2'])
     """
-    request = Request.made(
-        label=label,
-        object=object,
-        groups=groups,
-        kind=kind,
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        missing=missing,
-        unlabeled=unlabeled,
-        keep=keep,
-        ignore=ignore,
-        sheet=sheet,
-        image_size=image_size,
-        color=color,
-    )
+    request = Request.made(locals())
     with open_file(source, request) as file:
         request.check()
         check_memory(file)
@@ -168,21 +153,7 @@ def batches(
     [2, 2, 1]
     """
     rows = check_integer("rows", rows)
-    request = Request.made(
-        label=label,
-        object=object,
-        kind=kind,
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        missing=missing,
-        unlabeled=unlabeled,
-        keep=keep,
-        ignore=ignore,
-        sheet=sheet,
-        image_size=image_size,
-        color=color,
-    )
+    request = Request.made(locals())
     given: set[str] = set()
     with open_file(source, request) as file:
         request.check()

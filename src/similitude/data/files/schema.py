@@ -47,11 +47,12 @@ class Request(NamedTuple):
     groups: str | None = None
 
     @classmethod
-    def made(cls, **given: Any) -> Request:
+    def made(cls, given: Mapping[str, Any]) -> Request:
         """Return a request from the arguments of `read`, where one name may stand for a list of one."""
+        asked = {name: given[name] for name in cls._fields if name in given}
         for name in ("missing", "keep", "ignore"):
-            given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
-        return cls(**given)
+            asked[name] = (asked[name],) if isinstance(asked[name], str) else tuple(asked[name])
+        return cls(**asked)
 
     def with_trimmed_names(self) -> Request:
         """Return the request with names of columns as headers of text files have them, without blanks around."""
