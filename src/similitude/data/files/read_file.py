@@ -11,8 +11,11 @@ from similitude.data.files.file_errors import import_optional
 from similitude.data.files.formats_without_columns import read_without_columns
 from similitude.data.files.open_file import FILE_FORMATS, TABULAR, OpenFile, check_memory, open_file
 from similitude.data.files.schema import NUMERIC, Data, Request, Schema
-from similitude.data.files.sequences import with_case_of_dna
+from similitude.data.files.sequences import MIXED
 from similitude.support import FileError, check_integer
+
+DNA = frozenset("ACGTUNRYKMSWBDHV-*.")
+"""The letters of nucleic acids, those that stand for several among them."""
 
 
 def read(
@@ -174,7 +177,7 @@ def _read(file: OpenFile, rows: int | None, request: Request, schema: Schema | N
     else:
         parts = read_without_columns(file, rows, request, schema)
     is_empty = True
-    for data in with_case_of_dna(parts, schema):
+    for data in _with_case_of_dna(parts, schema):
         is_empty = False
         yield replace(data, notes=(*file.notes, *data.notes))
     if is_empty:
@@ -187,7 +190,7 @@ def _read_columns(
     name = FILE_FORMATS[file.format].name
     import_optional("pyarrow", name if name.startswith("an ") else f"a {name} file")
     from similitude.data.files.columns_to_objects import apply_schema, infer
-    from similitude.data.files.tables import read_columns, read_numbers, without_empty_rows
+    from similitude.data.files.tables import read_columns, read_csv, without_empty_rows
 
     in_text_file = file.format in ("csv", "tsv", "xlsx")
     separator = "" if file.format == "xlsx" else file.separator
@@ -195,13 +198,15 @@ def _read_columns(
         request = request.with_trimmed_names()
         schema = schema and schema.with_trimmed_names()
     notes: list[str] = []
-    parts: Any = read_columns(file, rows, request.sheet, notes)
+    whole = None
     if rows is None and file.format in ("csv", "tsv"):
-        found = read_numbers(file, _may_be_numbers(request, schema), request.decimal)
-        if found is not None:
-            cells, decimal, notes = found
-            parts = [cells]
-            request = request._replace(decimal=decimal)
+        whole = read_csv(file, _may_be_numbers(request, schema), request.decimal)
+    if whole is not None:
+        cells, decimal, notes = whole
+        parts: Any = [cells]
+        request = request._replace(decimal=decimal)
+    else:
+        parts = read_columns(file, rows, request.sheet, notes)
     first = 0
     for cells in parts:
         if in_text_file:
@@ -227,3 +232,50 @@ def _may_be_numbers(request: Request, schema: Schema | None) -> Callable[[str], 
         return lambda name: False
     numbers = {name for name, one in zip(schema.names, schema.types, strict=True) if one in NUMERIC}
     return lambda name: name in numbers
+
+
+def _with_case_of_dna(parts: Iterator[Data], schema: Schema | None) -> Iterator[Data]:
+    """Yield data with notes on the case of DNA, also where it changes from batch to batch or since another file."""
+    before = (schema and schema.setting("dna")) or ""
+    first = ""
+    names = {"upper": "capital", "lower": "small"}
+    for data in parts:
+        found = _case_of_objects(data.objects)
+        first = first or found
+        if schema is None:
+            data = replace(data, schema=data.schema.with_settings(dna=first))
+        if found == "mixed" and MIXED not in data.notes:
+            data = replace(data, notes=(*data.notes, MIXED))
+        elif found in names and before in names and found != before:
+            note = f"DNA in {names[found]} letters, and in {names[before]} ones before, which are different letters"
+            data = replace(data, notes=(*data.notes, note))
+        before = found or before
+        yield data
+
+
+def _case_of_objects(objects: Any) -> str:
+    """Return the case of strings, or of the text columns of a table, that are DNA; nothing for other objects."""
+    if isinstance(objects, list) and objects and isinstance(objects[0], str):
+        return case_of_dna(objects)
+    cases = set()
+    for name in getattr(objects, "columns", ()):
+        if objects[name].dtype.kind not in "biufMm":
+            cases.add(case_of_dna([one for one in objects[name].tolist() if isinstance(one, str)]))
+    return "mixed" if "mixed" in cases else min(cases - {""}, default="")
+
+
+def case_of_dna(strings: Sequence[str]) -> str:
+    """Return whether DNA is in "upper", "lower" or "mixed" case; nothing for other strings.
+
+    >>> case_of_dna(["acgtt", "ttga"]), case_of_dna(["ACGTT", "ttga"]), case_of_dna(["a word"])
+    ('lower', 'mixed', '')
+    """
+    first = list(map(str.strip, strings[:1000]))
+    letters = set("".join(first)) - {"\r", "\n"}
+    # shorter ones may be categories
+    if max(map(len, first), default=0) < 5 or not set("".join(letters).upper()) <= DNA:
+        return ""
+    of_cases = "".join(filter(str.isalpha, letters.union(*strings[1000:])))
+    if not of_cases or of_cases.islower():
+        return "lower"
+    return "upper" if of_cases.isupper() else "mixed"

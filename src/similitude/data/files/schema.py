@@ -128,7 +128,10 @@ class Schema:
 
     def with_settings(self, **more: str | None) -> Schema:
         """Return the schema with further settings, those that are known."""
-        known = {**dict(self.settings), **{name: one for name, one in more.items() if one}}
+        known = dict(self.settings)
+        for name, value in more.items():
+            if value:
+                known[name] = value
         return replace(self, settings=tuple(sorted(known.items())))
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,18 +7,14 @@ a header of ``@`` lines, then one case per line, channels separated by colons.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, BinaryIO
+from collections.abc import Iterator
+from typing import BinaryIO
 
 import numpy as np
 
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.data.files.text_files import lines
 from similitude.support import FileError, brief
-
-DNA = frozenset("ACGTUNRYKMSWBDHV-*.")
-"""The letters of nucleic acids, those that stand for several among them."""
 
 MIXED = "capital and small letters occur, and are different letters: 'A' is not 'a'"
 """The note on sequences in both cases."""
@@ -91,51 +87,6 @@ def _label(line: int, header: str, label: str) -> str:
             f"last word)"
         )
     return match[1]
-
-
-def with_case_of_dna(parts: Iterator[Data], schema: Schema | None) -> Iterator[Data]:
-    """Yield data with notes on the case of DNA, also where it changes from batch to batch or since another file."""
-    before = "" if schema is None else schema.setting("dna") or ""
-    first = ""
-    names = {"upper": "capital", "lower": "small"}
-    for data in parts:
-        found = _case_of_objects(data.objects)
-        first = first or found
-        if schema is None:
-            data = replace(data, schema=data.schema.with_settings(dna=first))
-        if found == "mixed" and MIXED not in data.notes:
-            data = replace(data, notes=(*data.notes, MIXED))
-        elif found in names and before in names and found != before:
-            note = f"DNA in {names[found]} letters, and in {names[before]} ones before, which are different letters"
-            data = replace(data, notes=(*data.notes, note))
-        before = found or before
-        yield data
-
-
-def _case_of_objects(objects: Any) -> str:
-    """Return the case of strings, or of the text columns of a table, that are DNA; nothing for other objects."""
-    if hasattr(objects, "columns"):
-        texts = [objects[name] for name in objects.columns if objects[name].dtype.kind not in "biufMm"]
-        cases = {case_of_dna(one.tolist()) for one in texts} - {""}
-        return "mixed" if "mixed" in cases else min(cases, default="")
-    is_strings = isinstance(objects, list) and bool(objects) and isinstance(objects[0], str)
-    return case_of_dna(objects) if is_strings else ""
-
-
-def case_of_dna(strings: Sequence[Any]) -> str:
-    """Return whether DNA is in "upper", "lower" or "mixed" case; nothing for other strings.
-
-    >>> case_of_dna(["acgtt", "ttga"]), case_of_dna(["ACGTT", "ttga"]), case_of_dna(["a word"])
-    ('lower', 'mixed', '')
-    """
-    first = [one.strip() for one in strings[:1000] if isinstance(one, str)]
-    letters = set("".join(first)) - {"\r", "\n"}
-    # shorter ones may be categories
-    if max(map(len, first), default=0) < 5 or not set("".join(letters).upper()) <= DNA:
-        return ""
-    letters |= set().union(*(one for one in strings[1000:] if isinstance(one, str)))
-    cases = {one.isupper() for one in letters if one.isalpha()}
-    return "mixed" if len(cases) > 1 else "upper" if True in cases else "lower"
 
 
 def read_ts(stream: BinaryIO) -> Data:

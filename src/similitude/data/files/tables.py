@@ -211,34 +211,41 @@ def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
                 raise _explained(stream, separator, names, error) from None
 
 
-def read_numbers(
+def read_csv(
     file: OpenFile, may_be_numbers: Callable[[str], bool], decimal: str | None
 ) -> tuple[Cells, str | None, list[str]] | None:
-    """Return the columns of a CSV or TSV file, which Arrow parses as numbers where all cells are plain numbers.
+    """Return the columns of a whole CSV or TSV file, the decimal mark, and notes.
 
-    Also the decimal mark, and notes. None if no column is of numbers, or if a cell is not what the first ones promise.
+    Arrow parses as numbers what looks like plain numbers in a sample, and the rest is text. None if a cell is not what
+    the sample promises, or if a row is wrong: reading it in batches says which.
     """
-    header, names = _header(file.stream, file.separator)
-    rows = [cells for cells in _sample(file.stream, file.separator)[1:] if len(cells) == len(header)]
-    if len(header) < 3 or not rows:  # a single column, besides the label, may be strings
+    rows = _sample(file.stream, file.separator)
+    if not rows:
         return None
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    types, mark, commas = sampled_types(columns, file.separator, decimal)
-    chosen = {raw: types[name] for raw, name in zip(header, names, strict=True) if name in types}
-    chosen = {raw: one for raw, one in chosen.items() if may_be_numbers(raw.strip())}
-    if not chosen:
-        return None
+    header = rows[0]
+    names = column_names(header)
+    types: dict[str, str] = {}
+    mark = decimal
+    commas: dict[str, str] = {}
+    if len(header) > 2:  # a single column, besides the label, may be strings
+        whole = [cells for cells in rows[1:] if len(cells) == len(header)]
+        columns = dict(zip(header, zip(*whole, strict=True), strict=False))
+        types, mark, commas = sampled_types(columns, file.separator, decimal)
+        types = {name: one for name, one in types.items() if may_be_numbers(name.strip())}
+        if not types:
+            mark = decimal
     block = BLOCKS[len(header) > WIDE]
     try:
-        batches = list(_parsed(file.stream, file.separator, header, block, chosen, mark))
+        batches = list(_parsed(file.stream, file.separator, header, block, types, mark))
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
-    if not batches:
+    table = pa.Table.from_batches(batches) if batches else None
+    if table is None or not len(table):
         return None
-    table = pa.Table.from_batches(batches).rename_columns(names)
     found = dict(zip(names, table.columns, strict=True))
-    texts = [name for raw, name in zip(header, names, strict=True) if raw not in chosen]
-    return {**found, **_columns(table.select(texts))}, mark, spelling_notes(commas, ",")
+    texts = [place for place, name in enumerate(header) if name not in types]
+    found |= _columns(table.select(texts).rename_columns([names[place] for place in texts]))
+    return found, mark, spelling_notes({name.strip(): commas[name] for name in commas if name in types}, ",")
 
 
 def _sample(stream: BinaryIO, separator: str) -> list[list[str]]:
@@ -287,7 +294,7 @@ def _parsed(
         counted.stop()
     if numbers and counted.is_hexadecimal:
         raise pa.ArrowInvalid("Arrow reads 0x10 as 16")
-    is_quoted = any(mark in last for mark in (separator, "\n", "\r"))
+    is_quoted = separator in last or "\n" in last or "\r" in last
     if counted.quotes % 2 or (is_quoted and not counted.tail.rstrip(b"\r\n").endswith(b'"')):
         _check_quotes(stream, separator)
 

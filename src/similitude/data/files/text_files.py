@@ -82,23 +82,23 @@ def check_utf8(stream: BinaryIO) -> None:
 
 def as_utf8(stream: BinaryIO, encoding: str | None, stack: ExitStack) -> tuple[BinaryIO, str]:
     """Return a text file as UTF-8, and a note if it was converted; a file that is UTF-8 is returned as it is."""
+    if encoding is not None:
+        given = _known(encoding)
+        return (stream, "") if given == "utf-8" else (_converted(stream, given, stack), "")
     start = stream.read(4)
     stream.seek(0)
-    mark = next((name for one, name in BYTE_ORDER_MARKS if start.startswith(one)), None)
-    given = None if encoding is None else _known(encoding)
-    if given is None and mark is None and (mark := unmarked_utf16(stream)):
-        return _converted(stream, mark, stack), f"{mark.upper()} without a byte order mark, by its zero bytes"
-    if given is None and mark is not None:
-        return _converted(stream, mark, stack), f"{mark.upper()}, by its byte order mark"
-    if given is None and not _is_utf8(stream):
-        word = _check_western(stream)
-        return _converted(stream, WESTERN, stack), (
-            f"not UTF-8: read as Windows-1252 (as Latin-1, for Western European languages), such as {word!r}; "
-            f"encoding= chooses another"
-        )
-    if given in (None, "utf-8"):
+    for mark, name in BYTE_ORDER_MARKS:
+        if start.startswith(mark):
+            return _converted(stream, name, stack), f"{name.upper()}, by its byte order mark"
+    if b"\0" in start and (name := unmarked_utf16(stream)):
+        return _converted(stream, name, stack), f"{name.upper()} without a byte order mark, by its zero bytes"
+    if _is_utf8(stream):
         return stream, ""
-    return _converted(stream, given, stack), ""
+    word = _check_western(stream)
+    return _converted(stream, WESTERN, stack), (
+        f"not UTF-8: read as Windows-1252 (as Latin-1, for Western European languages), such as {word!r}; "
+        f"encoding= chooses another"
+    )
 
 
 def unmarked_utf16(stream: BinaryIO) -> str | None:
@@ -220,17 +220,23 @@ def plain_table(
         kept = told[2]
         separator = separator or told[1]
         notes.append(f"cells separated by {told[1]!r}, as its first line says")
-    elif comments := _comments(text):
+    elif text.startswith("#") and (comments := _comments(text)):
         above = "".join(text.splitlines(keepends=True)[:comments])
         kept = "\n" * comments
         notes.append(f"ignored: {comments} {'line' if comments == 1 else 'lines'} above the header")
     text = kept + text[len(above) :]
-    if separator is None:
+    is_told = separator is not None
+    separator = USUAL[format] if separator is None else checked_separator(separator)
+    rows = sampled_rows(text, separator, is_whole)
+    widths = set(map(len, rows))
+    if not is_told and (len(widths) != 1 or 1 in widths):
         separator, note = _separator_of(text, format, is_whole)
         notes += [note] if note else []
-    else:
-        separator = checked_separator(separator)
-    header, note = _header_of_rows(text, separator, is_whole)
+        rows = sampled_rows(text, separator, is_whole)
+        widths = set(map(len, rows))
+    header = note = ""
+    if len(widths) > 1:
+        header, note = _header_of_rows(rows, text, separator)
     if not above and not note:
         return stream, separator, notes
     line = _first_line(text)
@@ -272,8 +278,6 @@ def _first_line(text: str) -> str:
 
 def _comments(text: str) -> int:
     """Return the number of lines above the header that are comments; the header itself may begin with a hash."""
-    if not text.startswith("#"):
-        return 0
     lines = text.splitlines(keepends=True)
     comments = next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)
     if not comments or not _is_table("".join(lines[comments:])):
@@ -291,13 +295,8 @@ def _is_table(text: str) -> bool:
 
 
 def _separator_of(text: str, format: str, is_whole: bool) -> tuple[str, str]:
-    """Return the separator of a text file, and a note if it is not the usual one.
-
-    Another one is taken only where the usual one finds a single column, or rows of unequal lengths.
-    """
+    """Return the separator of a text file in which the usual one finds no table, and a note if it is another."""
     usual = USUAL[format]
-    if _columns(_widths(text, usual, is_whole)) > 1:
-        return usual, ""
     widths = {one: _widths(text, one, is_whole) for one in SEPARATOR_NAMES}
     for columns in (_columns, _columns_of_rows):
         possible = [one for one in SEPARATOR_NAMES if columns(widths[one]) > 1]
@@ -322,9 +321,9 @@ def _columns_of_rows(widths: list[int]) -> int:
     return header if len(set(others)) == 1 and abs(others[0] - header) == 1 else 0
 
 
-def _header_of_rows(text: str, separator: str, is_whole: bool) -> tuple[str, str]:
+def _header_of_rows(rows: list[list[str]], text: str, separator: str) -> tuple[str, str]:
     """Return the header with a cell for names of rows, or as many cells as rows that end in a separator; and a note."""
-    header, *body = sampled_rows(text, separator, is_whole) or [[]]
+    header, *body = rows
     if len(header) < 2 or len(body) < 2 or len({len(cells) for cells in body}) > 1:
         return "", ""
     line = _first_line(text)
