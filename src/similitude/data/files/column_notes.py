@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from similitude.data.files.columns import CODE, MARKS, Column, are_words, blank_around, is_rounded, is_text
@@ -43,9 +44,9 @@ COMPACT_PATTERN = "^[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
 NUMBER_TEXT = r"^\s*[-+\x{2212}]?[0-9][0-9.,' ]*([eE][-+]?[0-9]+)?\s*$"
 """A text that looks like a number."""
 
-NUMBER_START = r"\s*[-+\u2212]?[0-9]"
+NUMBER_START = r"^\s*[-+\x{2212}]?[0-9]"
 
-LABEL_GAP_WORDS = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "??", "unknown", "Unknown")
+LABEL_GAP_WORDS = frozenset(("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "??", "unknown", "Unknown"))
 """Labels that often stand for a missing one."""
 
 
@@ -88,7 +89,7 @@ def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: M
         f"left out: column {name!r}, which only names the rows: all its values differ; keep={name!r} uses it"
         for name in left_out
     ]
-    if len(columns) > 1:
+    if len(columns) > 1 and len(next(iter(columns.values())).cells) >= FEWEST_TO_NOTE:
         constant = [name for name, column in columns.items() if _is_constant(column)]
         if constant:
             where = f"{'column' if len(constant) == 1 else 'columns'} {listed(constant)}"
@@ -96,7 +97,7 @@ def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: M
         notes += [
             f"column {name!r} counts the rows: if it says nothing else, leave it out with ignore={name!r}"
             for name, column in columns.items()
-            if len(column.cells) >= FEWEST_TO_NOTE and _is_counting(column)
+            if _is_counting(column)
         ]
     for name, column in columns.items():
         notes += _notes_on_cells(name, column, text.get(name))
@@ -138,7 +139,12 @@ def label_notes(name: str, column: Column, text: Any) -> list[str]:
     if column.type in NUMERIC:
         words = [] if text is None else _marks(text)
         notes = [f"{listed(words)} is no label in column {name!r} of numbers"] if words else []
-        return [*notes, *_rounded_labels(name, column, text)]
+        if column.type == "number" and is_rounded(column, text):
+            notes.append(
+                f"label {name!r} holds integers that are rounded to floating point numbers, so that close ones become "
+                f"equal: put a letter before them if they name classes"
+            )
+        return notes
     if column.type != "text" or hasattr(column.cells, "dictionary"):
         return []
     notes = []
@@ -148,24 +154,15 @@ def label_notes(name: str, column: Column, text: Any) -> list[str]:
         notes.append(f"label {name!r} is text, though most cells are numbers: {others}")
     classes = pc.unique(column.cells.drop_null())
     distinct = classes.to_pylist() if len(classes) <= MOST_CLASSES else []
-    if words := [one for one in LABEL_GAP_WORDS if one in distinct]:
+    if words := sorted(LABEL_GAP_WORDS.intersection(distinct)):
         notes.append(f"{listed(words)} is a class of label {name!r} like any other; missing={words[0]!r} changes that")
     folded: dict[str, str] = {}
-    if twins := next(
-        ((folded[key], one) for one in distinct if folded.setdefault(key := one.casefold(), one) != one), None
-    ):
-        notes.append(f"labels {twins[0]!r} and {twins[1]!r} of {name!r} differ in case alone, and are two classes")
+    for one in distinct:
+        twin = folded.setdefault(one.casefold(), one)
+        if twin != one:
+            notes.append(f"labels {twin!r} and {one!r} of {name!r} differ in case alone, and are two classes")
+            break
     return notes
-
-
-def _rounded_labels(name: str, column: Column, text: Any) -> list[str]:
-    """Note integers beyond 2^63 that are labels: as floating point numbers close ones are one class."""
-    if column.type != "number" or not is_rounded(column, text):
-        return []
-    return [
-        f"label {name!r} holds integers that are rounded to floating point numbers, so that close ones become equal: "
-        f"put a letter before them if they name classes"
-    ]
 
 
 def _other_texts(cells: Any) -> str:
@@ -173,8 +170,8 @@ def _other_texts(cells: Any) -> str:
     if not is_text(cells):
         return ""
     known = cells.drop_null()
-    some = [known[place].as_py() for place in range(0, len(known), max(1, len(known) // 100))]
-    if 3 * sum(re.match(NUMBER_START, one) is not None for one in some) < len(some):
+    some = known.take(pa.array(range(0, len(known), max(1, len(known) // 100)), pa.int64()))
+    if 3 * pc.match_substring_regex(some, NUMBER_START).true_count < len(some):
         return ""
     is_number = pc.match_substring_regex(known, NUMBER_TEXT)
     others = known.filter(pc.invert(is_number))
@@ -203,7 +200,7 @@ def _first_match_of(cells: Any, pattern: str) -> str | None:
 
 def _is_constant(column: Column) -> bool:
     low, high = column.ends
-    return len(column.cells) >= FEWEST_TO_NOTE and low is not None and not column.cells.null_count and low == high
+    return low is not None and not column.cells.null_count and bool(low == high)
 
 
 def _all_match(column: Column, pattern: str) -> bool:

@@ -145,37 +145,28 @@ def parsed(cells: Any) -> Column:
     """
     if not is_text(cells):
         return typed(cells)
-    numbers = as_numbers(cells)
-    if numbers is not None:
-        return numbers
-    known = empty_as_missing(cells)
-    if _is_all_missing(known):
-        return Column("missing", known)
-    if all(value in TRUTH for value in pc.unique(known.slice(0, 100)).drop_null().to_pylist()):
-        values = pc.unique(known).drop_null().to_pylist()
-        if all(value in TRUTH for value in values):
-            true = pa.array([value for value in values if TRUTH[value]], known.type)
-            return Column("boolean", pc.if_else(known.is_null(), None, pc.is_in(known, true)))
-    return Column("text", known)
-
-
-def _is_all_missing(cells: Any) -> bool:
-    """Tell whether all texts of a column are empty, blank, or words for a missing number."""
-    if not all(one is None or one.strip() in UNKNOWN_NUMBERS for one in cells.slice(0, 20).to_pylist()):
-        return False
-    return pc.all(are_words(pc.utf8_trim_whitespace(cells), ("", *UNKNOWN_NUMBERS))).as_py() is not False
+    first = cells.slice(0, 20).to_pylist()
+    known = {*first} - UNKNOWN_NUMBERS - {None}
+    if not known or all(map(may_be_number, known)):
+        numbers = as_numbers(cells)
+        if numbers is not None:
+            return numbers
+    texts = empty_as_missing(cells)
+    if not {*map(str.strip, known)} - UNKNOWN_NUMBERS:
+        unknown = are_words(pc.utf8_trim_whitespace(texts), ("", *UNKNOWN_NUMBERS))
+        if pc.all(unknown).as_py() is not False:
+            return Column("missing", texts)
+    if known <= TRUTH.keys():
+        values = {*pc.unique(texts).drop_null().to_pylist()}
+        if values and values <= TRUTH.keys():
+            true = pa.array([value for value in values if TRUTH[value]], texts.type)
+            return Column("boolean", pc.if_else(texts.is_null(), None, pc.is_in(texts, true)))
+    return Column("text", texts)
 
 
 def are_words(cells: Any, words: Iterable[str]) -> Any:
     """Return which texts are among some words, null where there is no text."""
     return pc.if_else(cells.is_null(), None, pc.is_in(cells, pa.array(list(words), cells.type)))
-
-
-def as_label(cells: Any) -> Column:
-    """Return a column of a text file as labels: numbers if all are numbers, else the texts without blanks around."""
-    if not is_text(cells):
-        return typed(cells)
-    return as_numbers(cells) or Column("text", trimmed_texts(cells))
 
 
 def is_text(cells: Any) -> bool:
@@ -190,7 +181,7 @@ def trimmed_texts(cells: Any) -> Any:
 
 def blank_around(cells: Any) -> str | None:
     """Return the first text with blanks around it, or None."""
-    found = cells.filter(pc.fill_null(pc.not_equal(cells, pc.utf8_trim_whitespace(cells)), False))
+    found = cells.filter(pc.not_equal(cells, pc.utf8_trim_whitespace(cells)))
     return str(found[0].as_py()) if len(found) else None
 
 
@@ -418,7 +409,10 @@ def with_plain_numbers(
     for name, column in columns.items():
         if is_text(cells[name]):
             (plain if column.type in NUMERIC else others)[name] = cells[name]
-    others, notes = _without_units({name: one for name, one in others.items() if _has_digits(one)})
+    others = {name: one for name, one in others.items() if _has_digits(one)}
+    if not others and given != "," and separator != ";" and before != ",":
+        return dict(cells), {}, given, []
+    others, notes = _without_units(others)
     mark = given
     if given is None and (others or (plain and (separator == ";" or before == ","))):
         mark, doubt = _decimal_mark(others, plain, separator, before)
@@ -434,8 +428,7 @@ def with_plain_numbers(
 
 def _has_digits(cells: Any) -> bool:
     """Tell whether the first cells that have a value have a digit: without one, they are not numbers."""
-    first = [one for one in cells.slice(0, 20).to_pylist() if one is not None and one.strip() not in UNKNOWN_NUMBERS]
-    return all(map(DIGIT.search, first))
+    return all(map(DIGIT.search, {*cells.slice(0, 20).to_pylist()} - UNKNOWN_NUMBERS - {None}))
 
 
 def _decimal_mark(

@@ -19,8 +19,8 @@ from similitude.data.files.columns import (
     CODE,
     FILL_OR_DROP,
     Column,
+    are_words,
     as_doubles,
-    as_label,
     as_labels,
     as_matrix,
     as_type,
@@ -69,7 +69,8 @@ GAP_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 
 def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separator: str = ",") -> Data:
     """Infer how to read a file from the columns of its first rows, or of all, and read these."""
-    cells = _without_marks(cells, request.missing)
+    if request.missing:
+        cells = _without_marks(cells, request.missing)
     names = _object_columns(list(cells), request)
     label_name = request.label
     text: dict[str, Any] = {}  # cells as they are in a text file
@@ -81,7 +82,9 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
         spelled = {name: column for name, column in found.items() if name == label_name or request.kind != "strings"}
         cells, changed, decimal, notes = with_plain_numbers(cells, spelled, separator, request.decimal)
         found |= changed
-        label = None if label_name is None else as_label(cells[label_name])
+        label = found.get(label_name or "")
+        if label is not None and label.type not in NUMERIC and is_text(cells[label_name]):
+            label = Column("text", trimmed_texts(cells[label_name]))
     else:
         found = {name: typed(cells[name]) for name in names}
         label = None if label_name is None else typed(cells[label_name])
@@ -110,7 +113,7 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
         *(_header_notes(list(cells), columns) if in_text_file else []),
         *notes,
         *column_notes(columns, left_out, text),
-        *_rounding_notes(kind, columns, text),
+        *(_rounding_notes(kind, columns, text) if kind != "strings" else []),
     ]
     schema = Schema(
         kind,
@@ -172,7 +175,7 @@ def _as_groups(cells: Any) -> np.ndarray:
 def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[str, Any]:
     """Return columns in which certain texts are missing."""
     found = {}
-    for name, column in cells.items() if marks else ():
+    for name, column in cells.items():
         if isinstance(column, list):
             column = [None if isinstance(one, str) and one.strip() in marks else one for one in column]
         elif is_text(column):
@@ -184,16 +187,16 @@ def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[st
             gaps = pc.is_in(as_doubles(column), numbers)
             column = pc.if_else(pc.fill_null(gaps, False), pa.scalar(None, column.type), column)
         found[name] = column
-    return found or cells
+    return found
 
 
 def _object_columns(names: Sequence[str], request: Request) -> list[str]:
+    others = {request.label, request.groups, *request.ignore}
     for name in (request.label, request.object, request.groups, *request.ignore, *request.keep):
         if name is not None and name not in names:
             raise unknown_column(name, names)
     if request.object is not None:
         return [request.object]
-    others = (request.label, request.groups, *request.ignore)
     found = [name for name in names if name not in others and not PANDAS_INDEX.fullmatch(name)]
     if not found:
         raise FileError(f"there is no column besides the label {request.label!r}: nothing to learn from")
@@ -213,15 +216,16 @@ def _kind(columns: Mapping[str, Column], is_text: bool, given: str | None) -> tu
     """Return the kind of objects in these columns, and a note if another kind is possible."""
     if given is not None:
         return given, ""
-    if all(column.type in NUMERIC and not column.has_gaps for column in columns.values()):
+    types = {column.type for column in columns.values()}
+    if types <= {*NUMERIC} and not any(column.has_gaps for column in columns.values()):
         return "vectors", "; kind='strings' takes them as text" if is_text and len(columns) == 1 else ""
     if len(columns) > 1:
         return "table", ""
     column = next(iter(columns.values()))
     if column.type == "numbers":
-        lengths = np.asarray(column.cells.drop_null().value_lengths())
-        if len(set(lengths.tolist())) == 1:
-            return "vectors", f" of {lengths[0]} numbers; kind='series' takes them as series"
+        lengths = {*column.cells.drop_null().value_lengths().to_pylist()}
+        if len(lengths) == 1:
+            return "vectors", f" of {lengths.pop()} numbers; kind='series' takes them as series"
         return "series", " of unequal lengths"
     if column.type == "channels":
         return "series", " (a list per time, a number per channel)"
@@ -239,12 +243,20 @@ def _description(kind: str, columns: Mapping[str, Column]) -> str:
 def _header_notes(header: Sequence[str], columns: Mapping[str, Column]) -> list[str]:
     """Return notes on the header of a text file, and on words for missing values in the columns."""
     notes = []
-    unnamed = [name for name in columns if name.startswith("Unnamed: ")]
-    if unnamed:
+    if "Unnamed: " in "".join(columns):
+        unnamed = [name for name in columns if name.startswith("Unnamed: ")]
         notes.append(f"columns without a name are used too, as {listed(unnamed)}")
     if are_values(header):
         notes.append(f"names of columns such as {header[0]!r} look like values: is the header missing?")
-    return notes + _gap_word_notes(columns) if len(columns) > 1 else notes
+    for name, column in columns.items() if len(columns) > 1 else ():
+        if column.type == "text":
+            found = pc.unique(column.cells.filter(are_words(column.cells, GAP_WORDS))).to_pylist()
+            if found:
+                notes.append(
+                    f"{listed(found)} in column {name!r} is text like any other: only empty cells are missing; "
+                    f"missing={found[0]!r} changes that"
+                )
+    return notes
 
 
 def _rounding_notes(kind: str, columns: Mapping[str, Column], text: Mapping[str, Any]) -> list[str]:
@@ -256,21 +268,6 @@ def _rounding_notes(kind: str, columns: Mapping[str, Column], text: Mapping[str,
         for name, column in columns.items()
         if kind != "strings" and name not in kept and is_rounded(column, text.get(name))
     ]
-
-
-def _gap_word_notes(columns: Mapping[str, Column]) -> list[str]:
-    """Note texts that often stand for a missing value but are categories here."""
-    notes = []
-    for name, column in columns.items():
-        if column.type == "text":
-            words = pa.array(GAP_WORDS, column.cells.type)
-            found = pc.unique(pc.filter(column.cells, pc.is_in(column.cells, words))).to_pylist()
-            if found:
-                notes.append(
-                    f"{listed(found)} in column {name!r} is text like any other: only empty cells are missing; "
-                    f"missing={found[0]!r} changes that"
-                )
-    return notes
 
 
 # By a schema.
@@ -298,7 +295,7 @@ def apply_schema(
     absent = [name for name in schema.names if name not in cells]
     if absent:
         raise unknown_column(absent[0], cells) if len(absent) == 1 else unknown_columns(absent, cells)
-    cells = _without_marks(cells, marks)
+    cells = _without_marks(cells, marks) if marks else cells
     notes: list[str] = []
     expected_types = {**dict(zip(schema.names, schema.types, strict=True)), schema.label: schema.label_type}
     numbers = [str(name) for name, one in expected_types.items() if one in NUMERIC and name in cells]

@@ -143,24 +143,22 @@ class Schema:
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote; raise a FileError for anything else."""
         try:
-            values = dict(values)
-            plain: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
-            if "settings" in plain:
-                plain["settings"] = tuple((name, one) for name, one in plain["settings"])
+            plain = {key: tuple(one) if isinstance(one, list) else one for key, one in dict(values).items()}
+            plain["settings"] = tuple((name, one) for name, one in plain.get("settings", ()))
             schema = cls(**plain)
+            texts = [schema.kind, *schema.names, *schema.types, *(one for pair in schema.settings for one in pair)]
+            texts += [one for one in (schema.label, schema.label_type, schema.object) if one is not None]
+            is_sound = (
+                schema.kind in KINDS
+                and set(schema.types) <= COLUMN_TYPES.keys()
+                and len(schema.names) == len(schema.types)
+                and isinstance(schema.names, tuple)
+                and isinstance(schema.width, (int, type(None)))
+                and all(isinstance(one, str) for one in texts)
+            )
         except (TypeError, ValueError):
-            raise FileError(f"this is not the schema of a file: {brief(values)}") from None
-        texts = (schema.label, schema.label_type, schema.object)
-        if (
-            schema.kind not in KINDS
-            or not all(isinstance(one, tuple) for one in (schema.names, schema.types))
-            or len(schema.names) != len(schema.types)
-            or not all(isinstance(one, str) for one in schema.names)
-            or not all(one in COLUMN_TYPES for one in schema.types)
-            or not all(one is None or isinstance(one, str) for one in texts)
-            or not (schema.width is None or isinstance(schema.width, int))
-            or not all(isinstance(one, str) for pair in schema.settings for one in pair)
-        ):
+            is_sound = False
+        if not is_sound:
             raise FileError(f"this is not the schema of a file: {brief(values)}")
         return schema
 

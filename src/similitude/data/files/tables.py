@@ -245,7 +245,8 @@ def read_csv(
     found = dict(zip(names, table.columns, strict=True))
     texts = [place for place, name in enumerate(header) if name not in types]
     found |= _columns(table.select(texts).rename_columns([names[place] for place in texts]))
-    return found, mark, spelling_notes({name.strip(): commas[name] for name in commas if name in types}, ",")
+    notes = spelling_notes({name.strip(): commas[name] for name in commas if name in types}, ",") if commas else []
+    return found, mark, notes
 
 
 def _sample(stream: BinaryIO, separator: str) -> list[list[str]]:
