@@ -13,6 +13,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
@@ -84,21 +85,15 @@ def _unpacked_size(stream: BinaryIO) -> int:
                 continue
             size += part.file_size
             parser = expat.ParserCreate()
-            parser.StartDoctypeDeclHandler = _Refusal(part.filename)
+            parser.StartDoctypeDeclHandler = partial(_refuse, part.filename)
             with parts.open(part) as content:
                 parser.ParseFile(content)
     stream.seek(0)
     return size
 
 
-class _Refusal:
-    """Refuses the document type of a part."""
-
-    def __init__(self, part: str) -> None:
-        self.part = part
-
-    def __call__(self, *declared: Any) -> None:
-        raise FileError(f"{self.part} in it declares a document type, which a workbook never does")
+def _refuse(part: str, *declared: Any) -> None:
+    raise FileError(f"{part} in it declares a document type, which a workbook never does")
 
 
 def _chosen(book: Any, name: str | None, size: int) -> tuple[Any, list[str]]:
@@ -143,7 +138,8 @@ def _check_spread(sheet: Any, cells: int, size: int) -> None:
 
 def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
     """Raise if cells of a sheet are merged, or a formula was never computed; return a note on what is hidden."""
-    cell, is_open, formula, value, is_value = "", False, False, False, False
+    cell = ""
+    is_open = formula = value = is_value = False
     hidden = {"row": 0, "col": 0}
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -158,8 +154,12 @@ def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
         if tag in hidden and attributes.get("hidden") in ("1", "true"):
             hidden[tag] += 1
         if tag == "c":
-            cell, is_open, formula, value = attributes.get("r", ""), True, False, attributes.get("t") == "str"
-        formula, is_value = formula or tag == "f", tag == "v"
+            cell = attributes.get("r", "")
+            is_open = True
+            formula = False
+            value = attributes.get("t") == "str"
+        formula = formula or tag == "f"
+        is_value = tag == "v"
 
     def characters(text: str) -> None:
         nonlocal value
@@ -177,7 +177,9 @@ def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
             is_open = False
 
     parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartElementHandler, parser.CharacterDataHandler, parser.EndElementHandler = start, characters, end
+    parser.StartElementHandler = start
+    parser.CharacterDataHandler = characters
+    parser.EndElementHandler = end
     with archive.open(part) as content:
         parser.ParseFile(content)
     found = [what for what, tag in (("rows", "row"), ("columns", "col")) if hidden[tag]]
