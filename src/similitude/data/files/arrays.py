@@ -120,7 +120,6 @@ def _labels(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def _kind(name: str, values: Any) -> tuple[str, str]:
-    """Return the kind of objects in an array, and its description."""
     if hasattr(values, "indptr"):
         return "vectors", f"sparse vectors of {values.shape[1]} numbers"
     if values.dtype.kind == "U" and values.ndim == 1:

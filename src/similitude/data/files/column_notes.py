@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from similitude.data.files.columns import CODE, MARKS, Column, are_words, blank_around, is_rounded, is_text
+from similitude.data.files.columns import CODE, GAP_MARKS, Column, are_words, blank_around, is_rounded, is_text
 from similitude.data.files.file_errors import listed
 from similitude.data.files.schema import NUMERIC
 from similitude.data.limits import FEWEST_TO_NOTE, MOST_CLASSES
@@ -193,7 +193,6 @@ def _are_compact_dates(column: Column) -> bool:
 
 
 def _first_match_of(cells: Any, pattern: str) -> str | None:
-    """Return the first text with a pattern, or None."""
     found = pc.index(pc.match_substring_regex(cells, pattern), True).as_py()
     return None if found < 0 else str(cells[found].as_py())
 
@@ -214,6 +213,5 @@ def _all_match(column: Column, pattern: str) -> bool:
 
 
 def _marks(cells: Any) -> list[str]:
-    """Return the dashes and question marks of a column of numbers."""
     trimmed = pc.utf8_trim_whitespace(cells)
-    return sorted(pc.unique(trimmed.filter(are_words(trimmed, MARKS))).to_pylist())
+    return sorted(pc.unique(trimmed.filter(are_words(trimmed, GAP_MARKS))).to_pylist())

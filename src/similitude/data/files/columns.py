@@ -31,10 +31,10 @@ MISSING = (
 )  # fmt: skip
 """Texts that are missing values in a column of numbers, as in pandas."""
 
-MARKS = ("-", "--", "?", "\u2013", "\u2014", "\u2212")
+GAP_MARKS = ("-", "--", "?", "\u2013", "\u2014", "\u2212")
 """A dash, and a question mark, where there is no number."""
 
-UNKNOWN_NUMBERS = frozenset((*MISSING, *MARKS))
+UNKNOWN_NUMBERS = frozenset((*MISSING, *GAP_MARKS))
 """Texts that are missing values in a column of numbers: those of pandas, a dash, and a question mark."""
 
 LONG_INTEGER = r"^\s*[-+]?[0-9]{16,}\s*$"
@@ -51,7 +51,7 @@ FILL_OR_DROP = ": fill it, or leave such rows out (unlabeled='drop')"
 
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
-TEXTS = (pa.string(), pa.large_string())
+TEXT_TYPES = (pa.string(), pa.large_string())
 """The Arrow types of texts."""
 
 LIST_TYPES = {"integer": "numbers", "number": "numbers", "numbers": "channels", "missing": "items", "text": "items"}
@@ -171,7 +171,7 @@ def are_words(cells: Any, words: Iterable[str]) -> Any:
 
 def is_text(cells: Any) -> bool:
     """Tell whether cells are an Arrow array of texts."""
-    return not isinstance(cells, list) and cells.type in TEXTS
+    return not isinstance(cells, list) and cells.type in TEXT_TYPES
 
 
 def trimmed_texts(cells: Any) -> Any:
@@ -519,7 +519,6 @@ def _first_with(cells: Mapping[str, Any], pattern: str) -> tuple[str, str] | Non
 
 
 def _is_number(value: str | None) -> bool:
-    """Tell whether a cell is a number in some spelling, or missing."""
     return value is None or value.strip() in UNKNOWN_NUMBERS or ANY_NUMBER.fullmatch(value.strip()) is not None
 
 

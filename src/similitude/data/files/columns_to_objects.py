@@ -149,8 +149,8 @@ def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: st
         return data
     if missing.all():
         raise FileError(f"the label {name!r} is missing in every row from {first} on: nothing to learn from")
-    known, cells = np.flatnonzero(~missing), column.cells
-    kept = [cells[row] for row in known] if isinstance(cells, list) else cells.take(known)
+    known = np.flatnonzero(~missing)
+    kept = [column.cells[row] for row in known] if isinstance(column.cells, list) else column.cells.take(known)
     labels = as_labels(name, Column(column.type, kept), first)
     rest = take(data.objects, np.flatnonzero(missing)) if unlabeled == "use" else None
     candidates = "candidates for landmarks"
@@ -160,8 +160,8 @@ def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: st
         f"{first + int(np.argmax(missing))}. Rows are counted without them from here on"
     )
     groups = None if data.groups is None else data.groups[known]
-    objects, notes = take(data.objects, known), (*data.notes, note)
-    return replace(data, objects=objects, labels=labels, unlabeled=rest, notes=notes, groups=groups)
+    objects = take(data.objects, known)
+    return replace(data, objects=objects, labels=labels, unlabeled=rest, notes=(*data.notes, note), groups=groups)
 
 
 def _as_groups(cells: Any) -> np.ndarray:
@@ -173,7 +173,6 @@ def _as_groups(cells: Any) -> np.ndarray:
 
 
 def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[str, Any]:
-    """Return columns in which certain texts are missing."""
     found = {}
     for name, column in cells.items():
         if isinstance(column, list):
@@ -338,7 +337,6 @@ def apply_schema(
 
 
 def _check_columns(kind: str, columns: Mapping[str, Column]) -> None:
-    """Raise if objects of this kind cannot be built from the columns."""
     if kind == "table":
         return
     if len(columns) > 1 and not any(one in FITTING_TYPES[kind] for one in SCALAR_TYPES):
@@ -380,7 +378,6 @@ def _set(name: str, row: int, items: Any) -> frozenset[Any]:
 
 
 def _series(column: Column) -> Any:
-    """Return a column for pandas."""
     if isinstance(column.cells, list) or column.type in ("numbers", "channels", "items", "graph"):
         return import_optional("pandas", "a table").Series(column.to_list(), dtype=object)
     return column.cells.to_pandas()
@@ -408,7 +405,6 @@ def _arrays(name: str, column: Column, first: int) -> list[np.ndarray]:
 
 
 def _stacked(name: str, arrays: list[np.ndarray], first: int) -> np.ndarray:
-    """Return lists of equal length as the rows of a matrix."""
     width = len(arrays[0])
     odd = next((row for row, one in enumerate(arrays) if one.shape != (width,)), None)
     if odd is not None:

@@ -187,7 +187,6 @@ def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
 
 
 def _text(cell: Any, sheet: Any, row: int, place: int) -> str:
-    """Return a cell as a CSV file would have it."""
     if cell is None:
         return ""
     if isinstance(cell, datetime.datetime):

@@ -130,7 +130,8 @@ def folder_graphs(folder: Path) -> list[FolderFile]:
 
 def _texts(found: list[FolderFile], encoding: str | None) -> tuple[list[str], list[str]]:
     """Return the texts of files, and notes on what they are encoded in and on empty ones."""
-    texts, notes = [], ["texts as strings"]
+    texts = []
+    notes = ["texts as strings"]
     said: dict[str, list[str]] = {}
     for one in found:
         text, note = _text(one, encoding)
@@ -145,7 +146,6 @@ def _texts(found: list[FolderFile], encoding: str | None) -> tuple[list[str], li
 
 
 def _text(one: FolderFile, encoding: str | None) -> tuple[str, str]:
-    """Return the text of a file, and a note if it is not UTF-8."""
     with ExitStack() as stack:
         stream: Any = stack.enter_context(open(one.path, "rb"))
         try:
@@ -242,7 +242,6 @@ def _levels(image: Any, color: bool, name: str) -> tuple[Any, int]:
 
 
 def _is_transparent(image: Any) -> bool:
-    """Tell whether pixels of an image may be transparent."""
     return image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
 
 

@@ -96,8 +96,8 @@ def _folder_of_graphs(file: OpenFile, request: Request) -> Data:
 
 
 def _as_kind(data: Data, kind: str | None) -> Data:
-    """Return the objects as another kind, or raise if that is impossible."""
-    found, objects = data.schema.kind, data.objects
+    found = data.schema.kind
+    objects = data.objects
     if kind in (None, found):
         return data
     if kind == "series" and found == "vectors" and isinstance(objects, np.ndarray):

@@ -249,7 +249,6 @@ def _labels(found: list[dict[str, Any]], label: str | None, optional: bool) -> t
 
 
 def _graph(i: int, one: GraphRecord, keys: dict[str, Key], notes: Counter[str]) -> tuple[Any, ...]:
-    """Return a graph as similarities take it."""
     edges = []
     for source, target, line in one.ends:
         if source not in one.nodes or target not in one.nodes:

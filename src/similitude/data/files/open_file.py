@@ -130,7 +130,6 @@ def _no_such_file(path: Path) -> FileError:
 
 
 def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> OpenFile:
-    """Return the file without gzip compression, with its format."""
     raw.seek(0)
     is_compressed = raw.read(2) == GZIP
     size = raw.seek(0, io.SEEK_END)

@@ -143,7 +143,9 @@ class Schema:
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote; raise a FileError for anything else."""
         try:
-            plain = {key: tuple(one) if isinstance(one, list) else one for key, one in dict(values).items()}
+            plain: dict[str, Any] = {
+                key: tuple(one) if isinstance(one, list) else one for key, one in dict(values).items()
+            }
             plain["settings"] = tuple((name, one) for name, one in plain.get("settings", ()))
             schema = cls(**plain)
             texts = [schema.kind, *schema.names, *schema.types, *(one for pair in schema.settings for one in pair)]

@@ -35,7 +35,6 @@ def read_fasta(stream: BinaryIO, request: Request, rows: int | None, label_optio
 
 
 def _records(stream: BinaryIO) -> Iterator[tuple[int, str, str]]:
-    """Yield the line, the header and the sequence of each record."""
     at = 0
     header = None
     parts: list[str] = []
@@ -92,7 +91,8 @@ def _label(line: int, header: str, label: str) -> str:
 def read_ts(stream: BinaryIO) -> Data:
     """Read series, with labels if the header has @classLabel or @targetLabel."""
     header: dict[str, list[str]] = {}
-    series, labels = [], []
+    series = []
+    labels = []
     for number, line in lines(stream):
         line = line.strip()
         if not line or line.startswith(("#", "%")):

@@ -29,10 +29,10 @@ from similitude.data.limits import (
     BLOCKS,
     FEWEST_SAMPLED,
     LONGEST_SAMPLE,
+    MANY_COLUMNS,
     ROWS_OF_ANY,
     ROWS_PER_BYTE,
     SAMPLED_BYTES,
-    WIDE,
 )
 from similitude.data.sources import arrow_batches, parquet_batches, text_problem
 from similitude.support import FileError, brief
@@ -47,9 +47,6 @@ ONE_PER_LINE = "JSON Lines has one object per line: jq -c '.[]' makes them of a 
 
 HEADER_BELOW = ": if the header is further down, remove the lines above it; separator=';' if these are decimal commas"
 """What to do about a header of one cell, above rows of several."""
-
-LONG_ROW, NO_ROWS = "straddling", "Empty CSV"
-"""Words in messages of Arrow: for a row that is longer than a block, sometimes the second if it is the first row."""
 
 
 def read_columns(file: OpenFile, rows: int | None, sheet: str | None, notes: list[str]) -> Iterator[Cells]:
@@ -234,7 +231,7 @@ def read_csv(
         types = {name: one for name, one in types.items() if may_be_numbers(name.strip())}
         if not types:
             mark = decimal
-    block = BLOCKS[len(header) > WIDE]
+    block = BLOCKS[len(header) > MANY_COLUMNS]
     try:
         batches = list(_parsed(file.stream, file.separator, header, block, types, mark))
     except (pa.ArrowInvalid, UnicodeDecodeError):
@@ -363,7 +360,6 @@ def _header(stream: BinaryIO, separator: str) -> tuple[list[str], list[str]]:
 
 
 def _has_rows(stream: BinaryIO, separator: str) -> bool:
-    """Tell whether there is anything after the header."""
     try:
         return len(list(islice(_records(stream, separator), 2))) > 1
     except (csv.Error, UnicodeDecodeError):

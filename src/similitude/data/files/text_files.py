@@ -90,8 +90,8 @@ def as_utf8(stream: BinaryIO, encoding: str | None, stack: ExitStack) -> tuple[B
     for mark, name in BYTE_ORDER_MARKS:
         if start.startswith(mark):
             return _converted(stream, name, stack), f"{name.upper()}, by its byte order mark"
-    if b"\0" in start and (name := unmarked_utf16(stream)):
-        return _converted(stream, name, stack), f"{name.upper()} without a byte order mark, by its zero bytes"
+    if b"\0" in start and (form := unmarked_utf16(stream)):
+        return _converted(stream, form, stack), f"{form.upper()} without a byte order mark, by its zero bytes"
     if _is_utf8(stream):
         return stream, ""
     word = _check_western(stream)
@@ -126,7 +126,6 @@ def _known(encoding: str) -> str:
 
 
 def _is_utf8(stream: BinaryIO) -> bool:
-    """Tell whether the first bytes of a file are UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     seen = 0
     try:
@@ -267,13 +266,13 @@ def sampled_rows(text: str, separator: str, is_whole: bool) -> list[list[str]]:
 
 
 def _widths(text: str, separator: str, is_whole: bool) -> list[int]:
-    """Return the number of cells of each of the first rows."""
     return list(map(len, sampled_rows(text, separator, is_whole)))
 
 
 def _first_line(text: str) -> str:
     """Return the first line that is not empty without its end, and the empty ones above it."""
-    return re.match("[\r\n]*[^\r\n]*", text)[0]  # type: ignore[index] (it matches any text)
+    lines = text.lstrip("\r\n")
+    return text.removesuffix(lines) + re.split("[\r\n]", lines, maxsplit=1)[0]
 
 
 def _comments(text: str) -> int:

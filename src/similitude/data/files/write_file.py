@@ -158,7 +158,6 @@ def _is_formula(text: str) -> bool:
 
 
 def _format(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """Return the format, and whether the file is gzipped."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return "csv", False
     try:
@@ -233,7 +232,6 @@ def _values(column: Any) -> list[Any]:
 
 
 def _text(columns: Lists, format: str, with_header: bool) -> str:
-    """Return rows as the text of a CSV, TSV or JSON Lines file."""
     rows = zip(*columns.values(), strict=True)
     if format == "jsonl":
         encode = json.JSONEncoder(ensure_ascii=False).encode

@@ -117,7 +117,9 @@ class ArrowReader:
     """The rows of an Arrow dataset, whose shards are its fragments."""
 
     def __init__(self, dataset: Any, label: str | None, weight: str | None) -> None:
-        self.schema, self.label, self.weight = dataset.schema, label, weight
+        self.schema = dataset.schema
+        self.label = label
+        self.weight = weight
         for name in (label, weight):
             if name is not None and name not in self.schema.names:
                 raise SourceError(f"there is no column {name!r}: there are {', '.join(map(repr, self.schema.names))}")
@@ -162,7 +164,8 @@ class ArrowReader:
 
         A page and the dictionary of each column are held, and the list of row groups.
         """
-        held, row = 0, 0.0
+        held = 0
+        row = 0.0
         for fragment, name, _ in self.shards:
             if _format(fragment) == "parquet":
                 with _errors_in(name):
@@ -181,7 +184,6 @@ class ArrowReader:
         return int(fragment.count_rows(**NOT_AHEAD))
 
     def _record_batches(self, fragment: Any, rows: int) -> Iterator[Any]:
-        """Yield the record batches of a fragment, of at most `rows` rows."""
         names, kind = self.schema.names, _format(fragment)
         if not kind:
             yield from fragment.to_batches(schema=self.schema, batch_size=rows, **NOT_AHEAD)

@@ -121,7 +121,8 @@ def with_one_schema(pieces: Iterator[Batch]) -> Iterator[Batch]:
         piece = piece.validated()
         found = piece.schema()
         if not expected:
-            expected, first = found, piece.name
+            expected = found
+            first = piece.name
         wrong = next((what for what in expected if expected[what] != found[what]), None)
         if wrong is not None:
             raise SourceError(f"{piece.name} has {wrong} {found[wrong]}, {first} has {expected[wrong]}")
@@ -183,7 +184,6 @@ def _mean_size(some: Any) -> float:
 
 
 def _deep_size(value: Any) -> float:
-    """Return the approximate size of an object with its parts in bytes."""
     if hasattr(value, "nbytes"):
         return float(value.nbytes)
     if isinstance(value, Mapping):

@@ -73,7 +73,6 @@ def batch_digest(batch: Batch) -> bytes:
 
 
 def _pieces(values: Any) -> Iterator[Any]:
-    """Yield the content of a collection as bytes."""
     if is_sparse(values):
         matrix = values.tocsr()
         offsets = matrix.indptr - matrix.indptr[0]

@@ -236,7 +236,8 @@ class FunctionReader:
         items = iter(self.new_iterator())
         if items is self._last:
             raise SourceError("the function returned the same iterator twice: return a new one at every call")
-        self._last, at = items, 0
+        self._last = items
+        at = 0
         for number, item in enumerate(items):
             batch = self._batch(item, f"batch {number}", at)
             at = batch.stop
@@ -260,7 +261,6 @@ class FunctionReader:
 
 
 def _reader(data: Any, columns: dict[str, str], label_folder: Path | None) -> BatchReader:
-    """Return the reader for data of this kind."""
     if isinstance(data, (str, os.PathLike)):
         data = Path(data)
         if not data.exists():
@@ -279,7 +279,8 @@ def _reader(data: Any, columns: dict[str, str], label_folder: Path | None) -> Ba
 
 def _without_columns(piece: Batch, columns: dict[str, str]) -> Batch:
     """Separate the columns of labels and weights from a table."""
-    X, found = piece.objects, {}
+    X = piece.objects
+    found = {}
     for what, name in columns.items():
         if getattr(piece, what) is not None:
             continue
