@@ -38,7 +38,7 @@ LONGEST_SAMPLE = 1 << 26
 BLOCKS = (1 << 20, 1 << 24, 1 << 27, 1 << 30)
 """Bytes that are parsed at a time, of which Arrow reads about twenty ahead: more if a row is longer."""
 
-MANY_COLUMNS = 1000
+WIDE_TABLE = 1000
 """Columns from which a file is parsed in blocks of the second size: each block costs a little for every column."""
 
 ROWS_PER_BYTE = 10_000

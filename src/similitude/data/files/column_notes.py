@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from similitude.data.files.columns import CODE, GAP_MARKS, Column, are_words, blank_around, is_rounded, is_text
-from similitude.data.files.file_errors import listed
+from similitude.data.files.file_errors import listed, listed_columns
 from similitude.data.files.schema import NUMERIC
 from similitude.data.limits import FEWEST_TO_NOTE, MOST_CLASSES
 
@@ -92,7 +92,7 @@ def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: M
     if len(columns) > 1 and len(next(iter(columns.values())).cells) >= FEWEST_TO_NOTE:
         constant = [name for name, column in columns.items() if _is_constant(column)]
         if constant:
-            where = f"{'column' if len(constant) == 1 else 'columns'} {listed(constant)}"
+            where = listed_columns(constant)
             notes.append(f"the same value in every row of {where}, used all the same; ignore= leaves a column out")
         notes += [
             f"column {name!r} counts the rows: if it says nothing else, leave it out with ignore={name!r}"

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from similitude.compute import LARGEST_EXACT
-from similitude.data.files.file_errors import listed, wrong_cell
+from similitude.data.files.file_errors import listed_columns, wrong_cell
 from similitude.data.files.schema import COLUMN_TYPES, NUMERIC
 from similitude.support import FileError
 
@@ -60,6 +60,9 @@ LIST_TYPES = {"integer": "numbers", "number": "numbers", "numbers": "channels", 
 ARROW_TYPES = {"integer": "double", "number": "double", "boolean": "bool", "text": "string"}
 """The Arrow type of a column without values, by its type in an earlier batch or file."""
 
+GROUP_MARK = {".": ",", ",": "."}
+"""The mark that separates thousands, by the decimal mark."""
+
 GROUPS = " '’\u00a0\u2009\u202f"  # noqa: RUF001
 """Characters besides the point and the comma that separate thousands."""
 
@@ -78,7 +81,7 @@ NUMBER_WITH_UNIT = re.compile(
 
 def _pattern(decimal: str) -> str:
     """Return the pattern of a number with this decimal mark, perhaps with thousands separators of one kind."""
-    mark, group = (re.escape(one) for one in (decimal, "." if decimal == "," else ","))
+    mark, group = (re.escape(one) for one in (decimal, GROUP_MARK[decimal]))
     grouped = "|".join(f"(?:{one}[0-9]{{3}})+" for one in (group, *GROUPS))
     indian = "|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}" if decimal == "." else ""
     whole = f"[0-9]+|[1-9][0-9]{{0,2}}(?:{grouped}){indian}"
@@ -573,7 +576,7 @@ def looks_like_numbers(cells: Iterable[str]) -> bool:
 def _rewritten(columns: Mapping[str, Any], decimal: str | None) -> tuple[dict[str, Any], list[str]]:
     """Return those columns whose numbers are rewritten with decimal points, and notes on what was rewritten."""
     mark = decimal or "."
-    group = "." if mark == "," else ","
+    group = GROUP_MARK[mark]
     found = {}
     examples = {}
     for name, values in _spelled(columns).items():
@@ -598,8 +601,9 @@ def spelling_notes(examples: Mapping[str, str], mark: str) -> list[str]:
     notes = []
     for what, some in alike.items():
         written = next(iter(some.values()))
-        where = f"{'column' if len(some) == 1 else 'columns'} {listed(some)}"
-        notes.append(f"{what} in {where}: {written!r} is {_plain(written, mark)} (decimal= chooses otherwise)")
+        notes.append(
+            f"{what} in {listed_columns(some)}: {written!r} is {_plain(written, mark)} (decimal= chooses otherwise)"
+        )
     return notes
 
 
@@ -620,7 +624,7 @@ def _plain(value: str, decimal: str) -> str:
     >>> _plain("1.234,5", ","), _plain("1,234.5", ".")
     ('1234.5', '1234.5')
     """
-    group = "." if decimal == "," else ","
+    group = GROUP_MARK[decimal]
     return value.translate({ord(one): None for one in group + GROUPS}).replace(decimal, ".").replace(MINUS, "-")
 
 
@@ -651,5 +655,4 @@ def _common_unit(cells: Iterable[str | None]) -> tuple[str, str] | None:
     known = [one.strip() for one in cells if one is not None and one.strip() not in UNKNOWN_NUMBERS]
     matches = [NUMBER_WITH_UNIT.fullmatch(one) for one in known]
     units = {None if one is None else (one["before"] or "", one["after"] or "") for one in matches}
-    unit = units.pop() if len(units) == 1 else None
-    return None if unit in (None, ("", "")) else unit
+    return units.pop() if len(units) == 1 and not units & {None, ("", "")} else None

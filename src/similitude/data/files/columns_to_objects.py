@@ -37,6 +37,7 @@ from similitude.data.files.file_errors import (
     are_values,
     import_optional,
     listed,
+    listed_columns,
     unknown_column,
     unknown_columns,
     wrong_cell,
@@ -168,7 +169,7 @@ def _as_groups(cells: Any) -> np.ndarray:
     """Return a column as groups: texts without blanks around them, or values as they are, None where missing."""
     cells = trimmed_texts(cells) if not isinstance(cells, list) and is_text(cells) else cells
     found = np.empty(len(cells), dtype=object)
-    found[:] = cells if isinstance(cells, list) else cells.to_pylist()
+    found[:] = Column("other", cells).to_list()
     return found
 
 
@@ -233,7 +234,7 @@ def _kind(columns: Mapping[str, Column], is_text: bool, given: str | None) -> tu
 
 def _description(kind: str, columns: Mapping[str, Column]) -> str:
     if kind != "table":
-        return f"{'column' if len(columns) == 1 else 'columns'} {listed(columns)} as {kind}"
+        return f"{listed_columns(columns)} as {kind}"
     counts = Counter(COLUMN_TYPES[column.type] for column in columns.values())
     parts = ", ".join(f"{count} of {what}" for what, count in counts.items())
     return f"columns {listed(columns)} as rows of a table: {parts}"

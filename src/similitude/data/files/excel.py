@@ -17,6 +17,8 @@ from functools import partial
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
+import pyarrow as pa
+
 from similitude.data.files.file_errors import column_names, did_you_mean, import_optional, listed
 from similitude.data.limits import CELLS_OF_ANY, CELLS_PER_BYTE
 from similitude.support import FileError, brief
@@ -33,7 +35,6 @@ XML = (".xml", ".rels", ".vml")
 
 def read_sheet(stream: BinaryIO, name: str | None) -> tuple[Any, list[str]]:
     """Return a sheet as an Arrow record batch of texts and numbers, and notes; raise if it is not a table."""
-    pa = import_optional("pyarrow", "an Excel workbook")
     excel = import_optional("openpyxl.reader.excel", "an Excel workbook", "excel")
     try:
         size = _unpacked_size(stream)
@@ -55,7 +56,8 @@ def read_sheet(stream: BinaryIO, name: str | None) -> tuple[Any, list[str]]:
         raise FileError(f"sheet {sheet.title!r} is empty")
     width = max(len(row) for _, row in rows)
     _check_spread(sheet, width * len(rows), size)
-    numbers, (header, *cells) = [number for number, _ in rows], [row + [None] * (width - len(row)) for _, row in rows]
+    numbers = [number for number, _ in rows]
+    header, *cells = (row + [None] * (width - len(row)) for _, row in rows)
     names = column_names([_text(cell, sheet, numbers[0], i) for i, cell in enumerate(header)])
     columns = list(zip(*cells, strict=True)) or [()] * len(names)
     return pa.RecordBatch.from_arrays(
@@ -65,7 +67,6 @@ def read_sheet(stream: BinaryIO, name: str | None) -> tuple[Any, list[str]]:
 
 def _column(cells: Sequence[Any], sheet: Any, numbers: Sequence[int], place: int) -> Any:
     """Return the cells of a column as an Arrow array of numbers if all are, or of texts."""
-    pa = import_optional("pyarrow", "an Excel workbook")
     if {type(cell) for cell in cells} - {type(None)} in ({int}, {float}, {int, float}):
         with suppress(pa.ArrowInvalid, OverflowError):
             is_whole = all(cell is None or isinstance(cell, int) for cell in cells)

@@ -46,6 +46,16 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown}, … ({len(names)})"
 
 
+def listed_columns(names: Iterable[Any]) -> str:
+    """Return the first few names of columns in one line.
+
+    >>> listed_columns(["a"]), listed_columns(["a", "b"])
+    ("column 'a'", "columns 'a', 'b'")
+    """
+    names = list(names)
+    return f"column{'s' * (len(names) != 1)} {listed(names)}"
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a question with similar names, or nothing.
 

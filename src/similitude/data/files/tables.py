@@ -29,10 +29,10 @@ from similitude.data.limits import (
     BLOCKS,
     FEWEST_SAMPLED,
     LONGEST_SAMPLE,
-    MANY_COLUMNS,
     ROWS_OF_ANY,
     ROWS_PER_BYTE,
     SAMPLED_BYTES,
+    WIDE_TABLE,
 )
 from similitude.data.sources import arrow_batches, parquet_batches, text_problem
 from similitude.support import FileError, brief
@@ -231,7 +231,7 @@ def read_csv(
         types = {name: one for name, one in types.items() if may_be_numbers(name.strip())}
         if not types:
             mark = decimal
-    block = BLOCKS[len(header) > MANY_COLUMNS]
+    block = BLOCKS[len(header) > WIDE_TABLE]
     try:
         batches = list(_parsed(file.stream, file.separator, header, block, types, mark))
     except (pa.ArrowInvalid, UnicodeDecodeError):
