@@ -198,8 +198,10 @@ def _first_match_of(cells: Any, pattern: str) -> str | None:
 
 
 def _is_constant(column: Column) -> bool:
+    if isinstance(column.cells, list) or column.cells.null_count or column.cells[0] != column.cells[-1]:
+        return False
     low, high = column.ends
-    return low is not None and not column.cells.null_count and bool(low == high)
+    return low is not None and bool(low == high)
 
 
 def _all_match(column: Column, pattern: str) -> bool:

@@ -368,12 +368,12 @@ def is_rounded(column: Column, text: Any) -> bool:
     """
     if column.type == "numbers":
         column = typed(column.cells.flatten())
-    low, high = column.ends
-    if column.type not in NUMERIC or low is None or max(-low, high) <= LARGEST_EXACT:
+    if column.type not in NUMERIC or (column.type == "number" and text is None):
         return False
-    return isinstance(high, int) or (
-        text is not None and bool(pc.any(pc.match_substring_regex(text, LONG_INTEGER)).as_py())
-    )
+    low, high = column.ends
+    if low is None or max(-low, high) <= LARGEST_EXACT:
+        return False
+    return isinstance(high, int) or bool(pc.any(pc.match_substring_regex(text, LONG_INTEGER)).as_py())
 
 
 def as_labels(name: str, column: Column, first: int) -> np.ndarray:

@@ -84,7 +84,7 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
         cells, changed, decimal, notes = with_plain_numbers(cells, spelled, separator, request.decimal)
         found |= changed
         label = found.get(label_name or "")
-        if label is not None and label.type not in NUMERIC and is_text(cells[label_name]):
+        if label_name is not None and found[label_name].type not in NUMERIC and is_text(cells[label_name]):
             label = Column("text", trimmed_texts(cells[label_name]))
     else:
         found = {name: typed(cells[name]) for name in names}
@@ -297,8 +297,8 @@ def apply_schema(
         raise unknown_column(absent[0], cells) if len(absent) == 1 else unknown_columns(absent, cells)
     cells = _without_marks(cells, marks) if marks else cells
     notes: list[str] = []
-    expected_types = {**dict(zip(schema.names, schema.types, strict=True)), schema.label: schema.label_type}
-    numbers = [str(name) for name, one in expected_types.items() if one in NUMERIC and name in cells]
+    expected_types = [*zip(schema.names, schema.types, strict=True), (schema.label, schema.label_type)]
+    numbers = [str(name) for name, one in expected_types if one in NUMERIC and name in cells]
     if in_text_file and numbers:
         found_types = {name: parsed(cells[name]) for name in numbers}
         before = schema.setting("decimal")

@@ -46,7 +46,7 @@ def _parts(file: OpenFile, rows: int | None, request: Request, schema: Schema | 
         check_memory(file)
     place = ""  # of the labels, if they have but one
     if file.format == "npz":
-        data = read_npz(file.stream, request, label_optional, schema and schema.object)
+        data = read_npz(file.stream, request, label_optional, None if schema is None else schema.object)
     elif file.format == "graphml":
         data = read_graphml(file.stream, request.label, label_optional)
     elif file.format == "ts":

@@ -274,7 +274,7 @@ def _parsed(
 ) -> Iterator[Any]:
     """Yield what Arrow parses from the start of the file, one block of bytes at a time: text, or certain numbers."""
     stream.seek(0)
-    counted = _Counting(stream)
+    counted = _Counting(stream, "int64" in (numbers or {}).values())
     last = ""
     types = {**dict.fromkeys(header, pa.string()), **(numbers or {})}
     try:
@@ -290,7 +290,7 @@ def _parsed(
             yield batch
     finally:
         counted.stop()
-    if numbers and counted.is_hexadecimal:
+    if counted.is_hexadecimal:
         raise pa.ArrowInvalid("Arrow reads 0x10 as 16")
     is_quoted = separator in last or "\n" in last or "\r" in last
     if counted.quotes % 2 or (is_quoted and not counted.tail.rstrip(b"\r\n").endswith(b'"')):
@@ -303,8 +303,9 @@ class _Counting(io.RawIOBase):
     Arrow reads ahead in a thread of its own; after `stop`, it leaves the file to others.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, with_integers: bool) -> None:
         self.stream = stream
+        self.with_integers = with_integers  # of which Arrow reads hexadecimal ones
         self.quotes = 0
         self.tail = b""
         self.is_hexadecimal = False
@@ -324,7 +325,7 @@ class _Counting(io.RawIOBase):
             piece = b"" if self.is_stopped else self.stream.read(size)
         self.quotes += piece.count(b'"')
         border = self.tail[-1:] + piece[:1]
-        if b"x" in piece or b"X" in piece:  # a search for one letter is quick
+        if self.with_integers and (b"x" in piece or b"X" in piece):  # a search for one letter is quick
             self.is_hexadecimal |= any(mark in piece or mark == border for mark in (b"0x", b"0X"))
         self.tail = (self.tail + piece[-64:])[-64:]
         return piece
