@@ -337,18 +337,18 @@ def _first_other(column: Column, expected: str) -> int:
 def as_matrix(columns: Mapping[str, Column], first: int) -> np.ndarray:
     """Return columns of numbers as the columns of a matrix; raise if a number is missing or not finite."""
     matrix = np.empty((len(next(iter(columns.values())).cells), len(columns)))
-    for j, column in enumerate(columns.values()):
-        cells = as_doubles(column.cells) if column.type == "boolean" else column.cells
-        at = 0
-        for chunk in cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]:
-            matrix[at : at + len(chunk), j] = chunk.to_numpy(zero_copy_only=False)
-            at += len(chunk)
+    cells = [as_doubles(one.cells) if one.type == "boolean" else one.cells for one in columns.values()]
+    at = 0
+    for batch in pa.Table.from_arrays(cells, names=list(columns)).to_batches():  # of which all columns are in the cache
+        for j, column in enumerate(batch.columns):
+            matrix[at : at + len(column), j] = column.to_numpy(zero_copy_only=False)
+        at += batch.num_rows
     if not np.isfinite(matrix).all():
         j = int(np.argmin(np.isfinite(matrix).all(axis=0)))
-        name, column = list(columns.items())[j]
-        if column.has_gaps:
+        name, wrong = list(columns.items())[j]
+        if wrong.has_gaps:
             raise FileError(
-                f"column {name!r} has no value in row {first + int(np.argmax(column.missing))}: vectors have no "
+                f"column {name!r} has no value in row {first + int(np.argmax(wrong.missing))}: vectors have no "
                 f"missing values; fill the gap, or read rows as a table from the start (kind='table')"
             )
         row = int(np.argmin(np.isfinite(matrix[:, j])))
