@@ -207,9 +207,7 @@ def check_memory(file: OpenFile) -> None:
     free = int(psutil.virtual_memory().available)
     factor = FILE_FORMATS[file.format].memory
     is_gzipped = isinstance(file.stream, gzip.GzipFile)
-    needed = file.size * factor
-    if is_gzipped or file.format in ("npz", "xlsx", "tu", "parquet"):
-        needed = _uncompressed_size(file, free // factor) * factor
+    needed = _uncompressed_size(file, free // factor) * factor
     if needed > free:
         can_be_read_again = file.format not in READ_WHOLE and file.path.is_file()
         raise (FileTooLargeError if can_be_read_again else FileError)(

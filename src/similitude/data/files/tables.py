@@ -323,9 +323,10 @@ class _Counting(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         with self.lock:
             piece = b"" if self.is_stopped else self.stream.read(size)
-        self.quotes += piece.count(b'"')
+        if b'"' in piece:  # to find a letter is much quicker than to count it
+            self.quotes += piece.count(b'"')
         border = self.tail[-1:] + piece[:1]
-        if self.with_integers and (b"x" in piece or b"X" in piece):  # a search for one letter is quick
+        if self.with_integers and (b"x" in piece or b"X" in piece):
             self.is_hexadecimal |= any(mark in piece or mark == border for mark in (b"0x", b"0X"))
         self.tail = (self.tail + piece[-64:])[-64:]
         return piece
