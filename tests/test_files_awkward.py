@@ -185,7 +185,7 @@ def test_numbers_with_other_texts_among_them_are_said(put):
 
 
 def test_plain_numbers_are_those_of_pandas_whatever_comes_late(put, monkeypatch):
-    monkeypatch.setattr("similitude.data.files.tabular_formats.BYTES_LOOKED_AT", 512)
+    monkeypatch.setattr("similitude.data.files.tables.SAMPLED_BYTES", 512)
     for late in ("1.5", "-", "+7", "1e400", "99999999999999999999", "0x10", "oops", "NA", '"3"', " 4 "):
         rows = [f"{i},{i / 4},{i % 2}" for i in range(400)]
         rows[300] = f"{late},0.5,1"

@@ -13,7 +13,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from similitude import files
-from similitude.data.files.tabular_formats import record_batches
+from similitude.data.files.tables import record_batches
 from similitude.errors import FileError
 
 PIECES = ["a", "b", "1", "2.5", ",", ",", '"', '"', "\n", "\n", "\r\n", " ", "NA"]

@@ -48,7 +48,7 @@ def test_a_german_spreadsheet_is_read_as_pandas_reads_it_when_told(put, encoding
     expected = pd.read_csv(path, sep=";", decimal=",", thousands=".", encoding=encoding)
     np.testing.assert_array_equal(data.objects, expected[["Länge", "Breite"]].to_numpy())
     assert data.labels.tolist() == expected["Art"].tolist()
-    noted(data, "cells separated by semicolons", "decimal commas in columns 'Länge', 'Breite': '-4,9' is -4.9")
+    noted(data, "cells separated by semicolons", "decimal commas in columns 'Länge', 'Breite': '5,1' is 5.1")
     assert any("Windows-1252" in note for note in data.notes) == (encoding in ("latin-1", "cp1252"))
     assert any("byte order mark" in note for note in data.notes) == encoding.startswith(("utf-16", "utf-32"))
     told = files.read(path, label="Art", separator=";", decimal=",", encoding=encoding)

@@ -38,8 +38,7 @@ class LowerBound:
 
     def kernel(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """Return K(x, z) for two arrays of objects: use it as ``FromBlocks(problem.kernel)``."""
-        of_x, of_z = self._directions(X), self._directions(Z)
-        values = (1 - self.alpha) * (of_x @ of_z.T)
+        values = (1 - self.alpha) * (self._directions(X) @ self._directions(Z).T)
         return values + self.alpha * (np.asarray(X).ravel()[:, None] == np.asarray(Z).ravel()[None, :])
 
     def anywhere(self, n: int, random_state: int | None = None) -> np.ndarray:

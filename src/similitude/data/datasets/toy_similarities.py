@@ -58,8 +58,7 @@ class FewObjects:
         (Definition 3; without weights Definition 2.)
         """
         weighted = self.similarities * (1.0 if weights is None else np.asarray(weights))
-        to_positive, to_negative = weighted @ self._given(1), weighted @ self._given(-1)
-        return self.labels * (to_positive - to_negative)
+        return self.labels * (weighted @ self._given(1) - weighted @ self._given(-1))
 
     def mean_similarity(self, own: int, other: int) -> float:
         """Return the mean of K(x, x') over x of the label `own` and x' of the label `other`."""
@@ -110,7 +109,8 @@ def figure_3_1(positive: float = 0.5, left: float = 0.5) -> FewObjects:
     >>> problem.gaps(weights=[0, 1, 0.5])
     array([0.25, 0.25, 0.25])
     """
-    p, share = check_share("positive", positive), check_share("left", left)
+    p = check_share("positive", positive)
+    share = check_share("left", left)
     angles = np.radians([150.0, 30.0, -30.0])
     points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     masses = np.array([p * share, p * (1 - share), 1 - p])
@@ -205,7 +205,8 @@ def two_groups(
         raise ValueError(f"least and most must satisfy -1 <= least <= most <= 1, got {brief(least)} and {brief(most)}")
     rng = generator(random_state)
     labels = rng.permutation(np.where(np.arange(check_integer("n", n)) < math.ceil(n / 2), 1, -1))
-    within, between = rng.uniform(least, most, (n, n)), rng.uniform(-1.0, 1.0, (n, n))
+    within = rng.uniform(least, most, (n, n))
+    between = rng.uniform(-1.0, 1.0, (n, n))
     above = np.triu(np.where(np.equal.outer(labels, labels), within, between), k=1)
     return Dataset(
         above + above.T + np.eye(n),

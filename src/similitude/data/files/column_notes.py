@@ -10,11 +10,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from similitude.data.files.column_types import CODE, NUMERIC, UNKNOWN_NUMBERS, Column, blank_around, is_rounded, is_text
-from similitude.data.files.file_errors import import_optional, listed
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-FEWEST_TO_NOTE = 10
-"""Rows below which values may all differ, or all be equal, by accident."""
+from similitude.data.files.columns import CODE, GAP_MARKS, Column, are_words, blank_around, is_rounded, is_text
+from similitude.data.files.file_errors import listed, listed_columns
+from similitude.data.files.schema import NUMERIC
+from similitude.data.limits import FEWEST_TO_NOTE, MOST_CLASSES
 
 IDENTIFIER_NAME = re.compile(
     r"(?i:id|uuid|guid|index|idx|row|row[ _.-]?(id|names?|nr|no|numbers?))|(?i:.*[ _.-](id|uuid|guid))|.*[a-z0-9]I[dD]"
@@ -36,34 +39,15 @@ DATE_TEXT = rf"^\s*(({DAY})([ T,]\s*{TIME})?|{TIME})\s*$"
 """A date, perhaps with a time, or a time."""
 
 COMPACT_PATTERN = "^[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
-
-COMPACT_DATE = (19_000_101, 21_001_231)
-"""The first and the last integer that may be a date written without marks, such as 20240131."""
+"""A date written without marks, such as 20240131."""
 
 NUMBER_TEXT = r"^\s*[-+\x{2212}]?[0-9][0-9.,' ]*([eE][-+]?[0-9]+)?\s*$"
 """A text that looks like a number."""
 
-NUMBER_START = r"\s*[-+\u2212]?[0-9]"
+NUMBER_START = r"^\s*[-+\x{2212}]?[0-9]"
 
-MOST_SAMPLED = 100
-"""Texts of a column that are looked at before all are."""
-
-MOST_CLASSES = 1000
-"""Distinct labels of which some may differ in case alone."""
-
-LABEL_GAP_WORDS = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "??", "unknown", "Unknown")
+LABEL_GAP_WORDS = frozenset(("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "??", "unknown", "Unknown"))
 """Labels that often stand for a missing one."""
-
-DNA = frozenset("ACGTUNRYKMSWBDHV-*.")
-"""The letters of nucleic acids, those that stand for several among them."""
-
-LINE_ENDS = frozenset("\r\n")
-
-SHORTEST_DNA = 5
-"""Letters of the longest string at least: shorter ones may be categories."""
-
-MOST_TESTED = 1000
-"""Strings of a file that are looked at for their case."""
 
 
 def identifiers(columns: Mapping[str, Column], keep: Collection[str]) -> list[str]:
@@ -73,37 +57,27 @@ def identifiers(columns: Mapping[str, Column], keep: Collection[str]) -> list[st
 
 
 def _is_identifier(name: str, column: Column) -> bool:
-    compute = import_optional("pyarrow.compute", "a table")
-    if len(column.cells) < FEWEST_TO_NOTE or column.type not in ("integer", "text") or not _all_differ(column):
+    if len(column.cells) < FEWEST_TO_NOTE or column.type not in ("integer", "text"):
         return False
-    if UNNAMED_FIRST.fullmatch(name):  # the row names of R, or the index of pandas, also of shuffled rows
-        return True
-    if column.type == "text" and compute.all(compute.match_substring_regex(column.cells, UUID)).as_py():
-        return True
-    return IDENTIFIER_NAME.fullmatch(name.strip()) is not None
-
-
-def _is_hashable(column: Column) -> bool:
-    """Tell whether Arrow can count the distinct values of a column."""
-    is_plain = column.type in (*NUMERIC, "text", "boolean") and not isinstance(column.cells, list)
-    return is_plain and not hasattr(column.cells, "dictionary") and str(column.cells.type) != "halffloat"
+    # the row names of R, or the index of pandas, also of shuffled rows
+    is_named = UNNAMED_FIRST.fullmatch(name) or IDENTIFIER_NAME.fullmatch(name.strip())
+    if not is_named and (column.type != "text" or not _all_match(column, UUID)):
+        return False
+    return _all_differ(column)
 
 
 def _all_differ(column: Column) -> bool:
-    compute = import_optional("pyarrow.compute", "a table")
-    if not _is_hashable(column) or column.cells.null_count:
+    if column.ends[0] is None or column.cells.null_count:
         return False
-    return bool(compute.count_distinct(column.cells).as_py() == len(column.cells))
+    return bool(pc.count_distinct(column.cells).as_py() == len(column.cells))
 
 
 def _is_counting(column: Column) -> bool:
     """Tell whether a column of integers counts the rows up, from anywhere."""
-    compute = import_optional("pyarrow.compute", "a table")
-    ends = compute.min_max(column.cells).as_py()
-    if ends["max"] - ends["min"] != len(column.cells) - 1:
+    low, high = column.ends
+    if column.type != "integer" or column.cells.null_count or high - low != len(column.cells) - 1:
         return False
-    later, earlier = column.cells.slice(1), column.cells.slice(0, len(column.cells) - 1)
-    return bool(compute.all(compute.greater(later, earlier)).as_py())
+    return bool((np.diff(np.asarray(column.cells)) == 1).all())
 
 
 def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: Mapping[str, Any]) -> list[str]:
@@ -115,15 +89,14 @@ def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: M
         f"left out: column {name!r}, which only names the rows: all its values differ; keep={name!r} uses it"
         for name in left_out
     ]
-    if len(columns) > 1:
+    if len(columns) > 1 and len(next(iter(columns.values())).cells) >= FEWEST_TO_NOTE:
         constant = [name for name, column in columns.items() if _is_constant(column)]
         if constant:
-            where = f"{'column' if len(constant) == 1 else 'columns'} {listed(constant)}"
+            where = listed_columns(constant)
             notes.append(f"the same value in every row of {where}, used all the same; ignore= leaves a column out")
         notes += [
             f"column {name!r} counts the rows: if it says nothing else, leave it out with ignore={name!r}"
             for name, column in columns.items()
-            if column.type == "integer" and _all_differ(column) and len(column.cells) >= FEWEST_TO_NOTE
             if _is_counting(column)
         ]
     for name, column in columns.items():
@@ -166,51 +139,45 @@ def label_notes(name: str, column: Column, text: Any) -> list[str]:
     if column.type in NUMERIC:
         words = [] if text is None else _marks(text)
         notes = [f"{listed(words)} is no label in column {name!r} of numbers"] if words else []
-        return [*notes, *_rounded_labels(name, column, text)]
-    if column.type != "text" or not _is_hashable(column):
+        if column.type == "number" and is_rounded(column, text):
+            notes.append(
+                f"label {name!r} holds integers that are rounded to floating point numbers, so that close ones become "
+                f"equal: put a letter before them if they name classes"
+            )
+        return notes
+    if column.type != "text" or hasattr(column.cells, "dictionary"):
         return []
     notes = []
-    compute = import_optional("pyarrow.compute", "a table")
     if text is not None and (example := blank_around(text)) is not None and example.strip():
         notes.append(f"blanks around labels are left out: {example!r} is {example.strip()!r}")
     if others := _other_texts(column.cells):
         notes.append(f"label {name!r} is text, though most cells are numbers: {others}")
-    classes = compute.unique(column.cells.drop_null())
+    classes = pc.unique(column.cells.drop_null())
     distinct = classes.to_pylist() if len(classes) <= MOST_CLASSES else []
-    if words := [one for one in LABEL_GAP_WORDS if one in distinct]:
+    if words := sorted(LABEL_GAP_WORDS.intersection(distinct)):
         notes.append(f"{listed(words)} is a class of label {name!r} like any other; missing={words[0]!r} changes that")
     folded: dict[str, str] = {}
-    if twins := next(
-        ((folded[key], one) for one in distinct if folded.setdefault(key := one.casefold(), one) != one), None
-    ):
-        notes.append(f"labels {twins[0]!r} and {twins[1]!r} of {name!r} differ in case alone, and are two classes")
+    for one in distinct:
+        twin = folded.setdefault(one.casefold(), one)
+        if twin != one:
+            notes.append(f"labels {twin!r} and {one!r} of {name!r} differ in case alone, and are two classes")
+            break
     return notes
-
-
-def _rounded_labels(name: str, column: Column, text: Any) -> list[str]:
-    """Note integers beyond 2^63 that are labels: as floating point numbers close ones are one class."""
-    if column.type != "number" or not is_rounded(column, text):
-        return []
-    return [
-        f"label {name!r} holds integers that are rounded to floating point numbers, so that close ones become equal: "
-        f"put a letter before them if they name classes"
-    ]
 
 
 def _other_texts(cells: Any) -> str:
     """Return which texts are not numbers in a column where most are, and what to do; nothing for other columns."""
-    compute = import_optional("pyarrow.compute", "a table")
     if not is_text(cells):
         return ""
     known = cells.drop_null()
-    some = [known[place].as_py() for place in range(0, len(known), max(1, len(known) // MOST_SAMPLED))]
-    if 3 * sum(re.match(NUMBER_START, one) is not None for one in some) < len(some):
+    some = known.take(pa.array(range(0, len(known), max(1, len(known) // 100)), pa.int64()))
+    if 3 * pc.match_substring_regex(some, NUMBER_START).true_count < len(some):
         return ""
-    is_number = compute.match_substring_regex(known, NUMBER_TEXT)
-    others = known.filter(compute.invert(is_number))
+    is_number = pc.match_substring_regex(known, NUMBER_TEXT)
+    others = known.filter(pc.invert(is_number))
     if not len(others) or 2 * len(others) > len(known):
         return ""
-    first, row = others[0].as_py(), compute.index(cells, others[0]).as_py()
+    first, row = others[0].as_py(), pc.index(cells, others[0]).as_py()
     return (
         f"{len(others):,} of {len(known):,} are not, the first is {first!r} in row {row}; missing={first!r} counts "
         f"it as missing"
@@ -219,68 +186,34 @@ def _other_texts(cells: Any) -> str:
 
 def _are_compact_dates(column: Column) -> bool:
     """Tell whether all integers are dates such as 20240131, and more than one."""
-    compute = import_optional("pyarrow.compute", "a table")
-    if not _is_hashable(column):
+    low, high = column.ends
+    if low is None or low < 19_000_101 or high > 21_001_231 or low == high:
         return False
-    ends = compute.min_max(column.cells).as_py()
-    if (
-        ends["min"] is None
-        or ends["min"] < COMPACT_DATE[0]
-        or ends["max"] > COMPACT_DATE[1]
-        or ends["min"] == ends["max"]
-    ):
-        return False
-    return bool(compute.all(compute.match_substring_regex(column.cells.cast("string"), COMPACT_PATTERN)).as_py())
+    return bool(pc.all(pc.match_substring_regex(column.cells.cast("string"), COMPACT_PATTERN)).as_py())
 
 
 def _first_match_of(cells: Any, pattern: str) -> str | None:
-    """Return the first text with a pattern, or None."""
-    compute = import_optional("pyarrow.compute", "a table")
-    found = compute.index(compute.match_substring_regex(cells, pattern), True).as_py()
+    found = pc.index(pc.match_substring_regex(cells, pattern), True).as_py()
     return None if found < 0 else str(cells[found].as_py())
 
 
 def _is_constant(column: Column) -> bool:
-    compute = import_optional("pyarrow.compute", "a table")
-    if len(column.cells) < FEWEST_TO_NOTE or not _is_hashable(column) or column.cells.null_count:
+    if isinstance(column.cells, list) or column.cells.null_count or column.cells[0] != column.cells[-1]:
         return False
-    ends = compute.min_max(column.cells).as_py()
-    return bool(ends["min"] == ends["max"])
+    low, high = column.ends
+    return low is not None and bool(low == high)
 
 
 def _all_match(column: Column, pattern: str) -> bool:
-    compute = import_optional("pyarrow.compute", "a table")
-    if not is_text(column.cells) or not _first_match(column, pattern):
+    """Tell whether all texts match; the first ones are looked at before."""
+    if not is_text(column.cells):
         return False
-    return bool(compute.all(compute.match_substring_regex(column.cells, pattern)).as_py())
-
-
-def _first_match(column: Column, pattern: str) -> bool:
-    """Tell whether the first cells match; a word for a missing value may be among them."""
-    compute = import_optional("pyarrow.compute", "a table")
-    return compute.all(compute.match_substring_regex(column.cells.slice(0, 20), pattern)).as_py() is not False
+    first = pc.match_substring_regex(column.cells.slice(0, 20), pattern)
+    if pc.all(first).as_py() is False:
+        return False
+    return bool(pc.all(pc.match_substring_regex(column.cells, pattern)).as_py())
 
 
 def _marks(cells: Any) -> list[str]:
-    """Return the dashes and question marks of a column of numbers."""
-    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
-    marks = sorted(one for one in UNKNOWN_NUMBERS if not any(map(str.isalnum, one)) and one)
-    trimmed = compute.utf8_trim_whitespace(cells)
-    found = compute.filter(trimmed, compute.is_in(trimmed, pa.array(marks, trimmed.type)))
-    return sorted(compute.unique(found).to_pylist())
-
-
-def case_of_dna(strings: Sequence[Any]) -> str:
-    """Return whether DNA is in "upper", "lower" or "mixed" case; nothing for other strings.
-
-    >>> case_of_dna(["acgtt", "ttga"]), case_of_dna(["ACGTT", "ttga"]), case_of_dna(["a word"])
-    ('lower', 'mixed', '')
-    """
-    first = [one.strip() for one in strings[:MOST_TESTED] if isinstance(one, str)]
-    letters = set().union(*map(set, first)) - LINE_ENDS
-    if max(map(len, first), default=0) < SHORTEST_DNA or not {one.upper() for one in letters} <= DNA:
-        return ""
-    if len(strings) > MOST_TESTED:
-        letters |= set().union(*(set(one) for one in strings if isinstance(one, str)))
-    cases = {one.isupper() for one in letters if one.isalpha()}
-    return "mixed" if len(cases) > 1 else "upper" if True in cases else "lower"
+    trimmed = pc.utf8_trim_whitespace(cells)
+    return sorted(pc.unique(trimmed.filter(are_words(trimmed, GAP_MARKS))).to_pylist())

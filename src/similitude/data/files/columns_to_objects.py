@@ -7,22 +7,22 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from similitude.compute import take
 from similitude.data.files.column_notes import column_notes, identifiers, label_notes
-from similitude.data.files.column_types import (
+from similitude.data.files.columns import (
     CODE,
-    COLUMN_TYPES,
     FILL_OR_DROP,
-    NUMERIC,
     Column,
+    are_words,
     as_doubles,
-    as_floats,
-    as_label,
     as_labels,
+    as_matrix,
     as_type,
     blank_around,
     is_rounded,
@@ -31,17 +31,19 @@ from similitude.data.files.column_types import (
     parsed,
     trimmed_texts,
     typed,
+    with_plain_numbers,
 )
 from similitude.data.files.file_errors import (
     are_values,
     import_optional,
     listed,
+    listed_columns,
     unknown_column,
     unknown_columns,
     wrong_cell,
 )
-from similitude.data.files.number_formats import check_points, plain_numbers, spelling, without_units
-from similitude.data.files.schema import Data, Request, Schema
+from similitude.data.files.graphs import graph_of
+from similitude.data.files.schema import COLUMN_TYPES, NUMERIC, Data, Request, Schema
 from similitude.support import FileError, brief
 
 FITTING_TYPES = {
@@ -66,99 +68,77 @@ GAP_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 # Inferred.
 
 
-class TypedCells(NamedTuple):
-    """The columns of a file with their types, and how they came by them."""
-
-    columns: dict[str, Column]  # that may make up the objects
-    cells: Mapping[str, Any]  # of all columns, with numbers written plainly
-    label: Column | None
-    text: Mapping[str, Any]  # cells as they are in a text file
-    decimal: str | None = None  # the decimal mark, if numbers were rewritten by it or it was given
-    notes: tuple[str, ...] = ()  # on how numbers and labels are written
-
-
 def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separator: str = ",") -> Data:
     """Infer how to read a file from the columns of its first rows, or of all, and read these."""
-    cells = _without_marks(cells, request.missing)
+    if request.missing:
+        cells = _without_marks(cells, request.missing)
     names = _object_columns(list(cells), request)
-    found = _typed_text(cells, names, request, separator) if in_text_file else _typed_cells(cells, names, request)
-    columns, left_out = _useful_columns(found, request, in_text_file)
-    kind, alternative = (request.kind, "") if request.kind is not None else _infer_kind(columns, in_text_file)
-    columns, trimming = _trimmed(columns) if in_text_file and kind == "table" else (columns, [])
-    _check_columns(kind, columns)
-    objects = _build_objects(kind, columns)
-    notes = [
-        _description(kind, columns) + alternative,
-        *_ignored_notes(found, columns, left_out, request),
-        *(_header_notes(list(cells), columns) if in_text_file else []),
-        *found.notes,
-        *trimming,
-        *column_notes(columns, left_out, found.text),
-        *_rounding_notes(kind, columns, found.text),
-    ]
-    data = Data(objects, None, _schema_of(kind, columns, objects, found, request), tuple(notes))
-    if request.groups is not None:
-        data = replace(data, groups=_as_groups(cells[request.groups]))
-    return data if found.label is None else with_labels(data, str(request.label), found.label, 0, request.unlabeled)
-
-
-def _typed_cells(cells: Mapping[str, Any], names: Sequence[str], request: Request) -> TypedCells:
-    """Return columns with the types that the file gives them."""
-    label = None if request.label is None else typed(cells[request.label])
-    notes = () if label is None else label_notes(str(request.label), label, None)
-    return TypedCells({name: typed(cells[name]) for name in names}, cells, label, {}, None, tuple(notes))
-
-
-def _typed_text(cells: Mapping[str, Any], names: Sequence[str], request: Request, separator: str) -> TypedCells:
-    """Return columns of a text file with the types that all of their cells have, with numbers as people write them."""
-    label = request.label
-    typed_columns = {name: parsed(cells[name]) for name in (*names, label) if name is not None}
-    chosen = [name for name in typed_columns if name == label or request.kind != "strings"]
-    plain = {name: cells[name] for name in chosen if typed_columns[name].type in NUMERIC}
-    others, units = without_units({name: cells[name] for name in chosen if name not in plain})
-    how = spelling(others, plain, separator, request.decimal)
-    written, spelled = plain_numbers({**cells, **others}, how.decimal, chosen if how.decimal == "," else others)
-    columns = {name: typed_columns[name] if written[name] is cells[name] else parsed(written[name]) for name in names}
-    text = {name: one for name, one in cells.items() if is_text(one)}
-    found = None if label is None else as_label(written[label])
-    notes = [*units, *how.notes, *spelled]
-    if found is not None:
-        notes += label_notes(str(label), found, text.get(str(label)))
-    return TypedCells(columns, written, found, text, how.decimal if spelled or request.decimal else None, tuple(notes))
-
-
-def _useful_columns(found: TypedCells, request: Request, in_text_file: bool) -> tuple[dict[str, Column], list[str]]:
-    """Return the columns that have values and do more than name the rows, and those that only name them."""
-    filled = {name: column for name, column in found.columns.items() if column.type != "missing"} or found.columns
+    label_name = request.label
+    text: dict[str, Any] = {}  # cells as they are in a text file
+    notes: list[str] = []
+    decimal = None
+    if in_text_file:
+        text = {name: one for name, one in cells.items() if is_text(one)}
+        found = {name: parsed(cells[name]) for name in (*names, label_name) if name is not None}
+        spelled = {name: column for name, column in found.items() if name == label_name or request.kind != "strings"}
+        cells, changed, decimal, notes = with_plain_numbers(cells, spelled, separator, request.decimal)
+        found |= changed
+        label = found.get(label_name or "")
+        if label_name is not None and found[label_name].type not in NUMERIC and is_text(cells[label_name]):
+            label = Column("text", trimmed_texts(cells[label_name]))
+    else:
+        found = {name: typed(cells[name]) for name in names}
+        label = None if label_name is None else typed(cells[label_name])
+    if label is not None:
+        notes += label_notes(str(label_name), label, text.get(str(label_name)))
+    possible = {name: found[name] for name in names}
+    filled = {name: column for name, column in possible.items() if column.type != "missing"} or possible
     left_out = [] if request.object is not None else identifiers(filled, request.keep)
     columns = {name: column for name, column in filled.items() if name not in left_out}
     if in_text_file and len(columns) == 1:
         ((name, column),) = columns.items()
-        columns = {name: _as_strings(column, found.cells[name], request.kind)}
-    return columns, left_out
+        columns = {name: _as_strings(column, cells[name], request.kind)}
+    kind, alternative = _kind(columns, in_text_file, request.kind)
+    if in_text_file and kind == "table":
+        columns, trimming = _trimmed(columns)
+        notes += trimming
+    _check_columns(kind, columns)
+    objects = _build_objects(kind, columns)
+    used = {*names, label_name, request.groups}
+    ignored = [name for name in cells if name not in used]
+    empty = [name for name in names if name not in filled]
+    notes = [
+        _description(kind, columns) + alternative,
+        *([f"ignored: columns {listed(ignored)}"] if ignored else []),
+        *([f"ignored: no value at all in {listed(empty)}"] if empty else []),
+        *(_header_notes(list(cells), columns) if in_text_file else []),
+        *notes,
+        *column_notes(columns, left_out, text),
+        *(_rounding_notes(kind, columns, text) if kind != "strings" else []),
+    ]
+    schema = Schema(
+        kind,
+        label_name,
+        None if label is None else label.type,
+        request.object or (next(iter(columns)) if len(columns) == 1 else None),
+        tuple(columns),
+        tuple(column.type for column in columns.values()),
+        int(objects.shape[1]) if kind == "vectors" else None,
+    ).with_settings(decimal=decimal, missing=json.dumps(request.missing) if request.missing else None)
+    groups = None if request.groups is None else _as_groups(cells[request.groups])
+    data = Data(objects, None, schema, tuple(notes), groups=groups)
+    return data if label is None else with_labels(data, str(label_name), label, 0, request.unlabeled)
 
 
 def _trimmed(columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[str]]:
     """Return texts of a table without the blanks around them, which would make other categories of them, and notes."""
-    found, notes = dict(columns), []
+    found = dict(columns)
+    notes = []
     for name, column in columns.items():
         if column.type == "text" and (example := blank_around(column.cells)) is not None:
             found[name] = Column("text", trimmed_texts(column.cells))
             notes.append(f"blanks around the texts of column {name!r} are left out: {example!r} is {example.strip()!r}")
     return found, notes
-
-
-def _schema_of(kind: str, columns: Mapping[str, Column], objects: Any, found: TypedCells, request: Request) -> Schema:
-    """Return the schema by which another file is read in the same way."""
-    return Schema(
-        kind,
-        request.label,
-        None if found.label is None else found.label.type,
-        request.object or (next(iter(columns)) if len(columns) == 1 else None),
-        tuple(columns),
-        tuple(column.type for column in columns.values()),
-        int(objects.shape[1]) if kind == "vectors" else None,
-    ).with_settings(decimal=found.decimal, missing=json.dumps(request.missing) if request.missing else None)
 
 
 def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: str) -> Data:
@@ -170,8 +150,8 @@ def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: st
         return data
     if missing.all():
         raise FileError(f"the label {name!r} is missing in every row from {first} on: nothing to learn from")
-    known, cells = np.flatnonzero(~missing), column.cells
-    kept = [cells[row] for row in known] if isinstance(cells, list) else cells.take(known)
+    known = np.flatnonzero(~missing)
+    kept = [column.cells[row] for row in known] if isinstance(column.cells, list) else column.cells.take(known)
     labels = as_labels(name, Column(column.type, kept), first)
     rest = take(data.objects, np.flatnonzero(missing)) if unlabeled == "use" else None
     candidates = "candidates for landmarks"
@@ -181,46 +161,42 @@ def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: st
         f"{first + int(np.argmax(missing))}. Rows are counted without them from here on"
     )
     groups = None if data.groups is None else data.groups[known]
-    objects, notes = take(data.objects, known), (*data.notes, note)
-    return replace(data, objects=objects, labels=labels, unlabeled=rest, notes=notes, groups=groups)
+    objects = take(data.objects, known)
+    return replace(data, objects=objects, labels=labels, unlabeled=rest, notes=(*data.notes, note), groups=groups)
 
 
 def _as_groups(cells: Any) -> np.ndarray:
     """Return a column as groups: texts without blanks around them, or values as they are, None where missing."""
     cells = trimmed_texts(cells) if not isinstance(cells, list) and is_text(cells) else cells
     found = np.empty(len(cells), dtype=object)
-    found[:] = cells if isinstance(cells, list) else cells.to_pylist()
+    found[:] = Column("other", cells).to_list()
     return found
 
 
 def _without_marks(cells: Mapping[str, Any], marks: Sequence[str]) -> Mapping[str, Any]:
-    """Return columns in which certain texts are missing."""
-    if not marks:
-        return cells
-    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
     found = {}
     for name, column in cells.items():
         if isinstance(column, list):
             column = [None if isinstance(one, str) and one.strip() in marks else one for one in column]
         elif is_text(column):
-            trimmed = compute.utf8_trim_whitespace(column)
-            gaps = compute.is_in(trimmed, pa.array(marks, trimmed.type))
-            column = compute.if_else(compute.fill_null(gaps, False), pa.scalar("", column.type), column)
+            trimmed = pc.utf8_trim_whitespace(column)
+            gaps = pc.is_in(trimmed, pa.array(marks, trimmed.type))
+            column = pc.if_else(pc.fill_null(gaps, False), pa.scalar("", column.type), column)
         elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             numbers = pa.array([float(one) for one in marks if may_be_number(one, ())], pa.float64())
-            gaps = compute.is_in(as_doubles(column), numbers)
-            column = compute.if_else(compute.fill_null(gaps, False), pa.scalar(None, column.type), column)
+            gaps = pc.is_in(as_doubles(column), numbers)
+            column = pc.if_else(pc.fill_null(gaps, False), pa.scalar(None, column.type), column)
         found[name] = column
     return found
 
 
 def _object_columns(names: Sequence[str], request: Request) -> list[str]:
+    others = {request.label, request.groups, *request.ignore}
     for name in (request.label, request.object, request.groups, *request.ignore, *request.keep):
         if name is not None and name not in names:
             raise unknown_column(name, names)
     if request.object is not None:
         return [request.object]
-    others = (request.label, request.groups, *request.ignore)
     found = [name for name in names if name not in others and not PANDAS_INDEX.fullmatch(name)]
     if not found:
         raise FileError(f"there is no column besides the label {request.label!r}: nothing to learn from")
@@ -229,25 +205,27 @@ def _object_columns(names: Sequence[str], request: Request) -> list[str]:
 
 def _as_strings(column: Column, cells: Any, kind: str | None) -> Column:
     """Return the only column of a text file, as it is in the file if its cells are strings and not numbers."""
-    compute = import_optional("pyarrow.compute", "a table")
     in_text = is_text(cells)
-    is_coded = in_text and column.type in NUMERIC and compute.any(compute.match_substring_regex(cells, CODE)).as_py()
+    is_coded = in_text and column.type in NUMERIC and pc.any(pc.match_substring_regex(cells, CODE)).as_py()
     if kind == "strings" or (kind is None and (column.type in ("text", "boolean", "missing") or is_coded)):
         return Column("text", cells if in_text else cells.cast("string"))
     return column
 
 
-def _infer_kind(columns: Mapping[str, Column], is_text: bool) -> tuple[str, str]:
+def _kind(columns: Mapping[str, Column], is_text: bool, given: str | None) -> tuple[str, str]:
     """Return the kind of objects in these columns, and a note if another kind is possible."""
-    if all(column.type in NUMERIC and not column.missing.any() for column in columns.values()):
+    if given is not None:
+        return given, ""
+    types = {column.type for column in columns.values()}
+    if types <= {*NUMERIC} and not any(column.has_gaps for column in columns.values()):
         return "vectors", "; kind='strings' takes them as text" if is_text and len(columns) == 1 else ""
     if len(columns) > 1:
         return "table", ""
     column = next(iter(columns.values()))
     if column.type == "numbers":
-        lengths = np.asarray(column.cells.drop_null().value_lengths())
-        if len(set(lengths.tolist())) == 1:
-            return "vectors", f" of {lengths[0]} numbers; kind='series' takes them as series"
+        lengths = {*column.cells.drop_null().value_lengths().to_pylist()}
+        if len(lengths) == 1:
+            return "vectors", f" of {lengths.pop()} numbers; kind='series' takes them as series"
         return "series", " of unequal lengths"
     if column.type == "channels":
         return "series", " (a list per time, a number per channel)"
@@ -256,31 +234,29 @@ def _infer_kind(columns: Mapping[str, Column], is_text: bool) -> tuple[str, str]
 
 def _description(kind: str, columns: Mapping[str, Column]) -> str:
     if kind != "table":
-        return f"{'column' if len(columns) == 1 else 'columns'} {listed(columns)} as {kind}"
+        return f"{listed_columns(columns)} as {kind}"
     counts = Counter(COLUMN_TYPES[column.type] for column in columns.values())
     parts = ", ".join(f"{count} of {what}" for what, count in counts.items())
     return f"columns {listed(columns)} as rows of a table: {parts}"
 
 
-def _ignored_notes(
-    found: TypedCells, columns: Mapping[str, Column], left_out: Sequence[str], request: Request
-) -> list[str]:
-    """Return notes on columns that were not asked for, or that are empty."""
-    ignored = [name for name in found.cells if name not in (*found.columns, request.label, request.groups)]
-    empty = [name for name in found.columns if name not in columns and name not in left_out]
-    notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
-    return [*notes, f"ignored: no value at all in {listed(empty)}"] if empty else notes
-
-
 def _header_notes(header: Sequence[str], columns: Mapping[str, Column]) -> list[str]:
     """Return notes on the header of a text file, and on words for missing values in the columns."""
     notes = []
-    unnamed = [name for name in columns if name.startswith("Unnamed: ")]
-    if unnamed:
+    if "Unnamed: " in "".join(columns):
+        unnamed = [name for name in columns if name.startswith("Unnamed: ")]
         notes.append(f"columns without a name are used too, as {listed(unnamed)}")
     if are_values(header):
         notes.append(f"names of columns such as {header[0]!r} look like values: is the header missing?")
-    return notes + _gap_word_notes(columns) if len(columns) > 1 else notes
+    for name, column in columns.items() if len(columns) > 1 else ():
+        if column.type == "text":
+            found = pc.unique(column.cells.filter(are_words(column.cells, GAP_WORDS))).to_pylist()
+            if found:
+                notes.append(
+                    f"{listed(found)} in column {name!r} is text like any other: only empty cells are missing; "
+                    f"missing={found[0]!r} changes that"
+                )
+    return notes
 
 
 def _rounding_notes(kind: str, columns: Mapping[str, Column], text: Mapping[str, Any]) -> list[str]:
@@ -292,22 +268,6 @@ def _rounding_notes(kind: str, columns: Mapping[str, Column], text: Mapping[str,
         for name, column in columns.items()
         if kind != "strings" and name not in kept and is_rounded(column, text.get(name))
     ]
-
-
-def _gap_word_notes(columns: Mapping[str, Column]) -> list[str]:
-    """Note texts that often stand for a missing value but are categories here."""
-    pa, compute = import_optional("pyarrow", "a table"), import_optional("pyarrow.compute", "a table")
-    notes = []
-    for name, column in columns.items():
-        if column.type == "text":
-            words = pa.array(GAP_WORDS, column.cells.type)
-            found = compute.unique(compute.filter(column.cells, compute.is_in(column.cells, words))).to_pylist()
-            if found:
-                notes.append(
-                    f"{listed(found)} in column {name!r} is text like any other: only empty cells are missing; "
-                    f"missing={found[0]!r} changes that"
-                )
-    return notes
 
 
 # By a schema.
@@ -329,13 +289,20 @@ def apply_schema(
     if not schema.names:  # the schema of a format without columns
         label, name = (one if one in cells else None for one in (schema.label, schema.object))
         asked = request._replace(label=label, object=name, kind=schema.kind, missing=marks)
-        found = infer(cells, asked, in_text_file, separator)
-        schema.check_width(found.objects)
-        return replace(found, schema=schema)
+        data = infer(cells, asked, in_text_file, separator)
+        schema.check_width(data.objects)
+        return replace(data, schema=schema)
     absent = [name for name in schema.names if name not in cells]
     if absent:
         raise unknown_column(absent[0], cells) if len(absent) == 1 else unknown_columns(absent, cells)
-    cells, spelled = _plain_by_schema(_without_marks(cells, marks), schema, in_text_file, request, separator)
+    cells = _without_marks(cells, marks) if marks else cells
+    notes: list[str] = []
+    expected_types = [*zip(schema.names, schema.types, strict=True), (schema.label, schema.label_type)]
+    numbers = [str(name) for name, one in expected_types if one in NUMERIC and name in cells]
+    if in_text_file and numbers:
+        found_types = {name: parsed(cells[name]) for name in numbers}
+        before = schema.setting("decimal")
+        cells, _, _, notes = with_plain_numbers(cells, found_types, separator, request.decimal, before)
     columns = {}
     for name, expected in zip(schema.names, schema.types, strict=True):
         as_is = schema.kind == "strings" and in_text_file
@@ -343,13 +310,16 @@ def apply_schema(
             columns[name] = Column("text", cells[name] if is_text(cells[name]) else cells[name].cast("string"))
         else:
             columns[name] = as_type(name, cells[name], expected, in_text_file, first)
-    columns, trimming = _trimmed(columns) if in_text_file and schema.kind == "table" else (columns, [])
+    trimming: list[str] = []
+    if in_text_file and schema.kind == "table":
+        columns, trimming = _trimmed(columns)
     objects = _build_objects(schema.kind, columns, first)
     schema.check_width(objects)
     ignored = [name for name in cells if name not in schema.names and name != schema.label]
-    notes = [f"ignored: columns {listed(ignored)}"] if ignored else []
     text = {name: one for name, one in cells.items() if is_text(one)} if in_text_file else {}
-    notes += [*spelled, *trimming, *_rounding_notes(schema.kind, columns, text)]
+    notes += [*trimming, *_rounding_notes(schema.kind, columns, text)]
+    if ignored:
+        notes.insert(0, f"ignored: columns {listed(ignored)}")
     data = Data(objects, None, schema, tuple(notes))
     if schema.label is None or schema.label not in cells:
         return data
@@ -364,29 +334,10 @@ def apply_schema(
         return replace(data, notes=(*notes, f"labels are not used: {str(error).removesuffix(FILL_OR_DROP)}"))
 
 
-def _plain_by_schema(
-    cells: Mapping[str, Any], schema: Schema, in_text_file: bool, request: Request, separator: str
-) -> tuple[Mapping[str, Any], list[str]]:
-    """Return columns of a text file whose numbers, by the schema, are written with decimal points; and notes."""
-    expected = [*zip(schema.names, schema.types, strict=True), (schema.label, schema.label_type)]
-    numbers = [str(name) for name, one in expected if one in NUMERIC and name in cells]
-    if not in_text_file or not numbers:
-        return cells, []
-    plain = {name: cells[name] for name in numbers if parsed(cells[name]).type in NUMERIC}
-    others, units = without_units({name: cells[name] for name in numbers if name not in plain})
-    before = schema.setting("decimal")
-    how = spelling(others, plain, separator, request.decimal, before)
-    if how.decimal is None and before == ",":
-        check_points({name: cells[name] for name in numbers})
-    written, notes = plain_numbers({**cells, **others}, how.decimal, numbers if how.decimal == "," else others)
-    return written, [*units, *how.notes, *notes]
-
-
 # Objects of every kind.
 
 
 def _check_columns(kind: str, columns: Mapping[str, Column]) -> None:
-    """Raise if objects of this kind cannot be built from the columns."""
     if kind == "table":
         return
     if len(columns) > 1 and not any(one in FITTING_TYPES[kind] for one in SCALAR_TYPES):
@@ -406,9 +357,9 @@ def _build_objects(kind: str, columns: Mapping[str, Column], first: int = 0) -> 
         return import_optional("pandas", "a table").DataFrame({name: _series(one) for name, one in columns.items()})
     name, column = next(iter(columns.items()))
     if column.type in SCALAR_TYPES:
-        matrix = np.column_stack([as_floats(name, one, first) for name, one in columns.items()])
+        matrix = as_matrix(columns, first)
         return matrix if kind == "vectors" else list(matrix)
-    if column.missing.any():
+    if column.has_gaps:
         raise FileError(f"column {name!r} has no value in row {first + int(np.argmax(column.missing))}")
     if kind == "strings":
         return column.cells.to_pylist()
@@ -428,7 +379,6 @@ def _set(name: str, row: int, items: Any) -> frozenset[Any]:
 
 
 def _series(column: Column) -> Any:
-    """Return a column for pandas."""
     if isinstance(column.cells, list) or column.type in ("numbers", "channels", "items", "graph"):
         return import_optional("pandas", "a table").Series(column.to_list(), dtype=object)
     return column.cells.to_pandas()
@@ -456,7 +406,6 @@ def _arrays(name: str, column: Column, first: int) -> list[np.ndarray]:
 
 
 def _stacked(name: str, arrays: list[np.ndarray], first: int) -> np.ndarray:
-    """Return lists of equal length as the rows of a matrix."""
     width = len(arrays[0])
     odd = next((row for row, one in enumerate(arrays) if one.shape != (width,)), None)
     if odd is not None:
@@ -465,68 +414,3 @@ def _stacked(name: str, arrays: list[np.ndarray], first: int) -> np.ndarray:
             f"have equal lengths; read them as series (kind='series')"
         )
     return np.array(arrays)
-
-
-def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return graph number i as (edges, node labels or number of nodes, ...): what follows is left out if missing.
-
-    >>> graph_of(0, {"edges": [[0, 1], [1, 2]], "node_labels": ["C", "C", "O"]})
-    (array([[0, 1],
-           [1, 2]]), ['C', 'C', 'O'])
-    """
-    try:
-        edges = np.array(parts["edges"] or np.zeros((0, 2)), dtype=np.int64).reshape(-1, 2)
-        exact = all(float(end).is_integer() for edge in parts["edges"] or () for end in edge)
-    except (TypeError, ValueError, OverflowError):
-        exact = False
-    if not exact:
-        raise FileError(f"graph {i}: edges must be pairs of nodes numbered from 0, got {brief(parts['edges'])}")
-    labels = parts.get("node_labels") or parts.get("labels")
-    attributes = _attributes(i, parts.get("node_attributes"), "node")
-    nodes = parts.get("nodes", None if attributes is None else len(attributes))
-    n_nodes = _node_count(i, edges, labels, nodes)
-    if attributes is not None and len(attributes) != n_nodes:
-        raise FileError(f"graph {i} has {n_nodes} nodes and {len(attributes)} rows of node attributes")
-    wrong = np.flatnonzero(((edges < 0) | (edges >= n_nodes)).any(axis=1))
-    if len(wrong):
-        u, v = edges[wrong[0]].tolist()
-        raise FileError(
-            f"graph {i} has an edge from {u} to {v}, but its {n_nodes} nodes are numbered 0 to {n_nodes - 1}"
-        )
-    edge_labels = parts.get("edge_labels")
-    if edge_labels is not None and len(edge_labels) != len(edges):
-        raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_labels)} edge labels")
-    edge_attributes = _attributes(i, parts.get("edge_attributes"), "edge")
-    if edge_attributes is not None and len(edge_attributes) != len(edges):
-        raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_attributes)} rows of edge attributes")
-    found = [edges, labels or n_nodes, edge_labels, attributes, edge_attributes]
-    while found[-1] is None:
-        found.pop()
-    return tuple(found)
-
-
-def _attributes(i: int, given: Any, of: str) -> np.ndarray | None:
-    """Return a matrix with a row for each node or edge of graph number i, or None."""
-    if given is None or (of == "edge" and not given):
-        return None
-    try:
-        values = np.array(given)
-        if values.dtype.kind not in "iuf" or values.ndim not in (1, 2) or not values.size:
-            raise ValueError
-    except ValueError:
-        wanted = f"must be a list with as many numbers for each {of}"
-        raise FileError(f"graph {i}: {of}_attributes {wanted}, got {brief(given)}") from None
-    return values.astype(float).reshape(len(values), -1)
-
-
-def _node_count(i: int, edges: np.ndarray, labels: Any, nodes: Any) -> int:
-    """Return the number of nodes: that of the labels, the one given, or the largest in an edge."""
-    if labels:
-        if not isinstance(labels, list):
-            raise FileError(f"graph {i}: the labels of its nodes must be a list, got {brief(labels)}")
-        return len(labels)
-    if nodes is None:
-        return int(edges.max(initial=-1)) + 1
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
-        raise FileError(f"graph {i}: 'nodes' must be the number of its nodes, got {brief(nodes)}")
-    return nodes

@@ -13,17 +13,15 @@ import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
+import pyarrow as pa
+
 from similitude.data.files.file_errors import column_names, did_you_mean, import_optional, listed
+from similitude.data.limits import CELLS_OF_ANY, CELLS_PER_BYTE
 from similitude.support import FileError, brief
-
-CELLS_PER_BYTE = 4
-"""Most cells, empty ones among them, for each byte of the unpacked workbook: two cells may lie far apart."""
-
-CELLS_OF_ANY = 200_000
-"""Cells that a sheet may have however small it is."""
 
 ERRORS = (
     "#N/A", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!",
@@ -37,7 +35,6 @@ XML = (".xml", ".rels", ".vml")
 
 def read_sheet(stream: BinaryIO, name: str | None) -> tuple[Any, list[str]]:
     """Return a sheet as an Arrow record batch of texts and numbers, and notes; raise if it is not a table."""
-    pa = import_optional("pyarrow", "an Excel workbook")
     excel = import_optional("openpyxl.reader.excel", "an Excel workbook", "excel")
     try:
         size = _unpacked_size(stream)
@@ -59,7 +56,8 @@ def read_sheet(stream: BinaryIO, name: str | None) -> tuple[Any, list[str]]:
         raise FileError(f"sheet {sheet.title!r} is empty")
     width = max(len(row) for _, row in rows)
     _check_spread(sheet, width * len(rows), size)
-    numbers, (header, *cells) = [number for number, _ in rows], [row + [None] * (width - len(row)) for _, row in rows]
+    numbers = [number for number, _ in rows]
+    header, *cells = (row + [None] * (width - len(row)) for _, row in rows)
     names = column_names([_text(cell, sheet, numbers[0], i) for i, cell in enumerate(header)])
     columns = list(zip(*cells, strict=True)) or [()] * len(names)
     return pa.RecordBatch.from_arrays(
@@ -69,7 +67,6 @@ def read_sheet(stream: BinaryIO, name: str | None) -> tuple[Any, list[str]]:
 
 def _column(cells: Sequence[Any], sheet: Any, numbers: Sequence[int], place: int) -> Any:
     """Return the cells of a column as an Arrow array of numbers if all are, or of texts."""
-    pa = import_optional("pyarrow", "an Excel workbook")
     if {type(cell) for cell in cells} - {type(None)} in ({int}, {float}, {int, float}):
         with suppress(pa.ArrowInvalid, OverflowError):
             is_whole = all(cell is None or isinstance(cell, int) for cell in cells)
@@ -89,21 +86,15 @@ def _unpacked_size(stream: BinaryIO) -> int:
                 continue
             size += part.file_size
             parser = expat.ParserCreate()
-            parser.StartDoctypeDeclHandler = _Refusal(part.filename)
+            parser.StartDoctypeDeclHandler = partial(_refuse, part.filename)
             with parts.open(part) as content:
                 parser.ParseFile(content)
     stream.seek(0)
     return size
 
 
-class _Refusal:
-    """Refuses the document type of a part."""
-
-    def __init__(self, part: str) -> None:
-        self.part = part
-
-    def __call__(self, *declared: Any) -> None:
-        raise FileError(f"{self.part} in it declares a document type, which a workbook never does")
+def _refuse(part: str, *declared: Any) -> None:
+    raise FileError(f"{part} in it declares a document type, which a workbook never does")
 
 
 def _chosen(book: Any, name: str | None, size: int) -> tuple[Any, list[str]]:
@@ -148,7 +139,8 @@ def _check_spread(sheet: Any, cells: int, size: int) -> None:
 
 def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
     """Raise if cells of a sheet are merged, or a formula was never computed; return a note on what is hidden."""
-    cell, is_open, formula, value, is_value = "", False, False, False, False
+    cell = ""
+    is_open = formula = value = is_value = False
     hidden = {"row": 0, "col": 0}
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -163,8 +155,12 @@ def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
         if tag in hidden and attributes.get("hidden") in ("1", "true"):
             hidden[tag] += 1
         if tag == "c":
-            cell, is_open, formula, value = attributes.get("r", ""), True, False, attributes.get("t") == "str"
-        formula, is_value = formula or tag == "f", tag == "v"
+            cell = attributes.get("r", "")
+            is_open = True
+            formula = False
+            value = attributes.get("t") == "str"
+        formula = formula or tag == "f"
+        is_value = tag == "v"
 
     def characters(text: str) -> None:
         nonlocal value
@@ -182,7 +178,9 @@ def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
             is_open = False
 
     parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartElementHandler, parser.CharacterDataHandler, parser.EndElementHandler = start, characters, end
+    parser.StartElementHandler = start
+    parser.CharacterDataHandler = characters
+    parser.EndElementHandler = end
     with archive.open(part) as content:
         parser.ParseFile(content)
     found = [what for what, tag in (("rows", "row"), ("columns", "col")) if hidden[tag]]
@@ -190,7 +188,6 @@ def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
 
 
 def _text(cell: Any, sheet: Any, row: int, place: int) -> str:
-    """Return a cell as a CSV file would have it."""
     if cell is None:
         return ""
     if isinstance(cell, datetime.datetime):

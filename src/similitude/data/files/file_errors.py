@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import re
 import sys
 import zlib
 from collections import Counter
@@ -13,6 +14,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from similitude.support import FileError, brief
+
+INTEGER = re.compile("-?[0-9]+")
+DECIMAL = re.compile(r"\s*[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
+"""Names of columns that are numbers."""
 
 
 @contextmanager
@@ -39,6 +44,16 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
     names = list(names)
     shown = ", ".join(map(repr, names[:most]))
     return shown if len(names) <= most else f"{shown}, … ({len(names)})"
+
+
+def listed_columns(names: Iterable[Any]) -> str:
+    """Return the first few names of columns in one line.
+
+    >>> listed_columns(["a"]), listed_columns(["a", "b"])
+    ("column 'a'", "columns 'a', 'b'")
+    """
+    names = list(names)
+    return f"column{'s' * (len(names) != 1)} {listed(names)}"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -85,21 +100,12 @@ def are_values(header: Sequence[str]) -> bool:
     >>> are_values(["0.5", "red"]), are_values(["3", "1"]), are_values(["2019", "2020"]), are_values(["a", "1"])
     (True, True, False, False)
     """
-    if not all(map(_is_integer, header)):
-        return any("." in name and _is_float(name) for name in header)
-    numbers = [int(name) for name in header]
-    return len(numbers) > 1 and numbers != sorted(set(numbers))
-
-
-def _is_integer(text: str) -> bool:
-    return text.isascii() and text.removeprefix("-").isdigit()
-
-
-def _is_float(text: str) -> bool:
-    try:
-        return bool(float(text)) or True
-    except ValueError:
+    if not any(map(str.isdigit, "".join(header))):
         return False
+    if not all(INTEGER.fullmatch(name) for name in header):
+        return any(DECIMAL.fullmatch(name) for name in header)
+    numbers = list(map(int, header))
+    return len(numbers) > 1 and numbers != sorted(set(numbers))
 
 
 def header_hint(names: Sequence[str]) -> str:
@@ -126,8 +132,8 @@ def column_names(header: Sequence[str]) -> list[str]:
     ['Unnamed: 0', 'a']
     """
     names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)]
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for name, times in Counter(names).items() if times > 1)
         places = [place + 1 for place, name in enumerate(names) if name == twice]
         raise FileError(
             f"two columns are named {twice!r}: columns {places[0]} and {places[1]}. "

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.data.files.encodings import as_utf8
 from similitude.data.files.file_errors import import_optional, listed
 from similitude.data.files.schema import Data, Request, Schema
+from similitude.data.files.text_files import as_utf8
+from similitude.data.limits import LARGEST_AS_IT_IS, MOST_PIXELS
 from similitude.support import FileError
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm", ".pbm")
@@ -26,14 +29,8 @@ IMAGE_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 USUAL_SIZE = (32, 32)
 """Rows and columns to which images are resized by default."""
 
-LARGEST_AS_IT_IS = 64 * 64
-"""Pixels of images that are not resized by default, if they are all of one size."""
-
 ORIENTATION, QUARTER_TURNS = 0x0112, (5, 6, 7, 8)
 """The number by which photographs tell how they are to be turned, and its values by which rows become columns."""
-
-MOST_PIXELS = 10**8
-"""Pixels of an image that is read at all."""
 
 
 class FolderFile(NamedTuple):
@@ -76,12 +73,14 @@ def _files(folder: Path, format: str) -> tuple[list[FolderFile], int]:
     """Return the files of a folder by label and name, and the number of other files; hidden ones are passed over."""
     endings = FOLDER_FORMATS[format]
     labeled = [FolderFile(one, place.name) for place in _folders(folder) for one in sorted(place.iterdir())]
-    seen = [one for one in labeled if one.path.is_file() and not one.path.name.startswith(".")]
-    found = [one for one in seen if _is_one(one.path, endings, format)]
-    if not found:
-        here = [FolderFile(one, None) for one in sorted(folder.iterdir()) if one.is_file()]
-        seen = [one for one in here if not one.path.name.startswith(".")]
+    here = [FolderFile(one, None) for one in sorted(folder.iterdir())]
+    for places in (labeled, here):
+        seen = [one for one in places if one.path.is_file() and not one.path.name.startswith(".")]
         found = [one for one in seen if one.path.suffix.lower() in endings]
+        if format == "texts" and places is labeled:  # texts in subfolders may have no ending, or a number
+            found = [one for one in seen if one.path.suffix.lower() in ("", *endings) or one.path.suffix[1:].isdigit()]
+        if found:
+            break
     return found, len(seen) - len(found)
 
 
@@ -89,12 +88,6 @@ def _folders(folder: Path) -> list[Path]:
     """Return the folders in a folder by name; hidden ones are passed over, and the one that macOS adds to archives."""
     inner = (one for one in folder.iterdir() if one.is_dir() and one.name != "__MACOSX")
     return sorted(one for one in inner if not one.name.startswith("."))
-
-
-def _is_one(path: Path, endings: tuple[str, ...], format: str) -> bool:
-    """Tell whether a file belongs to a format: texts in subfolders may have no ending, or a number."""
-    suffix = path.suffix.lower()
-    return suffix in endings or (format == "texts" and (not suffix or suffix[1:].isdigit()))
 
 
 def read_folder(folder: Path, format: str, request: Request, schema: Schema | None) -> Data:
@@ -107,24 +100,19 @@ def read_folder(folder: Path, format: str, request: Request, schema: Schema | No
         made = Schema("strings")
     else:
         objects, notes, made = _images(found, request, schema)
-    labels = None if found[0].label is None else np.array([one.label for one in found])
-    if labels is not None:
-        notes.append(f"labels are the names of {len(set(labels.tolist()))} subfolders")
-        notes += _passed_over(folder, format, set(labels.tolist()))
-    if others:
-        notes.append(f"ignored: {others} other files")
+    labels = None
+    if found[0].label is not None:
+        labels = np.array([one.label for one in found])
+        made = replace(made, label="label")
+        places = _folders(folder)
+        bare = sorted({one.name for one in places} - {one.label for one in found})
+        inner = [f"{place.name}/{one.name}" for place in places for one in _folders(place)]
+        notes.append(f"labels are the names of {len(np.unique(labels))} subfolders")
+        notes += [f"no {format} in subfolders {listed(bare)}"] if bare else []
+        notes += [f"ignored: folders inside of subfolders, {listed(inner)}"] if inner else []
+    notes += [f"ignored: {others} other files"] if others else []
     notes += not_files(folder)
-    made = Schema(made.kind, None if labels is None else "label", settings=made.settings)
     return Data(objects, labels, made, tuple(notes), [one.name for one in found])
-
-
-def _passed_over(folder: Path, format: str, labels: set[str]) -> list[str]:
-    """Return notes on subfolders without files of the format, and on folders inside of subfolders."""
-    places = _folders(folder)
-    bare = [one.name for one in places if one.name not in labels]
-    inner = [f"{place.name}/{one.name}" for place in places for one in _folders(place)]
-    notes = [f"no {format} in subfolders {listed(bare)}"] if bare else []
-    return [*notes, f"ignored: folders inside of subfolders, {listed(inner)}"] if inner else notes
 
 
 def not_files(folder: Path) -> list[str]:
@@ -142,7 +130,8 @@ def folder_graphs(folder: Path) -> list[FolderFile]:
 
 def _texts(found: list[FolderFile], encoding: str | None) -> tuple[list[str], list[str]]:
     """Return the texts of files, and notes on what they are encoded in and on empty ones."""
-    texts, notes = [], ["texts as strings"]
+    texts = []
+    notes = ["texts as strings"]
     said: dict[str, list[str]] = {}
     for one in found:
         text, note = _text(one, encoding)
@@ -157,7 +146,6 @@ def _texts(found: list[FolderFile], encoding: str | None) -> tuple[list[str], li
 
 
 def _text(one: FolderFile, encoding: str | None) -> tuple[str, str]:
-    """Return the text of a file, and a note if it is not UTF-8."""
     with ExitStack() as stack:
         stream: Any = stack.enter_context(open(one.path, "rb"))
         try:
@@ -173,75 +161,66 @@ def _text(one: FolderFile, encoding: str | None) -> tuple[str, str]:
 
 def _images(found: list[FolderFile], request: Request, schema: Schema | None) -> tuple[Any, list[str], Schema]:
     """Return images as vectors of gray levels or colors between 0 and 1, row by row."""
-    opened = [_opened(one) for one in found]
-    sizes = {one.size for one in opened}
-    kept = None if schema is None else schema.setting("images")
-    if kept is not None:
+    sizes = set()
+    several = 0
+    transparent = 0
+    for one in found:
+        with _opened(one, "not an image that can be read: ") as image:
+            is_turned = image.getexif().get(ORIENTATION, 1) in QUARTER_TURNS
+            sizes.add((image.width, image.height) if is_turned else (image.height, image.width))
+            several += getattr(image, "n_frames", 1) > 1
+            transparent += _is_transparent(image)
+    color = request.color
+    size = request.image_size
+    if schema is not None and (kept := schema.setting("images")) is not None:
         rows, columns, mode = kept.split()
-        size, color = (int(rows), int(columns)), mode == "color"
-    else:
-        small = len(sizes) == 1 and np.prod(next(iter(sizes))) <= LARGEST_AS_IT_IS
-        size, color = request.image_size or (next(iter(sizes)) if small else USUAL_SIZE), request.color
+        size = (int(rows), int(columns))
+        color = mode == "color"
+    elif size is None:
+        only = next(iter(sizes))
+        size = only if len(sizes) == 1 and np.prod(only) <= LARGEST_AS_IT_IS else USUAL_SIZE
     width = size[0] * size[1] * (3 if color else 1)
     _check_memory(8 * width * len(found))
     vectors = np.empty((len(found), width))
     for place, one in enumerate(found):
-        vectors[place] = _pixels(one, size, color)
+        with _opened(one, "truncated or damaged: ") as image:
+            levels, largest = _levels(image, color, one.name)
+            if levels.size != (size[1], size[0]):
+                levels = levels.resize((size[1], size[0]))
+            pixels = np.clip(np.asarray(levels, dtype=float) / largest, 0, 1)
+            vectors[place] = pixels.repeat(3 if color and pixels.ndim == 2 else 1, axis=-1).ravel()
     what = "red, green and blue" if color else "gray; color=True takes colors"
-    is_resized = sizes != {size}
-    how = f"resized to {size[0]} x {size[1]}" if is_resized else f"of {size[0]} x {size[1]}"
-    from_sizes = f" from {len(sizes)} sizes" if is_resized and len(sizes) > 1 else ""
-    note = f"images {how} pixels{from_sizes} (image_size= chooses otherwise), as vectors of {width} numbers: {what}"
-    mode = "color" if color else "gray"
-    notes = [note]
-    if several := sum(one.frames > 1 for one in opened):
+    how = f"of {size[0]} x {size[1]}"
+    if sizes != {size}:
+        how = f"resized to {size[0]} x {size[1]}"
+    from_sizes = f" from {len(sizes)} sizes" if len(sizes) > 1 else ""
+    pixels_note = f"images {how} pixels{from_sizes} (image_size= chooses otherwise), as vectors of {width} numbers"
+    notes = [f"{pixels_note}: {what}"]
+    if several:
         notes.append(f"{several:,} images have several frames or pages: the first is taken")
-    if transparent := sum(one.is_transparent for one in opened):
+    if transparent:
         notes.append(f"{transparent:,} images have transparent pixels: what is behind them is white")
+    mode = "color" if color else "gray"
     return vectors, notes, Schema("vectors").with_settings(images=f"{size[0]} {size[1]} {mode}")
 
 
-class ImageHeader(NamedTuple):
-    """What the header of an image says."""
-
-    size: tuple[int, int]  # rows and columns, as it is to be looked at
-    frames: int
-    is_transparent: bool
-
-
-def _opened(one: FolderFile) -> ImageHeader:
-    """Open an image, of which only the header is read; raise if it is unreadable or enormous."""
+@contextmanager
+def _opened(one: FolderFile, problem: str) -> Iterator[Any]:
+    """Open an image, of which only the header is read at first; raise if it is unreadable or enormous."""
     pillow = import_optional("PIL.Image", "a folder of images", "images")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with pillow.open(one.path, formats=IMAGE_FORMATS) as image:
-                pixels = image.width * image.height
-                if 0 < pixels <= MOST_PIXELS:
-                    is_turned = image.getexif().get(ORIENTATION, 1) in QUARTER_TURNS
-                    size = (image.width, image.height) if is_turned else (image.height, image.width)
-                    return ImageHeader(size, getattr(image, "n_frames", 1), _is_transparent(image))
-    except Exception as error:  # of Pillow: anything
-        reason = str(error).partition("'")[0].strip() or type(error).__name__
-        raise FileError(f"{one.name}: not an image that can be read: {reason}") from None
-    raise FileError(f"{one.name}: an image of {pixels:,} pixels; {MOST_PIXELS:,} are the most")
-
-
-def _pixels(one: FolderFile, size: tuple[int, int], color: bool) -> np.ndarray:
-    pillow = import_optional("PIL.Image", "a folder of images", "images")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with pillow.open(one.path, formats=IMAGE_FORMATS) as image:
-                levels, largest = _levels(image, color, one.name)
-                if levels.size != (size[1], size[0]):
-                    levels = levels.resize((size[1], size[0]))
-                pixels = np.clip(np.asarray(levels, dtype=float) / largest, 0, 1)
-                return pixels.repeat(3 if color and pixels.ndim == 2 else 1, axis=-1).ravel()
+                if not 0 < image.width * image.height <= MOST_PIXELS:
+                    pixels = f"an image of {image.width * image.height:,} pixels"
+                    raise FileError(f"{one.name}: {pixels}; {MOST_PIXELS:,} are the most")
+                yield image
     except FileError:
         raise
     except Exception as error:  # of Pillow: anything
-        raise FileError(f"{one.name}: truncated or damaged: {str(error) or type(error).__name__}") from None
+        reason = str(error).partition("'")[0].strip() or type(error).__name__
+        raise FileError(f"{one.name}: {problem}{reason}") from None
 
 
 def _levels(image: Any, color: bool, name: str) -> tuple[Any, int]:
@@ -263,7 +242,6 @@ def _levels(image: Any, color: bool, name: str) -> tuple[Any, int]:
 
 
 def _is_transparent(image: Any) -> bool:
-    """Tell whether pixels of an image may be transparent."""
     return image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
 
 

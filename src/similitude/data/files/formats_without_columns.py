@@ -7,15 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from similitude.data.files.fasta import read_fasta
+from similitude.data.files.arrays import read_npz, read_svmlight
 from similitude.data.files.folders import folder_graphs, not_files, read_folder
-from similitude.data.files.graphml import read_graphml
-from similitude.data.files.npz import read_npz
+from similitude.data.files.graphs import read_graphml, read_tu
 from similitude.data.files.open_file import OpenFile, check_memory
-from similitude.data.files.schema import Data, Request, Schema
-from similitude.data.files.svmlight import read_svmlight
-from similitude.data.files.ts_series import read_ts
-from similitude.data.files.tu_graphs import read_tu
+from similitude.data.files.schema import NUMERIC, Data, Request, Schema
+from similitude.data.files.sequences import read_fasta, read_ts
 from similitude.support import FileError
 
 
@@ -33,7 +30,10 @@ def read_without_columns(file: OpenFile, rows: int | None, request: Request, sch
             schema = replace(data.schema, label_type=_label_type(labels), width=width)
         else:
             schema.check_width(data.objects)
-            labels = None if labels is None else _labels_as(labels, schema.label_type)
+            if labels is not None and schema.label_type == "text":
+                labels = labels.astype(str)
+            elif labels is not None and labels.dtype.kind == "U" and schema.label_type in NUMERIC:
+                labels = _parsed_labels(labels)
         yield replace(data, labels=labels, schema=schema)
 
 
@@ -44,32 +44,36 @@ def _parts(file: OpenFile, rows: int | None, request: Request, schema: Schema | 
         return
     if rows is not None:
         check_memory(file)
+    place = ""  # of the labels, if they have but one
     if file.format == "npz":
         data = read_npz(file.stream, request, label_optional, None if schema is None else schema.object)
     elif file.format == "graphml":
-        data = read_graphml([("", file.stream)], request.label, label_optional)
+        data = read_graphml(file.stream, request.label, label_optional)
+    elif file.format == "ts":
+        data = read_ts(file.stream)
+        place = "@classLabel"
+    elif file.format == "tu":
+        data = read_tu(file.path)
+        place = "DS_graph_labels.txt"
+    elif file.format == "svmlight":
+        data = read_svmlight(file.stream, schema)
+        place = "the first number of each line"
     else:
-        data, place = _read_whole(file, request, schema)
-        if request.label is not None and not label_optional:
-            _check_label(request.label, data, place)
+        is_graphs = file.format == "graphs"
+        data = _folder_of_graphs(file, request) if is_graphs else read_folder(file.path, file.format, request, schema)
+        place = "the names of subfolders"
+    label = request.label
+    if place and label is not None and not label_optional:
+        if label not in ("label", data.schema.label):
+            where = f"labels come from {place}; leave label out, or call it 'label'"
+            raise FileError(f"there is no column {label!r}: {where}")
+        if data.labels is None:
+            raise FileError(f"it holds no labels: they would be in {place}")
     step = rows or max(1, len(data))
     for start in range(0, len(data), step):
         part = slice(start, start + step)
-        labels = None if data.labels is None else data.labels[part]
-        yield replace(data, objects=data.objects[part], labels=labels, ids=None if data.ids is None else data.ids[part])
-
-
-def _read_whole(file: OpenFile, request: Request, schema: Schema | None) -> tuple[Data, str]:
-    """Return the data of a format whose labels have one place, and that place."""
-    if file.format == "ts":
-        return read_ts(file.stream), "@classLabel"
-    if file.format == "tu":
-        return read_tu(file.path), "DS_graph_labels.txt"
-    if file.format == "svmlight":
-        return read_svmlight(file.stream, schema), "the first number of each line"
-    if file.format == "graphs":
-        return _folder_of_graphs(file, request), "the names of subfolders"
-    return read_folder(file.path, file.format, request, schema), "the names of subfolders"
+        of_each = {name: one[part] for name in ("labels", "ids") if (one := getattr(data, name)) is not None}
+        yield replace(data, objects=data.objects[part], **of_each)
 
 
 def _folder_of_graphs(file: OpenFile, request: Request) -> Data:
@@ -79,7 +83,7 @@ def _folder_of_graphs(file: OpenFile, request: Request) -> Data:
     parts, labels, ids = [], [], []
     for one in found:
         with open(one.path, "rb") as stream:
-            parts.append(read_graphml([(one.name, stream)], label, label is None))
+            parts.append(read_graphml(stream, label, label is None, f"{one.name}: "))
         labels += [one.label] * len(parts[-1])
         ids += [one.name] * len(parts[-1])
     graphs = [graph for part in parts for graph in part.objects]
@@ -91,17 +95,9 @@ def _folder_of_graphs(file: OpenFile, request: Request) -> Data:
     return Data(graphs, np.array(labels), Schema("graphs", "label"), notes, ids)
 
 
-def _check_label(label: str, data: Data, place: str) -> None:
-    """Raise if the label has another name than ``label``, or if there are no labels."""
-    if label not in ("label", data.schema.label):
-        raise FileError(f"there is no column {label!r}: labels come from {place}; leave label out, or call it 'label'")
-    if data.labels is None:
-        raise FileError(f"it holds no labels: they would be in {place}")
-
-
 def _as_kind(data: Data, kind: str | None) -> Data:
-    """Return the objects as another kind, or raise if that is impossible."""
-    found, objects = data.schema.kind, data.objects
+    found = data.schema.kind
+    objects = data.objects
     if kind in (None, found):
         return data
     if kind == "series" and found == "vectors" and isinstance(objects, np.ndarray):
@@ -126,13 +122,6 @@ def _parsed_labels(values: np.ndarray) -> np.ndarray:
         if np.isfinite(numbers).all() and not any("_" in value for value in values):
             return numbers
     return np.array(values)
-
-
-def _labels_as(labels: np.ndarray, expected: str | None) -> np.ndarray:
-    """Return labels as numbers or text, as in the schema; text that is not numeric stays text."""
-    if labels.dtype.kind == "U" and expected in ("integer", "number"):
-        return _parsed_labels(labels)
-    return labels.astype(str) if expected == "text" else labels
 
 
 def _label_type(labels: np.ndarray | None) -> str | None:

@@ -17,19 +17,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from similitude.data.files.encodings import as_utf8, unmarked_utf16
 from similitude.data.files.file_errors import did_you_mean, errors_in_file, import_optional, listed
 from similitude.data.files.folders import folder_format
 from similitude.data.files.schema import Request
-from similitude.data.files.separators import USUAL, checked_separator, separator_of
-from similitude.data.files.table_head import header_of_rows, lines_above, with_head
+from similitude.data.files.text_files import USUAL, as_utf8, plain_table, unmarked_utf16
 from similitude.support import FileError, FileTooLargeError
 
 STANDARD_INPUT = "-"
 ZIP = b"PK\x03\x04"
 GZIP = b"\x1f\x8b"
-GZIP_MOST = 1032
-"""How many times as long as its gzipped form a file can be at most."""
 
 
 class Format(NamedTuple):
@@ -73,9 +69,6 @@ SAVED_OTHERWISE = {
 }  # fmt: skip
 """Endings of formats that are not read, and what to do."""
 
-ROWS_OF_ANY = 10**6
-"""Rows that a file may have however small it is; more must take some space in it."""
-
 READ_WHOLE = ("npz", "ts", "tu", "xlsx", "svmlight", "graphml", "texts", "images", "graphs")
 """Formats that are read as a whole even if batches are requested."""
 
@@ -97,11 +90,13 @@ class OpenFile:
 @contextmanager
 def open_file(source: str | os.PathLike[str], request: Request = Request()) -> Iterator[OpenFile]:  # noqa: B008
     """Open a file or folder for reading; errors raised in the context name it."""
-    path, is_stdin = Path(source), os.fspath(source) == STANDARD_INPUT
+    path = Path(source)
+    is_stdin = os.fspath(source) == STANDARD_INPUT
     name = "standard input" if is_stdin else str(path)
     with errors_in_file(name), ExitStack() as stack:
         if not is_stdin:
-            _check_exists(path)
+            if not path.exists():
+                raise _no_such_file(path)
             if path.is_dir():
                 format, size = folder_format(path)
                 yield OpenFile(format, io.BytesIO(), size, path)
@@ -111,84 +106,65 @@ def open_file(source: str | os.PathLike[str], request: Request = Request()) -> I
                 return
             if path.suffix.lower() in SAVED_OTHERWISE:
                 raise FileError(f"{path.suffix} files are not read: {SAVED_OTHERWISE[path.suffix.lower()]}")
-        if is_stdin and sys.stdin is None:
+        elif sys.stdin is None:
             raise FileError("it is closed")
         raw: Any = sys.stdin.buffer if is_stdin else stack.enter_context(open(path, "rb"))
-        if not is_stdin and _is_endless(raw):
+        mode = 0 if is_stdin else os.fstat(raw.fileno()).st_mode
+        if stat.S_ISCHR(mode) and not raw.isatty():
             raise FileError("it is a device, which may never end: name a file or a folder")
-        if is_stdin or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):  # a pipe can be read only once
+        if not stat.S_ISREG(mode):  # a pipe can be read only once
             copy = stack.enter_context(tempfile.TemporaryFile())
             shutil.copyfileobj(raw, copy)
             raw = copy
         yield _decoded(_decompressed(raw, name, path, stack), request, stack)
 
 
-def _is_endless(file: Any) -> bool:
-    """Tell whether a file is a device such as /dev/zero; a terminal ends when its user says so."""
-    return stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty()
-
-
-def _check_exists(path: Path) -> None:
-    if path.exists():
-        return
+def _no_such_file(path: Path) -> FileError:
     if not path.parent.is_dir():
-        raise FileError(f"there is no such file, and no folder {str(path.parent)!r}")
+        return FileError(f"there is no such file, and no folder {str(path.parent)!r}")
     book, mark, sheet = path.name.rpartition("#")
     if mark and (path.parent / book).is_file():
-        raise FileError(f"there is no such file: name a sheet of {book!r} with sheet={sheet!r}")
+        return FileError(f"there is no such file: name a sheet of {book!r} with sheet={sheet!r}")
     names = sorted(one.name for one in path.parent.iterdir())
-    raise FileError(f"there is no such file{did_you_mean(path.name, names)}")
+    return FileError(f"there is no such file{did_you_mean(path.name, names)}")
 
 
 def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> OpenFile:
-    """Return the file without gzip compression, with its format."""
     raw.seek(0)
-    compressed = raw.read(2) == GZIP
+    is_compressed = raw.read(2) == GZIP
     size = raw.seek(0, io.SEEK_END)
     if size == 0:
         raise FileError("the file is empty")
-    if path.suffix == ".gz" and not compressed:
+    if path.suffix == ".gz" and not is_compressed:
         raise FileError("its name ends in .gz but it is not gzipped: rename it")
     raw.seek(0)
-    stream: Any = stack.enter_context(gzip.GzipFile(fileobj=raw)) if compressed else raw
+    stream: Any = stack.enter_context(gzip.GzipFile(fileobj=raw)) if is_compressed else raw
     ending = (Path(path.stem) if path.suffix == ".gz" else path).suffix.lower()
     if ending in ENDINGS:
-        _check_content(ENDINGS[ending], stream)
         return OpenFile(ENDINGS[ending], stream, size, path)
     format = _format_by_content(stream)
     return OpenFile(format, stream, size, path, (f"{name} read as {FILE_FORMATS[format].name}, by its content",))
-
-
-def _check_content(format: str, stream: BinaryIO) -> None:
-    """Raise if a workbook or a zip file is named as if it were text."""
-    if format in TEXT_FORMATS:
-        start = stream.read(4)
-        stream.seek(0)
-        if start == ZIP:
-            raise FileError("a zip file, or an Excel workbook: unzip it, or rename it to .xlsx")
 
 
 def _decoded(file: OpenFile, request: Request, stack: ExitStack) -> OpenFile:
     """Return a text file as UTF-8, with the separator of its cells; a file of another format as it is."""
     if file.format not in TEXT_FORMATS:
         return file
+    start = file.stream.read(len(ZIP))
+    file.stream.seek(0)
+    if start == ZIP:
+        raise FileError("a zip file, or an Excel workbook: unzip it, or rename it to .xlsx")
     stream, note = as_utf8(file.stream, request.encoding, stack)
-    notes = [note] if note else []
-    size, separator = file.size, USUAL.get(file.format, ",")
+    notes = [*file.notes, note] if note else list(file.notes)
+    separator = ","
     if file.format in USUAL:
-        above = lines_above(stream)
-        stream = with_head(stream, above, stack)
-        if request.separator is not None or above.separator is not None:
-            separator, note = checked_separator(str(request.separator or above.separator)), ""
-        else:
-            separator, note = separator_of(stream, file.format)
-        header = header_of_rows(stream, separator)
-        stream = with_head(stream, header, stack)
-        notes += [*above.notes, *([note] if note else []), *header.notes]
+        stream, separator, found = plain_table(stream, file.format, request.separator, stack)
+        notes += found
+    size = file.size
     if stream is not file.stream:
         size = stream.seek(0, io.SEEK_END)
         stream.seek(0)
-    return replace(file, stream=stream, size=size, separator=separator, notes=(*file.notes, *notes))
+    return replace(file, stream=stream, size=size, separator=separator, notes=tuple(notes))
 
 
 def _format_by_content(stream: BinaryIO) -> str:
@@ -228,20 +204,17 @@ def check_memory(file: OpenFile) -> None:
     """Raise if a file does not fit into memory, before it is read."""
     import psutil  # type: ignore[import-untyped]
 
-    free, factor = int(psutil.virtual_memory().available), FILE_FORMATS[file.format].memory
+    free = int(psutil.virtual_memory().available)
+    factor = FILE_FORMATS[file.format].memory
+    is_gzipped = isinstance(file.stream, gzip.GzipFile)
     needed = _uncompressed_size(file, free // factor) * factor
     if needed > free:
         can_be_read_again = file.format not in READ_WHOLE and file.path.is_file()
         raise (FileTooLargeError if can_be_read_again else FileError)(
-            f"reading it takes {'more than' if is_gzipped(file) else 'about'} {needed / 2**30:.1f} GiB of memory and "
+            f"reading it takes {'more than' if is_gzipped else 'about'} {needed / 2**30:.1f} GiB of memory and "
             f"{free / 2**30:.1f} GiB is free: take a "
             f"sample of its rows (head -n, shuf -n), leave columns out, or read it in batches where the task allows it"
         )
-
-
-def is_gzipped(file: OpenFile) -> bool:
-    """Tell whether a file is decompressed while it is read."""
-    return isinstance(file.stream, gzip.GzipFile)
 
 
 def _uncompressed_size(file: OpenFile, most: int) -> int:
@@ -252,8 +225,11 @@ def _uncompressed_size(file: OpenFile, most: int) -> int:
     """
     size = file.size
     try:
-        if is_gzipped(file) and size * GZIP_MOST > most:
-            size = _count_bytes(file.stream, most)
+        if isinstance(file.stream, gzip.GzipFile) and size * 1032 > most:  # gzip makes files no shorter than that
+            size = 0
+            while size <= most and (piece := file.stream.read(1 << 20)):
+                size += len(piece)
+            size = min(size, most + 1)
             file.stream.seek(0)
         if size > most:
             return size
@@ -269,11 +245,3 @@ def _uncompressed_size(file: OpenFile, most: int) -> int:
     finally:
         file.stream.seek(0)
     return size
-
-
-def _count_bytes(stream: BinaryIO, most: int) -> int:
-    """Return the number of bytes of a stream, or `most` + 1 if there are more."""
-    n = 0
-    while n <= most and (piece := stream.read(1 << 20)):
-        n += len(piece)
-    return min(n, most + 1)

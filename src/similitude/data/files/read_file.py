@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from similitude.data.files.column_notes import case_of_dna
-from similitude.data.files.column_types import NUMERIC, is_text
-from similitude.data.files.columns_to_objects import apply_schema, infer
-from similitude.data.files.fasta import MIXED
 from similitude.data.files.file_errors import import_optional
 from similitude.data.files.formats_without_columns import read_without_columns
-from similitude.data.files.open_file import TABULAR, OpenFile, check_memory, open_file
-from similitude.data.files.schema import Data, Request, Schema
-from similitude.data.files.tabular_formats import Cells, read_columns
+from similitude.data.files.open_file import FILE_FORMATS, TABULAR, OpenFile, check_memory, open_file
+from similitude.data.files.schema import NUMERIC, Data, Request, Schema
+from similitude.data.files.sequences import MIXED
 from similitude.support import FileError, check_integer
+
+DNA = frozenset("ACGTUNRYKMSWBDHV-*.")
+"""The letters of nucleic acids, those that stand for several among them."""
 
 
 def read(
@@ -101,22 +100,7 @@ def read(
     >>> genes.objects, genes.labels.tolist(), genes.ids
     (['acgtac', 'ttga'], ['promoter', 'other'], ['g1', 'g2'])
     """
-    request = Request.made(
-        label=label,
-        object=object,
-        groups=groups,
-        kind=kind,
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        missing=missing,
-        unlabeled=unlabeled,
-        keep=keep,
-        ignore=ignore,
-        sheet=sheet,
-        image_size=image_size,
-        color=color,
-    )
+    request = Request.made(locals())
     with open_file(source, request) as file:
         request.check()
         check_memory(file)
@@ -172,21 +156,7 @@ def batches(
     [2, 2, 1]
     """
     rows = check_integer("rows", rows)
-    request = Request.made(
-        label=label,
-        object=object,
-        kind=kind,
-        separator=separator,
-        decimal=decimal,
-        encoding=encoding,
-        missing=missing,
-        unlabeled=unlabeled,
-        keep=keep,
-        ignore=ignore,
-        sheet=sheet,
-        image_size=image_size,
-        color=color,
-    )
+    request = Request.made(locals())
     given: set[str] = set()
     with open_file(source, request) as file:
         request.check()
@@ -206,10 +176,10 @@ def _read(file: OpenFile, rows: int | None, request: Request, schema: Schema | N
         raise FileError(f"groups={request.groups!r} does not fit: the file has no columns")
     else:
         parts = read_without_columns(file, rows, request, schema)
-    is_empty, case = True, _Case(schema)
-    for data in parts:
+    is_empty = True
+    for data in _with_case_of_dna(parts, schema):
         is_empty = False
-        yield case.noted(replace(data, notes=(*file.notes, *data.notes)))
+        yield replace(data, notes=(*file.notes, *data.notes))
     if is_empty:
         raise FileError(f"there are no {'rows' if file.format in TABULAR else 'objects'}")
 
@@ -217,14 +187,30 @@ def _read(file: OpenFile, rows: int | None, request: Request, schema: Schema | N
 def _read_columns(
     file: OpenFile, rows: int | None, request: Request, schema: Schema | None, label_optional: bool
 ) -> Iterator[Data]:
-    in_text_file, first = file.format in ("csv", "tsv", "xlsx"), 0
+    name = FILE_FORMATS[file.format].name
+    import_optional("pyarrow", name if name.startswith("an ") else f"a {name} file")
+    from similitude.data.files.columns_to_objects import apply_schema, infer
+    from similitude.data.files.tables import read_columns, read_csv, without_empty_rows
+
+    in_text_file = file.format in ("csv", "tsv", "xlsx")
     separator = "" if file.format == "xlsx" else file.separator
     if in_text_file:
-        request, schema = request.with_trimmed_names(), None if schema is None else schema.with_trimmed_names()
+        request = request.with_trimmed_names()
+        schema = schema and schema.with_trimmed_names()
     notes: list[str] = []
-    for cells in read_columns(file, rows, request.sheet, notes, _may_be_numbers(file, request, schema)):
+    whole = None
+    if rows is None and file.format in ("csv", "tsv"):
+        whole = read_csv(file, _may_be_numbers(request, schema), request.decimal)
+    if whole is not None:
+        cells, decimal, notes = whole
+        parts: Any = [cells]
+        request = request._replace(decimal=decimal)
+    else:
+        parts = read_columns(file, rows, request.sheet, notes)
+    first = 0
+    for cells in parts:
         if in_text_file:
-            cells, said = _without_empty_rows(cells)
+            cells, said = without_empty_rows(cells)
             notes += said
         if schema is None:
             data = infer(cells, request, in_text_file, separator)
@@ -233,64 +219,63 @@ def _read_columns(
             data = apply_schema(cells, schema, in_text_file, first, label_optional, request, separator)
         first += len(next(iter(cells.values())))
         yield replace(data, notes=(*notes, *data.notes))
-        notes = []
+        notes.clear()
 
 
-def _may_be_numbers(file: OpenFile, request: Request, schema: Schema | None) -> Callable[[str], bool]:
+def _may_be_numbers(request: Request, schema: Schema | None) -> Callable[[str], bool]:
     """Return a function that tells by its name whether a column of a text file may be parsed as plain numbers."""
-    as_text = request.kind == "strings" or request.object is not None or request.missing or request.decimal == ","
-    if as_text or file.separator == ";":  # with which one expects decimal commas
+    if request.kind == "strings" or request.object is not None or request.missing:
         return lambda name: False
     if schema is None:
         return lambda name: True
-    decimal, marks = schema.setting("decimal"), schema.setting("missing")
+    if schema.setting("decimal") == "," or schema.setting("missing"):
+        return lambda name: False
     numbers = {name for name, one in zip(schema.names, schema.types, strict=True) if one in NUMERIC}
-    return lambda name: decimal != "," and not marks and name in numbers
+    return lambda name: name in numbers
 
 
-def _without_empty_rows(cells: Cells) -> tuple[Cells, tuple[str, ...]]:
-    """Return the columns of a text file without rows in which all of several cells are empty, and a note."""
-    compute = import_optional("pyarrow.compute", "a table")
-    empty: Any = None
-    for column in cells.values() if len(cells) > 1 else ():
-        here = compute.equal(column, "") if is_text(column) else column.is_null()
-        empty = here if empty is None else compute.and_(empty, here)
-        if not compute.any(empty).as_py():
-            return cells, ()
-    if empty is None or compute.all(empty).as_py():
-        return cells, ()
-    filled = compute.invert(empty)
-    kept = {name: column.filter(filled) for name, column in cells.items()}
-    return kept, ("rows without any value are left out, and not counted",)
-
-
-class _Case:
-    """Notes on the case of DNA, also where it changes from batch to batch or since another file."""
-
-    def __init__(self, schema: Schema | None) -> None:
-        self.before = None if schema is None else schema.setting("dna")
-        self.is_new, self.first = schema is None, ""
-
-    def noted(self, data: Data) -> Data:
-        """Return data with a note if letters of both cases occur, and with the case in its schema."""
-        found = _dna(data.objects)
-        before, self.before = self.before, found or self.before
-        self.first = self.first or found
-        data = replace(data, schema=data.schema.with_settings(dna=self.first)) if self.is_new else data
+def _with_case_of_dna(parts: Iterator[Data], schema: Schema | None) -> Iterator[Data]:
+    """Yield data with notes on the case of DNA, also where it changes from batch to batch or since another file."""
+    before = (schema and schema.setting("dna")) or ""
+    first = ""
+    names = {"upper": "capital", "lower": "small"}
+    for data in parts:
+        found = _case_of_objects(data.objects)
+        first = first or found
+        if schema is None:
+            data = replace(data, schema=data.schema.with_settings(dna=first))
         if found == "mixed" and MIXED not in data.notes:
-            return replace(data, notes=(*data.notes, MIXED))
-        if found and before and found != before and "mixed" not in (found, before):
-            names = {"upper": "capital", "lower": "small"}
+            data = replace(data, notes=(*data.notes, MIXED))
+        elif found in names and before in names and found != before:
             note = f"DNA in {names[found]} letters, and in {names[before]} ones before, which are different letters"
-            return replace(data, notes=(*data.notes, note))
-        return data
+            data = replace(data, notes=(*data.notes, note))
+        before = found or before
+        yield data
 
 
-def _dna(objects: Any) -> str:
+def _case_of_objects(objects: Any) -> str:
     """Return the case of strings, or of the text columns of a table, that are DNA; nothing for other objects."""
-    if hasattr(objects, "columns"):
-        texts = [objects[name] for name in objects.columns if objects[name].dtype.kind not in "biufMm"]
-        cases = {case_of_dna(one.tolist()) for one in texts} - {""}
-        return "mixed" if "mixed" in cases else min(cases, default="")
-    is_strings = isinstance(objects, list) and bool(objects) and isinstance(objects[0], str)
-    return case_of_dna(objects) if is_strings else ""
+    if isinstance(objects, list) and objects and isinstance(objects[0], str):
+        return case_of_dna(objects)
+    cases = set()
+    for name in getattr(objects, "columns", ()):
+        if objects[name].dtype.kind not in "biufMm":
+            cases.add(case_of_dna([one for one in objects[name].tolist() if isinstance(one, str)]))
+    return "mixed" if "mixed" in cases else min(cases - {""}, default="")
+
+
+def case_of_dna(strings: Sequence[str]) -> str:
+    """Return whether DNA is in "upper", "lower" or "mixed" case; nothing for other strings.
+
+    >>> case_of_dna(["acgtt", "ttga"]), case_of_dna(["ACGTT", "ttga"]), case_of_dna(["a word"])
+    ('lower', 'mixed', '')
+    """
+    first = list(map(str.strip, strings[:1000]))
+    letters = set("".join(first)) - {"\r", "\n"}
+    # shorter ones may be categories
+    if max(map(len, first), default=0) < 5 or not set("".join(letters).upper()) <= DNA:
+        return ""
+    of_cases = "".join(filter(str.isalpha, letters.union(*strings[1000:])))
+    if not of_cases or of_cases.islower():
+        return "lower"
+    return "upper" if of_cases.isupper() else "mixed"

@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.data.files.column_types import COLUMN_TYPES
 from similitude.data.files.file_errors import did_you_mean, listed
-from similitude.data.files.number_formats import check_decimal
 from similitude.support import FileError, brief, plain
+
+COLUMN_TYPES = {
+    "integer": "numbers", "number": "numbers", "boolean": "true and false", "text": "text", "numbers":
+    "lists of numbers", "channels": "lists of lists of numbers", "items": "lists", "graph": "graphs", "time": "times",
+    "missing": "no values", "mixed": "values of several types", "other": "values of another type",
+}  # fmt: skip
+"""The types of columns, each with a description for messages."""
+
+NUMERIC = ("integer", "number")
 
 KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 """Kinds of objects that a file may hold."""
@@ -19,10 +26,6 @@ KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 
 UNLABELED_ROWS = ("refuse", "drop", "use", "keep")
 """What to do with rows without a label: an error, leave them out, return them apart, or ignore all labels."""
-
-
-def _stripped(name: str | None) -> str | None:
-    return None if name is None else name.strip()
 
 
 class Request(NamedTuple):
@@ -44,21 +47,28 @@ class Request(NamedTuple):
     groups: str | None = None
 
     @classmethod
-    def made(cls, **given: Any) -> Request:
+    def made(cls, given: Mapping[str, Any]) -> Request:
         """Return a request from the arguments of `read`, where one name may stand for a list of one."""
+        asked = {name: given[name] for name in cls._fields if name in given}
         for name in ("missing", "keep", "ignore"):
-            given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
-        return cls(**given)
+            asked[name] = (asked[name],) if isinstance(asked[name], str) else tuple(asked[name])
+        return cls(**asked)
 
     def with_trimmed_names(self) -> Request:
         """Return the request with names of columns as headers of text files have them, without blanks around."""
-        keep, ignore = (tuple(map(str.strip, names)) for names in (self.keep, self.ignore))
-        label, object, groups = map(_stripped, (self.label, self.object, self.groups))
-        return self._replace(label=label, object=object, groups=groups, keep=keep, ignore=ignore)
+        trimmed: dict[str, Any] = {}
+        for name in ("label", "object", "groups", "keep", "ignore"):
+            given = getattr(self, name)
+            if isinstance(given, tuple):
+                trimmed[name] = tuple(map(str.strip, given))
+            elif given is not None:
+                trimmed[name] = given.strip()
+        return self._replace(**trimmed)
 
     def check(self) -> None:
         """Raise if the kind is unknown, or if one column is both label and object."""
-        check_decimal(self.decimal)
+        if self.decimal not in (None, ".", ","):
+            raise FileError(f"decimal={self.decimal!r} must be '.' or ','")
         if self.unlabeled not in UNLABELED_ROWS:
             raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(UNLABELED_ROWS)}")
         if self.label in self.ignore or self.object in self.ignore:
@@ -118,7 +128,10 @@ class Schema:
 
     def with_settings(self, **more: str | None) -> Schema:
         """Return the schema with further settings, those that are known."""
-        known = {**dict(self.settings), **{name: one for name, one in more.items() if one}}
+        known = dict(self.settings)
+        for name, value in more.items():
+            if value:
+                known[name] = value
         return replace(self, settings=tuple(sorted(known.items())))
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,24 +143,24 @@ class Schema:
     def from_dict(cls, values: Mapping[str, Any]) -> Schema:
         """Return the schema that `to_dict` wrote; raise a FileError for anything else."""
         try:
-            values = dict(values)
-            plain: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
-            if "settings" in plain:
-                plain["settings"] = tuple((name, one) for name, one in plain["settings"])
+            plain: dict[str, Any] = {
+                key: tuple(one) if isinstance(one, list) else one for key, one in dict(values).items()
+            }
+            plain["settings"] = tuple((name, one) for name, one in plain.get("settings", ()))
             schema = cls(**plain)
+            texts = [schema.kind, *schema.names, *schema.types, *(one for pair in schema.settings for one in pair)]
+            texts += [one for one in (schema.label, schema.label_type, schema.object) if one is not None]
+            is_sound = (
+                schema.kind in KINDS
+                and set(schema.types) <= COLUMN_TYPES.keys()
+                and len(schema.names) == len(schema.types)
+                and isinstance(schema.names, tuple)
+                and isinstance(schema.width, (int, type(None)))
+                and all(isinstance(one, str) for one in texts)
+            )
         except (TypeError, ValueError):
-            raise FileError(f"this is not the schema of a file: {brief(values)}") from None
-        texts = (schema.label, schema.label_type, schema.object)
-        if (
-            schema.kind not in KINDS
-            or not all(isinstance(one, tuple) for one in (schema.names, schema.types))
-            or len(schema.names) != len(schema.types)
-            or not all(isinstance(one, str) for one in schema.names)
-            or not all(one in COLUMN_TYPES for one in schema.types)
-            or not all(one is None or isinstance(one, str) for one in texts)
-            or not (schema.width is None or isinstance(schema.width, int))
-            or not all(isinstance(one, str) for pair in schema.settings for one in pair)
-        ):
+            is_sound = False
+        if not is_sound:
             raise FileError(f"this is not the schema of a file: {brief(values)}")
         return schema
 
@@ -164,7 +177,8 @@ class Schema:
 
     def with_trimmed_names(self) -> Schema:
         """Return the schema with names of columns as headers of text files have them, without blanks around."""
-        label, object = map(_stripped, (self.label, self.object))
+        label = self.label and self.label.strip()
+        object = self.object and self.object.strip()
         return replace(self, label=label, object=object, names=tuple(map(str.strip, self.names)))
 
     def check_width(self, objects: Any) -> None:

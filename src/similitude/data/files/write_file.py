@@ -158,7 +158,6 @@ def _is_formula(text: str) -> bool:
 
 
 def _format(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """Return the format, and whether the file is gzipped."""
     if os.fspath(path) == STANDARD_OUTPUT:
         return "csv", False
     try:
@@ -186,10 +185,10 @@ def _is_device(path: str | os.PathLike[str]) -> bool:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if os.fspath(path) == STANDARD_OUTPUT:
-        yield cast(BinaryIO, _StandardOutput())
+        yield cast(BinaryIO, _Screen(sys.stdout))
     elif _is_device(path):
         with open(path, "wb") as stream:
-            yield cast(BinaryIO, _Terminal(stream)) if stream.isatty() else stream
+            yield cast(BinaryIO, _Screen(stream)) if stream.isatty() else stream
     else:
         with complete_file(_checked_place(path)) as stream:
             yield stream
@@ -202,35 +201,26 @@ def _checked_place(path: str | os.PathLike[str]) -> Path:
         raise FileError(str(error)) from None
 
 
-class _Terminal(io.RawIOBase):
-    """A terminal, which gets text without control characters."""
+class _Screen(io.RawIOBase):
+    """Standard output for bytes, even if a stream of text replaced it, or a device; a terminal gets printable text."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: Any) -> None:
         self.stream = stream
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        self.stream.write(printable(bytes(data).decode()).encode())
-        return len(data)
-
-
-class _StandardOutput(io.RawIOBase):
-    """Standard output for bytes, even if it has been replaced by a stream of text; a terminal gets printable text."""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
         text = bytes(data).decode()
-        text = printable(text) if sys.stdout.isatty() else text
-        if hasattr(sys.stdout, "buffer"):
-            sys.stdout.flush()
-            sys.stdout.buffer.write(text.encode())
-            sys.stdout.buffer.flush()
+        if self.stream.isatty():
+            text = printable(text)
+        if isinstance(self.stream, io.TextIOBase) and not hasattr(self.stream, "buffer"):
+            self.stream.write(text)
         else:
-            sys.stdout.write(text)
+            self.stream.flush()
+            out = getattr(self.stream, "buffer", self.stream)
+            out.write(text.encode())
+            out.flush()
         return len(data)
 
 
@@ -242,7 +232,6 @@ def _values(column: Any) -> list[Any]:
 
 
 def _text(columns: Lists, format: str, with_header: bool) -> str:
-    """Return rows as the text of a CSV, TSV or JSON Lines file."""
     rows = zip(*columns.values(), strict=True)
     if format == "jsonl":
         encode = json.JSONEncoder(ensure_ascii=False).encode

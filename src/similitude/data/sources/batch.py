@@ -1,7 +1,9 @@
-"""Batches of rows: their validation, their schema, and cutting a stream into batches of equal size."""
+"""Batches of rows: their validation, cutting a stream into equal ones, and how many rows a memory budget allows."""
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Iterator, Mapping, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import is_sparse, is_table, join
+from similitude.data.limits import BUDGET_PARTS, MAX_BATCH_ROWS, OBJECT_BYTES
 from similitude.support import SourceError, brief, error_prefix
 
 
@@ -47,18 +50,17 @@ class Batch:
         if a == 0 and b == len(self):
             return self
         objects = self.objects.iloc[a:b] if hasattr(self.objects, "iloc") else self.objects[a:b]
-        labels, weights = (None if one is None else one[a:b] for one in (self.labels, self.weights))
-        return replace(self, objects=objects, labels=labels, weights=weights, start=self.start + a)
+        cut = {what: one[a:b] for what in ("labels", "weights") if (one := getattr(self, what)) is not None}
+        return replace(self, objects=objects, start=self.start + a, **cut)
 
     def followed_by(self, other: Batch) -> Batch:
         """Return the rows of both batches as one."""
-        labels, weights = (
-            None if mine is None else np.concatenate([mine, theirs])
-            for mine, theirs in ((self.labels, other.labels), (self.weights, other.weights))
-        )
-        first, last = self.name.split(" to ")[0], other.name
-        name = first if first == last else f"{first} to {last}"
-        return Batch(join(self.objects, other.objects), labels, weights, name, self.start)
+        joined = {"objects": join(self.objects, other.objects)}
+        for what in ("labels", "weights"):
+            if getattr(self, what) is not None:
+                joined[what] = np.concatenate([getattr(self, what), getattr(other, what)])
+        first = self.name.split(" to ")[0]
+        return replace(self, name=first if first == other.name else f"{first} to {other.name}", **joined)
 
     def validated(self) -> Batch:
         """Return the batch with labels and weights as arrays; raise if it is empty or they do not fit the objects."""
@@ -119,7 +121,8 @@ def with_one_schema(pieces: Iterator[Batch]) -> Iterator[Batch]:
         piece = piece.validated()
         found = piece.schema()
         if not expected:
-            expected, first = found, piece.name
+            expected = found
+            first = piece.name
         wrong = next((what for what in expected if expected[what] != found[what]), None)
         if wrong is not None:
             raise SourceError(f"{piece.name} has {wrong} {found[wrong]}, {first} has {expected[wrong]}")
@@ -148,3 +151,78 @@ def rebatched(pieces: Iterator[Batch], rows: int) -> Iterator[Batch]:
 def errors_in_batch(batch: Batch) -> AbstractContextManager[None]:
     """Return a context in which errors begin with the name of the batch."""
     return error_prefix(batch.name)
+
+
+SIZED_ROWS = 256
+"""Rows from which the size of all is estimated."""
+
+
+def row_bytes(X: Any, copies: int = 1, least: float = 0.0) -> float:
+    """Return the approximate size of one of the objects in bytes; rows of numbers count as floating point numbers.
+
+    Objects that are not rows of an array, a sparse matrix or a table take `least` bytes, and count `copies` times.
+
+    >>> row_bytes(np.zeros((3, 10), np.float32)), row_bytes(["a", "b"]), row_bytes(["a" * 5000] * 3)
+    (40.0, 1024, 5049.0)
+    """
+    if is_sparse(X):
+        return 12.0 * X.nnz / X.shape[0] + 8.0
+    if is_table(X):
+        return sum(max(64.0, _mean_size(list(X[name][:: _step(X)]))) for name in X.columns)
+    if not hasattr(X, "dtype") or X.dtype == object:
+        return max(OBJECT_BYTES, copies * max(least, _mean_size(X[:: _step(X)])))
+    return float(np.prod(X.shape[1:])) * (4.0 if X.dtype == np.float32 else max(8.0, X.dtype.itemsize))
+
+
+def _step(X: Any) -> int:
+    """Return the distance of the rows from which the size of all is estimated: the first may be unlike the others."""
+    return max(1, (X.shape[0] if hasattr(X, "shape") else len(X)) // SIZED_ROWS)
+
+
+def _mean_size(some: Any) -> float:
+    return sum(map(_deep_size, some)) / max(1, len(some))
+
+
+def _deep_size(value: Any) -> float:
+    if hasattr(value, "nbytes"):
+        return float(value.nbytes)
+    if isinstance(value, Mapping):
+        value = list(value.items())
+    if isinstance(value, (list, tuple, Set)) and len(value):
+        some = list(itertools.islice(value, 64))
+        return sys.getsizeof(value) + sum(map(_deep_size, some)) * len(value) / len(some)
+    return float(sys.getsizeof(value))
+
+
+def batch_rows(X: Any, budget: int, least: float = 0.0) -> int:
+    """Return the number of rows like those of X that a batch may have under a memory budget: a power of two.
+
+    If X holds objects, others are as long as `least` says.
+
+    >>> batch_rows(np.zeros((1, 1000)), 2**30)
+    8192
+    """
+    copies = 4  # as the file has it, decoded, as an object, and in its digest
+    affordable = int(budget / BUDGET_PARTS / row_bytes(X, copies, least))
+    return min(MAX_BATCH_ROWS, 1 << max(0, affordable.bit_length() - 1))
+
+
+def check_sample_fits(n: int, X: Any, budget: int) -> None:
+    """Raise if a sample of n rows like those of X takes more than half of the memory budget."""
+    needed = n * row_bytes(X)
+    if needed > budget / 2:
+        raise MemoryError(
+            f"the sample of {n:,} rows on which choices are made takes {needed / 2**30:.2g} GiB, more than half of the "
+            f"memory budget of {budget / 2**30:.2g} GiB: give the engine more memory"
+        )
+
+
+def check_reading_fits(held: int, budget: int) -> None:
+    """Raise if a Parquet file takes more than half of the memory budget however few rows are read at a time."""
+    if held > budget / 2:
+        raise MemoryError(
+            f"a page and the dictionary of each column of a row group, and the list of row groups, take about "
+            f"{held / 2**30:.2g} GiB, more than half of the memory budget of {budget / 2**30:.2g} GiB: write the "
+            f"Parquet file with fewer rows in a row group, or give the "
+            f"engine more memory"
+        )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,11 +14,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from similitude.compute import is_table
-from similitude.data.sources.array_readers import ShardReader, SliceReader, memory_map, sliced
-from similitude.data.sources.arrow_reader import ArrowReader, arrow_dataset, from_arrow
-from similitude.data.sources.batch import Batch, rebatched, with_one_schema
-from similitude.data.sources.batch_size import MAX_BATCH_ROWS, SIZED_ROWS, batch_rows, check_reading_fits
-from similitude.support import SourceError, brief
+from similitude.data.limits import MAX_BATCH_ROWS
+from similitude.data.sources.arrow_files import ArrowReader, arrow_dataset, from_arrow, give_back
+from similitude.data.sources.batch import (
+    SIZED_ROWS,
+    Batch,
+    batch_rows,
+    check_reading_fits,
+    rebatched,
+    with_one_schema,
+)
+from similitude.support import PairError, SourceError, brief, error_prefix
 
 
 class BatchReader(Protocol):
@@ -125,6 +134,91 @@ def looks_like_source(X: Any) -> bool:
     return callable(X) or hasattr(X, "__iter__")
 
 
+class SliceReader:
+    """Rows in memory or in a memory map, or the rows of a polars lazy frame, computed slice by slice."""
+
+    def __init__(self, X: Any) -> None:
+        self.n: int
+        self._rows: Callable[[int, int], Any]
+        if hasattr(X, "collect"):
+            import polars
+
+            self.n = int(X.select(polars.len()).collect().item())
+            self._rows = lambda a, b: X.slice(a, b - a).collect()
+        else:
+            X = X.tocsr() if hasattr(X, "tocsr") else X
+            self.n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+            self._rows = lambda a, b: sliced(X, a, b)
+
+    def pieces(self, rows: int, start: int) -> Iterator[Batch]:
+        """Yield batches from a row on."""
+        for a in range(start, self.n, rows):
+            b = min(a + rows, self.n)
+            yield Batch(self._rows(a, b), name=f"rows {a:,} to {b - 1:,}", start=a)
+
+
+def sliced(X: Any, a: int, b: int) -> Any:
+    """Return the rows a to b; of a memory map as a copy, so that its pages need not stay in memory."""
+    if not isinstance(X, np.memmap):
+        return X.iloc[a:b] if hasattr(X, "iloc") else X[a:b]
+    rows = np.array(X[a:b])
+    pages: Any = X
+    while isinstance(pages, np.ndarray):
+        pages = pages.base
+    if isinstance(pages, mmap.mmap) and X.mode != "c":  # what was written into a private copy would be lost
+        give_back(pages)
+    return rows
+
+
+class ShardReader:
+    """A folder of shards ``X_*.npy``, with labels in ``y_*.npy`` in the same folder or in another one."""
+
+    def __init__(self, folder: Path, label_folder: Path | None = None) -> None:
+        names = sorted(folder.glob("X_*.npy"), key=_by_number)
+        if not names:
+            raise SourceError(f"{folder}: there are no shards X_*.npy in it, and no Parquet files")
+        self.shards = [(one, (label_folder or folder) / f"y{one.name[1:]}") for one in names]
+        self.labeled = label_folder is not None or any(y.exists() for _, y in self.shards)
+        for X, y in self.shards:
+            if self.labeled and not y.exists():
+                raise SourceError(f"shard {X} has no labels: there is no {y}")
+        self.sizes = [len(memory_map(X, f"shard {X}")) for X, _ in self.shards]
+        self.n = sum(self.sizes)
+
+    def pieces(self, rows: int, start: int) -> Iterator[Batch]:
+        """Yield batches from a row on."""
+        at = 0
+        for (X_path, y_path), size in zip(self.shards, self.sizes, strict=True):
+            X = memory_map(X_path, f"shard {X_path}")
+            y = memory_map(y_path, f"shard {y_path}") if self.labeled else None
+            name = f"shard {X_path.name}"
+            if size == 0:
+                raise SourceError(f"{name} is empty: leave it out")
+            if y is not None and len(y) != size:
+                raise SourceError(f"{name} holds {size:,} objects, {y_path.name} {len(y):,} labels")
+            for a in range(max(0, start - at), size, rows):
+                b = min(a + rows, size)
+                labels = None if y is None else sliced(y, a, b)
+                yield Batch(sliced(X, a, b), labels, None, name, at + a)
+            at += size
+
+
+def _by_number(path: Path) -> list[Any]:
+    """Order X_2 before X_10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)]
+
+
+def memory_map(path: Path, name: str) -> Any:
+    """Open an ``.npy`` file as a memory map."""
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        if found.ndim == 0:
+            raise ValueError("it holds a single value")
+        return found
+    except (OSError, ValueError, EOFError) as error:
+        raise SourceError(f"{name} cannot be read: it is truncated, or not an .npy file ({error})") from None
+
+
 class FunctionReader:
     """Batches from a function that returns a new iterator at every call, or from an iterator, which is read once."""
 
@@ -142,7 +236,8 @@ class FunctionReader:
         items = iter(self.new_iterator())
         if items is self._last:
             raise SourceError("the function returned the same iterator twice: return a new one at every call")
-        self._last, at = items, 0
+        self._last = items
+        at = 0
         for number, item in enumerate(items):
             batch = self._batch(item, f"batch {number}", at)
             at = batch.stop
@@ -166,7 +261,6 @@ class FunctionReader:
 
 
 def _reader(data: Any, columns: dict[str, str], label_folder: Path | None) -> BatchReader:
-    """Return the reader for data of this kind."""
     if isinstance(data, (str, os.PathLike)):
         data = Path(data)
         if not data.exists():
@@ -185,7 +279,8 @@ def _reader(data: Any, columns: dict[str, str], label_folder: Path | None) -> Ba
 
 def _without_columns(piece: Batch, columns: dict[str, str]) -> Batch:
     """Separate the columns of labels and weights from a table."""
-    X, found = piece.objects, {}
+    X = piece.objects
+    found = {}
     for what, name in columns.items():
         if getattr(piece, what) is not None:
             continue
@@ -202,3 +297,34 @@ def _is_dataset(X: Any) -> bool:
 
 def _is_lazy_frame(X: Any) -> bool:
     return type(X).__module__.startswith("polars") and hasattr(X, "collect")
+
+
+@contextmanager
+def errors_in_partition(number: int, start: int | None = None) -> Iterator[None]:
+    """Prefix errors with the partition; number a pair by its row in the collection, or in the partition if unknown."""
+    try:
+        with error_prefix(f"partition {number}", SourceError):
+            yield
+    except PairError as error:
+        if start is not None:
+            raise error.moved(start, 0) from error.__cause__
+        raise PairError(error.i, error.j, f"{error.problem} (row {error.i} of partition {number})") from error.__cause__
+
+
+def partition_source(objects: Any, labels: Any = None, weights: Any = None) -> Source | None:
+    """Return a partition as a source, or None if it has no rows."""
+    objects = partition_objects(objects)
+    if (objects.shape[0] if hasattr(objects, "shape") else len(objects)) == 0:
+        if labels is not None and not isinstance(labels, str) and len(list(labels)):
+            raise SourceError("it holds labels but no objects")
+        return None
+    given = (
+        one if one is None or isinstance(one, str) or hasattr(one, "shape") else np.array(list(one))
+        for one in (labels, weights)
+    )
+    return Source(objects, *given)
+
+
+def partition_objects(partition: Any) -> Any:
+    """Return the objects of a partition: arrays and frames unchanged, those of a bag as a list."""
+    return partition if hasattr(partition, "shape") else list(partition)

@@ -1,24 +1,110 @@
-"""Reader of Parquet files and Arrow datasets: one column holds the labels, the others make up an object."""
+"""Parquet and Arrow: record batches of files, few rows in memory at a time, and datasets as rows of a source."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import mmap
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from io import UnsupportedOperation
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import warn_if_rounded
-from similitude.data.arrow_text import text_problem
+from similitude.data.limits import BUFFERED_BYTES, MAX_BATCH_ROWS, PAGE_BYTES
 from similitude.data.sources.batch import Batch
-from similitude.data.sources.batch_size import MAX_BATCH_ROWS
-from similitude.data.sources.parquet_pages import Needs, check_pages
-from similitude.data.sources.record_batches import arrow_batches, parquet_batches, pyarrow
-from similitude.support import SourceError
+from similitude.support import SourceError, missing_extra
+
+ARROW_MAGIC = b"ARROW1"
 
 NOT_AHEAD = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
 """Options of a scan that reads one record batch ahead; with none, pyarrow waits forever."""
+
+
+def pyarrow(module: str) -> Any:
+    """Import a module of pyarrow, or say how to install it."""
+    try:
+        return import_module(f"pyarrow.{module}")
+    except ImportError:
+        raise missing_extra("cli", "a Parquet file or Arrow dataset") from None
+
+
+def parquet_batches(
+    file: Any, rows: int | None = None, row_groups: Sequence[int] | None = None, columns: Sequence[str] | None = None
+) -> Iterator[Any]:
+    """Yield record batches of at most `rows` rows of an open Parquet file.
+
+    A scan of a dataset would hold whole row groups, and read further ones ahead. Pages of a file on disk are parts of
+    its memory map, so that one that announces too many bytes is an error before they are allocated.
+    """
+    pages = _mapped(file)
+    content = file if pages is None else import_module("pyarrow").BufferReader(pages)
+    buffered = BUFFERED_BYTES if pages is None and rows is not None else 0
+    reader = pyarrow("parquet").ParquetFile(content, buffer_size=buffered, pre_buffer=False)
+    step = min(rows or MAX_BATCH_ROWS, MAX_BATCH_ROWS)
+    for batch in reader.iter_batches(step, row_groups=row_groups, columns=columns):
+        yield batch
+        give_back(pages)
+
+
+def arrow_batches(
+    file: Any, rows: int | None = None, check: Callable[[int], None] = lambda n_rows: None
+) -> Iterator[Any]:
+    """Yield record batches of at most `rows` rows of an open Arrow file, in the file format or the stream format.
+
+    Record batches that are compressed are held as a whole, for they can be decompressed only as a whole. `check` is
+    called with the number of rows of each record batch, and raises if there are too many.
+    """
+    ipc, magic = pyarrow("ipc"), file.read(len(ARROW_MAGIC))
+    file.seek(0)
+    pages = None if rows is None else _mapped(file)
+    content = file if pages is None else import_module("pyarrow").py_buffer(pages)
+    if magic == ARROW_MAGIC:
+        reader = ipc.open_file(content)
+        found = map(reader.get_batch, range(reader.num_record_batches))
+    else:
+        found = ipc.open_stream(content)
+    for batch in found:
+        check(batch.num_rows)
+        step = max(1, rows or batch.num_rows)
+        for start in range(0, max(1, batch.num_rows), step):
+            yield batch.slice(start, step)
+            give_back(pages)
+
+
+def _mapped(file: Any) -> mmap.mmap | None:
+    """Return a file as a memory map, or None if it is compressed or not on disk."""
+    try:
+        return None if hasattr(file, "fileobj") else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (AttributeError, OSError, UnsupportedOperation, ValueError):
+        return None
+
+
+def give_back(pages: mmap.mmap | None) -> None:
+    """Let the system take the pages of a shared memory map out of memory; they are read again if they are needed."""
+    if pages is not None and hasattr(pages, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+        pages.madvise(mmap.MADV_DONTNEED)
+
+
+def text_problem(batch: Any, before: int = 0) -> str:
+    """Return which column of a record batch holds text that is not UTF-8, and what to do; nothing if none does.
+
+    `before` is the number of rows before the batch.
+    """
+    invalid = import_module("pyarrow").ArrowInvalid
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except invalid as error:
+            found = re.search(r"Invalid UTF8 sequence at string index (\d+)$", str(error).strip())
+            if found is None:
+                raise
+            row = f" in row {before + int(found[1])}" if str(error).startswith("Invalid UTF8") else ""
+            return f"column {name!r} holds text that is not UTF-8{row}: write it again as UTF-8, or as bytes"
+    return ""
 
 
 def arrow_dataset(path: Path) -> Any:
@@ -31,12 +117,13 @@ class ArrowReader:
     """The rows of an Arrow dataset, whose shards are its fragments."""
 
     def __init__(self, dataset: Any, label: str | None, weight: str | None) -> None:
-        self.schema, self.label, self.weight = dataset.schema, label, weight
+        self.schema = dataset.schema
+        self.label = label
+        self.weight = weight
         for name in (label, weight):
             if name is not None and name not in self.schema.names:
                 raise SourceError(f"there is no column {name!r}: there are {', '.join(map(repr, self.schema.names))}")
         self.shards: list[tuple[Any, str, int]] = []
-        self._needs: dict[str, Needs] = {}
         for fragment in dataset.get_fragments():
             path = getattr(fragment, "path", "")
             name = f"shard {Path(path).name}" if path else "the dataset"
@@ -72,21 +159,23 @@ class ArrowReader:
                         yield piece.part(max(0, start - at), len(piece))
                     at += batch.num_rows
 
-    def needs(self) -> Needs:
-        """Return about how much memory reading Parquet files takes; 0 for other formats."""
-        found = [Needs(0, 0.0)]
+    def needs(self) -> tuple[int, float]:
+        """Return the memory that reading Parquet files takes: held in any case, and of a row; 0 for other formats.
+
+        A page and the dictionary of each column are held, and the list of row groups.
+        """
+        held = 0
+        row = 0.0
         for fragment, name, _ in self.shards:
             if _format(fragment) == "parquet":
-                with _errors_in(name), fragment.open() as file:
-                    found.append(self._checked(fragment, file))
-        held, row = map(max, zip(*found, strict=True))
-        return Needs(int(held), row)
-
-    def _checked(self, fragment: Any, file: Any) -> Needs:
-        """Check the pages of a Parquet file once, for several passes; return what reading it takes."""
-        if fragment.path not in self._needs:
-            self._needs[fragment.path] = check_pages(file, _row_groups(fragment), self.schema.names)
-        return self._needs[fragment.path]
+                with _errors_in(name):
+                    told = fragment.metadata
+                    groups = [told.row_group(one.id) for one in fragment.row_groups]
+                    largest = max((one.total_byte_size for one in groups), default=0)
+                    pages = min(largest, 3 * PAGE_BYTES * told.num_columns)  # and a dictionary, stored and decoded
+                    held = max(held, pages + 10 * told.serialized_size)  # so much larger in memory
+                    row = max(row, *(one.total_byte_size / max(1, one.num_rows) for one in groups))
+        return held, row
 
     def _count_rows(self, fragment: Any) -> int:
         """Return the number of rows of a fragment; of formats that store it, without reading them."""
@@ -95,23 +184,17 @@ class ArrowReader:
         return int(fragment.count_rows(**NOT_AHEAD))
 
     def _record_batches(self, fragment: Any, rows: int) -> Iterator[Any]:
-        """Yield the record batches of a fragment, of at most `rows` rows."""
         names, kind = self.schema.names, _format(fragment)
-        if kind == "parquet":
-            with fragment.open() as file:
-                self._checked(fragment, file)
-                for batch in parquet_batches(file, rows, _row_groups(fragment), names, fragment.metadata):
-                    yield batch.select(names)
-        elif kind == "arrow":
-            with open(fragment.path, "rb") as file:
-                for batch in arrow_batches(file, rows):
-                    yield batch.select(names)
-        else:
+        if not kind:
             yield from fragment.to_batches(schema=self.schema, batch_size=rows, **NOT_AHEAD)
-
-
-def _row_groups(fragment: Any) -> list[int]:
-    return [group.id for group in fragment.row_groups]
+            return
+        with open(fragment.path, "rb") if Path(fragment.path).is_file() else fragment.open() as file:
+            if kind == "parquet":
+                found = parquet_batches(file, rows, [one.id for one in fragment.row_groups], names)
+            else:
+                found = arrow_batches(file, rows)
+            for batch in found:
+                yield batch.select(names)
 
 
 def _format(fragment: Any) -> str:
@@ -125,13 +208,13 @@ def from_arrow(batch: Any, label: str | None, weight: str | None, name: str) -> 
     if problem := text_problem(batch):
         raise SourceError(f"{name}: {problem}")
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    labels = None if label is None else columns.pop(label)
-    weights = None if weight is None else columns.pop(weight)
-    for what, values in (("label", labels), ("weight", weights)):
+    found = []
+    for what, column in (("label", label), ("weight", weight)):
+        values = None if column is None else columns.pop(column)
         if values is not None and values.null_count:
             raise SourceError(f"{name}: {values.null_count:,} rows have no {what}: fill them in, or leave them out")
-    objects = _objects(columns, name, batch)
-    return objects, *(None if one is None else one.to_numpy(zero_copy_only=False) for one in (labels, weights))
+        found.append(None if values is None else values.to_numpy(zero_copy_only=False))
+    return _objects(columns, name, batch), *found
 
 
 def _objects(columns: dict[str, Any], name: str, batch: Any) -> Any:
@@ -173,6 +256,6 @@ def _errors_in(name: str) -> Iterator[None]:
         yield
     except SourceError:
         raise
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, NotImplementedError) as error:
         reason = (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")
         raise SourceError(f"{name} cannot be read: it is truncated, damaged or of another format ({reason})") from None

@@ -1,19 +1,25 @@
-"""Does every pass over a source give the same rows? Digests of the batches of the first pass tell."""
+"""Passes over a source: digests that tell whether each gives the same rows, a uniform sample, and reading ahead."""
 
 from __future__ import annotations
 
 import hashlib
 import marshal
+import queue
+import threading
 from collections.abc import Iterator, Mapping, Set
 from datetime import date, time, timedelta
 from numbers import Number
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from similitude.compute import as_numpy, is_sparse, is_table, is_tensor
+from similitude.compute import as_numpy, is_sparse, is_table, is_tensor, join, take
 from similitude.data.sources.batch import Batch
-from similitude.support import SourceError
+from similitude.support import SourceError, key_order, random_keys
+
+T = TypeVar("T")
+
+_END = object()
 
 
 class FirstPass:
@@ -67,7 +73,6 @@ def batch_digest(batch: Batch) -> bytes:
 
 
 def _pieces(values: Any) -> Iterator[Any]:
-    """Yield the content of a collection as bytes."""
     if is_sparse(values):
         matrix = values.tocsr()
         offsets = matrix.indptr - matrix.indptr[0]
@@ -112,3 +117,112 @@ def _plain(value: Any) -> Any:
 
 def _bytes(value: Any) -> bytes:
     return marshal.dumps(_plain(value), 2)
+
+
+class StableSample:
+    """The first and the last rows of a stream in the random order of their keys.
+
+    Every row has a random key, computed from the seed and from the number of rows before it, so that the sample depends
+    neither on batches nor on knowing the length of the stream.
+
+    As long as there are fewer rows than at both ends together, all are kept. The rows kept are in the order of the
+    stream: `objects`, `labels`, `weights`, `positions` in the stream, and `ranks`, the number of rows seen before each.
+
+    >>> sample = StableSample(2, 1, seed=0)
+    >>> for start in (0, 4):
+    ...     positions = np.arange(start, start + 4)
+    ...     sample.add(list("abcdefgh"[start:start + 4]), positions, np.ones(4), positions)
+    >>> sample.n_seen, len(sample.objects), sample.is_complete
+    (8, 3, False)
+    """
+
+    def __init__(self, first: int, last: int, seed: int) -> None:
+        self.first = first
+        self.last = last
+        self.seed = seed
+        self.n_seen = 0
+        self.objects: Any = None
+        self.labels: Any = None
+        self.weights = np.empty(0)
+        self.positions = self.ranks = np.empty(0, dtype=np.int64)
+        self._low = np.uint64(2**64 - 1)
+        self._high = np.uint64(0)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows were kept."""
+        return self.n_seen == len(self.positions)
+
+    def add(self, objects: Any, labels: np.ndarray, weights: np.ndarray, positions: np.ndarray) -> None:
+        """Add rows of the stream."""
+        ranks = np.arange(self.n_seen, self.n_seen + len(positions))
+        self.n_seen += len(positions)
+        keys = random_keys(ranks, self.seed)
+        new = np.flatnonzero((keys <= self._low) | (keys >= self._high))
+        if not len(new):
+            return
+        if self.objects is None:
+            self.objects = take(objects, new)
+            self.labels = labels[new]
+        else:
+            self.objects = join(self.objects, take(objects, new))
+            self.labels = np.concatenate([self.labels, labels[new]])
+        self.weights = np.concatenate([self.weights, weights[new]])
+        self.positions = np.concatenate([self.positions, positions[new]])
+        self.ranks = np.concatenate([self.ranks, ranks[new]])
+        if len(self.positions) > self.first + self.last:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        keys = random_keys(self.ranks, self.seed)
+        order = key_order(keys)
+        kept = np.sort(np.concatenate([order[: self.first], order[len(order) - self.last :]]))
+        self._low = keys[order[self.first - 1]]
+        self._high = keys[order[len(order) - self.last]] if self.last else np.uint64(2**64 - 1)
+        self.objects = take(self.objects, kept)
+        for name in ("labels", "weights", "positions", "ranks"):
+            setattr(self, name, getattr(self, name)[kept])
+
+
+def read_ahead(items: Iterator[T]) -> Iterator[T]:
+    """Yield the items, the next one being read in a thread, which ends when this iterator is closed.
+
+    >>> list(read_ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(maxsize=1)
+    stopped = threading.Event()
+
+    def put(item: Any, error: BaseException | None = None) -> None:
+        while not stopped.is_set():
+            try:
+                return ready.put((item, error), timeout=0.1)
+            except queue.Full:
+                continue
+
+    def read() -> None:
+        try:
+            for item in items:
+                put(item)
+                if stopped.is_set():
+                    return
+            put(_END)
+        except BaseException as error:  # raised again in the thread of the caller
+            put(_END, error)
+        finally:
+            if hasattr(items, "close"):
+                items.close()
+
+    thread = threading.Thread(target=read, name="similitude-reader", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = ready.get()
+            if error is not None:
+                raise error
+            if item is _END:
+                return
+            yield item
+    finally:
+        stopped.set()
+        thread.join(0.5)

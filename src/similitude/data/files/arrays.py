@@ -1,21 +1,21 @@
-"""npz files: named NumPy arrays, dense or the parts of a sparse matrix."""
+"""Arrays: npz files, of NumPy arrays or the parts of a sparse matrix, and svmlight files, as LIBSVM writes them."""
 
 from __future__ import annotations
 
 import sys
 import zipfile
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from similitude.compute import LARGEST_EXACT
 from similitude.data.files.file_errors import listed, unknown_column
-from similitude.data.files.open_file import ROWS_OF_ANY
 from similitude.data.files.schema import Data, Request, Schema
+from similitude.data.files.text_files import lines
+from similitude.data.limits import LARGEST_INDEX, ROWS_OF_ANY, ROWS_PER_VALUE
 from similitude.support import FileError, brief
-
-ROWS_PER_VALUE = 1000
-"""Most rows of a sparse matrix for each of its values, if they are stored by columns: empty rows take no space."""
 
 SPARSE_KEYS = ("data", "indices", "indptr", "shape")
 """The parts of a sparse matrix, as ``scipy.sparse.save_npz`` names them."""
@@ -120,7 +120,6 @@ def _labels(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def _kind(name: str, values: Any) -> tuple[str, str]:
-    """Return the kind of objects in an array, and its description."""
     if hasattr(values, "indptr"):
         return "vectors", f"sparse vectors of {values.shape[1]} numbers"
     if values.dtype.kind == "U" and values.ndim == 1:
@@ -136,3 +135,65 @@ def _kind(name: str, values: Any) -> tuple[str, str]:
     if values.ndim == 2:
         return "vectors", f"array {name!r} as vectors of {values.shape[1]} numbers"
     return "series", f"array {name!r} as series of {values.shape[1]} times and {values.shape[2]} channels"
+
+
+def read_svmlight(stream: BinaryIO, schema: Schema | None) -> Data:
+    """Read sparse vectors and labels; indices count from 1, or from 0 if one is 0, as at first by the schema."""
+    from scipy.sparse import csr_matrix
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        found, y, groups = load_svmlight_file(stream, zero_based=True, query_id=True)
+    except (ValueError, OverflowError) as error:
+        _check_lines(stream)
+        raise FileError(f"not svmlight: {brief(str(error))}") from None
+    if not (np.isfinite(found.data).all() and np.isfinite(y).all()):
+        _check_lines(stream)
+    if not len(y):
+        raise FileError("there are no objects")
+    known = None if schema is None else schema.setting("first_index")
+    smallest = int(found.indices.min(initial=LARGEST_INDEX))
+    first = int(known) if known in ("0", "1") else int(smallest > 0)
+    if smallest < first:
+        raise FileError("an index is 0, and in the file before indices began at 1")
+    width = max(found.shape[1] - first if found.nnz else 0, schema.width or 0 if schema is not None else 0)
+    if width == 0:
+        raise FileError("all vectors are empty: each has at least one index:value somewhere in the file")
+    found = csr_matrix((found.data, found.indices - first, found.indptr), shape=(len(y), width))
+    if (y == np.floor(y)).all() and np.abs(y).max() < LARGEST_EXACT:
+        y = y.astype(np.int64)
+    notes = [f"sparse vectors of {width} numbers, whose indices begin at {first}"]
+    notes += ["ignored: qid, the groups of rows"] if len(groups) else []
+    return Data(found, y, Schema("vectors", "label").with_settings(first_index=str(first)), tuple(notes))
+
+
+def _check_lines(stream: BinaryIO) -> None:
+    """Raise and name the first line that is wrong, which scikit-learn does not."""
+    for number, line in lines(stream):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if "," in words[0]:
+            raise FileError(f"line {number} has several labels, {brief(words[0])}: only one is read")
+        _check_number(number, words[0], "its label")
+        last = -1
+        for word in words[1:]:
+            name, colon, value = word.partition(":")
+            if name == "qid" and last < 0:
+                continue
+            index = int(name) if name.isascii() and name.isdigit() and len(name) < 11 else -1
+            if not colon or not 0 <= index <= LARGEST_INDEX:
+                raise FileError(f"line {number} has {brief(word)}, which is not index:value")
+            if index <= last:
+                raise FileError(f"line {number} has index {index} after {last}: indices go up")
+            last = index
+            _check_number(number, value, f"the value of {index}")
+
+
+def _check_number(line: int, text: str, what: str) -> None:
+    try:
+        is_finite = isfinite(float(text))
+    except ValueError:
+        is_finite = False
+    if not is_finite:
+        raise FileError(f"line {line} has {brief(text)} as {what}: it must be a finite number")

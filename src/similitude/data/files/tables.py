@@ -1,6 +1,6 @@
 """Formats with columns: CSV, TSV, Excel, JSON Lines, Parquet and Arrow, whole or some rows at a time.
 
-Cells of CSV, TSV and Excel files are text.
+Cells of CSV, TSV and Excel files are text, but for columns of a CSV or TSV file that Arrow parses as plain numbers.
 """
 
 from __future__ import annotations
@@ -16,15 +16,25 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, BinaryIO
 
-from similitude.data.arrow_text import text_problem
-from similitude.data.files.column_types import MISSING, number_type
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from similitude.data.files.columns import MISSING, is_text, sampled_types, spelling_notes
 from similitude.data.files.excel import read_sheet
-from similitude.data.files.file_errors import column_names, import_optional, listed, separator_hint
-from similitude.data.files.number_formats import looks_like_numbers
-from similitude.data.files.open_file import ROWS_OF_ANY, OpenFile
-from similitude.data.files.separators import BYTES_LOOKED_AT, sampled_rows
-from similitude.data.files.utf8 import check_utf8, lines
-from similitude.data.sources import arrow_batches, parquet_batches
+from similitude.data.files.file_errors import column_names, listed, separator_hint
+from similitude.data.files.open_file import OpenFile
+from similitude.data.files.text_files import check_utf8, lines, sampled_rows
+from similitude.data.limits import (
+    BLOCKS,
+    FEWEST_SAMPLED,
+    LONGEST_SAMPLE,
+    ROWS_OF_ANY,
+    ROWS_PER_BYTE,
+    SAMPLED_BYTES,
+    WIDE_TABLE,
+)
+from similitude.data.sources import arrow_batches, parquet_batches, text_problem
 from similitude.support import FileError, brief
 
 Cells = dict[str, Any]
@@ -35,37 +45,19 @@ GRAPH_PARTS = ("edges", "labels", "node_labels", "edge_labels", "node_attributes
 
 ONE_PER_LINE = "JSON Lines has one object per line: jq -c '.[]' makes them of a list, jq -c . of objects"
 
-BLOCKS = (1 << 20, 1 << 24, 1 << 27, 1 << 30)
-"""Bytes that are parsed at a time, of which Arrow reads about twenty ahead: more if a row is longer."""
-
-HEXADECIMAL_MARKS = (b"0x", b"0X")
-
-FEWEST_TYPED = 3
-"""Columns and rows of a file whose numbers Arrow may parse: a column alone may be strings."""
-
-ROWS_PER_BYTE = 10_000
-"""Most rows of a Parquet or Arrow file for each of its bytes: values that are all equal or missing take no space."""
-
 HEADER_BELOW = ": if the header is further down, remove the lines above it; separator=';' if these are decimal commas"
 """What to do about a header of one cell, above rows of several."""
 
-LONG_ROW, NO_ROWS = "straddling", "Empty CSV"
-"""Words in messages of Arrow: for a row that is longer than a block, sometimes the second if it is the first row."""
 
-
-def read_columns(
-    file: OpenFile, rows: int | None, sheet: str | None, notes: list[str], may_be_numbers: Callable[[str], bool]
-) -> Iterator[Cells]:
+def read_columns(file: OpenFile, rows: int | None, sheet: str | None, notes: list[str]) -> Iterator[Cells]:
     """Yield the columns of at most `rows` rows at a time, or of all; nothing if there are no rows.
 
-    What is to be said on a sheet is added to `notes`. Columns of a text file that is read as a whole are numbers if all
-    their cells are plain numbers and their names allow it; others are text.
+    What is to be said on a sheet is added to `notes`.
     """
     if file.format == "jsonl":
         yield from _json_columns(file.stream, rows)
     elif file.format in ("csv", "tsv"):
-        table = None if rows is not None else _with_numbers(file.stream, file.separator, may_be_numbers)
-        yield from _rebatched(record_batches(file.stream, file.separator), rows) if table is None else [table]
+        yield from _rebatched(record_batches(file.stream, file.separator), rows)
     elif file.format == "xlsx":
         table, found = read_sheet(file.stream, sheet)
         notes += found
@@ -74,12 +66,28 @@ def read_columns(
         yield from _rebatched(_binary_batches(file, rows), rows)
 
 
+def without_empty_rows(cells: Cells) -> tuple[Cells, list[str]]:
+    """Return the columns of a text file without rows in which all of several cells are empty, and a note."""
+    empty: Any = None
+    for column in cells.values() if len(cells) > 1 else ():
+        here = pc.equal(column, "") if is_text(column) else column.is_null()
+        empty = here if empty is None else pc.and_(empty, here)
+        if not pc.any(empty).as_py():
+            return cells, []
+    if empty is None or pc.all(empty).as_py():
+        return cells, []
+    filled = pc.invert(empty)
+    if isinstance(filled, pa.ChunkedArray):
+        filled = filled.combine_chunks()
+    kept = {name: column.filter(filled) for name, column in cells.items()}
+    return kept, ["rows without any value are left out, and not counted"]
+
+
 # Arrow record batches.
 
 
 def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
     """Yield the record batches of a Parquet or Arrow file; raise if two columns have one name or it is damaged."""
-    pa = import_optional("pyarrow", "a Parquet or Arrow file")
     before = 0
 
     def check(n_rows: int) -> None:
@@ -87,8 +95,8 @@ def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
             raise FileError(f"it has at least {n_rows:,} rows in {file.size:,} bytes: leave out empty columns")
 
     try:
-        is_parquet = file.format == "parquet"
-        for batch in parquet_batches(file.stream, rows) if is_parquet else arrow_batches(file.stream, rows, check):
+        parquet = file.format == "parquet"
+        for batch in parquet_batches(file.stream, rows) if parquet else arrow_batches(file.stream, rows, check):
             twice = next((name for name, times in Counter(batch.schema.names).items() if times > 1), None)
             if twice is not None:
                 raise FileError(f"two columns are named {twice!r}: rename one")
@@ -111,7 +119,6 @@ def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
 
 def _rebatched(batches: Iterable[Any], rows: int | None) -> Iterator[Cells]:
     """Yield the columns of `rows` rows at a time, whatever the sizes of the record batches."""
-    pa = import_optional("pyarrow", "this format")
     pending: list[Any] = []
     for batch in batches:
         pending.append(batch)
@@ -124,7 +131,6 @@ def _rebatched(batches: Iterable[Any], rows: int | None) -> Iterator[Cells]:
 
 
 def _columns(table: Any) -> Cells:
-    pa = import_optional("pyarrow", "this format")
     found = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if column.type == pa.string() and column.nbytes >= 2**31:  # too much for the offsets of one array
@@ -169,7 +175,6 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
 
 
 def _by_column(rows: list[dict[str, Any]]) -> Cells:
-    pa = import_optional("pyarrow", "a JSON Lines file")
     columns: Cells = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         cells = [row.get(name) for row in rows]
@@ -185,7 +190,6 @@ def _by_column(rows: list[dict[str, Any]]) -> Cells:
 
 def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
     """Yield Arrow record batches of text; raise if a row has more or fewer cells than the header, and name its line."""
-    pa = import_optional("pyarrow", "a CSV file")
     header, names = _header(stream, separator)
     done = 0
     for block in BLOCKS:
@@ -198,37 +202,62 @@ def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
                 yield pa.RecordBatch.from_arrays(new.columns, names=names)
             return
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            too_long = LONG_ROW in str(error) or (NO_ROWS in str(error) and _has_rows(stream, separator))
+            # of a row longer than a block, Arrow says that it straddles; of the first row, sometimes that there is none
+            too_long = "straddling" in str(error) or ("Empty CSV" in str(error) and _has_rows(stream, separator))
             if not too_long or block == BLOCKS[-1]:
                 raise _explained(stream, separator, names, error) from None
 
 
-def _with_numbers(stream: BinaryIO, separator: str, may_be_numbers: Callable[[str], bool]) -> Cells | None:
-    """Return all columns, those that seem to be plain numbers as such; None if there are none, or if one is not."""
-    pa = import_optional("pyarrow", "a CSV file")
-    header, names = _header(stream, separator)
-    rows = [cells for cells in _sample(stream, separator)[1:] if len(cells) == len(header)]
-    if len(header) < FEWEST_TYPED or len(rows) < FEWEST_TYPED:
+def read_csv(
+    file: OpenFile, may_be_numbers: Callable[[str], bool], decimal: str | None
+) -> tuple[Cells, str | None, list[str]] | None:
+    """Return the columns of a whole CSV or TSV file, the decimal mark, and notes.
+
+    Arrow parses as numbers what looks like plain numbers in a sample, and the rest is text. None if a cell is not what
+    the sample promises, or if a row is wrong: reading it in batches says which.
+    """
+    rows = _sample(file.stream, file.separator)
+    if not rows:
         return None
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    types = {name: number_type(cells) for name, cells in columns.items()}
-    if any(types[name] is None and looks_like_numbers(cells) for name, cells in columns.items()):
-        return None
-    chosen = {raw: types[name] for raw, name in zip(header, names, strict=True) if types[name] and may_be_numbers(name)}
+    header = rows[0]
+    names = column_names(header)
+    types: dict[str, str] = {}
+    mark = decimal
+    commas: dict[str, str] = {}
+    if len(header) > 2:  # a single column, besides the label, may be strings
+        whole = [cells for cells in rows[1:] if len(cells) == len(header)]
+        columns = dict(zip(header, zip(*whole, strict=True), strict=False))
+        types, mark, commas = sampled_types(columns, file.separator, decimal)
+        types = {name: one for name, one in types.items() if may_be_numbers(name.strip())}
+        if not types:
+            mark = decimal
+    block = BLOCKS[len(header) > WIDE_TABLE]
     try:
-        batches = list(_parsed(stream, separator, header, BLOCKS[0], chosen)) if chosen else []
+        batches = list(_parsed(file.stream, file.separator, header, block, types, mark))
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
-    return _columns(pa.Table.from_batches(batches).rename_columns(names)) if batches else None
+    table = pa.Table.from_batches(batches) if batches else None
+    if table is None or not len(table):
+        return None
+    found = dict(zip(names, table.columns, strict=True))
+    texts = [place for place, name in enumerate(header) if name not in types]
+    found |= _columns(table.select(texts).rename_columns([names[place] for place in texts]))
+    notes = spelling_notes({name.strip(): commas[name] for name in commas if name in types}, ",") if commas else []
+    return found, mark, notes
 
 
 def _sample(stream: BinaryIO, separator: str) -> list[list[str]]:
     """Return the header and rows from the beginning and, if it can be reached, the end of a file."""
     stream.seek(0)
-    start = stream.read(BYTES_LOOKED_AT)
-    rows = sampled_rows(start.decode("utf-8-sig", "replace"), separator, len(start) < BYTES_LOOKED_AT)
-    if len(start) == BYTES_LOOKED_AT and not isinstance(stream, gzip.GzipFile):
-        stream.seek(-BYTES_LOOKED_AT // 4, io.SEEK_END)
+    size = SAMPLED_BYTES
+    start = stream.read(size)
+    rows = sampled_rows(start.decode("utf-8-sig", "replace"), separator, len(start) < size)
+    while len(start) == size < LONGEST_SAMPLE and len(rows) < FEWEST_SAMPLED:
+        start += stream.read(3 * size)
+        size *= 4
+        rows = sampled_rows(start.decode("utf-8-sig", "replace"), separator, len(start) < size)
+    if len(start) == size and not isinstance(stream, gzip.GzipFile):
+        stream.seek(-size // 4, io.SEEK_END)
         end = stream.read().decode("utf-8", "replace").partition("\n")[2]
         rows += sampled_rows(end, separator, True)
     stream.seek(0)
@@ -236,28 +265,34 @@ def _sample(stream: BinaryIO, separator: str) -> list[list[str]]:
 
 
 def _parsed(
-    stream: BinaryIO, separator: str, header: list[str], block: int, numbers: Mapping[str, str | None] | None = None
+    stream: BinaryIO,
+    separator: str,
+    header: list[str],
+    block: int,
+    numbers: Mapping[str, str] | None = None,
+    decimal: str | None = None,
 ) -> Iterator[Any]:
     """Yield what Arrow parses from the start of the file, one block of bytes at a time: text, or certain numbers."""
-    pa, arrow_csv = import_optional("pyarrow", "a CSV file"), import_optional("pyarrow.csv", "a CSV file")
     stream.seek(0)
-    counted = _Counting(stream)
+    counted = _Counting(stream, "int64" in (numbers or {}).values())
     last = ""
     types = {**dict.fromkeys(header, pa.string()), **(numbers or {})}
     try:
-        for batch in arrow_csv.open_csv(
+        for batch in pyarrow.csv.open_csv(
             counted,
-            read_options=arrow_csv.ReadOptions(block_size=block),
-            parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(column_types=types, null_values=list(MISSING)),
+            read_options=pyarrow.csv.ReadOptions(block_size=block),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=types, null_values=list(MISSING), decimal_point=decimal or "."
+            ),
         ):
-            last = str(batch.columns[-1][-1].as_py()) if batch.num_rows else last
+            last = str(batch.column(batch.num_columns - 1)[-1].as_py()) if batch.num_rows else last
             yield batch
     finally:
         counted.stop()
-    if numbers and counted.is_hexadecimal:
+    if counted.is_hexadecimal:
         raise pa.ArrowInvalid("Arrow reads 0x10 as 16")
-    is_quoted = any(mark in last for mark in (separator, "\n", "\r"))
+    is_quoted = separator in last or "\n" in last or "\r" in last
     if counted.quotes % 2 or (is_quoted and not counted.tail.rstrip(b"\r\n").endswith(b'"')):
         _check_quotes(stream, separator)
 
@@ -268,9 +303,14 @@ class _Counting(io.RawIOBase):
     Arrow reads ahead in a thread of its own; after `stop`, it leaves the file to others.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.quotes, self.tail, self.is_hexadecimal = stream, 0, b"", False
-        self.lock, self.is_stopped = threading.Lock(), False
+    def __init__(self, stream: BinaryIO, with_integers: bool) -> None:
+        self.stream = stream
+        self.with_integers = with_integers  # of which Arrow reads hexadecimal ones
+        self.quotes = 0
+        self.tail = b""
+        self.is_hexadecimal = False
+        self.lock = threading.Lock()
+        self.is_stopped = False
 
     def readable(self) -> bool:
         return True
@@ -283,10 +323,11 @@ class _Counting(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         with self.lock:
             piece = b"" if self.is_stopped else self.stream.read(size)
-        self.quotes += piece.count(b'"')
+        if b'"' in piece:  # to find a letter is much quicker than to count it
+            self.quotes += piece.count(b'"')
         border = self.tail[-1:] + piece[:1]
-        if b"x" in piece or b"X" in piece:  # a search for one letter is quick
-            self.is_hexadecimal |= any(mark in piece or mark == border for mark in HEXADECIMAL_MARKS)
+        if self.with_integers and (b"x" in piece or b"X" in piece):
+            self.is_hexadecimal |= any(mark in piece or mark == border for mark in (b"0x", b"0X"))
         self.tail = (self.tail + piece[-64:])[-64:]
         return piece
 
@@ -321,7 +362,6 @@ def _header(stream: BinaryIO, separator: str) -> tuple[list[str], list[str]]:
 
 
 def _has_rows(stream: BinaryIO, separator: str) -> bool:
-    """Tell whether there is anything after the header."""
     try:
         return len(list(islice(_records(stream, separator), 2))) > 1
     except (csv.Error, UnicodeDecodeError):
@@ -330,9 +370,9 @@ def _has_rows(stream: BinaryIO, separator: str) -> bool:
 
 def _explained(stream: BinaryIO, separator: str, names: list[str], error: Exception) -> FileError:
     """Return the error that names the line that Arrow could not read."""
-    if NO_ROWS in str(error) and not _has_rows(stream, separator):
+    if "Empty CSV" in str(error) and not _has_rows(stream, separator):
         return FileError("there is a header but no rows")
-    if LONG_ROW in str(error) or NO_ROWS in str(error):
+    if "straddling" in str(error) or "Empty CSV" in str(error):
         return FileError(f"a row is longer than {BLOCKS[-1] >> 20} MiB, or a quotation mark is not closed")
     check_utf8(stream)
     try:

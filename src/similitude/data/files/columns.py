@@ -1,0 +1,658 @@
+"""Columns of a file: their types, and the numbers and labels that they hold, as people write them.
+
+A column is an Arrow array, or a list of Python objects if Arrow has no type for them. Columns of CSV and TSV files are
+text until :func:`parsed` looks at all of their cells, but for those that :func:`sampled_types` has Arrow parse.
+
+Numbers may have decimal commas, thousands separators and units. A column is rewritten with decimal points only if
+every cell is a number, and only if the file leaves no doubt what a comma means: ``1,5`` is a decimal, ``1,234,567`` has
+thousands separators, and ``1,234`` alone may be either. In a file whose cells are separated by commas a decimal comma
+is not looked for: ``"1,5"`` may be two items.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from similitude.compute import LARGEST_EXACT
+from similitude.data.files.file_errors import listed_columns, wrong_cell
+from similitude.data.files.schema import COLUMN_TYPES, NUMERIC
+from similitude.support import FileError
+
+MISSING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+"""Texts that are missing values in a column of numbers, as in pandas."""
+
+GAP_MARKS = ("-", "--", "?", "\u2013", "\u2014", "\u2212")
+"""A dash, and a question mark, where there is no number."""
+
+UNKNOWN_NUMBERS = frozenset((*MISSING, *GAP_MARKS))
+"""Texts that are missing values in a column of numbers: those of pandas, a dash, and a question mark."""
+
+LONG_INTEGER = r"^\s*[-+]?[0-9]{16,}\s*$"
+"""A text that is an integer which a floating point number may not hold."""
+
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})([.,][0-9]*)?([eE][-+]?[0-9]+)?")
+"""A number that is neither a code nor longer than floating point numbers hold, with either decimal mark."""
+
+CODE = "^0[0-9]"
+"""The beginning of a text that is a code of digits rather than a number."""
+
+FILL_OR_DROP = ": fill it, or leave such rows out (unlabeled='drop')"
+"""What to do about rows without a label, where labels are needed."""
+
+TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+
+TEXT_TYPES = (pa.string(), pa.large_string())
+"""The Arrow types of texts."""
+
+LIST_TYPES = {"integer": "numbers", "number": "numbers", "numbers": "channels", "missing": "items", "text": "items"}
+"""The type of a column of lists by the type of their items."""
+
+ARROW_TYPES = {"integer": "double", "number": "double", "boolean": "bool", "text": "string"}
+"""The Arrow type of a column without values, by its type in an earlier batch or file."""
+
+GROUP_MARK = {".": ",", ",": "."}
+"""The mark that separates thousands, by the decimal mark."""
+
+GROUPS = " '’\u00a0\u2009\u202f"  # noqa: RUF001
+"""Characters besides the point and the comma that separate thousands."""
+
+MINUS = "\u2212"
+"""The minus sign of typesetters, which is not the one of keyboards."""
+
+BLANKS = f"[\\s{GROUPS[2:]}]*"
+"""Blanks between a number and its unit."""
+
+NUMBER_WITH_UNIT = re.compile(
+    rf"(?P<before>[$€£¥]|[A-Z]{{3}}(?=\s))?{BLANKS}(?P<number>[-+{MINUS}]?[0-9.,].*?){BLANKS}"
+    rf"(?P<after>[%‰°$€£¥µμa-zA-Z]\S{{0,7}})?"
+)
+"""A number with a currency before it, or with a percent sign, a currency or another unit after it."""
+
+
+def _pattern(decimal: str) -> str:
+    """Return the pattern of a number with this decimal mark, perhaps with thousands separators of one kind."""
+    mark, group = (re.escape(one) for one in (decimal, GROUP_MARK[decimal]))
+    grouped = "|".join(f"(?:{one}[0-9]{{3}})+" for one in (group, *GROUPS))
+    indian = "|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}" if decimal == "." else ""
+    whole = f"[0-9]+|[1-9][0-9]{{0,2}}(?:{grouped}){indian}"
+    return f"(?:[-+{MINUS}]?(?:(?:{whole})(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][-+]?[0-9]+)?)"
+
+
+NUMBER_PATTERNS = {mark: _pattern(mark) for mark in (".", ",")}
+"""Patterns of numbers by their decimal mark."""
+
+ANY_NUMBER = re.compile("|".join(NUMBER_PATTERNS.values()))
+"""A number with either decimal mark."""
+
+DIGIT = re.compile("[0-9]")
+
+
+class Column:
+    """The type of a column (a key of `COLUMN_TYPES`), and its cells: an Arrow array or a list."""
+
+    def __init__(self, type: str, cells: Any) -> None:
+        self.type = type
+        self.cells = cells
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Which cells have no value."""
+        if isinstance(self.cells, list):
+            return np.array([cell is None for cell in self.cells], dtype=bool)
+        return np.asarray(self.cells.is_null(nan_is_null=self.type == "number"), dtype=bool)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a cell has no value."""
+        if isinstance(self.cells, list) or self.cells.null_count:
+            return bool(self.missing.any())
+        return self.type == "number" and _has_nan(self.cells)
+
+    @cached_property
+    def ends(self) -> tuple[Any, Any]:
+        """The smallest and the largest value; None if there are none, or if Arrow cannot compare them."""
+        if isinstance(self.cells, list) or self.type not in (*NUMERIC, "text", "boolean"):
+            return None, None
+        if hasattr(self.cells, "dictionary") or self.cells.type == pa.float16():
+            return None, None
+        found = pc.min_max(self.cells)
+        return found["min"].as_py(), found["max"].as_py()
+
+    def cell(self, row: int) -> Any:
+        """Return one cell as a Python object; a time that Python cannot hold as the number that stands for it."""
+        value = self.cells[row]
+        try:
+            return value.as_py() if hasattr(value, "as_py") else value
+        except (OverflowError, ValueError):
+            return value.value
+
+    def to_list(self) -> list[Any]:
+        """Return all cells as Python objects."""
+        return self.cells if isinstance(self.cells, list) else self.cells.to_pylist()
+
+
+def parsed(cells: Any) -> Column:
+    """Return a column of text as numbers, or as booleans, if every cell is one; empty cells are missing.
+
+    Cells of a workbook may be numbers already.
+    """
+    if not is_text(cells):
+        return typed(cells)
+    first = cells.slice(0, 20).to_pylist()
+    known = {*first} - UNKNOWN_NUMBERS - {None}
+    if not known or all(map(may_be_number, known)):
+        numbers = as_numbers(cells)
+        if numbers is not None:
+            return numbers
+    texts = empty_as_missing(cells)
+    if not {*map(str.strip, known)} - UNKNOWN_NUMBERS:
+        unknown = are_words(pc.utf8_trim_whitespace(texts), ("", *UNKNOWN_NUMBERS))
+        if pc.all(unknown).as_py() is not False:
+            return Column("missing", texts)
+    if known <= TRUTH.keys():
+        values = {*pc.unique(texts).drop_null().to_pylist()}
+        if values and values <= TRUTH.keys():
+            true = pa.array([value for value in values if TRUTH[value]], texts.type)
+            return Column("boolean", pc.if_else(texts.is_null(), None, pc.is_in(texts, true)))
+    return Column("text", texts)
+
+
+def are_words(cells: Any, words: Iterable[str]) -> Any:
+    """Return which texts are among some words, null where there is no text."""
+    return pc.if_else(cells.is_null(), None, pc.is_in(cells, pa.array(list(words), cells.type)))
+
+
+def is_text(cells: Any) -> bool:
+    """Tell whether cells are an Arrow array of texts."""
+    return not isinstance(cells, list) and cells.type in TEXT_TYPES
+
+
+def trimmed_texts(cells: Any) -> Any:
+    """Return texts without blanks around them, and as missing where nothing is left."""
+    return empty_as_missing(pc.utf8_trim_whitespace(cells))
+
+
+def blank_around(cells: Any) -> str | None:
+    """Return the first text with blanks around it, or None."""
+    found = cells.filter(pc.not_equal(cells, pc.utf8_trim_whitespace(cells)))
+    return str(found[0].as_py()) if len(found) else None
+
+
+def empty_as_missing(cells: Any) -> Any:
+    """Return a column of text in which empty cells are missing."""
+    empty = pc.equal(cells, "")
+    return pc.if_else(empty, pa.scalar(None, cells.type), cells) if pc.any(empty).as_py() else cells
+
+
+def as_numbers(cells: Any) -> Column | None:
+    """Return a column of text as numbers, or None if a cell is not a number or all are missing."""
+    first = cells.slice(0, 20).to_pylist()
+    if not all(map(may_be_number, first)):
+        return None
+    plain = _cast_to_numbers(cells, first) if all(may_be_number(one, ()) for one in first) else None
+    if plain is not None and (plain.type == "integer" or not _has_nan(plain.cells)):  # "nan" is a missing value
+        return plain
+    trimmed = pc.utf8_trim_whitespace(cells)
+    known = pc.if_else(are_words(trimmed, UNKNOWN_NUMBERS), pa.scalar(None, trimmed.type), trimmed)
+    if known.null_count == len(known):
+        return None
+    if pc.any(pc.starts_with(known, "+")).as_py():
+        known = pc.replace_substring_regex(known, r"^\+([0-9.])", r"\1")
+    return _cast_to_numbers(known, known.slice(0, 20).to_pylist())
+
+
+def _cast_to_numbers(cells: Any, first: Sequence[str | None]) -> Column | None:
+    """Return texts as integers, or else as floating point numbers, or None if one is neither, or hexadecimal."""
+    may_be_integers = all(one is None or one.strip().lstrip("-").isdigit() for one in first)
+    for name, stored in (("integer", pa.int64()), ("number", pa.float64()))[not may_be_integers :]:
+        try:
+            found = pc.cast(cells, stored)
+        except pa.ArrowInvalid:
+            continue
+        is_hexadecimal = name == "integer" and pc.any(pc.match_substring(cells, "x", ignore_case=True)).as_py()
+        return None if is_hexadecimal else Column(name, found)
+    return None
+
+
+def _has_nan(cells: Any) -> bool:
+    return bool(pc.any(pc.is_nan(cells)).as_py())
+
+
+def may_be_number(value: str, missing_words: Collection[str] = UNKNOWN_NUMBERS) -> bool:
+    """Tell whether a cell of a text file is a number, or a missing one."""
+    if value.strip() in missing_words:
+        return True
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return "_" not in value
+
+
+def typed(cells: Any) -> Column:
+    """Return a column of a JSON, Parquet or Arrow file with its type."""
+    if isinstance(cells, list):
+        return Column(_type_of_objects(cells), cells)
+    if pa.types.is_dictionary(cells.type):
+        cells = _valid_for_pandas(cells)
+    if cells.null_count == len(cells):
+        return Column("missing", cells)
+    if pa.types.is_decimal(cells.type):
+        cells = cells.cast(pa.float64())
+    if pa.types.is_string_view(cells.type):  # which Arrow cannot compare
+        cells = cells.cast(pa.large_string())
+    return Column(_type_of_arrow(cells.type), cells)
+
+
+def _valid_for_pandas(cells: Any) -> Any:
+    """Return a dictionary array with distinct and known values, or what it stands for: Arrow allows others."""
+    values = cells.dictionary
+    if pa.types.is_nested(values.type) or pa.types.is_floating(values.type):
+        return cells.dictionary_decode()
+    if values.null_count or len(values.unique()) < len(values):
+        return cells.dictionary_decode().dictionary_encode()
+    return cells
+
+
+def _type_of_arrow(stored: Any) -> str:
+    types = pa.types
+    if types.is_dictionary(stored):
+        return "text" if _type_of_arrow(stored.value_type) == "text" else "other"
+    if types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored):
+        return LIST_TYPES.get(_type_of_arrow(stored.value_type), "other")
+    if types.is_struct(stored) and stored.get_field_index("edges") >= 0:
+        return "graph"
+    tests = {
+        "integer": types.is_integer, "number": types.is_floating, "boolean": types.is_boolean, "text": types.is_string,
+        "time": types.is_temporal, "missing": types.is_null,
+    }  # fmt: skip
+    found = next((name for name, holds in tests.items() if holds(stored)), "other")
+    return "text" if types.is_large_string(stored) else found
+
+
+def _type_of_objects(cells: list[Any]) -> str:
+    known = [cell for cell in cells if cell is not None]
+    if not known:
+        return "missing"
+    if all(isinstance(cell, dict) and "edges" in cell for cell in known):
+        return "graph"
+    return "items" if all(isinstance(cell, list) for cell in known) else "mixed"
+
+
+def as_type(name: str, cells: Any, expected: str, in_text_file: bool, first: int) -> Column:
+    """Return a column of an expected type, or raise and name the first cell of another type."""
+    if not in_text_file:
+        column = typed(cells)
+    elif expected == "text" and not is_text(cells):  # numbers of a workbook
+        column = Column("text", cells.cast("string"))
+    elif expected == "text":
+        column = Column("text", empty_as_missing(cells))
+    else:
+        column = parsed(cells)
+        if expected in NUMERIC and column.type not in NUMERIC and is_text(cells):
+            wrong = next((row for row, value in enumerate(cells.to_pylist()) if not may_be_number(value)), None)
+            if wrong is not None:
+                problem = "it is not a number, and the column held numbers before"
+                raise wrong_cell(name, first + wrong, cells[wrong].as_py(), problem)
+            column = Column("missing", cells)
+    if not _is_compatible(column, expected):
+        row = _first_other(column, expected)
+        problem = f"it holds {COLUMN_TYPES[column.type]}, and held {COLUMN_TYPES[expected]} before"
+        raise wrong_cell(name, first + row, column.cell(row), problem)
+    if column.type == "missing" and expected in ARROW_TYPES:
+        return Column("missing", pa.nulls(len(column.cells), ARROW_TYPES[expected]))
+    if expected == "number" and column.type == "integer":
+        return Column("number", as_doubles(column.cells))
+    return column
+
+
+def _is_compatible(column: Column, expected: str) -> bool:
+    if column.type == expected or "missing" in (column.type, expected) or expected in ("mixed", "other"):
+        return True
+    if column.type == "items" and expected in ("numbers", "channels"):  # lists that are all empty have no type
+        return not isinstance(column.cells, list) and str(column.cells.type.value_type) == "null"
+    return column.type in NUMERIC and expected in NUMERIC
+
+
+def _first_other(column: Column, expected: str) -> int:
+    """Return the first row whose value has another type, in a column of several types."""
+    types: dict[str, tuple[type, ...]] = {"text": (str,), "boolean": (bool,)}
+    python = types.get(expected, (int, float) if expected in NUMERIC else None)
+    rows = np.flatnonzero(~column.missing)
+    if isinstance(column.cells, list) and python is not None:
+        rows = np.array([row for row in rows if not isinstance(column.cells[row], python)] or rows)
+    return int(rows[0])
+
+
+def as_matrix(columns: Mapping[str, Column], first: int) -> np.ndarray:
+    """Return columns of numbers as the columns of a matrix; raise if a number is missing or not finite."""
+    matrix = np.empty((len(next(iter(columns.values())).cells), len(columns)))
+    cells = [as_doubles(one.cells) if one.type == "boolean" else one.cells for one in columns.values()]
+    at = 0
+    for batch in pa.Table.from_arrays(cells, names=list(columns)).to_batches():  # of which all columns are in the cache
+        for j, column in enumerate(batch.columns):
+            matrix[at : at + len(column), j] = column.to_numpy(zero_copy_only=False)
+        at += batch.num_rows
+    if not np.isfinite(matrix).all():
+        j = int(np.argmin(np.isfinite(matrix).all(axis=0)))
+        name, wrong = list(columns.items())[j]
+        if wrong.has_gaps:
+            raise FileError(
+                f"column {name!r} has no value in row {first + int(np.argmax(wrong.missing))}: vectors have no "
+                f"missing values; fill the gap, or read rows as a table from the start (kind='table')"
+            )
+        row = int(np.argmin(np.isfinite(matrix[:, j])))
+        raise wrong_cell(name, first + row, float(matrix[row, j]), "vectors hold finite numbers")
+    return matrix
+
+
+def as_doubles(cells: Any) -> Any:
+    """Return numbers as floating point numbers; integers beyond 2^53 are rounded (see `is_rounded`)."""
+    return cells.cast("double", safe=False)
+
+
+def is_rounded(column: Column, text: Any) -> bool:
+    """Tell whether integers of a column are too large to be floating point numbers without rounding.
+
+    `text` is the column as it is in a text file, if it is in one: integers beyond 2^63 are numbers by now.
+    """
+    if column.type == "numbers":
+        column = typed(column.cells.flatten())
+    if column.type not in NUMERIC or (column.type == "number" and text is None):
+        return False
+    low, high = column.ends
+    if low is None or max(-low, high) <= LARGEST_EXACT:
+        return False
+    return isinstance(high, int) or bool(pc.any(pc.match_substring_regex(text, LONG_INTEGER)).as_py())
+
+
+def as_labels(name: str, column: Column, first: int) -> np.ndarray:
+    """Return a column as labels; raise if labels are missing, and name the first row."""
+    missing = column.missing
+    if missing.any():
+        raise FileError(
+            f"the label {name!r} is missing in row {first + int(np.argmax(missing))}"
+            f"{f' and {missing.sum() - 1} more' if missing.sum() > 1 else ''}{FILL_OR_DROP}"
+        )
+    if column.type not in (*NUMERIC, "boolean", "text"):
+        raise FileError(f"the label {name!r} holds {COLUMN_TYPES[column.type]}: a label is a text or a number")
+    if column.type == "text":
+        coded = pc.dictionary_encode(column.cells)
+        return np.array(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
+    return np.array(column.cells)
+
+
+# Numbers as people write them.
+
+
+def with_plain_numbers(
+    cells: Mapping[str, Any],
+    columns: Mapping[str, Column],
+    separator: str,
+    given: str | None,
+    before: str | None = None,
+) -> tuple[dict[str, Any], dict[str, Column], str | None, list[str]]:
+    """Return cells whose numbers are written as Python writes them, the columns that changed, the mark, and notes.
+
+    `columns` are those that may hold numbers, `given` is the decimal mark that the user gave, and `before` that of an
+    earlier file. The mark is returned if it was given or if numbers show it.
+    """
+    plain: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for name, column in columns.items():
+        if is_text(cells[name]):
+            (plain if column.type in NUMERIC else others)[name] = cells[name]
+    others = {name: one for name, one in others.items() if _has_digits(one)}
+    if not others and given != "," and separator != ";" and before != ",":
+        return dict(cells), {}, given, []
+    others, notes = _without_units(others)
+    mark = given
+    if given is None and (others or (plain and (separator == ";" or before == ","))):
+        mark, doubt = _decimal_mark(others, plain, separator, before)
+        notes += doubt
+        if mark is None and before == ",":
+            _check_points({**plain, **others})
+    written = {**cells, **others}
+    rewritten, spelled = _rewritten({**plain, **others} if mark == "," else others, mark)
+    written |= rewritten
+    changed = {name: parsed(written[name]) for name in columns if written[name] is not cells[name]}
+    return written, changed, mark if spelled or given else None, notes + spelled
+
+
+def _has_digits(cells: Any) -> bool:
+    """Tell whether the first cells that have a value have a digit: without one, they are not numbers."""
+    return all(map(DIGIT.search, {*cells.slice(0, 20).to_pylist()} - UNKNOWN_NUMBERS - {None}))
+
+
+def _decimal_mark(
+    columns: Mapping[str, Any], plain: Mapping[str, Any], separator: str, before: str | None
+) -> tuple[str | None, list[str]]:
+    """Return the decimal mark that columns show, and what is in doubt; `plain` has numbers as Python writes them."""
+    cells = _spelled(columns)
+    if not cells:
+        return None, _points_notes(plain) if separator == ";" and before is None else []
+    commas = _shown(cells, ".")
+    points = _shown(cells, ",") or _shown(_spelled(plain), ",")
+    if commas and points:
+        return None, [
+            f"column {commas[0]!r} has numbers such as {commas[1]!r}, column {points[0]!r} such as {points[1]!r}: "
+            f"those with a comma are taken as text; decimal= says what it means"
+        ]
+    if commas and separator == "," and "," in commas[1]:
+        return None, [f"column {commas[0]!r} is text such as {commas[1]!r}; decimal=',' makes it numbers"]
+    if commas or points:
+        return ("," if commas else "."), []
+    doubtful = _first_with(cells, "[, ]")
+    if doubtful is None or before is not None:
+        return doubtful and before, []
+    name, one = doubtful
+    comma = f", decimal=',' {_plain(one, ',')}" if "," in one else ""
+    return None, [f"column {name!r} is text such as {one!r}: decimal='.' makes it {_plain(one, '.')}{comma}"]
+
+
+def _points_notes(columns: Mapping[str, Any]) -> list[str]:
+    """Note points that may separate thousands, in a file whose semicolons let one expect decimal commas."""
+    for name, values in _spelled(columns).items():
+        pointed = values.filter(pc.match_substring(values, "."))
+        if len(pointed) and _all_match(pointed, NUMBER_PATTERNS[","]):
+            one = pc.min(pointed).as_py()
+            return [f"column {name!r} has {one!r}, taken as {float(one):g}: decimal=',' makes it {_plain(one, ',')}"]
+    return []
+
+
+def _check_points(columns: Mapping[str, Any]) -> None:
+    """Raise if points may separate thousands: of a file whose decimal mark is not known, after one with commas."""
+    of_thousands = {
+        name: values for name, values in _spelled(columns).items() if _all_match(values, NUMBER_PATTERNS[","])
+    }
+    if pointed := _first_with(of_thousands, "[.]"):
+        name, one = pointed
+        raise FileError(
+            f"column {name!r} has {one!r}, and the file before had decimal commas: decimal=',' makes it "
+            f"{_plain(one, ',')}, decimal='.' {one}"
+        )
+
+
+def _spelled(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cells of columns that hold numbers alone, in any spelling, without missing ones."""
+    found = {}
+    for name, column in columns.items():
+        if is_text(column) and all(map(_is_number, column.slice(0, 20).to_pylist())):
+            values = _known(column)
+            if len(values) and _all_match(values, ANY_NUMBER.pattern):
+                found[name] = values
+    return found
+
+
+def _known(column: Any) -> Any:
+    """Return the cells that are not missing, without blanks around them."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    return trimmed.filter(pc.invert(are_words(trimmed, UNKNOWN_NUMBERS)))
+
+
+def _all_match(values: Any, pattern: str) -> bool:
+    return pc.all(pc.match_substring_regex(values, f"^(?:{pattern})$")).as_py() is not False
+
+
+def _shown(cells: Mapping[str, Any], other: str) -> tuple[str, str] | None:
+    """Return a column and a number in it with a mark or separators that the other decimal mark excludes."""
+    pattern = f"^{NUMBER_PATTERNS[other]}$"
+    return _first_with(
+        {name: values.filter(pc.invert(pc.match_substring_regex(values, pattern))) for name, values in cells.items()},
+        "[.,]",
+    )
+
+
+def _first_with(cells: Mapping[str, Any], pattern: str) -> tuple[str, str] | None:
+    """Return the first column in which a text matches, and the smallest that does."""
+    for name, values in cells.items():
+        if len(found := values.filter(pc.match_substring_regex(values, pattern))):
+            return name, pc.min(found).as_py()
+    return None
+
+
+def _is_number(value: str | None) -> bool:
+    return value is None or value.strip() in UNKNOWN_NUMBERS or ANY_NUMBER.fullmatch(value.strip()) is not None
+
+
+def sampled_types(
+    columns: Mapping[str, Sequence[str]], separator: str, given: str | None
+) -> tuple[dict[str, str], str | None, dict[str, str]]:
+    """Return the types by which Arrow may parse columns, the decimal mark, and a number with a comma by its column.
+
+    No types if some cells leave a doubt, or are numbers that Arrow reads otherwise than people do.
+
+    >>> sampled_types({"a": ["1", "2", ""], "b": ["1.5", "NA"], "c": ["red", "blue"]}, ",", None)
+    ({'a': 'int64', 'b': 'double'}, None, {})
+    >>> sampled_types({"a": ["1,5", "2"]}, ";", None), sampled_types({"a": ["007", "1"]}, ",", None)
+    (({'a': 'double'}, ',', {'a': '1,5'}), ({}, None, {}))
+    """
+    types: dict[str, str] = {}
+    commas: dict[str, str] = {}
+    is_shown = given == ","
+    has_points = False
+    for name, cells in columns.items():
+        known = [one for cell in cells if (one := cell.strip()) not in MISSING]
+        if not known:
+            continue
+        if all(map(PLAIN_NUMBER.fullmatch, known)):
+            types[name] = "int64" if all(one.removeprefix("-").isdigit() for one in known) else "double"
+            pointed = [one for one in known if "." in one]
+            has_points = has_points or bool(pointed)
+            with_commas = [one for one in known if "," in one]
+            if with_commas:
+                commas[name] = with_commas[0]
+                is_shown = is_shown or not all(re.fullmatch(NUMBER_PATTERNS["."], one) for one in with_commas)
+            if separator == ";" and pointed and all(re.fullmatch(NUMBER_PATTERNS[","], one) for one in pointed):
+                return {}, None, {}
+        elif looks_like_numbers(known):
+            return {}, None, {}
+    is_clear = not commas or (is_shown and not has_points and given != "." and (separator != "," or given == ","))
+    if not is_clear or (given == "," and has_points):
+        return {}, None, {}
+    return types, "," if commas else given, commas
+
+
+def looks_like_numbers(cells: Iterable[str]) -> bool:
+    """Tell whether some cells are numbers in some spelling, perhaps with a unit.
+
+    >>> looks_like_numbers(["1,5", "2", ""]), looks_like_numbers(["5 kg"]), looks_like_numbers(["red"])
+    (True, True, False)
+    """
+    known = [one for one in cells if one.strip() not in UNKNOWN_NUMBERS]
+    return bool(known) and (all(map(_is_number, known)) or _common_unit(known) is not None)
+
+
+def _rewritten(columns: Mapping[str, Any], decimal: str | None) -> tuple[dict[str, Any], list[str]]:
+    """Return those columns whose numbers are rewritten with decimal points, and notes on what was rewritten."""
+    mark = decimal or "."
+    group = GROUP_MARK[mark]
+    found = {}
+    examples = {}
+    for name, values in _spelled(columns).items():
+        changed = values.filter(pc.match_substring_regex(values, f"[^0-9eE+{'' if mark == ',' else '.'}-]"))
+        doubtful = decimal is None and pc.any(pc.match_substring_regex(changed, "[, ]")).as_py()
+        if not len(changed) or doubtful or not _all_match(values, NUMBER_PATTERNS[mark]):
+            continue
+        trimmed = pc.utf8_trim_whitespace(columns[name])
+        plain = pc.replace_substring_regex(trimmed, f"[{group}{GROUPS}]", "")
+        plain = pc.replace_substring(pc.replace_substring(plain, mark, "."), MINUS, "-")
+        found[name] = pc.if_else(are_words(trimmed, UNKNOWN_NUMBERS), trimmed, plain)
+        commas = changed.filter(pc.match_substring(changed, ","))
+        examples[name] = (commas if len(commas) else changed)[0].as_py()
+    return found, spelling_notes(examples, mark)
+
+
+def spelling_notes(examples: Mapping[str, str], mark: str) -> list[str]:
+    """Return notes on how numbers of columns are written, from an example of each."""
+    alike: dict[str, dict[str, str]] = {}
+    for name, written in examples.items():
+        alike.setdefault(_what_is_unusual(written, mark), {})[name] = written
+    notes = []
+    for what, some in alike.items():
+        written = next(iter(some.values()))
+        notes.append(
+            f"{what} in {listed_columns(some)}: {written!r} is {_plain(written, mark)} (decimal= chooses otherwise)"
+        )
+    return notes
+
+
+def _what_is_unusual(written: str, mark: str) -> str:
+    """Return what a number has that Python's numbers do not."""
+    if mark == "," and "," in written:
+        return "decimal commas"
+    if not any(one in written for one in f".,{GROUPS}".replace(mark, "")):
+        return "minus signs of typesetters"
+    if mark == ",":
+        return "points or spaces between thousands, in a file with decimal commas,"
+    return "thousands separators"
+
+
+def _plain(value: str, decimal: str) -> str:
+    """Return a number with a decimal point and without thousands separators.
+
+    >>> _plain("1.234,5", ","), _plain("1,234.5", ".")
+    ('1234.5', '1234.5')
+    """
+    group = GROUP_MARK[decimal]
+    return value.translate({ord(one): None for one in group + GROUPS}).replace(decimal, ".").replace(MINUS, "-")
+
+
+def _without_units(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return columns of text in which all numbers have the same unit, a percent sign or a currency, without it."""
+    found = dict(columns)
+    notes: list[str] = []
+    for name, column in columns.items():
+        if not is_text(column) or (unit := _common_unit(column.slice(0, 20).to_pylist())) is None:
+            continue
+        before, after = map(re.escape, unit)
+        pattern = f"^\\s*(?:{before}){BLANKS}(.*?){BLANKS}(?:{after})\\s*$"
+        values = _known(column)
+        numbers = pc.replace_substring_regex(values, pattern, r"\1")
+        if pc.all(pc.match_substring_regex(values, pattern)).as_py() and _all_match(numbers, ANY_NUMBER.pattern):
+            found[name] = pc.replace_substring_regex(column, pattern, r"\1")
+            written = values[0].as_py()
+            notes.append(f"the unit {''.join(unit)!r} of column {name!r} is left out: {written!r} is a number")
+    return found, notes
+
+
+def _common_unit(cells: Iterable[str | None]) -> tuple[str, str] | None:
+    """Return what stands before and after all numbers; None if nothing does, or not the same.
+
+    >>> _common_unit(["5 kg", "7.5 kg", "NA"]), _common_unit(["5 kg", "5 g"]), _common_unit(["5", "6"])
+    (('', 'kg'), None, None)
+    """
+    known = [one.strip() for one in cells if one is not None and one.strip() not in UNKNOWN_NUMBERS]
+    matches = [NUMBER_WITH_UNIT.fullmatch(one) for one in known]
+    units = {None if one is None else (one["before"] or "", one["after"] or "") for one in matches}
+    return units.pop() if len(units) == 1 and not units & {None, ("", "")} else None

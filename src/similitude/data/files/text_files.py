@@ -1,0 +1,348 @@
+"""Text files: their encoding, their lines, and the separator and header of those with columns.
+
+The encoding is UTF-8, UTF-16 by its byte order mark, Windows-1252 by its letters, or as given. The separator is the
+usual one, or another by which every row has as many cells as the header. Excel's ``sep=;`` and comments above a table
+are left out, and a header with one cell too few or too many is completed. The head is rewritten in a copy of the file,
+in which lines keep their numbers.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from shutil import copyfileobj
+from typing import Any, BinaryIO
+
+from similitude.data.limits import DECODED_BYTES, SAMPLED_BYTES, SAMPLED_ROWS, TESTED_BYTES
+from similitude.support import FileError
+
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+"""Byte order marks; the marks of UTF-32 begin as those of UTF-16."""
+
+WESTERN = "cp1252"
+"""Windows-1252: Latin-1 with typographic marks where Latin-1 has control characters."""
+
+FOREIGN = re.compile(r"[^\W\d_a-zA-Z]{3}")
+"""Accented letters in a row that no Western European word has: letters of another alphabet."""
+
+PARTLY_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
+"""A letter in UTF-8: other bytes of such a file are damaged, and not of another encoding."""
+
+DAMAGE = "ÿ"
+"""A letter that hardly any word has, and the byte of damaged and of binary files."""
+
+MARKS_IN_TEXT = "€‚„…‰‹›‘’“”•–—™\u00a0¡§©«®°±²³µ·»¼½¾¿×÷£¥ªº´¨"  # noqa: RUF001
+"""Characters of Windows-1252 that are not letters and occur in texts."""
+
+USUAL = {"csv": ",", "tsv": "\t"}
+"""The separator of each format."""
+
+SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""The separators that are looked for."""
+
+SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+"""Other ways to write a separator."""
+
+SEPARATOR_LINE = re.compile('"?sep=([^"\r\n])"?[ \t]*(\r\n|\n|\r)', re.IGNORECASE)
+"""The line by which Excel is told the separator."""
+
+WEB_PAGE = re.compile(r"\s*<(!doctype html|html|head|body)\b", re.IGNORECASE)
+
+
+def lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
+    """Yield the number of each line, from 1, and the line without its end; skip a byte order mark."""
+    stream.seek(0)
+    end = 0
+    for number, line in enumerate(stream, 1):
+        end += len(line)
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            offset = end - len(error.object) + error.start
+            raise FileError(
+                f"not UTF-8: byte 0x{error.object[error.start]:02x} at offset {offset}, line {number}: say which "
+                f"encoding it has (encoding='latin-1', 'utf-16', …), or convert it (iconv -f … -t utf-8)"
+            ) from None
+        yield number, text.rstrip("\r\n")
+
+
+def check_utf8(stream: BinaryIO) -> None:
+    """Raise if a file is not UTF-8, and name the first wrong byte."""
+    for _ in lines(stream):
+        pass
+
+
+def as_utf8(stream: BinaryIO, encoding: str | None, stack: ExitStack) -> tuple[BinaryIO, str]:
+    """Return a text file as UTF-8, and a note if it was converted; a file that is UTF-8 is returned as it is."""
+    if encoding is not None:
+        given = _known(encoding)
+        return (stream, "") if given == "utf-8" else (_converted(stream, given, stack), "")
+    start = stream.read(4)
+    stream.seek(0)
+    for mark, name in BYTE_ORDER_MARKS:
+        if start.startswith(mark):
+            return _converted(stream, name, stack), f"{name.upper()}, by its byte order mark"
+    if b"\0" in start and (form := unmarked_utf16(stream)):
+        return _converted(stream, form, stack), f"{form.upper()} without a byte order mark, by its zero bytes"
+    if _is_utf8(stream):
+        return stream, ""
+    word = _check_western(stream)
+    return _converted(stream, WESTERN, stack), (
+        f"not UTF-8: read as Windows-1252 (as Latin-1, for Western European languages), such as {word!r}; "
+        f"encoding= chooses another"
+    )
+
+
+def unmarked_utf16(stream: BinaryIO) -> str | None:
+    """Return the form of UTF-16 whose zero bytes in Western texts a file has, or None."""
+    start = stream.read(4096)
+    stream.seek(0)
+    if len(start) < 8:
+        return None
+    for name, zeros, letters in (("utf-16-le", start[1::2], start[::2]), ("utf-16-be", start[::2], start[1::2])):
+        if 10 * zeros.count(0) > 9 * len(zeros) and 0 not in letters:
+            return name
+    return None
+
+
+def _known(encoding: str) -> str:
+    """Return the name of an encoding of text in Python's spelling."""
+    try:
+        found = codecs.lookup(encoding)
+        is_text = isinstance("".encode(encoding), bytes)
+    except (LookupError, TypeError, ValueError, UnicodeError):
+        is_text = False
+    if not is_text:
+        raise FileError(f"encoding={encoding!r} is not known: for instance utf-8, latin-1, cp1252, utf-16, shift_jis")
+    return "utf-8" if found.name in ("utf-8", "ascii", "utf-8-sig") else found.name
+
+
+def _is_utf8(stream: BinaryIO) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    seen = 0
+    try:
+        while seen < TESTED_BYTES and (piece := stream.read(DECODED_BYTES)):
+            decoder.decode(piece)
+            seen += len(piece)
+        if seen < TESTED_BYTES:
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    finally:
+        stream.seek(0)
+    return True
+
+
+def _check_western(stream: BinaryIO) -> str:
+    """Raise unless bytes that are not UTF-8 look like accented letters of Western European languages; return a word."""
+    decoder = codecs.getincrementaldecoder(WESTERN)()
+    seen = 0
+    is_text = True
+    word = ""
+    try:
+        while is_text and seen < TESTED_BYTES and (piece := stream.read(DECODED_BYTES)):
+            text = decoder.decode(piece)
+            seen += len(piece)
+            others = {letter for letter in set(text) if letter > "\x7f"}
+            if others and not word:
+                word = re.search(r"\w*[^\x00-\x7f]\w*", text)[0][:20]  # type: ignore[index]
+            is_text = (
+                "\0" not in text
+                and DAMAGE not in others
+                and all(one.isalpha() or one in MARKS_IN_TEXT for one in others)
+            )
+            is_text = is_text and not FOREIGN.search(text) and not PARTLY_UTF8.search(piece)
+    except UnicodeDecodeError:
+        is_text = False
+    stream.seek(0)
+    if not is_text:
+        check_utf8(stream)
+        raise FileError("not UTF-8 text")
+    return word
+
+
+def _converted(stream: BinaryIO, encoding: str, stack: ExitStack) -> BinaryIO:
+    """Return a copy of a text file as UTF-8, on disk; raise and name a byte that has no meaning."""
+    copy: Any = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (closed by the stack)
+    decoder = codecs.getincrementaldecoder(encoding)()
+    done = 0
+    try:
+        while piece := stream.read(DECODED_BYTES):
+            copy.write(decoder.decode(piece).encode())
+            done += len(piece)
+        copy.write(decoder.decode(b"", final=True).encode())
+    except UnicodeError as error:
+        place = f"byte 0x{error.object[error.start]:02x} " if isinstance(error, UnicodeDecodeError) else ""
+        raise FileError(f"not {encoding}: {place}near offset {done}: choose another encoding=") from None
+    if copy.tell() == 0:
+        raise FileError("the file is empty")
+    copy.seek(0)
+    found: BinaryIO = copy
+    return found
+
+
+def checked_separator(given: str) -> str:
+    r"""Return a separator of one character.
+
+    >>> checked_separator("tab"), checked_separator(";")
+    ('\t', ';')
+    """
+    found = SPELLED.get(given.lower(), given)
+    if len(found) != 1 or not found.isascii() or found in '"\r\n\0':
+        raise FileError(f"separator={given!r} must be one character such as ';', '|' or 'tab'")
+    return found
+
+
+def plain_table(
+    stream: BinaryIO, format: str, separator: str | None, stack: ExitStack
+) -> tuple[BinaryIO, str, list[str]]:
+    """Return a text file that begins with its header, its separator, and notes on what was found."""
+    start = stream.read(SAMPLED_BYTES)
+    stream.seek(0)
+    is_whole = len(start) < SAMPLED_BYTES
+    text = start.decode("utf-8-sig", "ignore")
+    if WEB_PAGE.match(text):
+        raise FileError("a web page and not a table: download the file itself")
+    above = ""  # what is left out
+    kept = ""  # what is written instead, for lines to keep their numbers
+    notes = []
+    if told := SEPARATOR_LINE.match(text):
+        above = told[0]
+        kept = told[2]
+        separator = separator or told[1]
+        notes.append(f"cells separated by {told[1]!r}, as its first line says")
+    elif text.startswith("#") and (comments := _comments(text)):
+        above = "".join(text.splitlines(keepends=True)[:comments])
+        kept = "\n" * comments
+        notes.append(f"ignored: {comments} {'line' if comments == 1 else 'lines'} above the header")
+    text = kept + text[len(above) :]
+    is_told = separator is not None
+    separator = USUAL[format] if separator is None else checked_separator(separator)
+    rows = sampled_rows(text, separator, is_whole)
+    widths = set(map(len, rows))
+    if not is_told and (len(widths) != 1 or 1 in widths):
+        separator, note = _separator_of(text, format, is_whole)
+        notes += [note] if note else []
+        rows = sampled_rows(text, separator, is_whole)
+        widths = set(map(len, rows))
+    header = note = ""
+    if len(widths) > 1:
+        header, note = _header_of_rows(rows, text, separator)
+    if not above and not note:
+        return stream, separator, notes
+    line = _first_line(text)
+    copy: Any = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (closed by the stack)
+    copy.write((header if note else line).encode())
+    mark = len(codecs.BOM_UTF8) * start.startswith(codecs.BOM_UTF8)
+    stream.seek(mark + len(above.encode()) + len(line[len(kept) :].encode()))
+    copyfileobj(stream, copy, SAMPLED_BYTES)
+    copy.seek(0)
+    return copy, separator, [*notes, note] if note else notes
+
+
+def sampled_rows(text: str, separator: str, is_whole: bool) -> list[list[str]]:
+    """Return the cells of the first rows of a text that may be cut in its last row; nothing if they cannot be read."""
+    rows = []
+    try:
+        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+            if cells:
+                rows.append(cells)
+            if len(rows) > SAMPLED_ROWS:
+                break
+        else:
+            if not is_whole:  # the last row is cut
+                rows.pop()
+    except (csv.Error, IndexError):
+        return []
+    return rows
+
+
+def _widths(text: str, separator: str, is_whole: bool) -> list[int]:
+    return list(map(len, sampled_rows(text, separator, is_whole)))
+
+
+def _first_line(text: str) -> str:
+    """Return the first line that is not empty without its end, and the empty ones above it."""
+    lines = text.lstrip("\r\n")
+    return text.removesuffix(lines) + re.split("[\r\n]", lines, maxsplit=1)[0]
+
+
+def _comments(text: str) -> int:
+    """Return the number of lines above the header that are comments; the header itself may begin with a hash."""
+    lines = text.splitlines(keepends=True)
+    comments = next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)
+    if not comments or not _is_table("".join(lines[comments:])):
+        return 0
+    return comments - _is_table("".join(lines[comments - 1 :]))
+
+
+def _is_table(text: str) -> bool:
+    """Tell whether by some separator all rows have as many cells as the first, and more than one."""
+    for separator in SEPARATOR_NAMES:
+        widths = _widths(text, separator, False) or _widths(text, separator, True)
+        if widths and widths[0] > 1 and len(set(widths)) == 1:
+            return True
+    return False
+
+
+def _separator_of(text: str, format: str, is_whole: bool) -> tuple[str, str]:
+    """Return the separator of a text file in which the usual one finds no table, and a note if it is another."""
+    usual = USUAL[format]
+    widths = {one: _widths(text, one, is_whole) for one in SEPARATOR_NAMES}
+    for columns in (_columns, _columns_of_rows):
+        possible = [one for one in SEPARATOR_NAMES if columns(widths[one]) > 1]
+        if len(possible) > 1:
+            names = " or ".join(SEPARATOR_NAMES[one] for one in possible)
+            raise FileError(f"its cells may be separated by {names}: say by which, separator='{possible[0]}'")
+        if possible and possible[0] != usual:
+            return possible[0], f"cells separated by {SEPARATOR_NAMES[possible[0]]} (separator= chooses otherwise)"
+        if possible:
+            break
+    return usual, ""
+
+
+def _columns(widths: list[int]) -> int:
+    """Return the number of cells of every row if it is the same in all that are looked at, else 0."""
+    return widths[0] if len(set(widths)) == 1 else 0
+
+
+def _columns_of_rows(widths: list[int]) -> int:
+    """Return the number of cells of the header if all rows have one more or one less, else 0."""
+    header, *others = widths or [0]
+    return header if len(set(others)) == 1 and abs(others[0] - header) == 1 else 0
+
+
+def _header_of_rows(rows: list[list[str]], text: str, separator: str) -> tuple[str, str]:
+    """Return the header with a cell for names of rows, or as many cells as rows that end in a separator; and a note."""
+    header, *body = rows
+    if len(header) < 2 or len(body) < 2 or len({len(cells) for cells in body}) > 1:
+        return "", ""
+    line = _first_line(text)
+    more = len(body[0]) - len(header)
+    if more == 1 and all(not cells[-1].strip() for cells in body):
+        return line + separator, "rows end in a separator, and the header does not"
+    if more == 1 and _name_rows(body, text, separator):
+        first = line.lstrip("\r\n")
+        blank = line.removesuffix(first)
+        note = "the header has no cell for the first column, which is taken as names of the rows"
+        return blank + separator + first, note
+    if more == -1 and not header[-1].strip() and line.endswith(separator):
+        return line[:-1], "the header ends in a separator, and rows do not"
+    return "", ""
+
+
+def _name_rows(body: list[list[str]], text: str, separator: str) -> bool:
+    """Tell whether first cells may be names of rows: they differ, and are no numbers that a decimal comma has cut."""
+    names = [cells[0].strip() for cells in body]
+    if len(set(names)) < len(names) or "" in names:
+        return False
+    rows = [line for line in io.StringIO(text, newline=None).read().split("\n")[1:] if line]
+    return separator != "," or not all(map(str.isdigit, names)) or all(row.startswith('"') for row in rows[:20])

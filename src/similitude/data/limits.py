@@ -1,0 +1,72 @@
+"""The numbers that decide how files and sources are read, each with its reason."""
+
+from __future__ import annotations
+
+MAX_BATCH_ROWS = 65_536
+"""The default number of rows of a batch, and the largest under a memory budget."""
+
+BUDGET_PARTS = 16
+"""A batch takes at most the memory budget over this: one is in use, one is ready, one is being read."""
+
+OBJECT_BYTES = 1024
+"""The least that an object that is not a row of an array is assumed to take in a batch."""
+
+PAGE_BYTES = 1 << 20
+"""Bytes of a page of a Parquet file as pyarrow, Spark and polars write them; the file does not say."""
+
+BUFFERED_BYTES = 1 << 16
+"""Bytes of a column that are read at a time of a Parquet file that is compressed as a whole or not on this disk."""
+
+TESTED_BYTES = 1 << 24
+"""Bytes by which the encoding of a text file is found: a later byte that is not UTF-8 is an error once it is read."""
+
+DECODED_BYTES = 1 << 20
+"""Bytes that are decoded at a time."""
+
+SAMPLED_BYTES = 1 << 18
+"""Bytes of a text file by which separator, header and types of columns are found; more if its rows are longer."""
+
+SAMPLED_ROWS = 500
+"""Rows by which they are found."""
+
+FEWEST_SAMPLED = 10
+"""Rows by which types are found at least, however long they are."""
+
+LONGEST_SAMPLE = 1 << 26
+"""Bytes beyond which no more of them are looked at."""
+
+BLOCKS = (1 << 20, 1 << 24, 1 << 27, 1 << 30)
+"""Bytes that are parsed at a time, of which Arrow reads about twenty ahead: more if a row is longer."""
+
+WIDE_TABLE = 1000
+"""Columns from which a file is parsed in blocks of the second size: each block costs a little for every column."""
+
+ROWS_PER_BYTE = 10_000
+"""Most rows of a Parquet or Arrow file for each of its bytes: values that are all equal or missing take no space."""
+
+ROWS_OF_ANY = 10**6
+"""Rows that a file may have however small it is; more must take some space in it."""
+
+FEWEST_TO_NOTE = 10
+"""Rows below which values may all differ, or all be equal, by accident."""
+
+MOST_CLASSES = 1000
+"""Distinct labels of which some may differ in case alone."""
+
+CELLS_PER_BYTE = 4
+"""Most cells, empty ones among them, for each byte of the unpacked workbook: two cells may lie far apart."""
+
+CELLS_OF_ANY = 200_000
+"""Cells that a sheet may have however small it is."""
+
+ROWS_PER_VALUE = 1000
+"""Most rows of a sparse matrix for each of its values, if they are stored by columns: empty rows take no space."""
+
+LARGEST_INDEX = 2**31 - 2
+"""The largest index of a sparse vector that SciPy holds in 32 bits."""
+
+MOST_PIXELS = 10**8
+"""Pixels of an image that is read at all."""
+
+LARGEST_AS_IT_IS = 64 * 64
+"""Pixels of images that are not resized by default, if they are all of one size."""
