@@ -1,6 +1,8 @@
 """The public surface: names, light imports, extras, pages that cannot go stale."""
 
+import ast
 import importlib
+import importlib.metadata
 import inspect
 import subprocess
 import sys
@@ -27,8 +29,25 @@ def test_every_public_name_is_there_and_sorted():
     for name in similitude.__all__:
         assert getattr(similitude, name).__name__ == name
     assert set(similitude.__all__) <= set(dir(similitude))
+    assert similitude.__version__ == importlib.metadata.version("similitude")
     with pytest.raises(AttributeError, match="nothing_like_this"):
         _ = similitude.nothing_like_this
+
+
+def test_a_name_means_the_same_in_every_module():
+    for module in (path.stem for path in (ROOT / "src" / "similitude").iterdir() if path.stem[0] not in "_p"):
+        imported = importlib.import_module(f"similitude.{module}")
+        shared = set(getattr(imported, "__all__", ())) & set(similitude.__all__)
+        assert [name for name in shared if getattr(imported, name) is not getattr(similitude, name)] == [], module
+
+
+def test_type_checkers_see_the_public_names():
+    tree = ast.parse((ROOT / "src" / "similitude" / "__init__.pyi").read_text())
+    found = {"__version__"}
+    for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
+        names = [alias.name for alias in node.names]
+        found.update(importlib.import_module(node.module).__all__ if names == ["*"] else names)
+    assert found == set(dir(similitude))
 
 
 @pytest.mark.parametrize("module", ["kernels", "engines", "similarity", "validity"])
