@@ -9,10 +9,7 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, beside, count, itemsize, namespace
 from similitude.compute.engines import Tile
 from similitude.similarity import Similarity
-from similitude.support import PairError
-
-ZERO_DISTANCE = 8
-"""A squared distance below this many machine epsilons of K(x, x) + K(z, z) + 2 |K(x, z)| is zero."""
+from similitude.support import PairError, check_integer
 
 
 class SquaredLengths:
@@ -52,7 +49,8 @@ class SquaredLengths:
             i, place = bad[0]
             below = f"K(x, x) + K(z, z) - 2 K(x, z) = {4 * squares[i, place]:.6g} < 0"
             raise PairError(int(i), int(which[i, place]), f"{below}: K is not a kernel and defines no distance")
-        return 2 * np.sqrt(np.where(squares > ZERO_DISTANCE * eps * scale, squares, 0.0))
+        squares[squares <= 8 * eps * scale] = 0.0  # rounding
+        return 2 * np.sqrt(squares)
 
 
 def squared_lengths(k: Similarity, A: Encoding) -> np.ndarray:
@@ -69,11 +67,40 @@ def _checked(values: np.ndarray) -> np.ndarray:
     return np.maximum(values, 0.0)
 
 
+def check_wanted(name: str, wanted: Any, n: int, without_itself: bool = False) -> int:
+    """Validate how many of n objects to return, which may leave out the query itself."""
+    wanted = check_integer(name, wanted)
+    if wanted > n - without_itself:
+        others = " besides the object itself" if without_itself else ""
+        raise ValueError(f"{name} = {wanted} is more than there are objects{others} (n_samples = {n}): ask for fewer")
+    return wanted
+
+
 def leave_out_itself(far: Any, tile: Tile) -> None:
     """Set the distance of every object from itself to infinity."""
     down, right = tile
     here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
     far[here - down.start, here - right.start] = np.inf
+
+
+def keep_nearest(
+    far: np.ndarray, which: np.ndarray, row: np.ndarray, new_far: np.ndarray, new_which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Let candidates enter the nearest of their rows, in place; ties by number.
+
+    Returns the rows that have candidates, and for each of their places the position in what these rows held, followed
+    by the candidates.
+    """
+    touched, group = np.unique(row, return_inverse=True)
+    k = far.shape[1]
+    group = np.concatenate([np.repeat(np.arange(len(touched)), k), group])
+    values = np.concatenate([far[touched].ravel(), new_far])
+    numbers = np.concatenate([which[touched].ravel(), new_which])
+    order = np.lexsort((numbers, values, group))
+    best = order[np.searchsorted(group[order], np.arange(len(touched)))[:, None] + np.arange(k)]
+    far[touched] = values[best]
+    which[touched] = numbers[best]
+    return touched, best
 
 
 class NearestColumns:
@@ -87,14 +114,7 @@ class NearestColumns:
         """Take in a tile of distances, or of values that increase with them; tiles of a row come left to right."""
         down, right = tile
         row, column = self._candidates(self.far[down, -1], far)
-        touched, row_of = np.unique(row, return_inverse=True)
-        kept, k = down.start + touched, self.far.shape[1]
-        group = np.concatenate([np.repeat(np.arange(len(touched)), k), row_of])
-        values = np.concatenate([self.far[kept].ravel(), far[row, column]])
-        which = np.concatenate([self.which[kept].ravel(), column + right.start])
-        order = np.lexsort((which, values, group))
-        best = order[np.searchsorted(group[order], np.arange(len(touched)))[:, None] + np.arange(k)]
-        self.far[kept], self.which[kept] = values[best], which[best]
+        keep_nearest(self.far[down], self.which[down], row, far[row, column], column + right.start)
 
     def _candidates(self, bound: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return rows and columns of a tile that may be among the k nearest."""
@@ -110,17 +130,20 @@ class NearestOnDevice:
     """The same for tiles that are tensors on the device of `like`."""
 
     def __init__(self, n: int, k: int, like: Any) -> None:
-        self.k, self.far = k, beside(np.full((n, k), np.inf), like)
+        self.k = k
+        self.far = beside(np.full((n, k), np.inf), like)
         self.which = beside(np.full((n, k), np.iinfo(np.int64).max), like)
 
     def look_at(self, tile: Tile, far: Any) -> None:
         """Take in a tile of distances; tiles of a row come left to right."""
         down, right = tile
-        xp, (values, which) = namespace(far), _smallest(far, min(self.k, far.shape[1]))
+        xp = namespace(far)
+        values, which = _smallest(far, min(self.k, far.shape[1]))
         values = xp.concat([self.far[down], xp.astype(values, xp.float64)], axis=1)
         which = xp.concat([self.which[down], which + right.start], axis=1)
         best = xp.argsort(values, axis=1, stable=True)[:, : self.k]
-        self.far[down], self.which[down] = values.gather(1, best), which.gather(1, best)
+        self.far[down] = values.gather(1, best)
+        self.which[down] = which.gather(1, best)
 
 
 def _smallest(far: Any, k: int) -> tuple[Any, Any]:
