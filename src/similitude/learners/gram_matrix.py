@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,20 +24,6 @@ from similitude.similarity import Similarity
 from similitude.support import generator
 from similitude.validity import Validity, check_gram
 
-WITNESS_OBJECTS = 200
-"""Largest number of objects that are searched for a witness when a factorization meets a negative eigenvalue."""
-
-
-class CheckedGram(NamedTuple):
-    """A Gram matrix in float64, the machine epsilon of its values, and the verdict on the kernel.
-
-    The matrix is a tensor if the engine computes on a device with room for it and a copy.
-    """
-
-    values: Any
-    eps: float
-    validity: Validity
-
 
 @dataclass(frozen=True)
 class Objects:
@@ -49,24 +35,29 @@ class Objects:
     used: np.ndarray  # positions of the objects in the Gram matrix
     engine: Engine
 
-    def gram(self) -> CheckedGram:
-        """Return the Gram matrix; raise NotAKernelError if it contains a witness.
+    def gram(self) -> tuple[Any, float, Validity]:
+        """Return the Gram matrix in float64, the machine epsilon of its values, and the verdict on the kernel.
 
-        Its size is checked before the first kernel call. A kernel without a proof is checked on the values themselves,
-        for at most 500 objects and for the worst pair of all, so that a user's function is called once per pair.
+        It is a tensor if the engine computes on a device with room for it and a copy. Raises NotAKernelError if it
+        contains a witness. Its size is checked before the first kernel call. A kernel without a proof is checked on
+        the values themselves, for at most 500 objects and for the worst pair of all, so that a user's function is
+        called once per pair.
         """
-        k, n = self.kernel, len(self.used)
+        k = self.kernel
+        n = len(self.used)
         refuse_known(k)
         check_fits(n, n, 8, self.engine)
-        A = self.encoding if n == check_objects(self.objects) else rows(self.encoding, self.used)
+        A = self.encoding
+        if n < check_objects(self.objects):
+            A = rows(A, self.used)
         there = self.engine.to_device(A, reserve=16 * n * n) if k.hints.on_tensors else A
         values = k.blocks(there, engine=self.engine).whole()
         single = itemsize(values) == 4 or itemsize(A) == 4
-        eps, validity = float(np.finfo(np.float32 if single else np.float64).eps), proven(k)
+        eps = float(np.finfo(np.float32 if single else np.float64).eps)
+        validity = proven(k)
         if validity is not None:
-            return CheckedGram(
-                self.engine.to_device(in_precision(values, namespace(values).float64), reserve=8 * n * n), eps, validity
-            )
+            values = in_precision(values, namespace(values).float64)
+            return self.engine.to_device(values, reserve=8 * n * n), eps, validity
         values = as_numpy(values)
         K = values.astype(np.float64, copy=False)
         some = np.sort(generator(0).permutation(n)[:CHECKED_OBJECTS])
@@ -74,7 +65,7 @@ class Objects:
         lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
         for suspicion in (np.abs(K - K.T), np.abs(K) - lengths[:, None] * lengths):
             self._demand(values, np.unique(np.unravel_index(suspicion.argmax(), suspicion.shape)))
-        return CheckedGram(self.engine.to_device(0.5 * K + 0.5 * K.T, reserve=8 * n * n), eps, validity)
+        return self.engine.to_device(0.5 * K + 0.5 * K.T, reserve=8 * n * n), eps, validity
 
     def _demand(self, values: np.ndarray, some: np.ndarray) -> Validity:
         return demand_valid(self._verdict(values[np.ix_(some, some)], self.used[some]))
@@ -82,7 +73,7 @@ class Objects:
     def refuse_negative(self, direction: np.ndarray) -> None:
         """Raise NotAKernelError if there is a witness among the objects with the largest entries of an eigenvector."""
         if not proven(self.kernel):
-            some = self.used[np.sort(np.argsort(-np.abs(direction.astype(float)), kind="stable")[:WITNESS_OBJECTS])]
+            some = self.used[np.sort(np.argsort(-np.abs(direction.astype(float)), kind="stable")[:200])]
             few = rows(self.encoding, some)
             demand_valid(self._verdict(as_numpy(whole_gram(self.kernel, few, self.engine)), some))
 

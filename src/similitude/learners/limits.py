@@ -2,7 +2,7 @@
 
 import numpy as np
 
-EPS = float(np.finfo(np.float64).eps)
+DOUBLE_EPS = float(np.finfo(np.float64).eps)
 """The rounding error of float64, in which the limits of rounding are stated."""
 
 # Support vector machines.
@@ -16,7 +16,7 @@ SAMPLED_FROM = 2048
 SAMPLED_EVERY = 4
 """The sample has every fourth example."""
 
-MAX_STEPS = 10_000_000
+MAX_STDOUBLE_EPS = 10_000_000
 """Total number of steps after which the solver gives up with a warning."""
 
 MOST_AT_ONCE = 6000
@@ -40,7 +40,7 @@ LONG_SECONDS = 30.0
 MARGIN_ROUNDING = 32
 """A squared margin below this many machine epsilons of the squared lengths counts as zero (1e-7 in float64)."""
 
-DISTANCE_ROUNDING = 4 * EPS
+DISTANCE_ROUNDING = 4 * DOUBLE_EPS
 """Relative rounding error of a squared distance."""
 
 FEASIBILITY_TOLERANCE = 1e-10
@@ -102,7 +102,19 @@ MOST_CLUSTERS = 10
 MOST_OBJECTS = 500
 """More objects are sampled to choose a number of clusters: stability is a mean, which more objects hardly change."""
 
-SAME_POINT = 64 * EPS
+STABLE = 0.9
+"""The least mean adjusted Rand index of the clusters that two halves give."""
+
+SPLITS = 20
+"""Number of splits into halves."""
+
+REFERENCES = 19
+"""Number of single clusters that the objects are compared with: chance beats all of them once in twenty times."""
+
+REFERENCE_SPLITS = 5
+"""Number of splits of each single cluster."""
+
+SAME_POINT = 64 * DOUBLE_EPS
 """A squared distance below this part of the squared lengths is rounding."""
 
 # Search.

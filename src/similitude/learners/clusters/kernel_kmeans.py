@@ -22,8 +22,8 @@ from similitude.compute import (
     itemsize,
     namespace,
 )
-from similitude.compute.engines import Engine, format_bytes
-from similitude.learners.clusters.distances import CLUSTER_LANDMARKS
+from similitude.compute.engines import Engine
+from similitude.learners.clusters.distances import check_number, landmarks_or_all
 from similitude.learners.clusters.lloyd import (
     Clustering,
     FeatureInnerProducts,
@@ -140,35 +140,26 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         X = self._checked(X, reset=True)
         n = check_objects(X)
         self._check_params(n)
+        m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine, matrix="Gram matrix")
         weights = check_weights(sample_weight, n)
         if np.count_nonzero(weights) < self.n_clusters:
             raise ValueError(f"n_clusters = {self.n_clusters}, but fewer objects have a positive weight: ask for fewer")
         k, X, A = self._start(X, self.random_state, sample_weight)
         rng = generator(self.random_state)
-        self.solver_ = self._choose_solver(n)
-        fit = self._fit_landmarks if self.solver_.startswith("landmarks") else self._fit_all
         with self._engine.linear_algebra(f"k-means of {n:,} objects"), _naming_medoids():
-            fit(k, X, A, weights, rng)
+            if m is None:
+                self._fit_all(k, X, A, weights, rng)
+            else:
+                self._fit_landmarks(k, X, A, weights, rng, m)
         self._lengths = SquaredLengths(k, A) if self._precomputed else None
         return self
 
     def _check_params(self, n: int) -> None:
         """Validate parameters before the first kernel call."""
-        for name in ("n_clusters", "n_init", "max_iter", "n_landmarks"):
-            if name != "n_landmarks" or self.n_landmarks is not None:
-                check_integer(name, getattr(self, name))
+        check_number("n_clusters", self.n_clusters, n)
+        check_integer("n_init", self.n_init)
+        check_integer("max_iter", self.max_iter)
         check_nonnegative("tol", self.tol)
-        for name in ("n_clusters", "n_landmarks"):
-            if (getattr(self, name) or 0) > n:
-                raise ValueError(f"{name} = {getattr(self, name)} is more than there are objects (n_samples = {n})")
-
-    def _choose_solver(self, n: int) -> str:
-        """Return whether all objects or landmarks are used, and why."""
-        if self.n_landmarks is not None:
-            return f"landmarks: n_landmarks is {self.n_landmarks:,}"
-        size, budget = 8 * n * n, self._engine.budget
-        figures = f"the Gram matrix of {n:,} objects takes {format_bytes(size)}, the budget is {format_bytes(budget)}"
-        return f"landmarks: {figures}" if size > budget else f"all objects: {figures}"
 
     def _fit_all(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
         objects = Objects(k, X, A, np.arange(len(weights)), self._engine)
@@ -184,12 +175,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self._keep(X, A, coefficients)
         self._set_figures(found, found.inertia, unit)
 
-    def _fit_landmarks(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
+    def _fit_landmarks(
+        self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator, m: int
+    ) -> None:
         n = len(weights)
-        wanted = self.n_landmarks or max(1, min(CLUSTER_LANDMARKS, n, self._engine.budget // (16 * n)))
-        check_fits(n, wanted, 8, self._engine)
+        check_fits(n, m, 8, self._engine)
         projection = ProjectionMap(
-            k, n_components=wanted, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
+            k, n_components=m, landmarks="rpcholesky", random_state=self.random_state, engine=self._engine
         ).fit(X)
         F = projection.transform(X)
         F = self._engine.to_device(in_precision(F, namespace(F).float64))
@@ -219,8 +211,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _set_figures(self, found: Clustering, inertia: float, unit: float) -> None:
         with np.errstate(over="ignore"):
-            self.inertia_, self.center_norms_ = float(inertia * unit), found.norms * unit
-        self.labels_, self.n_iter_ = found.labels, found.n_iter
+            self.inertia_ = float(inertia * unit)
+            self.center_norms_ = found.norms * unit
+        self.labels_ = found.labels
+        self.n_iter_ = found.n_iter
         filled = len(np.unique(found.labels))
         if filled < self.n_clusters:
             warnings.warn(
@@ -247,10 +241,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         the same for all of them, otherwise an error is raised.
         """
         k, A = self._ask(X)
-        if self._lengths is not None:
-            own = self._lengths.of_new(k, A, True, "use predict, which does not need it")
-        else:
+        if self._lengths is None:
             own = squared_lengths(k, A)
+        else:
+            own = self._lengths.of_new(k, A, True, "use predict, which does not need it")
         squares = own[:, None] + self._apart(k, A)
         norms = self.center_norms_[np.isfinite(self.center_norms_)]
         if squares.min() < -(1e-4 if itemsize(A) == 4 else 1e-10) * (own.max() + norms.max()):

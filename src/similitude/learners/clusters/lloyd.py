@@ -10,16 +10,15 @@ import numpy as np
 
 from similitude.compute import as_numpy, beside, namespace
 from similitude.landmarks import draw
-
-SAME_POINT = 64 * float(np.finfo(np.float64).eps)
-"""A squared distance below this part of the squared lengths is rounding."""
+from similitude.learners.limits import SAME_POINT
 
 
 class GramInnerProducts:
     """Inner products of objects by their Gram matrix, an array or a tensor; ``lengths`` are squared lengths."""
 
     def __init__(self, K: Any) -> None:
-        self.K, self.lengths = K, K.diagonal()
+        self.K = K
+        self.lengths = K.diagonal()
 
     def rows(self, which: Any) -> Any:
         """Return the inner products of some objects with all objects, of shape (len(which), n)."""
@@ -34,7 +33,8 @@ class FeatureInnerProducts:
     """Inner products of objects by explicit features, an array or a tensor."""
 
     def __init__(self, F: Any) -> None:
-        self.F, self.lengths = F, namespace(F).einsum("ij,ij->i", F, F)
+        self.F = F
+        self.lengths = namespace(F).einsum("ij,ij->i", F, F)
 
     def rows(self, which: Any) -> Any:
         """Return inner products of features."""
@@ -98,8 +98,12 @@ class _ClusterSums:
     """The inner products of all objects with the weighted sum of each cluster, updated as labels change."""
 
     def __init__(self, space: InnerProducts, weights: Any, k: int, labels: Any) -> None:
-        self.space, self.weights, self.labels, self.xp = space, weights, labels, namespace(weights)
-        self.clusters, self.everyone = (beside(np.arange(n), weights) for n in (k, len(labels)))
+        self.space = space
+        self.weights = weights
+        self.labels = labels
+        self.xp = namespace(weights)
+        self.clusters = beside(np.arange(k), weights)
+        self.everyone = beside(np.arange(len(labels)), weights)
         self.inner = space.with_sums(self.everyone, self._weights_of(self.everyone, labels))
 
     def _weights_of(self, which: Any, labels: Any) -> Any:
@@ -118,8 +122,10 @@ class _ClusterSums:
 
     def assign(self, step: int) -> Clustering:
         """Return the nearest center of every object."""
-        xp, members = self.xp, self._weights_of(self.everyone, self.labels)
-        total, own = members.sum(0), xp.einsum("ij,ij->j", members, self.inner)
+        xp = self.xp
+        members = self._weights_of(self.everyone, self.labels)
+        total = members.sum(0)
+        own = xp.einsum("ij,ij->j", members, self.inner)
         divisor = xp.where(total > 0, total, 1.0)
         norms = xp.where(total > 0, own / divisor**2, np.inf)
         apart = norms - 2 * self.inner / divisor
@@ -135,8 +141,9 @@ def _filled(there: Clustering, weights: Any, k: int, lengths: Any) -> Any:
     empty = np.flatnonzero(as_numpy(members.sum(0)) == 0)
     if not len(empty):
         return there.labels
-    found, weights, lengths = there.as_arrays(), as_numpy(weights), as_numpy(lengths)
-    far = np.where((weights > 0) & (found.squares > SAME_POINT * lengths), found.squares, 0.0)
+    found = there.as_arrays()
+    apart = (as_numpy(weights) > 0) & (found.squares > SAME_POINT * as_numpy(lengths))
+    far = np.where(apart, found.squares, 0.0)
     farthest = np.argsort(-far, kind="stable")[: len(empty)]
     farthest = farthest[far[farthest] > 0]
     labels = found.labels.copy()
@@ -151,12 +158,13 @@ def seeded(space: InnerProducts, weights: Any, k: int, rng: np.random.Generator)
     Vassilvitskii, k-means++, 2007); of several candidates, the one that leaves the smallest sum of squares is kept.
     There are fewer seeds if all objects coincide with seeds.
     """
-    trials, lengths, xp = 2 + int(math.log(k)), space.lengths, namespace(space.lengths)
+    lengths = space.lengths
+    xp = namespace(lengths)
     labels = beside(np.zeros(len(weights), np.intp), lengths)
     nearest = beside(np.full(len(weights), np.inf), lengths)
     chances = as_numpy(weights)
     for label in range(k):
-        drawn = draw(chances, 1 if label == 0 else trials, rng)
+        drawn = draw(chances, 1 if label == 0 else 2 + int(math.log(k)), rng)
         squares = lengths + lengths[drawn, None] - 2 * space.rows(drawn)
         squares[squares <= SAME_POINT * (lengths + lengths[drawn, None])] = 0.0
         best = squares[int((xp.minimum(squares, nearest) @ weights).argmin())]
