@@ -16,7 +16,7 @@ SAMPLED_FROM = 2048
 SAMPLED_EVERY = 4
 """The sample has every fourth example."""
 
-MAX_STDOUBLE_EPS = 10_000_000
+MAX_STEPS = 10_000_000
 """Total number of steps after which the solver gives up with a warning."""
 
 MOST_AT_ONCE = 6000

@@ -11,19 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, lapack
 
-DOUBLE_EPS = float(np.finfo(np.float64).eps)
-
-SMALLEST_PIVOT = 10 * DOUBLE_EPS
-"""A corner of unit length counts as affinely dependent on n others if its squared distance is below n times this."""
-
-DISTANCE_ROUNDING = 4 * DOUBLE_EPS
-"""Relative rounding error of a squared distance."""
-
-FIRST_BATCH = 16
-"""Corners that enter in the first step; the number doubles after a success and is quartered after a failure."""
-
-RELATIVE_GAP = 1e-10
-"""Relative duality gap at which the search ends."""
+from similitude.learners.limits import DISTANCE_ROUNDING, DOUBLE_EPS
 
 
 @dataclass(frozen=True)
@@ -43,12 +31,12 @@ class HullPoint:
         return self.square - float(self.lows.sum())
 
     def improves(self, other: HullPoint) -> bool:
-        """Tell whether it is nearer than another point, or equally near with a smaller gap."""
+        """Whether it is nearer than another point, or equally near with a smaller gap."""
         noise = DISTANCE_ROUNDING * max(self.reach, other.reach)
         return self.square < other.square - noise or (self.square <= other.square + noise and self.gap < other.gap)
 
 
-def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = RELATIVE_GAP) -> HullPoint:
+def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = 1e-10) -> HullPoint:
     r"""Return the point nearest to the origin, given the dot products Q of the corners and the group of each.
 
     Minimizes :math:`\lambda' Q \lambda` over :math:`\lambda \ge 0` with sum 1 in each group: one group gives the
@@ -61,7 +49,8 @@ def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = RELATIVE_GAP) 
     (0.25, array([0.25, 0.25, 0.25, 0.25]))
     """
     hull = _Hull(Q, groups)
-    point, batch = hull.start(), FIRST_BATCH
+    point = hull.start()
+    batch = 16  # corners that enter at once: twice as many after a success, a quarter after a failure
     for _ in range(1000 + 10 * len(Q)):
         if point.gap <= gap * point.square or point.square <= DISTANCE_ROUNDING * point.reach:
             break
@@ -131,7 +120,8 @@ class _Hull:
 
     def step(self, point: HullPoint, corner: int) -> tuple[np.ndarray, np.ndarray]:
         """Take Wolfe's step: add one corner, and remove those whose weight reaches zero on the way to the optimum."""
-        corners, weights = np.append(point.corners, corner), np.append(point.weights, 0.0)
+        corners = np.append(point.corners, corner)
+        weights = np.append(point.weights, 0.0)
         while True:
             target = np.zeros(len(corners))
             kept, target[kept] = self.flat(corners)
@@ -143,7 +133,8 @@ class _Hull:
             weights = weights + ways.min() * (target - weights)
             stays = np.ones(len(corners), dtype=bool)
             stays[falling[(ways == ways.min()) | (weights[falling] <= 0)]] = False
-            corners, weights = corners[stays], weights[stays]
+            corners = corners[stays]
+            weights = weights[stays]
 
     def flat(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which corners are affinely independent, and the weights of their affine hull's nearest point.
@@ -151,12 +142,15 @@ class _Hull:
         The weights solve Q w = e nu, e'w = 1, where e indicates the groups; Q + lift e e' is positive definite on
         affinely independent corners. One step of iterative refinement reduces the rounding error.
         """
-        e, gram = self.members[corners], self.Q[np.ix_(corners, corners)]
+        e = self.members[corners]
+        gram = self.Q[np.ix_(corners, corners)]
         lifted = gram + self.lift * (e @ e.T)
         scale = 1 / np.sqrt(lifted.diagonal())
         kept, U = _factor(lifted * scale[:, None] * scale)
         if len(kept) < len(corners):
-            e, gram, scale = e[kept], gram[np.ix_(kept, kept)], scale[kept]
+            e = e[kept]
+            gram = gram[np.ix_(kept, kept)]
+            scale = scale[kept]
 
         def solve(b: np.ndarray) -> np.ndarray:
             return scale[:, None] * cho_solve((U, False), scale[:, None] * b, check_finite=False)
@@ -172,7 +166,7 @@ class _Hull:
 def _factor(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows of a matrix with unit diagonal are independent, and the Cholesky factor of their block."""
     U, info = lapack.dpotrf(M, clean=0)
-    smallest = SMALLEST_PIVOT * len(M)
+    smallest = 10 * DOUBLE_EPS * len(M)  # the squared distance of a corner that depends on the others, by rounding
     if info == 0 and float(np.abs(U.diagonal()).min()) ** 2 > smallest:
         return np.arange(len(M)), U
     U, pivots, rank, _ = lapack.dpstrf(M, tol=smallest)
