@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from similitude.compute import Encoding, as_numpy, as_objects, count, is_sparse, is_table, join, rows, take
-from similitude.scikit import SimilarityEstimator
+from similitude.scikit import SimilarityEstimator, tensors_for_tensors
 from similitude.similarity import Similarity, as_similarity
 from similitude.support import UnresolvedError, brief
 
@@ -39,6 +40,20 @@ class KernelLearner(SimilarityEstimator):
             return np.zeros((count(A), *self.dual_coef_.shape[1:]))
         products = k.blocks(A, self._support, self._engine).times(self.dual_coef_)
         return as_numpy(products).astype(np.float64, copy=False)
+
+
+class ScoreOutliers(OutlierMixin):
+    """A detector of outliers by ``score_samples`` below ``offset_``."""
+
+    @tensors_for_tensors
+    def decision_function(self: Any, X: Any) -> np.ndarray:
+        """Return the score minus ``offset_``: negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    @tensors_for_tensors
+    def predict(self: Any, X: Any) -> np.ndarray:
+        """Return -1 for outliers, whose decision function is negative, and 1 for others."""
+        return np.where(as_numpy(self.decision_function(X)) >= 0, 1, -1)
 
 
 class StreamLearner(KernelLearner):

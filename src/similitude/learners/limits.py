@@ -37,6 +37,9 @@ TIMED_ROWS = 4_000
 LONG_SECONDS = 30.0
 """A fit that would take longer than this is announced by a warning."""
 
+MAX_OBJECTIVE_VALUES = 10**8
+"""The objective of a stochastic descent is computed if that takes at most this number of kernel values."""
+
 MARGIN_ROUNDING = 32
 """A squared margin below this many machine epsilons of the squared lengths counts as zero (1e-7 in float64)."""
 

@@ -65,7 +65,9 @@ class LeastSquares(KernelLearner):
         kind = self._kind()
         k: Similarity = Precomputed(X) if self._precomputed else as_similarity(self.kernel)
         lams = self._lams()
-        n_lams = None if isinstance(lams, float) else GRAM_PENALTIES if lams is None else len(lams)
+        n_lams = None
+        if not isinstance(lams, float):
+            n_lams = GRAM_PENALTIES if lams is None else len(lams)
         if self._is_automatic:
             from similitude.kernels import default_similarity  # loads all kernels
 
@@ -80,12 +82,14 @@ class LeastSquares(KernelLearner):
     def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any, plan: Plan) -> None:
         """Fit coefficients for y, or for each of its columns, and keep the examples that have a weight."""
         began = time.perf_counter()
-        lams, used = self._lams(), np.flatnonzero(weights)
+        lams = self._lams()
+        used = np.flatnonzero(weights)
         if len(used) < 2 and not isinstance(lams, float):
             raise ValueError("leave-one-out needs two examples of positive weight, got n_samples = 1: give one lam")
         with_intercept = check_flag("fit_intercept", self.fit_intercept)
         k, X, A = self._start(X, None, sample_weight)
-        objects, Y = Objects(k, X, A, used, self._engine), y.reshape(len(y), -1)
+        objects = Objects(k, X, A, used, self._engine)
+        Y = y.reshape(len(y), -1)
         with self._engine.linear_algebra(f"ridge regression on {len(used):,} objects"):
             gram, eps, self.validity_ = objects.gram()
             if isinstance(gram, np.ndarray):
@@ -103,7 +107,8 @@ class LeastSquares(KernelLearner):
             if isinstance(lams, float):
                 self.lam_ = lams
             else:
-                lams = ridge.path() if lams is None else lams
+                if lams is None:
+                    lams = ridge.path()
                 self.lam_, errors = ridge.best(lams)
             found = ridge.fit(self.lam_)
         coefficients = np.zeros(Y.shape)
