@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,16 @@ class StreamLearner(KernelLearner):
     """A learner whose model grows with a stream of objects."""
 
     classes_: np.ndarray
+    kernel_: Any
+    partial_fit: Callable[..., Any]
+    n_seen_: int
+
+    def _check_params(self) -> None:
+        raise NotImplementedError
+
+    def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
+        """Learn from one encoded object of a class."""
+        raise NotImplementedError
 
     def _codes(self, X: Any, y: Any, classes: Any) -> np.ndarray:
         """Return the class numbers of labels in a stream; the first call declares the classes."""
@@ -113,17 +123,40 @@ class StreamLearner(KernelLearner):
             )
         return self._as_batch(x)
 
-    def _next_batch(self, X: Any) -> tuple[Any, bool]:
-        """Return a validated batch of a stream, and whether it is the first."""
+    def _next_batch(self, X: Any) -> Any:
+        """Return a validated batch of a stream."""
+        self._check_params()
         self._refuse_precomputed("partial_fit")
-        first = not hasattr(self, "n_seen_")
-        return self._checked(X, reset=first), first
+        return self._checked(X, reset=not hasattr(self, "n_seen_"))
 
-    def _forget_objects(self, X: Any, A: Encoding) -> None:
-        """Start with no kept objects; X and A show how objects and encodings are stored."""
+    def _encoded_batch(self, X: Any) -> tuple[Similarity, Any, Encoding]:
+        """Return the kernel, a validated batch and its encoding; the first batch begins the stream."""
+        if hasattr(self, "n_seen_"):
+            return self.kernel_, X, self.kernel_.encode(X)
+        return self._begin_stream(X)
+
+    def _begin_stream(self, X: Any) -> tuple[Similarity, Any, Encoding]:
+        """Resolve the kernel on a first batch, and start with no kept objects."""
+        k, X, A = self._start(X, kernel=True)
         self.support_ = np.empty(0, np.intp)
-        self.support_objects_ = take(X, self.support_)
+        self.support_objects_ = take(X, self.support_)  # shows how objects are stored
         self._support = rows(A, self.support_)
+        self.n_seen_ = 0
+        return k, X, A
+
+    def _learn_one(self, x: Any, y: Any, classes: Any) -> Any:
+        """Learn from the next object of a stream and its class."""
+        if not hasattr(self, "n_seen_"):
+            if classes is None and isinstance(y, (bool, np.bool_)):
+                classes = [False, True]
+            return self.partial_fit(self._first_batch(x), [y], classes)
+        if classes is not None:
+            self._declare(classes)
+        known = self.classes_.tolist()
+        if y not in known:
+            raise ValueError(f"y is {brief(y)}, which is none of the classes {brief(self.classes_)}")
+        self._learn_encoded(*self._encode_one(x), known.index(y))
+        return self
 
     def _keep_more(self, k: Similarity, X: Any, A: Encoding, positions: np.ndarray) -> None:
         """Append objects to those that are kept."""
@@ -146,7 +179,7 @@ def _appended(objects: Any, more: Any) -> Any:
 
 
 def _can_grow(encoding: Encoding) -> bool:
-    """Tell whether two encodings of this kind can be joined: a user's own class cannot."""
+    """Whether two encodings of this kind can be joined: a user's own class cannot."""
     if isinstance(encoding, tuple):
         return all(map(_can_grow, encoding))
     return isinstance(encoding, list) or hasattr(encoding, "shape") or is_table(encoding)

@@ -60,6 +60,12 @@ MAX_EPOCHS = 1000
 EXAMPLES_IN_TURN = 128
 """Examples after a mistake that are processed with one block of the kernel between them."""
 
+SCORED_EXAMPLES = 4096
+"""Examples whose scores are computed at once, in tiles; an eighth of them under a budget."""
+
+ONE_BLOCK_VALUES = 2**17
+"""Values of a cheap kernel up to which one block is faster than tiles and threads."""
+
 SEARCHED_EXAMPLES = 1000
 """Largest number of examples among which a separator is sought for a mistake bound alone."""
 

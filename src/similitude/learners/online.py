@@ -16,9 +16,6 @@ from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, che
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_choice, check_integer, check_nonnegative, check_positive
 
-DEPENDENT = 1e-10
-"""Share of K(x, x) that must lie outside of the span of the kept objects, so that x can be kept beside them."""
-
 ONLINE_LOSSES = ("logistic", "hinge", "perceptron")
 
 
@@ -42,13 +39,10 @@ class OnlineLearner(StreamLearner):
         check_nonnegative("novelty", self.novelty)
         check_nonnegative("lam", self.lam)
 
-    def _begin_stream(self, X: Any, outputs: int) -> tuple[Similarity, Any, Encoding]:
-        """Resolve the kernel on a first batch, and start with the zero model."""
-        k, X, A = self._start(X, kernel=True)
-        self._forget_objects(X, A)
-        self.dual_coef_ = np.zeros((0, outputs))
+    def _begin_stream(self, X: Any) -> tuple[Similarity, Any, Encoding]:
+        k, X, A = super()._begin_stream(X)
+        self.dual_coef_ = np.zeros((0, len(getattr(self, "classes_", "y"))))
         self._inverse = np.zeros((0, 0))
-        self.n_seen_ = 0
         self.n_updates_ = 0
         return k, X, A
 
@@ -96,7 +90,7 @@ class OnlineLearner(StreamLearner):
         inside = self._inverse @ near
         outside = own - float(near @ inside)
         full = len(self.support_) >= self.budget
-        if full or outside <= max(self.novelty, DEPENDENT) * own:
+        if full or outside <= max(self.novelty, 1e-10) * own:
             self.dual_coef_ += np.outer(inside, step)
             return
         self._keep_more(k, x, a, np.array([self.n_seen_]))
@@ -183,7 +177,7 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         self._refuse_precomputed("fit")
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
-        self._learn_batch(*self._begin_stream(X, len(self.classes_)), codes)
+        self._learn_batch(*self._begin_stream(X), codes)
         return self
 
     @all_or_nothing
@@ -197,14 +191,9 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         classes : sequence of labels
             All classes of the stream; required in the first call.
         """
-        self._check_params()
-        X, first = self._next_batch(X)
+        X = self._next_batch(X)
         codes = self._codes(X, y, classes)
-        if first:
-            k, X, A = self._begin_stream(X, len(self.classes_))
-        else:
-            k, A = self.kernel_, self.kernel_.encode(X)
-        self._learn_batch(k, X, A, codes)
+        self._learn_batch(*self._encoded_batch(X), codes)
         return self
 
     @all_or_nothing
@@ -219,13 +208,10 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         classes : sequence of labels
             All classes of the stream; required in the first call unless `y` is True or False.
         """
-        if not hasattr(self, "n_seen_"):
-            if classes is None and isinstance(y, (bool, np.bool_)):
-                classes = [False, True]
-            return self.partial_fit(self._first_batch(x), [y], classes)
-        X, A = self._encode_one(x)
-        self._learn(self.kernel_, X, A, self._codes(X, [y], classes)[0])
-        return self
+        return self._learn_one(x, y, classes)
+
+    def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
+        self._learn(self.kernel_, X, A, code)
 
     def _step(self, scores: np.ndarray, target: Any, rate: float) -> np.ndarray:
         """Return the step for an object of a class, given by its number."""
@@ -339,15 +325,11 @@ class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
         X : sequence of objects
         y : sequence of float
         """
-        self._check_params()
-        X, first = self._next_batch(X)
+        X = self._next_batch(X)
         targets = column_or_1d(check_targets(self, X, y), warn=True)
-        if first:
-            k, X, A = self._begin_stream(X, 1)
+        if not hasattr(self, "n_seen_"):
             self.mean_ = 0.0
-        else:
-            k, A = self.kernel_, self.kernel_.encode(X)
-        self._learn_batch(k, X, A, targets)
+        self._learn_batch(*self._encoded_batch(X), targets)
         return self
 
     @all_or_nothing

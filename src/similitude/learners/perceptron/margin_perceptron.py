@@ -11,18 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from similitude.compute import Encoding, itemsize
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.limits import MAX_EPOCHS, MOST_EPOCHS
 from similitude.learners.perceptron.mistake_bounds import update_bound
-from similitude.learners.perceptron.training import MOST_EPOCHS, EncodedExamples, PerceptronTraining, check_finite
-from similitude.learners.perceptron.update_rules import BinaryRule
+from similitude.learners.perceptron.training import BinaryRule, EncodedExamples, PerceptronTraining, check_finite
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import check_integer
-
-PRODUCT_ROUNDING = {8: 1e-10, 4: 1e-5}
-"""A product counts as 1 if it is below 1 by at most this, given the bytes of a kernel value."""
-
-MAX_EPOCHS = 1000
-"""Epochs after which training until a clean epoch gives up."""
 
 
 class MarginPerceptron(ScoreClassifier, KernelLearner):
@@ -101,16 +95,18 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         k, X, A = self._start(X, kernel=True)
-        lengths = _lengths(k, A)
-        examples = EncodedExamples(k, A, self._engine, lengths)
-        rule = BinaryRule(threshold=1.0 - PRODUCT_ROUNDING[itemsize(A)], strict=True)
+        squares = _squared_lengths(k, A)
+        unit = A, 1 / np.sqrt(squares)
+        examples = EncodedExamples(k.normalized(), unit, self._engine, np.arange(len(codes)))
+        rounding = 1e-5 if itemsize(A) == 4 else 1e-10
+        rule = BinaryRule(threshold=1.0 - rounding, strict=True)
         runs = []
         for c in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
             training = PerceptronTraining(examples, np.where(codes == c, 1.0, -1.0), rule)
             runs.append(training.run(int(self.epochs or MAX_EPOCHS), until_clean=self.epochs is None))
         self._set_figures(examples, runs)
         weights = runs[0].weights if len(runs) == 1 else np.stack([run.weights for run in runs], axis=1)
-        self._keep(X, A, (weights.T / lengths).T)
+        self._keep(X, A, (weights.T / np.sqrt(squares.astype(np.float64))).T)
         return self
 
     @tensors_for_tensors
@@ -136,13 +132,13 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
             )
 
 
-def _lengths(k: Similarity, A: Encoding) -> np.ndarray:
-    """Return sqrt(K(x, x)) of every example; examples of length zero are refused."""
-    squares = np.asarray(k.diagonal(A), np.float64)
+def _squared_lengths(k: Similarity, A: Encoding) -> np.ndarray:
+    """Return K(x, x) of every example; examples of length zero are refused."""
+    squares = np.asarray(k.diagonal(A))
     bad = np.flatnonzero(~(squares > 0) | ~np.isfinite(squares))
     if len(bad):
         raise ValueError(
             f"object {bad[0]}: K(x, x) = {squares[bad[0]]:.6g}, so it cannot be scaled to length 1, which the margin "
             f"perceptron needs: leave it out, or add a constant to the kernel, k + 1"
         )
-    return np.sqrt(squares)
+    return squares
