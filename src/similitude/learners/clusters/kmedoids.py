@@ -251,4 +251,5 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of the nearest medoid of every object."""
-        return self._distances.nearest(*self._ask(X), self._support, self._engine)
+        k, A = self._ask(X)
+        return self._distances.nearest(k, A, self._support, self._engine)

@@ -135,4 +135,5 @@ class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of the nearest training object of every object."""
-        return self.labels_[self._distances.nearest(*self._ask(X), self._support, self._engine)]
+        k, A = self._ask(X)
+        return self.labels_[self._distances.nearest(k, A, self._support, self._engine)]

@@ -95,9 +95,8 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         k, X, A = self._start(X, kernel=True)
-        squares = _squared_lengths(k, A)
-        unit = A, 1 / np.sqrt(squares)
-        examples = EncodedExamples(k.normalized(), unit, self._engine, np.arange(len(codes)))
+        lengths = _lengths(k, A)
+        examples = EncodedExamples(k, A, self._engine, np.arange(len(codes)), lengths)
         rounding = 1e-5 if itemsize(A) == 4 else 1e-10
         rule = BinaryRule(threshold=1.0 - rounding, strict=True)
         runs = []
@@ -106,7 +105,7 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
             runs.append(training.run(int(self.epochs or MAX_EPOCHS), until_clean=self.epochs is None))
         self._set_figures(examples, runs)
         weights = runs[0].weights if len(runs) == 1 else np.stack([run.weights for run in runs], axis=1)
-        self._keep(X, A, (weights.T / np.sqrt(squares.astype(np.float64))).T)
+        self._keep(X, A, (weights.T / lengths).T)
         return self
 
     @tensors_for_tensors
@@ -132,13 +131,13 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
             )
 
 
-def _squared_lengths(k: Similarity, A: Encoding) -> np.ndarray:
-    """Return K(x, x) of every example; examples of length zero are refused."""
-    squares = np.asarray(k.diagonal(A))
+def _lengths(k: Similarity, A: Encoding) -> np.ndarray:
+    """Return sqrt(K(x, x)) of every example; examples of length zero are refused."""
+    squares = np.asarray(k.diagonal(A), np.float64)
     bad = np.flatnonzero(~(squares > 0) | ~np.isfinite(squares))
     if len(bad):
         raise ValueError(
             f"object {bad[0]}: K(x, x) = {squares[bad[0]]:.6g}, so it cannot be scaled to length 1, which the margin "
             f"perceptron needs: leave it out, or add a constant to the kernel, k + 1"
         )
-    return squares
+    return np.sqrt(squares)

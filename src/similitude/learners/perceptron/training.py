@@ -127,12 +127,16 @@ def _others(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @dataclass
 class EncodedExamples:
-    """Encoded examples, the kernel between them, and the numbers by which errors name them."""
+    """Encoded examples, the kernel between them, and the numbers by which errors name them.
+
+    If their lengths are given, the kernel is divided by those of both objects.
+    """
 
     kernel: Similarity
     encoding: Encoding
     engine: Engine
     names: np.ndarray
+    lengths: np.ndarray | None = None
     gram: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -149,7 +153,8 @@ class EncodedExamples:
             return self.gram[part, part]
         few = rows(self.encoding, part)
         with pairs_at(self.names[part], self.names[part]):
-            return np.asarray(BlockTask(self.kernel)(few, few))
+            K = np.asarray(BlockTask(self.kernel)(few, few))
+        return K if self.lengths is None else K / self.lengths[part, None] / self.lengths[part]
 
     def scores(self, part: slice, which: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weighted sum of similarities of consecutive examples to some of the examples."""
@@ -158,21 +163,29 @@ class EncodedExamples:
         n = part.stop - part.start
         if not len(which) or not n:
             return np.zeros((n, *weights.shape[1:]))
+        if self.lengths is not None:
+            weights = (weights.T / self.lengths[which]).T
         some = rows(self.encoding, part)
         others = rows(self.encoding, which)
         with pairs_at(self.names[part], self.names[which]):
             if self.cheap and n * len(which) <= ONE_BLOCK_VALUES:
-                return np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
-            return Blocks(self.kernel, some, others, engine=self.engine, itemsize=itemsize(some)).times(weights)
+                scores = np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
+            else:
+                scores = Blocks(self.kernel, some, others, engine=self.engine, itemsize=itemsize(some)).times(weights)
+        return scores if self.lengths is None else (scores.T / self.lengths[part]).T
 
     def diagonal(self) -> np.ndarray:
         """Return K(x, x)."""
-        return np.asarray(self.kernel.diagonal(self.encoding))
+        values = np.asarray(self.kernel.diagonal(self.encoding))
+        return values if self.lengths is None else values / self.lengths**2
 
     def compute_gram(self) -> np.ndarray:
         """Return the whole Gram matrix, which is computed once."""
         if self.gram is None:
             self.gram = np.asarray(self.kernel.blocks(self.encoding, engine=self.engine).whole())
+            if self.lengths is not None:
+                self.gram /= self.lengths[:, None]
+                self.gram /= self.lengths
         return self.gram
 
 
