@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import BlockTask, Encoding, count, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import StreamLearner
+from similitude.learners.kernel_learner import StreamLearner, leads
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_choice, check_integer, check_nonnegative, check_positive
@@ -221,11 +221,11 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
             return rate * (own - softmax(scores))
         others = np.where(own > 0, -np.inf, scores)
         other = int(others.argmax())
-        behind = scores[target] - others[other] < (1.0 if self.loss == "hinge" else 0.0)
-        if not behind and not (self.loss == "perceptron" and scores[target] == others[other]):
-            return np.zeros(len(scores))
+        lead = scores[target] - others[other]
         own[other] = -1.0
-        return own if self.loss == "perceptron" else rate * own
+        if self.loss == "perceptron":
+            return own * (lead <= 0)
+        return rate * own * (lead < 1)
 
     def _shrink(self, rate: float) -> None:
         """Take the step that the penalty asks for; the perceptron has none."""
@@ -240,8 +240,7 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         ----------
         X : sequence of objects
         """
-        scores = self._weighted(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return leads(self._weighted(X))
 
     def predict_one(self, x: Any) -> Any:
         """Return the class of one object, or None before any training."""
@@ -249,7 +248,7 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
             return None
         scores = self._near(self.kernel_, self._encode_one(x)[1]) @ self.dual_coef_
         last = len(scores) == 2 and scores[1] >= scores[0]  # as `predict` does on a tie
-        return self.classes_.tolist()[1 if last else int(scores.argmax())]
+        return self.classes_.tolist()[-1 if last else int(scores.argmax())]
 
 
 class OnlineKernelRegressor(RegressorMixin, OnlineLearner):

@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
-from similitude.learners.gram_matrix import Objects
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kernel_learner import KernelLearner, Objects
 from similitude.learners.limits import RANK_NEGLIGIBLE, RANKING_PENALTIES
 from similitude.linear import some_eigen
 from similitude.scikit import all_or_nothing, check_targets, tensors_for_tensors

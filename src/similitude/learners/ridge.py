@@ -14,8 +14,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from similitude.compute import as_numpy, check_objects, is_tensor
 from similitude.compute.engines import Engine
 from similitude.fitting import Plan, PlanStep, Spent, objects_in_words, plan_gram
-from similitude.learners.gram_matrix import Objects
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kernel_learner import KernelLearner, Objects, class_signs
 from similitude.linear import GRAM_PENALTIES, Gram
 from similitude.scikit import (
     ScoreClassifier,
@@ -113,14 +112,17 @@ class LeastSquares(KernelLearner):
             found = ridge.fit(self.lam_)
         coefficients = np.zeros(Y.shape)
         coefficients[used] = found.weights
-        one = y.ndim == 1
-        self._keep(X, A, coefficients[:, 0] if one else coefficients)
-        self.intercept_ = float(found.intercept[0]) if one else found.intercept
+        self._keep(X, A, coefficients.reshape(y.shape))
+        self.intercept_ = found.intercept
         for name in {"lams_", "loo_errors_"} & set(vars(self)):
             delattr(self, name)
         if errors is not None:
             self.lams_ = lams
-            self.loo_errors_ = errors[:, 0] if one else errors
+            self.loo_errors_ = errors
+        if y.ndim == 1:
+            self.intercept_ = float(found.intercept[0])
+            if errors is not None:
+                self.loo_errors_ = errors[:, 0]
         model = PlanStep(f"{plan.model.what} ({self.lam_:.3g})", plan.model.why)
         self.plan_ = replace(plan, model=model, spent=Spent(time.perf_counter() - began, 0))
 
@@ -273,9 +275,8 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
         weights = check_weights(sample_weight, len(codes))
         weights = weights * class_weights(self.class_weight, self.classes_, np.bincount(codes, weights))[codes]
         check_class_weights(self.classes_, codes, weights)
-        signs = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         plan = self._planned(X, y, weights)
-        self._learn(X, signs[:, 1] if len(self.classes_) == 2 else signs, weights, sample_weight, plan)
+        self._learn(X, class_signs(codes, len(self.classes_)), weights, sample_weight, plan)
         return self
 
     def _targets_in_words(self, y: Any) -> str:

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.compute import as_numpy, is_sparse, is_tensor
+from similitude.learners.kernel_learner import without_single_column
 from similitude.learners.limits import FEASIBILITY_TOLERANCE
 from similitude.learners.svm.hard_margin import inseparable, smallest_conflict
 from similitude.scikit import ScoreClassifier, tensors_for_tensors
@@ -114,8 +115,7 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         check_is_fitted(self)
         X = as_numpy(X) if is_tensor(X) else X
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        scores = X @ self.coef_.T + self.intercept_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return without_single_column(X @ self.coef_.T + self.intercept_)
 
     def _what(self) -> str:
         if len(self.classes_) > 2:
@@ -123,18 +123,33 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
             return what if self.fit_intercept else f"{what} without an intercept"
         return "a hyperplane" if self.fit_intercept else "a hyperplane through the origin"
 
+    def _features(self, X: Any) -> Any:
+        """Return X, with a constant feature for the intercept."""
+        if not self.fit_intercept:
+            return X
+        ones = np.ones((X.shape[0], 1))
+        if is_sparse(X):
+            return sparse.hstack([X, ones], format="csr")
+        return np.column_stack([X, ones])
+
     def _scaled(self, X: Any) -> tuple[Any, np.ndarray]:
         """Return the scaled features, including the constant, and the divisor of each."""
-        features = _with_constant(X) if self.fit_intercept else X
+        features = self._features(X)
         largest = abs(features).max(axis=0)
-        largest = largest.toarray().ravel() if is_sparse(largest) else largest
+        if is_sparse(features):
+            largest = largest.toarray().ravel()
         scale = 2.0 ** np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))
-        return (features @ sparse.diags_array(1 / scale) if is_sparse(features) else features / scale), scale
+        if is_sparse(features):
+            return features @ sparse.diags_array(1 / scale), scale
+        return features / scale, scale
 
     def _margin(self, X: Any, codes: np.ndarray) -> float:
-        features = _with_constant(X) if self.fit_intercept else X
-        W = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
-        W = np.concatenate([0 * W, W]) if len(self.classes_) == 2 else W
+        features = self._features(X)
+        W = self.coef_
+        if self.fit_intercept:
+            W = np.column_stack([self.coef_, self.intercept_])
+        if len(self.classes_) == 2:
+            W = np.concatenate([0 * W, W])
         scores = features @ W.T
         norms = row_norms(features)
         margins = []
@@ -221,11 +236,6 @@ def _contradiction(X: Any, codes: np.ndarray) -> np.ndarray | None:
         if codes[i] != codes[j]:
             return np.array([j, i])
     return None
-
-
-def _with_constant(X: Any) -> Any:
-    ones = np.ones((X.shape[0], 1))
-    return sparse.hstack([X, ones], format="csr") if is_sparse(X) else np.column_stack([X, ones])
 
 
 def row_norms(X: Any) -> np.ndarray:

@@ -143,9 +143,9 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         labels = np.full(count(A), -1)
         if not len(self._core_labels):
             return labels
-        own = None
+        own = np.zeros(count(A))
         if self._distances.lengths is not None:
             own = self._distances.lengths.of_new(k, A, self._precomputed, "use distance='similarity'")
         for part, values in k.blocks(A, self._support, self._engine).rows():
-            labels[part] = self._labels(self._distances.of_block(values, None if own is None else own[part]))
+            labels[part] = self._labels(self._distances.of_block(values, own[part]))
         return labels

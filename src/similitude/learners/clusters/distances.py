@@ -50,8 +50,9 @@ class Distances:
         `own` is K(x, x) of the rows, which is needed for ``"kernel"`` only; `same` if the rows are the fixed objects.
         """
         K = as_numpy(values)
-        if K.dtype not in FLOATS or not K.flags.writeable or not K.flags.c_contiguous:
-            K = np.array(K, dtype=K.dtype if K.dtype in FLOATS else np.float64, order="C")
+        if K.dtype not in FLOATS:
+            K = K.astype(np.float64)
+        K = np.require(K, requirements="CW")
         if self.lengths is not None:
             distances: np.ndarray = kernel_distance(K, own, self.lengths.values, same)
             return distances

@@ -23,7 +23,7 @@ from similitude.learners.limits import (
 )
 from similitude.scikit import refuse_known
 from similitude.similarity import SYMMETRIC, Precomputed, Similarity, as_similarity
-from similitude.support import Result, check_choice, check_integer, generator
+from similitude.support import Result, check_choice, check_integer, generator, number_of
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,7 @@ class ClusterNumber(Result):
 
     def __str__(self) -> str:
         figures = ", ".join(f"{k}: {value:.2f}" for k, value in self.stability.items())
-        clusters = "cluster" if self.n_clusters == 1 else "clusters"
-        return f"{self.n_clusters} {clusters}: {self.reason} (stability {figures})"
+        return f"{number_of(self.n_clusters, 'cluster')}: {self.reason} (stability {figures})"
 
 
 def choose_clusters(

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, is_tensor, itemsize
 from similitude.compute.engines import Engine, LocalEngine
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.neighbors.bounded import BoundedSearch
 from similitude.learners.neighbors.tiles import (
+    BoundedSearch,
     NearestColumns,
     NearestOnDevice,
     SquaredLengths,
@@ -79,7 +79,7 @@ class BaseNeighbors(KernelLearner):
             return self._nearest(k, A, wanted, X is None)[1]
         own = lengths.of_new(k, A, self._precomputed, "use return_distance=False and weights='uniform'")
         far, which = self._nearest(k, A, wanted, X is None)
-        return lengths.distances(own, far, which, itemsize(A) == 4), which
+        return lengths.distances(own, far, which, itemsize(A)), which
 
     def _nearest(self, k: Similarity, A: Encoding, wanted: int, without_itself: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return ranks and indices of the nearest; only these are copied from a device."""

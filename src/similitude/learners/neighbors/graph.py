@@ -6,8 +6,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_numpy, count, rows
 from similitude.learners.limits import GRAPH_NEIGHBORS, HELD_OBJECTS, MOST_EACH, MOST_SHARE
-from similitude.learners.neighbors.bounded import BoundedSearch, parts
-from similitude.learners.neighbors.tiles import keep_nearest
+from similitude.learners.neighbors.tiles import BoundedSearch, keep_nearest, parts
 from similitude.similarity import SYMMETRIC, Similarity
 from similitude.support import PairError
 

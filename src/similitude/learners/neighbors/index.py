@@ -20,9 +20,8 @@ from similitude.learners.limits import (
     TRIAL_OBJECTS,
     TRUSTED_LIST,
 )
-from similitude.learners.neighbors.bounded import BoundedSearch
 from similitude.learners.neighbors.graph import NeighborDescent, NeighborGraph
-from similitude.learners.neighbors.tiles import NearestColumns, check_wanted, leave_out_itself
+from similitude.learners.neighbors.tiles import BoundedSearch, NearestColumns, check_wanted, leave_out_itself
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Similarity, is_counted
 from similitude.support import check_choice, check_number, generator
@@ -212,8 +211,10 @@ class SimilarityIndex(SimilarityEstimator):
         check_is_fitted(self)
         n = self.n_samples_fit_
         k = check_wanted("k", k, n, Q is None)
-        A = self._support if Q is None else self._ask(Q)[1]
-        which, values, evaluated = self._nearest(A, k, None if Q is not None else np.arange(n))
+        if Q is None:
+            which, values, evaluated = self._nearest(self._support, k, np.arange(n))
+        else:
+            which, values, evaluated = self._nearest(self._ask(Q)[1], k, None)
         self.n_evaluated_ += evaluated
         return which, values
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from similitude.compute import Encoding, itemsize
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kernel_learner import KernelLearner, class_signs, without_single_column
 from similitude.learners.limits import MAX_EPOCHS, MOST_EPOCHS
 from similitude.learners.perceptron.mistake_bounds import update_bound
 from similitude.learners.perceptron.training import BinaryRule, EncodedExamples, PerceptronTraining, check_finite
@@ -100,11 +100,11 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         rounding = 1e-5 if itemsize(A) == 4 else 1e-10
         rule = BinaryRule(threshold=1.0 - rounding, strict=True)
         runs = []
-        for c in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
-            training = PerceptronTraining(examples, np.where(codes == c, 1.0, -1.0), rule)
+        for signs in class_signs(codes, len(self.classes_)).reshape(len(codes), -1).T:
+            training = PerceptronTraining(examples, np.ascontiguousarray(signs), rule)
             runs.append(training.run(int(self.epochs or MAX_EPOCHS), until_clean=self.epochs is None))
         self._set_figures(examples, runs)
-        weights = runs[0].weights if len(runs) == 1 else np.stack([run.weights for run in runs], axis=1)
+        weights = without_single_column(np.stack([run.weights for run in runs], axis=1))
         self._keep(X, A, (weights.T / lengths).T)
         return self
 

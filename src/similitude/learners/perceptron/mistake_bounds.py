@@ -103,17 +103,18 @@ def known_margin(
     """Return the larger of the attained margin and that of a separator sought here, and its origin."""
     pairs = len(examples) * max(1, sum(rule.outputs) - 1)
     limit = SEARCHED_EXAMPLES if examples.kernel.hints.threadsafe else CHECKED_OBJECTS
+    reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
     if pairs > limit or 32 * pairs**2 > examples.engine.budget:  # room for two matrices of float64, and for tiles
-        reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
-        return attained, OWN if attained is not None else reason
+        return attained, reason if attained is None else OWN
     G = np.asarray(examples.compute_gram(), np.float64)
     if rule.outputs:
         G, y = _pairs_of_classes(G, y, rule.outputs[0])
     sought = _attained_by_margin_perceptron(G, y)
     if sought is not None and sought > (attained or 0.0):
         return sought, "the margin of a separator that a margin perceptron found"
-    inseparable = "no separator was found in many passes over the examples: there may be none"
-    return attained, OWN if attained is not None else inseparable
+    if attained is None:
+        return None, "no separator was found in many passes over the examples: there may be none"
+    return attained, OWN
 
 
 def _pairs_of_classes(G: np.ndarray, y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
+from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array
 from similitude.learners.limits import AUTO_EXACT, AUTO_LANDMARKS
 from similitude.learners.representer.minimization import Risk
 from similitude.learners.representer.regularizers import (
@@ -96,7 +96,7 @@ class Representer(KernelLearner):
         self.optimality_ = max(optimalities, key=lambda one: one.value / max(one.tolerance, 1e-300))
         self.n_iter_ = max(1, sum(one.steps for one in found))
         coefficients = span.coefficients(np.stack([one.minimizer.point for one in found], axis=1))
-        self._keep(X, A, coefficients[:, 0] if y.ndim == 1 else coefficients)
+        self._keep(X, A, coefficients.reshape(y.shape))
         self.optimality_.warn_if_missed()
 
 
@@ -203,8 +203,7 @@ class RepresenterClassifier(ScoreClassifier, Representer):
         X = self._checked(X, reset=True)
         self.classes_, numbers = check_labels(self, X, y)
         check_class_weights(self.classes_, numbers, check_weights(sample_weight, len(numbers)))
-        signs = np.where(numbers[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
-        self._learn(X, signs if len(self.classes_) > 2 else signs[:, 1], sample_weight)
+        self._learn(X, class_signs(numbers, len(self.classes_)), sample_weight)
         return self
 
     @tensors_for_tensors
@@ -285,9 +284,9 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def _method(loss: Loss, regularizer: Regularizer) -> str:
+    method = "Newton steps on Moreau envelopes"
     if loss.smooth:
         method = "Newton steps"
-    else:
-        linear = loss.pieces(np.ones(1)) is not None
-        method = "the dual over a box" if linear else "Newton steps on Moreau envelopes"
+    elif loss.pieces(np.ones(1)) is not None:
+        method = "the dual over a box"
     return method if isinstance(regularizer, SquaredNorm) else f"{method}, for each multiplier of |f|^2 that is tried"

@@ -100,7 +100,7 @@ def _newton(risk: Risk, mu: float, start: Minimizer | None, target: float) -> tu
     At least one is taken: near the minimum it doubles the number of digits, which comparing minima needs.
     """
     span = risk.span
-    point = span.origin() if start is None else start.point
+    point = start.point if start else span.origin()
     scores = span.scores(point)
     decrease = least = math.inf
     steps = stalled = 0

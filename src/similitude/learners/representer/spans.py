@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, sol
 
 from similitude.compute import Encoding, as_numpy, check_objects, itemsize
 from similitude.compute.engines import Engine, one_blas_thread
-from similitude.learners.gram_matrix import Objects
+from similitude.learners.kernel_learner import Objects
 from similitude.learners.limits import DOUBLE_EPS
 from similitude.learners.svm.dual import GramRows
 from similitude.learners.svm.row_cache import KernelRows

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array
 
 from similitude.compute import itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
+from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array, without_single_column
 from similitude.learners.limits import MAX_OBJECTIVE_VALUES
 from similitude.learners.representer.minimization import Risk, minimize_dual
 from similitude.learners.representer.spans import GramSpan
@@ -123,12 +123,11 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         self.classes_, codes = check_labels(self, X, y)
         drawn = self._drawn(order, len(codes))
         k, X, A = self._start(X, self.random_state, kernel=True)
-        positive = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
-        signs = np.where(codes[:, None] == positive, 1.0, -1.0)
+        signs = class_signs(codes, len(self.classes_)).reshape(len(codes), -1)
         radius = float(np.asarray(k.diagonal(A), dtype=np.float64).max())
         visited, steps = np.unique(drawn, return_inverse=True)
         every = len(visited) == len(codes)
-        dtype = np.dtype(np.float32 if itemsize(A) == 4 else np.float64)
+        dtype = np.dtype(f"float{8 * itemsize(A)}")
         K = KernelRows(k, A if every else rows(A, visited), self._engine, dtype)
         runs = [SGDRun(sign, mu, radius) for sign in signs[visited].T]
         descend(K, steps, runs)
@@ -141,11 +140,13 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         self.n_updates_ = scalar_or_array([len(run.times) for run in runs])
         self._set_guarantee(radius, mu, order is not None, _positive(k, len(codes)))
         if every or len(codes) * np.count_nonzero(coefficients.any(axis=1)) <= MAX_OBJECTIVE_VALUES:
-            self._measure(K if every else KernelRows(k, A, self._engine, dtype), k, mu / 2, signs, coefficients)
+            if not every:
+                K = KernelRows(k, A, self._engine, dtype)
+            self._measure(K, k, mu / 2, signs, coefficients)
         else:
             self.objective_ = self.suboptimality_ = None
-        self.beta_ = beta if len(runs) > 1 else beta[:, 0]
-        self._keep(X, A, coefficients if len(runs) > 1 else coefficients[:, 0])
+        self.beta_ = without_single_column(beta)
+        self._keep(X, A, without_single_column(coefficients))
         return self
 
     @tensors_for_tensors
@@ -216,7 +217,7 @@ class SGDRun:
     def __init__(self, y: np.ndarray, mu: float, radius: float) -> None:
         self.y = y
         self.mu = mu
-        self.unit = 1 / radius if radius > 0 else 1.0
+        self.unit = 1 / (radius or 1.0)
         self.score = np.zeros(len(y))  # sum_j beta_j K(x_j, x_i), scaled
         self.times: list[int] = []
         self.examples: list[int] = []

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine, one_blas_thread
-from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
+from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, without_single_column
 from similitude.learners.limits import LONG_SECONDS, MANY_ROWS, MOST_AT_ONCE, TIMED_ROWS
 from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import solve_hard
@@ -148,7 +148,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         self._set_figures(svms)
         if isinstance(K, AbsoluteRows):
             coefficients = K.of_the_similarity(coefficients)
-        self._keep(X, A, coefficients if len(pairs) > 1 else coefficients[:, 0])
+        self._keep(X, A, without_single_column(coefficients))
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         self.scale_ = self._scale(k, A, codes, weights, left_out)
         return self

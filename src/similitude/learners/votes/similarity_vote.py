@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from similitude.compute import Encoding, as_objects, check_objects
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kernel_learner import KernelLearner, leads
 from similitude.learners.votes.guarantees import compare_examples, of_alignment, of_vote, premises_of_votes
 from similitude.scikit import (
     ScoreClassifier,
@@ -146,8 +146,7 @@ class SimilarityVote(ScoreClassifier, BaseVote):
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return how much more similar each object is to ``classes_[1]``; for several classes the mean of each."""
-        means = self.mean_similarities(X)
-        return means[:, 1] - means[:, 0] if len(self.classes_) == 2 else means
+        return leads(self.mean_similarities(X))
 
 
 class AlignmentVote(ScoreClassifier, BaseVote):
