@@ -70,13 +70,16 @@ class KernelLearner(SimilarityEstimator):
 class ScoreOutliers(OutlierMixin):
     """A detector of outliers by ``score_samples`` below ``offset_``."""
 
+    score_samples: Callable[[Any], Any]
+    offset_: float
+
     @tensors_for_tensors
-    def decision_function(self: Any, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return the score minus ``offset_``: negative for outliers."""
         return self.score_samples(X) - self.offset_
 
     @tensors_for_tensors
-    def predict(self: Any, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return -1 for outliers, whose decision function is negative, and 1 for others."""
         return np.where(as_numpy(self.decision_function(X)) >= 0, 1, -1)
 
@@ -93,7 +96,6 @@ class StreamLearner(KernelLearner):
         raise NotImplementedError
 
     def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
-        """Learn from one encoded object of a class."""
         raise NotImplementedError
 
     def _codes(self, X: Any, y: Any, classes: Any) -> np.ndarray:
@@ -125,10 +127,11 @@ class StreamLearner(KernelLearner):
             )
 
     def _as_batch(self, x: Any) -> Any:
-        """Return one object as a batch of one."""
         if self._kind() != "vectors":
             return [x]
-        return x if is_sparse(x) else np.atleast_1d(np.asarray(x))[None]
+        if is_sparse(x):
+            return x
+        return np.atleast_1d(np.asarray(x))[None]
 
     def _encode_one(self, x: Any) -> tuple[Any, Encoding]:
         self._refuse_precomputed("one object at a time")
@@ -149,7 +152,6 @@ class StreamLearner(KernelLearner):
         return self._as_batch(x)
 
     def _next_batch(self, X: Any) -> Any:
-        """Return a validated batch of a stream."""
         self._check_params()
         self._refuse_precomputed("partial_fit")
         return self._checked(X, reset=not hasattr(self, "n_seen_"))
@@ -170,7 +172,6 @@ class StreamLearner(KernelLearner):
         return k, X, A
 
     def _learn_one(self, x: Any, y: Any, classes: Any) -> Any:
-        """Learn from the next object of a stream and its class."""
         if not hasattr(self, "n_seen_"):
             if classes is None and isinstance(y, (bool, np.bool_)):
                 classes = [False, True]
@@ -184,9 +185,11 @@ class StreamLearner(KernelLearner):
         return self
 
     def _keep_more(self, k: Similarity, X: Any, A: Encoding, positions: np.ndarray) -> None:
-        """Append objects to those that are kept."""
         self.support_objects_ = _appended(self.support_objects_, X)
-        self._support = _appended(self._support, A) if _can_grow(A) else k.encode(self.support_objects_)
+        if _can_grow(A):
+            self._support = _appended(self._support, A)
+        else:
+            self._support = k.encode(self.support_objects_)
         self.support_ = np.concatenate([self.support_, positions])
 
 

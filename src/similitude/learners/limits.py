@@ -94,9 +94,6 @@ RANKING_PENALTIES = 10.0 ** np.arange(3.0, -7.01, -1.0)
 RANK_NEGLIGIBLE = 1e-12
 """Share of the largest eigenvalue below which one counts as zero."""
 
-MAX_LANDMARKS = 1000
-"""Default number of landmarks of a novelty detector, if there are as many objects."""
-
 CONFIDENCE = 0.95
 """Confidence of the bound on the false alarm rate of one fitted model."""
 

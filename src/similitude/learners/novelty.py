@@ -10,7 +10,7 @@ from scipy.stats import beta
 from similitude.compute import Encoding, as_numpy, check_fits, check_objects, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import ScoreOutliers
-from similitude.learners.limits import CONFIDENCE, MAX_LANDMARKS
+from similitude.learners.limits import CONFIDENCE
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import (
@@ -113,7 +113,9 @@ class SimilarityNovelty(ScoreOutliers, SimilarityEstimator):
         chosen = np.sort(fitted[:n_landmarks])
         k, A, L = self._encoded(X, chosen, np.sort(fitted))
         self.landmark_indices_ = chosen
-        self.support_objects_ = chosen if self._precomputed else take(X, chosen)
+        self.support_objects_ = chosen
+        if not self._precomputed:
+            self.support_objects_ = take(X, chosen)
         self._support = L
         self._own: np.ndarray = self._nearest(k, L, among_themselves=True)[0]
         self.calibration_scores_ = np.sort(self._scores(k, A))
@@ -126,7 +128,7 @@ class SimilarityNovelty(ScoreOutliers, SimilarityEstimator):
         check_integer("n_neighbors", self.n_neighbors)
         if n < 3:
             raise ValueError(f"two landmarks and an object that is set apart are needed, got n_samples = {n}")
-        wanted = min(MAX_LANDMARKS, _fitted_rows(n))
+        wanted = min(1000, _fitted_rows(n))
         if self.n_landmarks is not None:
             wanted = check_integer("n_landmarks", self.n_landmarks, otherwise="None")
             if not 2 <= wanted <= _fitted_rows(n):

@@ -41,18 +41,16 @@ class OnlineLearner(StreamLearner):
 
     def _begin_stream(self, X: Any) -> tuple[Similarity, Any, Encoding]:
         k, X, A = super()._begin_stream(X)
-        self.dual_coef_ = np.zeros((0, len(getattr(self, "classes_", "y"))))
+        self.dual_coef_ = np.zeros((0, len(getattr(self, "classes_", [None]))))
         self._inverse = np.zeros((0, 0))
         self.n_updates_ = 0
         return k, X, A
 
     def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: Any) -> None:
-        """Learn from the objects of a batch, one after the other."""
         for i in range(count(A)):
             self._learn(k, take(X, np.array([i])), rows(A, np.array([i])), targets[i])
 
     def _learn(self, k: Similarity, x: Any, a: Encoding, target: Any) -> None:
-        """Learn from one object, given as a batch of one."""
         near = self._near(k, a)
         scores = near @ self.dual_coef_
         own = float(np.asarray(k.diagonal(a))[0])
@@ -71,12 +69,10 @@ class OnlineLearner(StreamLearner):
         raise NotImplementedError
 
     def _shrink(self, rate: float) -> None:
-        """Take the step that the penalty asks for."""
         if self.lam:
             self.dual_coef_ *= 1.0 - self.lam * rate / (1.0 + self.lam * rate * self.n_seen_)
 
     def _near(self, k: Similarity, a: Encoding) -> np.ndarray:
-        """Return the similarities of an object to the kept ones."""
         if not len(self.support_):
             return np.zeros(0)
         near = np.asarray(BlockTask(k)(a, self._support), np.float64)[0]
@@ -214,7 +210,6 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         self._learn(self.kernel_, X, A, code)
 
     def _step(self, scores: np.ndarray, target: Any, rate: float) -> np.ndarray:
-        """Return the step for an object of a class, given by its number."""
         own = np.zeros(len(scores))
         own[target] = 1.0
         if self.loss == "logistic":
@@ -347,7 +342,6 @@ class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
         return self
 
     def _step(self, scores: np.ndarray, target: Any, rate: float) -> np.ndarray:
-        """Return the step for an object with a target."""
         self.mean_ += (target - self.mean_) / (self.n_seen_ + 1)
         return self.rate * rate * (target - self.mean_ - scores)
 

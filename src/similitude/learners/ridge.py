@@ -26,7 +26,7 @@ from similitude.scikit import (
     class_weights,
     tensors_for_tensors,
 )
-from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.similarity import Precomputed, as_similarity
 from similitude.support import check_flag, check_nonnegative, number_of
 
 
@@ -60,17 +60,21 @@ class LeastSquares(KernelLearner):
         return model._planned(X, y, check_weights(sample_weight, check_objects(X)))
 
     def _planned(self, X: Any, y: Any, weights: np.ndarray) -> Plan:
-        """Return the plan of a fit to validated objects."""
         kind = self._kind()
-        k: Similarity = Precomputed(X) if self._precomputed else as_similarity(self.kernel)
         lams = self._lams()
         n_lams = None
-        if not isinstance(lams, float):
-            n_lams = GRAM_PENALTIES if lams is None else len(lams)
+        if lams is None:
+            n_lams = GRAM_PENALTIES
+        elif not isinstance(lams, float):
+            n_lams = len(lams)
         if self._is_automatic:
             from similitude.kernels import default_similarity  # loads all kernels
 
             k = default_similarity(X, kind)
+        elif self._precomputed:
+            k = Precomputed(X)
+        else:
+            k = as_similarity(self.kernel)
         objects = objects_in_words(X, kind)
         return plan_gram(k, objects, int(np.count_nonzero(weights)), self._targets_in_words(y), n_lams, self._engine)
 

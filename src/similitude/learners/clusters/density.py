@@ -119,7 +119,6 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         return self
 
     def _check_params(self, n: int) -> None:
-        """Validate parameters before the first call of the similarity."""
         check_rule(self)
         if self.eps is not None:
             check_positive("eps", self.eps, otherwise="None")

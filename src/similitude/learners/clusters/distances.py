@@ -106,6 +106,11 @@ def symmetric(k: Similarity, D: np.ndarray) -> np.ndarray:
     return other
 
 
+def towards_medoids(k: Similarity, D: np.ndarray) -> np.ndarray:
+    """Return a matrix of distances whose entry (c, o) is the distance of object o from c."""
+    return D if SYMMETRIC in k.claims else transposed(D)
+
+
 def transposed(D: np.ndarray) -> np.ndarray:
     """Return the transposed matrix with rows that are contiguous; the given one if it is symmetric."""
     parts = [slice(at, at + 128) for at in range(0, len(D), 128)]  # tiles, so that an asymmetric one is soon found

@@ -151,7 +151,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self
 
     def _check_params(self, n: int) -> None:
-        """Validate parameters before the first kernel call."""
         check_number("n_clusters", self.n_clusters, n)
         check_integer("n_init", self.n_init)
         check_integer("max_iter", self.max_iter)
@@ -199,7 +198,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self.fit(X, y, sample_weight).labels_
 
     def _best(self, space: InnerProducts, weights: np.ndarray, rng: np.random.Generator) -> Clustering:
-        """Return the best of several runs."""
         if isinstance(space.lengths, np.ndarray):
             self._note_cpu("Lloyd's iterations were done")
         runs = (cluster(space, weights, self.n_clusters, rng, self.max_iter, self.tol) for _ in range(self.n_init))
@@ -351,7 +349,6 @@ class _ClusterSums:
         self.inner = space.with_sums(self.everyone, self._weights_of(self.everyone, labels))
 
     def _weights_of(self, which: Any, labels: Any) -> Any:
-        """Return the weight of some objects in each cluster."""
         return (labels[which, None] == self.clusters) * self.weights[which, None]
 
     def move(self, labels: Any) -> None:

@@ -19,7 +19,7 @@ from similitude.learners.clusters.distances import (
     check_number,
     check_rule,
     landmarks_or_all,
-    transposed,
+    towards_medoids,
 )
 from similitude.learners.clusters.medoids import Medoids, best_medoids, improved, number_of_clusters
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
@@ -143,7 +143,6 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
         return self
 
     def _check_params(self, n: int) -> None:
-        """Validate parameters before the first call of the similarity."""
         check_rule(self)
         for name in ("n_init", "max_iter"):
             check_integer(name, getattr(self, name))
@@ -160,7 +159,6 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
         return self.n_clusters if isinstance(self.n_clusters, int) else 1
 
     def _given_medoids(self, n: int) -> np.ndarray | None:
-        """Return the first medoids that the user gave."""
         if isinstance(self.init, str):
             return None
         given = np.asarray(self.init)
@@ -174,7 +172,7 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
 
     def _search(self, k: Similarity, D: np.ndarray, rng: np.random.Generator, start: Any, n_init: int) -> Medoids:
         """Return the medoids of some objects by the matrix of their distances."""
-        far = D if SYMMETRIC in k.claims else transposed(D)
+        far = towards_medoids(k, D)
         check_distinct(far, self.n_clusters)
         if start is not None:
             return improved(far, start, self.max_iter)
@@ -211,7 +209,6 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
     def _nearest(
         self, k: Similarity, A: Encoding, medoids: np.ndarray, distances: Distances
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest medoid of every training object, and its distance."""
         labels = np.empty(count(A), np.intp)
         nearest = np.empty(count(A))
         some = distances.to_some(medoids)

@@ -118,7 +118,6 @@ class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
         return self
 
     def _check_params(self, n: int) -> None:
-        """Validate parameters before the first call of the similarity."""
         check_choice("method", self.method, LINKAGES)
         check_rule(self)
         if (self.n_clusters is None) == (self.distance_threshold is None):

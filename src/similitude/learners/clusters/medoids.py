@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from similitude.compute import as_matrix, check_objects, loops, take
 from similitude.compute.engines import engine_for
-from similitude.learners.clusters.distances import DISTANCES, all_distances, transposed
+from similitude.learners.clusters.distances import DISTANCES, all_distances, towards_medoids
 from similitude.learners.limits import (
     MOST_CLUSTERS,
     MOST_OBJECTS,
@@ -22,7 +22,7 @@ from similitude.learners.limits import (
     STABLE,
 )
 from similitude.scikit import refuse_known
-from similitude.similarity import SYMMETRIC, Precomputed, Similarity, as_similarity
+from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import Result, check_choice, check_integer, generator, number_of
 
 
@@ -145,13 +145,16 @@ def choose_clusters(
     rng = generator(random_state)
     _check_halves(numbers, n)
     which = np.sort(rng.permutation(n)[:MOST_OBJECTS])
-    precomputed = isinstance(similarity, str) and similarity == "precomputed"
-    k: Similarity = Precomputed(as_matrix(X)) if precomputed else as_similarity(similarity)
+    if isinstance(similarity, str) and similarity == "precomputed":
+        k: Similarity = Precomputed(as_matrix(X))
+        objects = which
+    else:
+        k = as_similarity(similarity)
+        objects = take(X, which)
     if distance == "kernel":
         refuse_known(k)
-    k, A = k.prepare(which if precomputed else take(X, which), random_state)
-    _, D = all_distances(distance, k, A, engine_for(A))
-    return _chosen(D if SYMMETRIC in k.claims else transposed(D), numbers, rng, n)
+    k, A = k.prepare(objects, random_state)
+    return _chosen(towards_medoids(k, all_distances(distance, k, A, engine_for(A))[1]), numbers, rng, n)
 
 
 def number_of_clusters(far: np.ndarray, rng: np.random.Generator) -> ClusterNumber:

@@ -72,7 +72,15 @@ class BaseNeighbors(KernelLearner):
         lengths = self._lengths
         if return_distance and lengths is None:
             raise ValueError(f"{NO_DISTANCE}: use return_distance=False")
-        k, A = self._training() if X is None else self._ask(X)
+        if X is not None:
+            k, A = self._ask(X)
+        elif self._precomputed:
+            raise ValueError(
+                "the training matrix is not kept: pass K(new, train) as X, or use the kernel Precomputed(M) on indices"
+            )
+        else:
+            k = self.kernel_
+            A = self._support
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         wanted = check_wanted("n_neighbors", wanted, self.n_samples_fit_, X is None)
         if lengths is None or not return_distance:
@@ -108,13 +116,6 @@ class BaseNeighbors(KernelLearner):
         assert nearest is not None
         return as_numpy(nearest.far), as_numpy(nearest.which)
 
-    def _training(self) -> tuple[Similarity, Encoding]:
-        if self._precomputed:
-            raise ValueError(
-                "the training matrix is not kept: pass K(new, train) as X, or use the kernel Precomputed(M) on indices"
-            )
-        return self.kernel_, self._support
-
     def _check_params(self) -> None:
         if not callable(self.weights):
             check_choice("weights", self.weights, ("uniform", "distance"), otherwise="a function of distances")
@@ -126,7 +127,6 @@ class BaseNeighbors(KernelLearner):
         return X
 
     def _remember(self, X: Any) -> None:
-        """Keep the training objects."""
         try:
             k, X, A = self._start(X, kernel=True)
             self._lengths = SquaredLengths(k, A)
@@ -148,15 +148,13 @@ class BaseNeighbors(KernelLearner):
             which = as_numpy(self.kneighbors(X, return_distance=False))
             return which, np.full(which.shape, 1.0 / which.shape[1])
         distances, which = map(as_numpy, self.kneighbors(X))
-        weights = _inverse(distances) if isinstance(self.weights, str) else _applied(self.weights, distances)
+        if isinstance(self.weights, str):  # relative to the nearest; objects at distance zero decide alone
+            nearest = distances.min(axis=1, keepdims=True)
+            weights = np.where(nearest > 0, nearest / np.where(nearest > 0, distances, 1.0), distances == 0)
+        else:
+            weights = _applied(self.weights, distances)
         totals = weights.sum(axis=1, keepdims=True)
         return which, np.where(totals > 0, weights, 1.0) / np.where(totals > 0, totals, which.shape[1])
-
-
-def _inverse(distances: np.ndarray) -> np.ndarray:
-    """Return 1 / distance relative to the nearest; if that is zero, 1 for distance zero and 0 for all others."""
-    nearest = distances.min(axis=1, keepdims=True)
-    return np.where(nearest > 0, nearest / np.where(nearest > 0, distances, 1.0), distances == 0)
 
 
 def _applied(function: Callable[[np.ndarray], np.ndarray], distances: np.ndarray) -> np.ndarray:

@@ -189,7 +189,6 @@ class NeighborDescent:
         return members, new
 
     def _codes(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Return a number for each unordered pair."""
         return np.minimum(i, j) * self.n + np.maximum(i, j)
 
     def _pairs(self, which: np.ndarray) -> np.ndarray:

@@ -137,7 +137,6 @@ class SimilarityIndex(SimilarityEstimator):
         return {name: value for name, value in state.items() if name not in FOLLOWS}
 
     def _choose(self, k: Similarity, A: Encoding, n: int) -> None:
-        """Set how to search, and why."""
         if self._bounded is not None:
             self._choose_by_trial(self._bounded, A, n)
             return

@@ -218,7 +218,9 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
     @property
     def dual_coef_(self) -> np.ndarray:  # type: ignore[override]
         """The weights of the remembered examples."""
-        return self._weights - self._moments / max(1, self._time) if self.average else self._weights
+        if not self.average:
+            return self._weights
+        return self._weights - self._moments / max(1, self._time)
 
     @property
     def mistakes_(self) -> int:
@@ -243,7 +245,6 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         return k, X, A
 
     def _train(self, k: Similarity, X: Any, A: Encoding, codes: np.ndarray, epochs: int) -> PerceptronTraining:
-        """Train on a batch, beside the remembered examples."""
         rule = self._rule()
         batch = np.arange(len(codes))
         names = np.concatenate([self.support_, batch])
@@ -254,8 +255,8 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
             self._support = A
             self.support_ = self.n_seen_ + batch
         examples = EncodedExamples(k, self._support, self._engine, names)
-        budget = None if self.budget is None else int(self.budget)
-        training = PerceptronTraining(examples, rule.targets(codes), rule, self._weights, self._moments, budget)
+        targets = rule.targets(codes)
+        training = PerceptronTraining(examples, targets, rule, self._weights, self._moments, self.budget)
         training.time = self._time
         training.squared_length = self._squared_length
         kept = training.run(epochs).remembered()
@@ -270,7 +271,6 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         return training
 
     def _keep_only(self, which: np.ndarray) -> None:
-        """Forget all other examples."""
         self.support_objects_ = take(self.support_objects_, which)
         self._support = rows(self._support, which)
         self.support_ = self.support_[which]

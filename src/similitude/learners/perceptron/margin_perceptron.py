@@ -117,10 +117,12 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
     def _set_figures(self, examples: EncodedExamples, runs: list[PerceptronTraining]) -> None:
         margins = [run.margin for run in runs]
         known = [margin for margin in margins if margin is not None]
+        self.margin_ = None
+        if len(known) == len(margins):
+            self.margin_ = min(known)
         self.updates_ = sum(sum(run.mistakes) for run in runs)
         self.n_iter_ = max(len(run.mistakes) for run in runs)
         self.converged_ = all(run.clean for run in runs)
-        self.margin_ = min(known) if len(known) == len(margins) else None
         self.longest_ = float(np.sqrt(max(run.longest for run in runs)))
         self.update_bound_ = update_bound(examples, [run.y for run in runs], margins)
         if self.epochs is None and not self.converged_:

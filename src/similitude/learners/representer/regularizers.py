@@ -236,7 +236,6 @@ class PathSearch:
         self.optimality = Optimality("duality gap", distance, tolerance)
 
     def _along_path(self, typical: float, convex: bool) -> Minimizer:
-        """Return the best minimizer on the path, or w = 0."""
         from scipy.optimize import brentq
 
         marks = np.linspace(math.log10(1e9 * typical), math.log10(1e-14 * typical), 24 if convex else 47) * math.log(10)

@@ -156,7 +156,9 @@ class LargestMargin(KernelLearner):
         point = nearest_point(Q, groups)
         if not separates(point, eps):
             examples = conflict(Q, groups, point, eps)
-            suspects = np.union1d(examples, point.corners) if point.square < 0 else examples
+            suspects = examples
+            if point.square < 0:
+                suspects = np.union1d(examples, point.corners)
             objects.refuse_negative(np.isin(objects.used, suspects))
             raise not_separable(self.bias, examples, labels)
         length = float(np.sqrt(point.square))

@@ -155,7 +155,6 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         return self._weighted(X)
 
     def _drawn(self, order: Any, n: int) -> np.ndarray:
-        """Return the example of each step."""
         if order is None:
             steps = self.n_iter or max(10 * n, 10_000)
             return generator(self.random_state).integers(n, size=steps)

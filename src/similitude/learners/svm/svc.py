@@ -370,7 +370,6 @@ class KreinSVC(BaseSVC):
         self.engine = engine
 
     def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> Rows:
-        """Return the rows of |K|."""
         self.precision_ = "float64"
         K = np.asarray(whole_gram(k, A, self._engine), dtype=np.float64)
         apart = np.abs(K - K.T)

@@ -39,7 +39,6 @@ class BaseVote(ClassifierMixin, KernelLearner):
         return X, codes, counts
 
     def _remember(self, X: Any, A: Encoding, codes: np.ndarray, votes: np.ndarray) -> None:
-        """Keep every example that has a vote."""
         self._keep(X, A, votes[:, None] * (codes[:, None] == np.arange(len(self.classes_))))
 
     def _promised(

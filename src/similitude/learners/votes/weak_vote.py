@@ -125,7 +125,6 @@ class WeakSimilarityVote(BaseVote):
         return self
 
     def _set_offsets(self, means: np.ndarray, largest: float) -> None:
-        """Set scale, offsets and shrink."""
         C = len(self.classes_)
         self.scale_ = max(1.0, largest)
         self.class_similarities_ = means / self.scale_
