@@ -268,7 +268,7 @@ def _best_penalty(K: np.ndarray, compared: Grades | Pairs, random_state: Any, ob
         new = fold[units] == which
         train = np.flatnonzero(~new)
         inside = compared.among(train)
-        scores = np.zeros((len(wrong), compared.n))
+        scores: Any = np.zeros((len(wrong), compared.n))
         if len(inside.targets()):
             found = _solutions(K[np.ix_(train, train)], inside, RANKING_PENALTIES, None)
             scores = [K[:, train] @ one for one in found]

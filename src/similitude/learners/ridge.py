@@ -117,7 +117,7 @@ class LeastSquares(KernelLearner):
         coefficients = np.zeros(Y.shape)
         coefficients[used] = found.weights
         self._keep(X, A, coefficients.reshape(y.shape))
-        self.intercept_ = found.intercept
+        self.intercept_: Any = found.intercept
         for name in {"lams_", "loo_errors_"} & set(vars(self)):
             delattr(self, name)
         if errors is not None:

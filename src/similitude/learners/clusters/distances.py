@@ -52,7 +52,7 @@ class Distances:
         K = as_numpy(values)
         if K.dtype not in FLOATS:
             K = K.astype(np.float64)
-        K = np.require(K, requirements="CW")
+        K = np.require(K, requirements=["C", "W"])
         if self.lengths is not None:
             distances: np.ndarray = kernel_distance(K, own, self.lengths.values, same)
             return distances

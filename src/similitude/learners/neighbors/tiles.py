@@ -214,7 +214,7 @@ class BoundedSearch:
         which = np.empty((self.n, each), np.int64)
         for down in parts(self.n, self.height):
             best = np.empty((down.stop - down.start, 0), np.int64)
-            limits = np.empty(best.shape)
+            limits: np.ndarray = np.empty((len(best), 0))
             for right in parts(self.n, self.width):
                 upper = np.array(self.bounds.upper(rows(self.sketch, down), rows(self.sketch, right)), np.float64)
                 here = np.arange(max(down.start, right.start), min(down.stop, right.stop))

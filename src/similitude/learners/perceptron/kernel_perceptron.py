@@ -109,6 +109,10 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
     n_seen_: int
     mistakes_per_epoch_: list[int]
     mistake_bound_: MistakeBound
+    _weights: np.ndarray
+    _moments: np.ndarray
+    _time: int
+    _squared_length: float
 
     def __init__(
         self,

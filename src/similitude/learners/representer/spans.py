@@ -59,13 +59,10 @@ class GramSpan:
         if not curved.any():
             return a
         root = np.sqrt(curvature[curved])
-        pull = b
-        if curved.all():
-            B = self.G * root
-        else:
-            B = self.G[np.ix_(curved, curved)] * root
-            pull = b[curved] - curvature[curved] * (self.G[np.ix_(curved, ~curved)] @ a[~curved])
+        B = self.G[np.ix_(curved, curved)]
+        B *= root
         B *= root[:, None]
+        pull = b[curved] - curvature[curved] * (self.G[np.ix_(curved, ~curved)] @ a[~curved])
         a[curved] = root * _solve_shifted(B, pull / root, 2 * mu)
         return a
 

@@ -267,12 +267,7 @@ class _Hull:
         return self.at(corners, np.ones(len(corners)))
 
     def at(self, corners: np.ndarray, weights: np.ndarray) -> HullPoint:
-        if 4 * len(corners) < len(self.Q):
-            products = weights @ self.Q[corners]
-        else:
-            spread = np.zeros(len(self.Q))
-            spread[corners] = weights
-            products = self.Q @ spread
+        products = weights @ self.Q[corners]
         lows = np.array([products[member > 0].min() for member in self.members.T])
         reach = float(weights @ self.lengths[corners]) ** 2
         return HullPoint(corners, weights, products, lows, float(weights @ products[corners]), reach)
