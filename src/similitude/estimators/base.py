@@ -465,9 +465,10 @@ class LandmarkEstimator(LandmarkPredictor):
             yield self._dataset(X, y, sample_weight, meter, groups)
         else:
             self._refuse_indices("source")
-            targets, seed = self._targets(), draw_seed(self.random_state)
-            sampled = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
-            yield self._of_sample(sampled, targets, meter)
+            targets = self._targets()
+            seed = draw_seed(self.random_state)
+            drawn = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
+            yield self._of_sample(drawn, targets, meter)
 
     @contextmanager
     def _sampled_collection(

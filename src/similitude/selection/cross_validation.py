@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -129,7 +130,7 @@ def _moments(F: np.ndarray, Y: np.ndarray, rows: np.ndarray) -> Moments:
     return Moments.of(F[rows], Y[rows], np.ones(len(rows)))
 
 
-def _sum(parts: list[Moments], which: np.ndarray) -> Moments:
+def _sum(parts: list[Moments], which: Any) -> Moments:
     return reduce(operator.add, [parts[place] for place in np.flatnonzero(which)])
 
 
