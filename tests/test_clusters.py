@@ -25,7 +25,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Laplace, Linear
 from similitude.learners.clusters import KernelKMeans
-from similitude.learners.clusters.lloyd import FeatureInnerProducts, GramInnerProducts, cluster, seeded
+from similitude.learners.clusters.kernel_kmeans import FeatureInnerProducts, GramInnerProducts, cluster, seeded
 
 rng = np.random.default_rng(0)
 BLOBS = np.concatenate([rng.standard_normal((20, 2)) + center for center in ([0, 0], [8, 0], [0, 8], [8, 8])])
@@ -96,7 +96,7 @@ def test_the_objective_never_grows(seed, weighted):
 def test_a_cluster_left_empty_gets_the_farthest_object(monkeypatch):
     points = np.array([[0.0], [1.0], [2.0], [30.0], [50.0]])
     monkeypatch.setattr(
-        "similitude.learners.clusters.lloyd.seeded", lambda *_: np.array([0, 0, 0, 1, 1])
+        "similitude.learners.clusters.kernel_kmeans.seeded", lambda *_: np.array([0, 0, 0, 1, 1])
     )  # none is in 2
     for space in (FeatureInnerProducts(points), GramInnerProducts(points @ points.T)):
         first = cluster(space, np.ones(5), 3, np.random.default_rng(0), 1, 0.0)
@@ -237,7 +237,7 @@ def test_an_indefinite_similarity_is_refused_with_its_witness(monkeypatch):
     with pytest.raises(NotAKernelError) as caught:
         KernelKMeans(overlap, n_clusters=1).fit(["ab", "bc", "cd"])
     assert caught.value.witness.indices == (0, 1, 2)
-    monkeypatch.setattr("similitude.learners.gram_matrix.CHECKED_OBJECTS", 3)
+    monkeypatch.setattr("similitude.learners.kernel_learner.CHECKED_OBJECTS", 3)
     K = np.eye(9)
     unseen = np.setdiff1d(np.arange(9), np.random.default_rng(0).permutation(9)[:3])
     K[np.ix_(unseen[:3], unseen[:3])] = [[1, 1, 0], [1, 1, 1], [0, 1, 1]]  # each pair alone would do

@@ -93,6 +93,14 @@ def test_classifiers_know_several_classes(learner):
     keeps_the_contract(learner, SAMPLE, THREE)
 
 
+@pytest.mark.parametrize("labels", [[True, False], [3, -1], ["x", "y"], np.array(["x", "y"], object)], ids=str)
+def test_classifiers_answer_in_the_labels_that_they_were_given(labels):
+    y = np.resize(labels, len(SAMPLE))
+    for learner in CLASSIFIERS:
+        answers = clone(learner).fit(SAMPLE, y).predict(SAMPLE)
+        assert set(answers.tolist()) <= set(y.tolist()) and answers.dtype == y.dtype, learner
+
+
 def test_a_separator_takes_features():
     check_learner(OF_VECTORS[0], np.vstack([SAMPLE, SAMPLE + 20]), np.repeat(["a", "b"], len(SAMPLE)))
 

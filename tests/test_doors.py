@@ -38,7 +38,11 @@ NAMED_TUPLE = {"_asdict", "_fields", "_make", "_replace"}
 @functools.cache
 def modules() -> dict[Path, ast.Module]:
     """Return every module of the package by its path, read once and not before a test asks: that takes a second."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+    return {
+        path: ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(PACKAGE.rglob("*.py*"))
+        if path.suffix != ".pyc"
+    }
 
 
 def place(path: Path, node: ast.AST) -> str:

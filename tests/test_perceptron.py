@@ -42,7 +42,6 @@ def in_pieces(chunk, turns, one_block=2**17):
     return mock.patch.multiple(
         training,
         SCORED_EXAMPLES=chunk,
-        SCORED_UNDER_BUDGET=chunk,
         EXAMPLES_IN_TURN=turns,
         ONE_BLOCK_VALUES=one_block if chunk > 2 else 0,
     )

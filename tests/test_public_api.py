@@ -1,6 +1,8 @@
 """The public surface: names, light imports, extras, pages that cannot go stale."""
 
+import ast
 import importlib
+import importlib.metadata
 import inspect
 import subprocess
 import sys
@@ -27,8 +29,27 @@ def test_every_public_name_is_there_and_sorted():
     for name in similitude.__all__:
         assert getattr(similitude, name).__name__ == name
     assert set(similitude.__all__) <= set(dir(similitude))
+    assert similitude.__version__ == importlib.metadata.version("similitude")
     with pytest.raises(AttributeError, match="nothing_like_this"):
         _ = similitude.nothing_like_this
+
+
+def test_every_name_is_found_and_means_the_same_in_every_module():
+    found = {name: getattr(similitude, name) for name in dir(similitude) if name != "DaskEngine"}  # it needs dask
+    assert "KernelSVC" in found and "LocalEngine" in found
+    for path in (ROOT / "src" / "similitude").glob("[!_]*"):
+        module = importlib.import_module(f"similitude.{path.stem}") if path.name != "py.typed" else similitude
+        shared = set(getattr(module, "__all__", ())) & set(found)
+        assert [name for name in shared if getattr(module, name) is not found[name]] == [], path.stem
+
+
+def test_type_checkers_see_the_public_names():
+    tree = ast.parse((ROOT / "src" / "similitude" / "__init__.pyi").read_text())
+    found = {"__version__"}
+    for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
+        names = [alias.name for alias in node.names]
+        found.update(importlib.import_module(node.module).__all__ if names == ["*"] else names)
+    assert found == set(dir(similitude))
 
 
 @pytest.mark.parametrize("module", ["kernels", "engines", "similarity", "validity"])

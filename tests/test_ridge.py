@@ -347,7 +347,7 @@ def test_an_indefinite_similarity_is_refused_with_its_witness():
 
 
 def test_what_the_first_look_misses_is_refused_when_it_is_met(monkeypatch):
-    monkeypatch.setattr("similitude.learners.gram_matrix.CHECKED_OBJECTS", 10)
+    monkeypatch.setattr("similitude.learners.kernel_learner.CHECKED_OBJECTS", 10)
     unseen = np.setdiff1d(np.arange(60), np.random.default_rng(0).permutation(60)[:10])[[3, 20, 40]]
     K = np.eye(60)
     K[np.ix_(unseen, unseen)] = [[1, 1, 0], [1, 1, 1], [0, 1, 1]]  # each pair alone would do

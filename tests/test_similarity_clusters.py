@@ -320,7 +320,7 @@ def test_three_clusters_are_stable_and_one_is_none():
 
 
 def test_a_long_cluster_that_is_cut_stably_is_still_one(monkeypatch):
-    monkeypatch.setattr("similitude.learners.clusters.number.STABLE", 0.7)
+    monkeypatch.setattr("similitude.learners.clusters.medoids.STABLE", 0.7)
     line = np.random.default_rng(0).standard_normal((120, 1))
     found = choose_clusters(Linear(), line, n_clusters=[2])
     assert 0.7 < found.stability[2] < found.reference[2]
@@ -330,9 +330,9 @@ def test_a_long_cluster_that_is_cut_stably_is_still_one(monkeypatch):
 @pytest.fixture
 def few_splits(monkeypatch):
     """Judge stability by fewer splits, where the choice is clear."""
-    monkeypatch.setattr("similitude.learners.clusters.number.SPLITS", 6)
-    monkeypatch.setattr("similitude.learners.clusters.number.REFERENCES", 5)
-    monkeypatch.setattr("similitude.learners.clusters.number.REFERENCE_SPLITS", 2)
+    monkeypatch.setattr("similitude.learners.clusters.medoids.SPLITS", 6)
+    monkeypatch.setattr("similitude.learners.clusters.medoids.REFERENCES", 5)
+    monkeypatch.setattr("similitude.learners.clusters.medoids.REFERENCE_SPLITS", 2)
 
 
 @pytest.mark.usefixtures("few_splits")

@@ -1,12 +1,7 @@
 """Support vector machines: the exact solution, its figures, its precision, and what it refuses."""
 
-import pickle
-
-import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -237,25 +232,6 @@ def test_only_support_objects_are_kept_and_asked():
     seen.clear()
     model.predict(["ab", "xx"])
     assert len(seen) == 2 * len(model.support_) and len(model.support_objects_) == len(model.support_)
-
-
-# Objects of every kind.
-
-
-@pytest.mark.parametrize(
-    ("kernel", "objects", "labels"),
-    [
-        (FromPairs(shared_letters), WORDS, THEIRS),
-        (Gaussian().pullback(lambda g: [g.number_of_edges()]), [nx.path_graph(n) for n in range(2, 10)], THEIRS),
-        (FromPairs(lambda r, s: r["a"] * s["a"]), [{"a": float(v)} for v in (1, 2, 3, 4, -1, -2, -3, -4)], THEIRS),
-        (Gaussian(), pd.DataFrame(X[:8], columns=list("abcde")), THEIRS),
-        (Gaussian(), sp.csr_array(X[:8]), THEIRS),
-    ],
-)
-def test_objects_and_labels_of_any_kind(kernel, objects, labels):
-    model = KernelSVC(kernel, C=100.0).fit(objects, labels)
-    assert model.score(objects, labels) >= 0.75
-    assert (pickle.loads(pickle.dumps(model)).predict(objects) == model.predict(objects)).all()
 
 
 def test_precomputed_with_cross_validation():

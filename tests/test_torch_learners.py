@@ -22,7 +22,7 @@ from similitude.learners import (
 )
 from similitude.learners import ridge as ridge_module
 from similitude.learners.clusters import kernel_kmeans
-from similitude.learners.clusters.lloyd import FeatureInnerProducts, GramInnerProducts, cluster
+from similitude.learners.clusters.kernel_kmeans import FeatureInnerProducts, GramInnerProducts, cluster
 from similitude.learners.neighbors.tiles import NearestColumns, NearestOnDevice
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -188,7 +188,7 @@ def test_lloyd_is_that_of_arrays_and_fills_empty_clusters(monkeypatch, device):
     for seeds in ([0, 0, 0, 1, 1], None):
         if seeds:
             monkeypatch.setattr(
-                "similitude.learners.clusters.lloyd.seeded",
+                "similitude.learners.clusters.kernel_kmeans.seeded",
                 lambda space, weights, *_, seeds=seeds: (
                     torch.tensor(seeds, device=device) if isinstance(weights, torch.Tensor) else np.array(seeds)
                 ),

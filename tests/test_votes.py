@@ -527,13 +527,6 @@ def test_votes_take(vote, kind):
     check_learner(vote(similarity), X, THREE)
 
 
-@pytest.mark.parametrize("labels", [[True, False] * 7, [3, -1] * 7, list("xy") * 7, np.array(["x", "y"] * 7, object)])
-def test_labels_of_any_kind(labels):
-    for model in ALL:
-        answers = model.fit(VECTORS, labels).predict(VECTORS)
-        assert set(answers.tolist()) <= set(list(labels)) and answers.dtype == np.asarray(labels).dtype
-
-
 def test_every_form_of_a_similarity_gives_the_same():
     k = Gaussian(1.3)
     K, cross = k.gram(VECTORS), k.cross(VECTORS[::2], VECTORS)

@@ -1,63 +1,46 @@
 """Learn from any kernel or similarity function."""
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from similitude.compute import show_versions
-    from similitude.compute.engines import use_engine
-    from similitude.estimators import (
-        SimilarityClassifier,
-        SimilarityMultilabelClassifier,
-        SimilarityOrdinalClassifier,
-        SimilarityRegressor,
-        cost_curve,
-    )
-    from similitude.export import to_onnx
-    from similitude.goodness import alignment, assess, error_at_margin, margin
-    from similitude.hypotheses import drift_test, independence_test, two_sample_test
-    from similitude.kernel_learning import learn_kernel
-    from similitude.persistence import load, save
-    from similitude.relevance import attribution, importance
-    from similitude.report import write_report
-    from similitude.selection import choose_kernel, combine
-    from similitude.similarity import FromBlocks, FromPairs, Precomputed, Similarity, as_similarity
-    from similitude.validity import check_kernel, repair
-
-_ROOMS = {
-    "FromBlocks": "similarity",
-    "FromPairs": "similarity",
-    "Precomputed": "similarity",
-    "Similarity": "similarity",
-    "SimilarityClassifier": "estimators",
-    "SimilarityMultilabelClassifier": "estimators",
-    "SimilarityOrdinalClassifier": "estimators",
-    "SimilarityRegressor": "estimators",
-    "alignment": "goodness",
-    "as_similarity": "similarity",
-    "assess": "goodness",
-    "attribution": "relevance",
-    "check_kernel": "validity",
-    "choose_kernel": "selection",
-    "combine": "selection",
-    "cost_curve": "estimators",
-    "drift_test": "hypotheses",
-    "error_at_margin": "goodness",
-    "importance": "relevance",
-    "independence_test": "hypotheses",
-    "learn_kernel": "kernel_learning",
-    "load": "persistence",
-    "margin": "goodness",
-    "repair": "validity",
-    "save": "persistence",
-    "show_versions": "compute",
-    "to_onnx": "export",
-    "two_sample_test": "hypotheses",
-    "use_engine": "compute.engines",
-    "write_report": "report",
+_PUBLIC = {
+    "compute": "show_versions",
+    "engines": "DaskEngine DistributedEngine Engine LocalEngine TorchEngine current_engine use_engine",
+    "estimators": """
+        CostCurve EarlyStops Explanation Explanations Representation SimilarityClassifier SimilarityMultilabelClassifier
+        SimilarityOrdinalClassifier SimilarityRegressor Uncertainty cost_curve
+    """,
+    "export": "to_onnx",
+    "goodness": "Goodness Margin MarginCurve alignment assess error_at_margin margin",
+    "hypotheses": "DriftResult KernelFinding TellingObject TestResult drift_test independence_test two_sample_test",
+    "kernel_learning": "learn_kernel",
+    "kernels": """
+        Aligned Auto Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gapped Gaussian GlobalAlignment Gower
+        Graphlet HistogramIntersection Intersection Jaccard Laplace Linear LocalAlignment MSM Matern MeanOf Mismatch
+        OrMissing Ordinal Partitioned Polynomial RandomWalk RationalQuadratic SharesAny ShortestPath Sigmoid Signature
+        SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment WeisfeilerLehmanEdges Words
+        explicit_dimension explicit_map
+    """,
+    "learners": """
+        AlignmentVote ClusterNumber KernelKMeans KernelOneClassSVM KernelPerceptron KernelRanker KernelRidge
+        KernelRidgeClassifier KernelSGDSVC KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound
+        OnlineKernelClassifier OnlineKernelRegressor RepresenterClassifier RepresenterRegressor SeparatorLP
+        SimilarityDensityClusters SimilarityIndex SimilarityKMedoids SimilarityKNeighborsClassifier
+        SimilarityKNeighborsRegressor SimilarityLinkage SimilarityNovelty SimilarityVote SpectralClusters
+        WeakSimilarityVote choose_clusters
+    """,
+    "maps": "CompactMap FourierMap KernelPCA LandmarkMap PolynomialSketchMap ProjectionMap SpectralEmbedding",
+    "persistence": "load save",
+    "relevance": "Attribution Importance attribution importance",
+    "report": "Findings investigate write_report",
+    "results": "Curve Estimate Guarantee Premise",
+    "selection": "Selection SideBySide choose_kernel combine",
+    "similarity": "Bounds FromBlocks FromPairs Hints Precomputed Proof Similarity as_similarity",
+    "validity": "Validity Witness check_kernel repair",
 }
+"""Public names by room. A room is imported when one of its names is used; type checkers read `__init__.pyi`."""
+
+_ROOM_OF = {name: room for room, names in _PUBLIC.items() for name in names.split()}
 
 __all__ = [
     "FromBlocks",
@@ -91,7 +74,7 @@ __all__ = [
     "use_engine",
     "write_report",
 ]
-
+"""What most programs need, and all that a star imports."""
 
 _MODULES = (
     "bounds",
@@ -110,12 +93,16 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return getattr(importlib.import_module(f"similitude.{_ROOMS[name]}"), name)
+    if name in _ROOM_OF:
+        return getattr(importlib.import_module(f"similitude.{_ROOM_OF[name]}"), name)
     if name in _MODULES:
         return importlib.import_module(f"similitude.{name}")
+    if name == "__version__":
+        from importlib.metadata import version  # takes longer to import than all of this module
+
+        return version("similitude")
     raise AttributeError(f"module 'similitude' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_MODULES])
+    return sorted([*_ROOM_OF, *_MODULES, "__version__"])

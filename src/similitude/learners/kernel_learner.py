@@ -1,17 +1,44 @@
-"""Base classes of learners whose model is a weighted sum of similarities to training objects, in memory or streamed."""
+"""Base classes of learners whose model is a weighted sum of similarities to training objects, and their Gram matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute import Encoding, as_numpy, as_objects, count, is_sparse, is_table, join, rows, take
-from similitude.scikit import SimilarityEstimator
+from similitude.compute import (
+    Encoding,
+    as_numpy,
+    as_objects,
+    check_fits,
+    check_objects,
+    count,
+    in_precision,
+    is_sparse,
+    is_table,
+    itemsize,
+    join,
+    namespace,
+    rows,
+    take,
+)
+from similitude.compute.engines import Engine
+from similitude.scikit import (
+    CHECKED_OBJECTS,
+    SimilarityEstimator,
+    demand_valid,
+    proven,
+    refuse_known,
+    tensors_for_tensors,
+    whole_gram,
+)
 from similitude.similarity import Similarity, as_similarity
-from similitude.support import UnresolvedError, brief
+from similitude.support import UnresolvedError, brief, generator
+from similitude.validity import Validity, check_gram
 
 
 class KernelLearner(SimilarityEstimator):
@@ -23,8 +50,7 @@ class KernelLearner(SimilarityEstimator):
 
     def _keep(self, X: Any, A: Encoding, coefficients: np.ndarray) -> None:
         """Keep the objects with a nonzero coefficient, given coefficients of shape (n,) or (n, outputs)."""
-        used = coefficients != 0 if coefficients.ndim == 1 else (coefficients != 0).any(axis=1)
-        self.support_ = np.flatnonzero(used)
+        self.support_ = np.unique(np.nonzero(coefficients)[0])
         self.support_objects_ = take(X, self.support_)
         self.dual_coef_ = coefficients[self.support_]
         self._support = rows(A, self.support_)
@@ -41,10 +67,36 @@ class KernelLearner(SimilarityEstimator):
         return as_numpy(products).astype(np.float64, copy=False)
 
 
+class ScoreOutliers(OutlierMixin):
+    """A detector of outliers by ``score_samples`` below ``offset_``."""
+
+    score_samples: Callable[[Any], Any]
+    offset_: float
+
+    @tensors_for_tensors
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score minus ``offset_``: negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    @tensors_for_tensors
+    def predict(self, X: Any) -> np.ndarray:
+        """Return -1 for outliers, whose decision function is negative, and 1 for others."""
+        return np.where(as_numpy(self.decision_function(X)) >= 0, 1, -1)
+
+
 class StreamLearner(KernelLearner):
     """A learner whose model grows with a stream of objects."""
 
     classes_: np.ndarray
+    kernel_: Any
+    partial_fit: Callable[..., Any]
+    n_seen_: int
+
+    def _check_params(self) -> None:
+        raise NotImplementedError
+
+    def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
+        raise NotImplementedError
 
     def _codes(self, X: Any, y: Any, classes: Any) -> np.ndarray:
         """Return the class numbers of labels in a stream; the first call declares the classes."""
@@ -75,10 +127,11 @@ class StreamLearner(KernelLearner):
             )
 
     def _as_batch(self, x: Any) -> Any:
-        """Return one object as a batch of one."""
         if self._kind() != "vectors":
             return [x]
-        return x if is_sparse(x) else np.atleast_1d(np.asarray(x))[None]
+        if is_sparse(x):
+            return x
+        return np.atleast_1d(np.asarray(x))[None]
 
     def _encode_one(self, x: Any) -> tuple[Any, Encoding]:
         self._refuse_precomputed("one object at a time")
@@ -98,22 +151,45 @@ class StreamLearner(KernelLearner):
             )
         return self._as_batch(x)
 
-    def _next_batch(self, X: Any) -> tuple[Any, bool]:
-        """Return a validated batch of a stream, and whether it is the first."""
+    def _next_batch(self, X: Any) -> Any:
+        self._check_params()
         self._refuse_precomputed("partial_fit")
-        first = not hasattr(self, "n_seen_")
-        return self._checked(X, reset=first), first
+        return self._checked(X, reset=not hasattr(self, "n_seen_"))
 
-    def _forget_objects(self, X: Any, A: Encoding) -> None:
-        """Start with no kept objects; X and A show how objects and encodings are stored."""
+    def _encoded_batch(self, X: Any) -> tuple[Similarity, Any, Encoding]:
+        """Return the kernel, a validated batch and its encoding; the first batch begins the stream."""
+        if hasattr(self, "n_seen_"):
+            return self.kernel_, X, self.kernel_.encode(X)
+        return self._begin_stream(X)
+
+    def _begin_stream(self, X: Any) -> tuple[Similarity, Any, Encoding]:
+        """Resolve the kernel on a first batch, and start with no kept objects."""
+        k, X, A = self._start(X, kernel=True)
         self.support_ = np.empty(0, np.intp)
-        self.support_objects_ = take(X, self.support_)
+        self.support_objects_ = take(X, self.support_)  # shows how objects are stored
         self._support = rows(A, self.support_)
+        self.n_seen_ = 0
+        return k, X, A
+
+    def _learn_one(self, x: Any, y: Any, classes: Any) -> Any:
+        if not hasattr(self, "n_seen_"):
+            if classes is None and isinstance(y, (bool, np.bool_)):
+                classes = [False, True]
+            return self.partial_fit(self._first_batch(x), [y], classes)
+        if classes is not None:
+            self._declare(classes)
+        known = self.classes_.tolist()
+        if y not in known:
+            raise ValueError(f"y is {brief(y)}, which is none of the classes {brief(self.classes_)}")
+        self._learn_encoded(*self._encode_one(x), known.index(y))
+        return self
 
     def _keep_more(self, k: Similarity, X: Any, A: Encoding, positions: np.ndarray) -> None:
-        """Append objects to those that are kept."""
         self.support_objects_ = _appended(self.support_objects_, X)
-        self._support = _appended(self._support, A) if _can_grow(A) else k.encode(self.support_objects_)
+        if _can_grow(A):
+            self._support = _appended(self._support, A)
+        else:
+            self._support = k.encode(self.support_objects_)
         self.support_ = np.concatenate([self.support_, positions])
 
 
@@ -131,10 +207,93 @@ def _appended(objects: Any, more: Any) -> Any:
 
 
 def _can_grow(encoding: Encoding) -> bool:
-    """Tell whether two encodings of this kind can be joined: a user's own class cannot."""
+    """Whether two encodings of this kind can be joined: a user's own class cannot."""
     if isinstance(encoding, tuple):
         return all(map(_can_grow, encoding))
     return isinstance(encoding, list) or hasattr(encoding, "shape") or is_table(encoding)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Some of the training objects, with a resolved kernel."""
+
+    kernel: Similarity
+    objects: Any  # all training objects
+    encoding: Encoding  # of all of them
+    used: np.ndarray  # positions of the objects in the Gram matrix
+    engine: Engine
+
+    def gram(self) -> tuple[Any, float, Validity]:
+        """Return the Gram matrix in float64, the machine epsilon of its values, and the verdict on the kernel.
+
+        It is a tensor if the engine computes on a device with room for it and a copy. Raises NotAKernelError if it
+        contains a witness. Its size is checked before the first kernel call. A kernel without a proof is checked on
+        the values themselves, for at most 500 objects and for the worst pair of all, so that a user's function is
+        called once per pair.
+        """
+        k = self.kernel
+        n = len(self.used)
+        refuse_known(k)
+        check_fits(n, n, 8, self.engine)
+        A = self.encoding
+        if n < check_objects(self.objects):
+            A = rows(A, self.used)
+        there = self.engine.to_device(A, reserve=16 * n * n) if k.hints.on_tensors else A
+        values = k.blocks(there, engine=self.engine).whole()
+        eps = rounding_error(min(itemsize(values), itemsize(A)))
+        validity = proven(k)
+        if validity is not None:
+            values = in_precision(values, namespace(values).float64)
+            return self.engine.to_device(values, reserve=8 * n * n), eps, validity
+        values = as_numpy(values)
+        K = values.astype(np.float64, copy=False)
+        some = np.sort(generator(0).permutation(n)[:CHECKED_OBJECTS])
+        validity = self._demand(values, some)
+        lengths = np.sqrt(np.maximum(K.diagonal(), 0.0))
+        for suspicion in (np.abs(K - K.T), np.abs(K) - lengths[:, None] * lengths):
+            self._demand(values, np.unique(np.unravel_index(suspicion.argmax(), suspicion.shape)))
+        return self.engine.to_device(0.5 * K + 0.5 * K.T, reserve=8 * n * n), eps, validity
+
+    def _demand(self, values: np.ndarray, some: np.ndarray) -> Validity:
+        return demand_valid(self._verdict(values[np.ix_(some, some)], self.used[some]))
+
+    def refuse_negative(self, direction: np.ndarray) -> None:
+        """Raise NotAKernelError if there is a witness among the objects with the largest entries of an eigenvector."""
+        if not proven(self.kernel):
+            some = self.used[np.sort(np.argsort(-np.abs(direction.astype(float)), kind="stable")[:200])]
+            few = rows(self.encoding, some)
+            demand_valid(self._verdict(as_numpy(whole_gram(self.kernel, few, self.engine)), some))
+
+    def _verdict(self, values: np.ndarray, positions: np.ndarray) -> Validity:
+        n = check_objects(self.objects)
+        with np.errstate(over="ignore"):  # sums of values near the largest number
+            return check_gram(self.kernel, values, take(self.objects, positions), positions, n)
+
+
+def rounding_error(size: int) -> float:
+    """Return the machine epsilon of numbers of 4 or 8 bytes."""
+    return float(np.finfo(f"float{8 * size}").eps)
+
+
+def class_signs(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return +1 for the examples of a class and -1 for all others: of the second of two classes, or a column for each.
+
+    >>> class_signs(np.array([0, 1]), 2)
+    array([-1.,  1.])
+    """
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+
+
+def without_single_column(values: np.ndarray) -> np.ndarray:
+    """Return a matrix, or a vector if it has one column."""
+    return values[:, 0] if values.shape[1] == 1 else values
+
+
+def leads(scores: np.ndarray) -> np.ndarray:
+    """Return the scores of several classes, or of two how far the second is ahead."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
 def scalar_or_array(values: Sequence[Any]) -> Any:

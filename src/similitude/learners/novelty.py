@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import beta
-from sklearn.base import OutlierMixin
 
 from similitude.compute import Encoding, as_numpy, check_fits, check_objects, rows, take
 from similitude.compute.engines import Engine
+from similitude.learners.kernel_learner import ScoreOutliers
+from similitude.learners.limits import CONFIDENCE
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import (
@@ -22,22 +23,13 @@ from similitude.support import (
     rounded_up,
 )
 
-MAX_LANDMARKS = 1000
-"""Default number of landmarks, if there are as many objects."""
-
-SET_APART = 0.25
-"""Share of the objects that the threshold is taken from."""
-
-CONFIDENCE = 0.95
-"""Confidence of the bound on the false alarm rate of one fitted model."""
-
 CONFORMAL = (
     "the exchangeability of a new row with those set apart (Bates, Candès, Lei, Romano and Sesia, "
     "'Testing for outliers with conformal p-values', 2023, section 2)"
 )
 
 
-class SimilarityNovelty(OutlierMixin, SimilarityEstimator):
+class SimilarityNovelty(ScoreOutliers, SimilarityEstimator):
     r"""Find objects unlike the training objects, for any similarity, with a rate of false alarms on new objects.
 
     The score of x is the mean similarity to its k most similar landmarks, minus the mean of the same figure of these
@@ -117,9 +109,13 @@ class SimilarityNovelty(OutlierMixin, SimilarityEstimator):
         n_landmarks = self._check_params(n)
         order = generator(self.random_state).permutation(n)
         apart, fitted = np.split(order, [n - _fitted_rows(n)])
-        self.calibration_indices_, chosen = np.sort(apart), np.sort(fitted[:n_landmarks])
+        self.calibration_indices_ = np.sort(apart)
+        chosen = np.sort(fitted[:n_landmarks])
         k, A, L = self._encoded(X, chosen, np.sort(fitted))
-        self.landmark_indices_, self.support_objects_ = chosen, chosen if self._precomputed else take(X, chosen)
+        self.landmark_indices_ = chosen
+        self.support_objects_ = chosen
+        if not self._precomputed:
+            self.support_objects_ = take(X, chosen)
         self._support = L
         self._own: np.ndarray = self._nearest(k, L, among_themselves=True)[0]
         self.calibration_scores_ = np.sort(self._scores(k, A))
@@ -132,7 +128,7 @@ class SimilarityNovelty(OutlierMixin, SimilarityEstimator):
         check_integer("n_neighbors", self.n_neighbors)
         if n < 3:
             raise ValueError(f"two landmarks and an object that is set apart are needed, got n_samples = {n}")
-        wanted = min(MAX_LANDMARKS, _fitted_rows(n))
+        wanted = min(1000, _fitted_rows(n))
         if self.n_landmarks is not None:
             wanted = check_integer("n_landmarks", self.n_landmarks, otherwise="None")
             if not 2 <= wanted <= _fitted_rows(n):
@@ -153,7 +149,8 @@ class SimilarityNovelty(OutlierMixin, SimilarityEstimator):
 
     def _nearest(self, k: Similarity, A: Encoding, among_themselves: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean similarity of each object to its nearest landmarks, and which these are."""
-        means, nearest = [], []
+        means = []
+        nearest = []
         number = min(self.n_neighbors, len(self.landmark_indices_) - 1)
         for strip, block in k.blocks(A, self._support, self._engine).rows():
             values = as_numpy(block).astype(np.float64)
@@ -179,7 +176,8 @@ class SimilarityNovelty(OutlierMixin, SimilarityEstimator):
                 f"{number_of(m, 'object')} could be: the rate of false alarms is up to 1/{m + 1}"
             )
         self.offset_ = float(self.calibration_scores_[allowed - 1])
-        rate, high = allowed / (m + 1), float(beta.ppf(CONFIDENCE, allowed, m + 1 - allowed))
+        rate = allowed / (m + 1)
+        high = float(beta.ppf(CONFIDENCE, allowed, m + 1 - allowed))
         self.guarantee_ = Guarantee.under(
             [INDEPENDENT_ROWS],
             f"a new object that is no outlier raises an alarm with probability at most {rounded_up(rate)}, on average "
@@ -194,16 +192,6 @@ class SimilarityNovelty(OutlierMixin, SimilarityEstimator):
         return self._scores(*self._ask(X))
 
     @tensors_for_tensors
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the score minus ``offset_``: negative for outliers."""
-        return self.score_samples(X) - self.offset_
-
-    @tensors_for_tensors
-    def predict(self, X: Any) -> np.ndarray:
-        """Return -1 for outliers, whose decision function is negative, and 1 for others."""
-        return np.where(as_numpy(self.decision_function(X)) >= 0, 1, -1)
-
-    @tensors_for_tensors
     def p_values(self, X: Any) -> np.ndarray:
         """Return the conformal p-value of each object: for one that is no outlier, it is at most t with probability t.
 
@@ -216,4 +204,4 @@ class SimilarityNovelty(OutlierMixin, SimilarityEstimator):
 
 def _fitted_rows(n: int) -> int:
     """Return how many of n objects are not set apart."""
-    return n - max(1, int(SET_APART * n))
+    return n - max(1, int(0.25 * n))

@@ -11,13 +11,10 @@ from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import BlockTask, Encoding, count, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import StreamLearner
+from similitude.learners.kernel_learner import StreamLearner, leads
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_choice, check_integer, check_nonnegative, check_positive
-
-DEPENDENT = 1e-10
-"""Share of K(x, x) that must lie outside of the span of the kept objects, so that x can be kept beside them."""
 
 ONLINE_LOSSES = ("logistic", "hinge", "perceptron")
 
@@ -42,23 +39,18 @@ class OnlineLearner(StreamLearner):
         check_nonnegative("novelty", self.novelty)
         check_nonnegative("lam", self.lam)
 
-    def _begin_stream(self, X: Any, outputs: int) -> tuple[Similarity, Any, Encoding]:
-        """Resolve the kernel on a first batch, and start with the zero model."""
-        k, X, A = self._start(X, kernel=True)
-        self._forget_objects(X, A)
-        self.dual_coef_ = np.zeros((0, outputs))
+    def _begin_stream(self, X: Any) -> tuple[Similarity, Any, Encoding]:
+        k, X, A = super()._begin_stream(X)
+        self.dual_coef_ = np.zeros((0, len(getattr(self, "classes_", [None]))))
         self._inverse = np.zeros((0, 0))
-        self.n_seen_ = 0
         self.n_updates_ = 0
         return k, X, A
 
     def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: Any) -> None:
-        """Learn from the objects of a batch, one after the other."""
         for i in range(count(A)):
             self._learn(k, take(X, np.array([i])), rows(A, np.array([i])), targets[i])
 
     def _learn(self, k: Similarity, x: Any, a: Encoding, target: Any) -> None:
-        """Learn from one object, given as a batch of one."""
         near = self._near(k, a)
         scores = near @ self.dual_coef_
         own = float(np.asarray(k.diagonal(a))[0])
@@ -77,12 +69,10 @@ class OnlineLearner(StreamLearner):
         raise NotImplementedError
 
     def _shrink(self, rate: float) -> None:
-        """Take the step that the penalty asks for."""
         if self.lam:
             self.dual_coef_ *= 1.0 - self.lam * rate / (1.0 + self.lam * rate * self.n_seen_)
 
     def _near(self, k: Similarity, a: Encoding) -> np.ndarray:
-        """Return the similarities of an object to the kept ones."""
         if not len(self.support_):
             return np.zeros(0)
         near = np.asarray(BlockTask(k)(a, self._support), np.float64)[0]
@@ -96,7 +86,7 @@ class OnlineLearner(StreamLearner):
         inside = self._inverse @ near
         outside = own - float(near @ inside)
         full = len(self.support_) >= self.budget
-        if full or outside <= max(self.novelty, DEPENDENT) * own:
+        if full or outside <= max(self.novelty, 1e-10) * own:
             self.dual_coef_ += np.outer(inside, step)
             return
         self._keep_more(k, x, a, np.array([self.n_seen_]))
@@ -183,7 +173,7 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         self._refuse_precomputed("fit")
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
-        self._learn_batch(*self._begin_stream(X, len(self.classes_)), codes)
+        self._learn_batch(*self._begin_stream(X), codes)
         return self
 
     @all_or_nothing
@@ -197,14 +187,9 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         classes : sequence of labels
             All classes of the stream; required in the first call.
         """
-        self._check_params()
-        X, first = self._next_batch(X)
+        X = self._next_batch(X)
         codes = self._codes(X, y, classes)
-        if first:
-            k, X, A = self._begin_stream(X, len(self.classes_))
-        else:
-            k, A = self.kernel_, self.kernel_.encode(X)
-        self._learn_batch(k, X, A, codes)
+        self._learn_batch(*self._encoded_batch(X), codes)
         return self
 
     @all_or_nothing
@@ -219,27 +204,23 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         classes : sequence of labels
             All classes of the stream; required in the first call unless `y` is True or False.
         """
-        if not hasattr(self, "n_seen_"):
-            if classes is None and isinstance(y, (bool, np.bool_)):
-                classes = [False, True]
-            return self.partial_fit(self._first_batch(x), [y], classes)
-        X, A = self._encode_one(x)
-        self._learn(self.kernel_, X, A, self._codes(X, [y], classes)[0])
-        return self
+        return self._learn_one(x, y, classes)
+
+    def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
+        self._learn(self.kernel_, X, A, code)
 
     def _step(self, scores: np.ndarray, target: Any, rate: float) -> np.ndarray:
-        """Return the step for an object of a class, given by its number."""
         own = np.zeros(len(scores))
         own[target] = 1.0
         if self.loss == "logistic":
             return rate * (own - softmax(scores))
         others = np.where(own > 0, -np.inf, scores)
         other = int(others.argmax())
-        behind = scores[target] - others[other] < (1.0 if self.loss == "hinge" else 0.0)
-        if not behind and not (self.loss == "perceptron" and scores[target] == others[other]):
-            return np.zeros(len(scores))
+        lead = scores[target] - others[other]
         own[other] = -1.0
-        return own if self.loss == "perceptron" else rate * own
+        if self.loss == "perceptron":
+            return own * (lead <= 0)
+        return rate * own * (lead < 1)
 
     def _shrink(self, rate: float) -> None:
         """Take the step that the penalty asks for; the perceptron has none."""
@@ -254,8 +235,7 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         ----------
         X : sequence of objects
         """
-        scores = self._weighted(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return leads(self._weighted(X))
 
     def predict_one(self, x: Any) -> Any:
         """Return the class of one object, or None before any training."""
@@ -263,7 +243,7 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
             return None
         scores = self._near(self.kernel_, self._encode_one(x)[1]) @ self.dual_coef_
         last = len(scores) == 2 and scores[1] >= scores[0]  # as `predict` does on a tie
-        return self.classes_.tolist()[1 if last else int(scores.argmax())]
+        return self.classes_.tolist()[-1 if last else int(scores.argmax())]
 
 
 class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
@@ -339,15 +319,11 @@ class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
         X : sequence of objects
         y : sequence of float
         """
-        self._check_params()
-        X, first = self._next_batch(X)
+        X = self._next_batch(X)
         targets = column_or_1d(check_targets(self, X, y), warn=True)
-        if first:
-            k, X, A = self._begin_stream(X, 1)
+        if not hasattr(self, "n_seen_"):
             self.mean_ = 0.0
-        else:
-            k, A = self.kernel_, self.kernel_.encode(X)
-        self._learn_batch(k, X, A, targets)
+        self._learn_batch(*self._encoded_batch(X), targets)
         return self
 
     @all_or_nothing
@@ -366,7 +342,6 @@ class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
         return self
 
     def _step(self, scores: np.ndarray, target: Any, rate: float) -> np.ndarray:
-        """Return the step for an object with a target."""
         self.mean_ += (target - self.mean_) / (self.n_seen_ + 1)
         return self.rate * rate * (target - self.mean_ - scores)
 

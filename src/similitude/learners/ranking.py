@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,20 +9,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
-from similitude.learners.gram_matrix import Objects
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kernel_learner import KernelLearner, Objects
+from similitude.learners.limits import RANK_NEGLIGIBLE, RANKING_PENALTIES
 from similitude.linear import some_eigen
 from similitude.scikit import all_or_nothing, check_targets, tensors_for_tensors
 from similitude.support import check_nonnegative, generator
-
-RANKING_PENALTIES = 10.0 ** np.arange(3.0, -7.01, -1.0)
-"""Penalties that are tried, relative to the mean squared length of a comparison."""
-
-RANKING_FOLDS = 3
-"""Folds of rows, or of queries, by which the penalty is chosen."""
-
-RANK_NEGLIGIBLE = 1e-12
-"""Share of the largest eigenvalue below which one counts as zero."""
 
 
 class KernelRanker(KernelLearner):
@@ -162,17 +152,13 @@ class KernelRanker(KernelLearner):
         return 1.0 - wrong / total
 
 
-@dataclass(frozen=True, eq=False)
 class Grades:
     """Grades that are compared within queries: each with the mean of its query, which compares all pairs."""
 
-    y: np.ndarray
-    groups: np.ndarray
-
-    @property
-    def n(self) -> int:
-        """The number of objects."""
-        return len(self.y)
+    def __init__(self, y: np.ndarray, groups: np.ndarray) -> None:
+        self.n = len(y)
+        self.y = y
+        self.groups = groups
 
     @property
     def units(self) -> np.ndarray:
@@ -195,28 +181,25 @@ class Grades:
 
     def misordered(self, scores: np.ndarray, new: np.ndarray) -> tuple[float, int]:
         """Return how many pairs of new objects have the wrong order, of how many; ties of scores are half."""
-        wrong, total = 0.0, 0
+        wrong = 0.0
+        total = 0
         for group in np.unique(self.groups[new]):
             inside = np.flatnonzero((self.groups == group) & new)
-            y, f = self.y[inside], scores[inside]
-            for i in range(len(inside)):
-                order, found = np.sign(y[i] - y[i + 1 :]), np.sign(f[i] - f[i + 1 :])
+            for place, i in enumerate(inside):
+                order = np.sign(self.y[i] - self.y[inside[place + 1 :]])
+                found = np.sign(scores[i] - scores[inside[place + 1 :]])
                 wrong += float((np.abs(order - found) * (order != 0)).sum()) / 2
                 total += int((order != 0).sum())
         return wrong, total
 
 
-@dataclass(frozen=True, eq=False)
 class Pairs:
     """Pairs of objects, the first of which comes first."""
 
-    n: int
-    places: np.ndarray
-
-    @property
-    def units(self) -> np.ndarray:
-        """A fold may hold any objects."""
-        return np.arange(self.n)
+    def __init__(self, n: int, places: np.ndarray) -> None:
+        self.n = n
+        self.places = places
+        self.units = np.arange(n)  # a fold may hold any objects
 
     def among(self, some: np.ndarray) -> Pairs:
         """Return the pairs among some objects."""
@@ -277,19 +260,23 @@ def _best_penalty(K: np.ndarray, compared: Grades | Pairs, random_state: Any, ob
     """Return the penalty with the fewest pairs in the wrong order by folds, the larger of equal ones, and the share."""
     units = compared.units
     n_units = int(units.max()) + 1
-    fold = generator(random_state).permutation(n_units) % min(RANKING_FOLDS, n_units)
-    wrong, total = np.zeros(len(RANKING_PENALTIES)), 0
-    for which in range(min(RANKING_FOLDS, n_units)):
+    folds = min(3, n_units)
+    fold = generator(random_state).permutation(n_units) % folds
+    wrong = np.zeros(len(RANKING_PENALTIES))
+    total = 0
+    for which in range(folds):
         new = fold[units] == which
         train = np.flatnonzero(~new)
         inside = compared.among(train)
-        found = _solutions(K[np.ix_(train, train)], inside, RANKING_PENALTIES, None) if len(inside.targets()) else None
-        for place in range(len(RANKING_PENALTIES)):
-            scores = np.zeros(compared.n) if found is None else K[:, train] @ found[place]
-            missed, asked = compared.misordered(scores, new)
+        scores: Any = np.zeros((len(wrong), compared.n))
+        if len(inside.targets()):
+            found = _solutions(K[np.ix_(train, train)], inside, RANKING_PENALTIES, None)
+            scores = [K[:, train] @ one for one in found]
+        for place, one in enumerate(scores):
+            missed, asked = compared.misordered(one, new)
             wrong[place] += missed
         total += asked
     if not total:
-        raise ValueError("no two objects of a fold are compared and differ, so that no penalty can be judged: give lam")
+        raise ValueError("cannot cross-validate lam: no fold has a comparable pair, give lam")
     best = int(wrong.argmin())
     return float(RANKING_PENALTIES[best]), float(wrong[best] / total)

@@ -14,8 +14,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from similitude.compute import as_numpy, check_objects, is_tensor
 from similitude.compute.engines import Engine
 from similitude.fitting import Plan, PlanStep, Spent, objects_in_words, plan_gram
-from similitude.learners.gram_matrix import Objects
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kernel_learner import KernelLearner, Objects, class_signs
 from similitude.linear import GRAM_PENALTIES, Gram
 from similitude.scikit import (
     ScoreClassifier,
@@ -27,7 +26,7 @@ from similitude.scikit import (
     class_weights,
     tensors_for_tensors,
 )
-from similitude.similarity import Precomputed, Similarity, as_similarity
+from similitude.similarity import Precomputed, as_similarity
 from similitude.support import check_flag, check_nonnegative, number_of
 
 
@@ -61,15 +60,21 @@ class LeastSquares(KernelLearner):
         return model._planned(X, y, check_weights(sample_weight, check_objects(X)))
 
     def _planned(self, X: Any, y: Any, weights: np.ndarray) -> Plan:
-        """Return the plan of a fit to validated objects."""
         kind = self._kind()
-        k: Similarity = Precomputed(X) if self._precomputed else as_similarity(self.kernel)
         lams = self._lams()
-        n_lams = None if isinstance(lams, float) else GRAM_PENALTIES if lams is None else len(lams)
+        n_lams = None
+        if lams is None:
+            n_lams = GRAM_PENALTIES
+        elif not isinstance(lams, float):
+            n_lams = len(lams)
         if self._is_automatic:
             from similitude.kernels import default_similarity  # loads all kernels
 
             k = default_similarity(X, kind)
+        elif self._precomputed:
+            k = Precomputed(X)
+        else:
+            k = as_similarity(self.kernel)
         objects = objects_in_words(X, kind)
         return plan_gram(k, objects, int(np.count_nonzero(weights)), self._targets_in_words(y), n_lams, self._engine)
 
@@ -80,12 +85,14 @@ class LeastSquares(KernelLearner):
     def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any, plan: Plan) -> None:
         """Fit coefficients for y, or for each of its columns, and keep the examples that have a weight."""
         began = time.perf_counter()
-        lams, used = self._lams(), np.flatnonzero(weights)
+        lams = self._lams()
+        used = np.flatnonzero(weights)
         if len(used) < 2 and not isinstance(lams, float):
             raise ValueError("leave-one-out needs two examples of positive weight, got n_samples = 1: give one lam")
         with_intercept = check_flag("fit_intercept", self.fit_intercept)
         k, X, A = self._start(X, None, sample_weight)
-        objects, Y = Objects(k, X, A, used, self._engine), y.reshape(len(y), -1)
+        objects = Objects(k, X, A, used, self._engine)
+        Y = y.reshape(len(y), -1)
         with self._engine.linear_algebra(f"ridge regression on {len(used):,} objects"):
             gram, eps, self.validity_ = objects.gram()
             if isinstance(gram, np.ndarray):
@@ -103,19 +110,23 @@ class LeastSquares(KernelLearner):
             if isinstance(lams, float):
                 self.lam_ = lams
             else:
-                lams = ridge.path() if lams is None else lams
+                if lams is None:
+                    lams = ridge.path()
                 self.lam_, errors = ridge.best(lams)
             found = ridge.fit(self.lam_)
         coefficients = np.zeros(Y.shape)
         coefficients[used] = found.weights
-        one = y.ndim == 1
-        self._keep(X, A, coefficients[:, 0] if one else coefficients)
-        self.intercept_ = float(found.intercept[0]) if one else found.intercept
+        self._keep(X, A, coefficients.reshape(y.shape))
+        self.intercept_: Any = found.intercept
         for name in {"lams_", "loo_errors_"} & set(vars(self)):
             delattr(self, name)
         if errors is not None:
             self.lams_ = lams
-            self.loo_errors_ = errors[:, 0] if one else errors
+            self.loo_errors_ = errors
+        if y.ndim == 1:
+            self.intercept_ = float(found.intercept[0])
+            if errors is not None:
+                self.loo_errors_ = errors[:, 0]
         model = PlanStep(f"{plan.model.what} ({self.lam_:.3g})", plan.model.why)
         self.plan_ = replace(plan, model=model, spent=Spent(time.perf_counter() - began, 0))
 
@@ -268,9 +279,8 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
         weights = check_weights(sample_weight, len(codes))
         weights = weights * class_weights(self.class_weight, self.classes_, np.bincount(codes, weights))[codes]
         check_class_weights(self.classes_, codes, weights)
-        signs = np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         plan = self._planned(X, y, weights)
-        self._learn(X, signs[:, 1] if len(self.classes_) == 2 else signs, weights, sample_weight, plan)
+        self._learn(X, class_signs(codes, len(self.classes_)), weights, sample_weight, plan)
         return self
 
     def _targets_in_words(self, y: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.compute import as_numpy, is_sparse, is_tensor
-from similitude.learners.conflicts import inseparable, smallest_conflict
+from similitude.learners.kernel_learner import without_single_column
+from similitude.learners.limits import FEASIBILITY_TOLERANCE
+from similitude.learners.svm.hard_margin import inseparable, smallest_conflict
 from similitude.scikit import ScoreClassifier, tensors_for_tensors
 from similitude.support import check_flag, naming_parameters, written
-
-FEASIBILITY_TOLERANCE = 1e-10
-"""Feasibility tolerance of HiGHS, the smallest that it offers. A margin of this size is not recognized."""
 
 
 @naming_parameters
@@ -101,10 +99,10 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
                 f"SeparatorLP needs at least two classes, y holds one class only: {written(self.classes_[0])}"
             )
         Z, scale = self._scaled(X)
-        constraints = _constraints(Z, codes, len(self.classes_))
-        v, duals = _largest_margin(constraints.rows)
-        if not (constraints.rows @ v).min() > 0:
-            raise inseparable(self._what(), _conflict(X, codes, constraints, duals), y)
+        rows, examples = _constraints(Z, codes, len(self.classes_))
+        v, duals = _largest_margin(rows)
+        if not (rows @ v).min() > 0:
+            raise inseparable(self._what(), _conflict(X, codes, rows, examples, duals), y)
         w = v.reshape(-1, Z.shape[1]) / scale
         self.coef_ = w[:, : X.shape[1]]
         self.intercept_ = w[:, -1] if self.fit_intercept else np.zeros(len(w))
@@ -117,27 +115,44 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         check_is_fitted(self)
         X = as_numpy(X) if is_tensor(X) else X
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        scores = X @ self.coef_.T + self.intercept_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return without_single_column(X @ self.coef_.T + self.intercept_)
 
     def _what(self) -> str:
         if len(self.classes_) > 2:
-            return "a linear score for each class" + ("" if self.fit_intercept else " without an intercept")
-        return "a hyperplane" + ("" if self.fit_intercept else " through the origin")
+            what = "a linear score for each class"
+            return what if self.fit_intercept else f"{what} without an intercept"
+        return "a hyperplane" if self.fit_intercept else "a hyperplane through the origin"
+
+    def _features(self, X: Any) -> Any:
+        """Return X, with a constant feature for the intercept."""
+        if not self.fit_intercept:
+            return X
+        ones = np.ones((X.shape[0], 1))
+        if is_sparse(X):
+            return sparse.hstack([X, ones], format="csr")
+        return np.column_stack([X, ones])
 
     def _scaled(self, X: Any) -> tuple[Any, np.ndarray]:
         """Return the scaled features, including the constant, and the divisor of each."""
-        features = _with_constant(X) if self.fit_intercept else X
+        features = self._features(X)
         largest = abs(features).max(axis=0)
-        largest = largest.toarray().ravel() if is_sparse(largest) else largest
+        if is_sparse(features):
+            largest = largest.toarray().ravel()
         scale = 2.0 ** np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))
-        return (features @ sparse.diags_array(1 / scale) if is_sparse(features) else features / scale), scale
+        if is_sparse(features):
+            return features @ sparse.diags_array(1 / scale), scale
+        return features / scale, scale
 
     def _margin(self, X: Any, codes: np.ndarray) -> float:
-        features = _with_constant(X) if self.fit_intercept else X
-        W = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
-        W = np.concatenate([0 * W, W]) if len(self.classes_) == 2 else W
-        scores, norms, margins = features @ W.T, row_norms(features), []
+        features = self._features(X)
+        W = self.coef_
+        if self.fit_intercept:
+            W = np.column_stack([self.coef_, self.intercept_])
+        if len(self.classes_) == 2:
+            W = np.concatenate([0 * W, W])
+        scores = features @ W.T
+        norms = row_norms(features)
+        margins = []
         for c in range(len(W)):
             others = np.flatnonzero(codes != c)
             lead = scores[others, codes[others]] - scores[others, c]
@@ -145,31 +160,24 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         return float(np.concatenate(margins).min())
 
 
-@dataclass(frozen=True)
-class _Constraints:
-    """The constraints ``rows @ v > 0`` on a separator v, and the example that each row belongs to."""
+def _constraints(Z: Any, codes: np.ndarray, n_classes: int) -> tuple[Any, np.ndarray]:
+    """Return the rows of the constraints ``rows @ v > 0`` on a separator v, and the example that each belongs to.
 
-    rows: Any
-    examples: np.ndarray
-
-    def of(self, points: np.ndarray) -> Any:
-        return self.rows[np.isin(self.examples, points)]
-
-
-def _constraints(Z: Any, codes: np.ndarray, n_classes: int) -> _Constraints:
-    """Return <v_own - v_other, z> / |z| for each example and other class; for two classes v = v_1 - v_0."""
+    A row is <v_own - v_other, z> / |z| for an example and another class; for two classes v = v_1 - v_0.
+    """
     norms = row_norms(Z)
     units = sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ sparse.csr_array(Z)
     if n_classes == 2:
-        return _Constraints((sparse.diags_array(2.0 * codes - 1) @ units).tocsr(), np.arange(len(codes)))
-    others = [(other, np.flatnonzero(codes != other)) for other in range(n_classes)]
-    rows = [_against(other, units[chosen], codes[chosen], n_classes) for other, chosen in others]
-    return _Constraints(sparse.vstack(rows, format="csr"), np.concatenate([chosen for _, chosen in others]))
+        return (sparse.diags_array(2.0 * codes - 1) @ units).tocsr(), np.arange(len(codes))
+    examples = [np.flatnonzero(codes != other) for other in range(n_classes)]
+    rows = [_against(other, units[some], codes[some], n_classes) for other, some in enumerate(examples)]
+    return sparse.vstack(rows, format="csr"), np.concatenate(examples)
 
 
 def _against(other: int, units: Any, own: np.ndarray, n_classes: int) -> Any:
     """Return rows with z in the block of v_own and -z in that of v_other, for each example."""
-    units, d = units.tocoo(), units.shape[1]
+    units = units.tocoo()
+    d = units.shape[1]
     values = np.concatenate([units.data, -units.data])
     columns = np.concatenate([units.col + d * own[units.row], units.col + d * other])
     shape = (len(own), n_classes * d)
@@ -193,30 +201,30 @@ def _largest_margin(rows: Any) -> tuple[np.ndarray, np.ndarray]:
     raise RuntimeError(f"HiGHS did not solve the linear program: {found.message}")
 
 
-def _conflict(X: Any, codes: np.ndarray, constraints: _Constraints, duals: np.ndarray) -> np.ndarray:
+def _conflict(X: Any, codes: np.ndarray, rows: Any, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
     """Return a few examples that cannot all be on their own sides.
 
     Rows with positive dual variables combine to zero: by Farkas' lemma no separator satisfies them. Examples at the
     origin (without an intercept) and equal examples with different labels are looked for first.
     """
-    zero = constraints.examples[row_norms(constraints.rows) == 0]
+    zero = examples[row_norms(rows) == 0]
     if len(zero):
         return np.unique(zero)
     pair = _contradiction(X, codes)
     if pair is not None:
         return pair
-    points = np.unique(constraints.examples[duals > FEASIBILITY_TOLERANCE])
+    points = np.unique(examples[duals > FEASIBILITY_TOLERANCE])
 
     def separator(some: np.ndarray) -> np.ndarray | None:
-        rows = constraints.of(some)
-        v = _largest_margin(rows)[0]
-        return v if (rows @ v).min() > 0 else None
+        inside = rows[np.isin(examples, some)]
+        v = _largest_margin(inside)[0]
+        return v if (inside @ v).min() > 0 else None
 
     while len(points) < len(codes):  # rounding may hide a positive dual variable: add the worst example
-        v = np.zeros(constraints.rows.shape[1]) if not len(points) else separator(points)
+        v = separator(points) if len(points) else np.zeros(rows.shape[1])
         if v is None:
             break
-        points = np.union1d(points, constraints.examples[(constraints.rows @ v).argmin()])
+        points = np.union1d(points, examples[(rows @ v).argmin()])
     return smallest_conflict(points, lambda some: separator(some) is None)
 
 
@@ -228,11 +236,6 @@ def _contradiction(X: Any, codes: np.ndarray) -> np.ndarray | None:
         if codes[i] != codes[j]:
             return np.array([j, i])
     return None
-
-
-def _with_constant(X: Any) -> Any:
-    ones = np.ones((X.shape[0], 1))
-    return sparse.hstack([X, ones], format="csr") if is_sparse(X) else np.column_stack([X, ones])
 
 
 def row_norms(X: Any) -> np.ndarray:

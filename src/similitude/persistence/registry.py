@@ -44,7 +44,7 @@ learners.clusters.distances: Distances
 learners.neighbors.graph: NeighborGraph
 learners.neighbors.tiles: SquaredLengths
 learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
-learners.svm.largest_margin: LargestMargin
+learners.svm.hard_margin: LargestMargin
 linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile SmoothQuantile Squared
     SquaredHinge
 maps: CompactMap FourierMap KernelPCA LandmarkMap PolynomialSketchMap ProjectionMap SpectralEmbedding

@@ -11,15 +11,9 @@ from sklearn.base import ClusterMixin
 
 from similitude.compute import check_fits, check_objects, count, itemsize, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.clusters.distances import Distances, check_number, check_rule, landmarks_or_all
+from similitude.learners.clusters.distances import Distances, check_rule, landmarks_or_all
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.support import check_integer, check_positive, generator
-
-CORE_SHARE = 0.9
-"""The share of objects that the default radius makes core objects."""
-
-NOISE = -1
-"""The label of objects that are in no cluster."""
 
 
 class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
@@ -108,13 +102,13 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         k, X, A = self._start(X, self.random_state)
         which = np.arange(n) if m is None else np.sort(generator(self.random_state).choice(n, m, replace=False))
         distances = Distances(self.distance, k, A)
-        own = distances.own()
         values = k.blocks(A if m is None else rows(A, which), A, self._engine).whole()
-        D = distances.of_block(values, None if own is None else own[which], same=m is None)
+        D = distances.of_block(values, distances.own(which), same=m is None)
         farthest = np.partition(D, self.min_samples - 1, axis=1)[:, self.min_samples - 1]
-        self.eps_ = float(np.quantile(farthest, CORE_SHARE, method="higher")) if self.eps is None else float(self.eps)
+        self.eps_ = float(np.quantile(farthest, 0.9, method="higher") if self.eps is None else self.eps)
         is_core = farthest <= self.eps_
-        self.core_sample_indices_, self.distance_ = which[is_core], distances.rule
+        self.core_sample_indices_ = which[is_core]
+        self.distance_ = distances.rule
         D = D[is_core]
         connected = csr_array(D[:, self.core_sample_indices_] <= self.eps_)
         self.n_clusters_, self._core_labels = connected_components(connected, directed=False)
@@ -125,22 +119,19 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         return self
 
     def _check_params(self, n: int) -> None:
-        """Validate parameters before the first call of the similarity."""
         check_rule(self)
         if self.eps is not None:
             check_positive("eps", self.eps, otherwise="None")
         if check_integer("min_samples", self.min_samples) > n:
             raise ValueError(f"min_samples = {self.min_samples} is more than there are objects (n_samples = {n})")
-        if self.n_landmarks is not None:
-            check_number("n_landmarks", self.n_landmarks, n)
 
     def _labels(self, far: np.ndarray) -> np.ndarray:
         """Return the cluster of the nearest core object, given the distances from all of them."""
         if not len(self._core_labels):
-            return np.full(len(far), NOISE)
+            return np.full(len(far), -1)
         nearest = far.argmin(axis=1)
         near = far[np.arange(len(far)), nearest] <= self.eps_
-        return np.where(near, self._core_labels[nearest], NOISE).astype(np.intp)
+        return np.where(near, self._core_labels[nearest], -1).astype(np.intp)
 
     fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
 
@@ -148,12 +139,12 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of the nearest core object of every object, -1 if none is within the radius."""
         k, A = self._ask(X)
-        labels = np.full(count(A), NOISE)
+        labels = np.full(count(A), -1)
         if not len(self._core_labels):
             return labels
-        own = None
+        own = np.zeros(count(A))
         if self._distances.lengths is not None:
             own = self._distances.lengths.of_new(k, A, self._precomputed, "use distance='similarity'")
         for part, values in k.blocks(A, self._support, self._engine).rows():
-            labels[part] = self._labels(self._distances.of_block(values, None if own is None else own[part]))
+            labels[part] = self._labels(self._distances.of_block(values, own[part]))
         return labels

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import FLOATS, Encoding, as_numpy, loops
+from similitude.compute import FLOATS, Encoding, as_numpy, count, loops
 from similitude.compute.engines import Engine, format_bytes
+from similitude.learners.limits import CLUSTER_LANDMARKS
 from similitude.learners.neighbors import SquaredLengths
 from similitude.scikit import refuse_known
 from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, Similarity, as_similarity, finite_diagonal, kernel_distance
@@ -17,12 +18,6 @@ from similitude.support import PairError, check_choice, check_integer
 
 DISTANCES = ("auto", "kernel", "similarity", "values")
 """How distances follow from the values of a similarity."""
-
-CLUSTER_LANDMARKS = 500
-"""Default number of landmarks if the matrix of all pairs does not fit."""
-
-SYMMETRIC_TILE = 128
-"""Rows and columns of a tile that is compared with its mirror image."""
 
 
 class Distances:
@@ -33,7 +28,9 @@ class Distances:
     """
 
     def __init__(self, rule: str, k: Similarity, fixed: Encoding) -> None:
-        self.rule = rule if rule != "auto" else "kernel" if k.proven else "similarity"
+        self.rule = rule
+        if rule == "auto":
+            self.rule = "kernel" if k.proven else "similarity"
         self.lengths = SquaredLengths(k, fixed) if self.rule == "kernel" else None
         self.largest = 1.0
         if self.rule == "similarity" and UNIT_DIAGONAL not in k.claims:
@@ -53,8 +50,9 @@ class Distances:
         `own` is K(x, x) of the rows, which is needed for ``"kernel"`` only; `same` if the rows are the fixed objects.
         """
         K = as_numpy(values)
-        if K.dtype not in FLOATS or not K.flags.writeable or not K.flags.c_contiguous:
-            K = np.array(K, dtype=K.dtype if K.dtype in FLOATS else np.float64, order="C")
+        if K.dtype not in FLOATS:
+            K = K.astype(np.float64)
+        K = np.require(K, requirements=["C", "W"])
         if self.lengths is not None:
             distances: np.ndarray = kernel_distance(K, own, self.lengths.values, same)
             return distances
@@ -72,9 +70,16 @@ class Distances:
             return as_numpy(self.lengths.ranked(K, slice(None)))
         return -K if self.rule == "similarity" else K
 
-    def own(self) -> np.ndarray | None:
-        """Return K(z, z) of the fixed objects, where it is needed."""
-        return None if self.lengths is None else self.lengths.values
+    def own(self, which: Any = slice(None)) -> np.ndarray | None:
+        """Return K(z, z) of fixed objects, where it is needed."""
+        return None if self.lengths is None else self.lengths.values[which]
+
+    def nearest(self, k: Similarity, A: Encoding, fixed: Encoding, engine: Engine) -> np.ndarray:
+        """Return which of the fixed objects is nearest to each of others."""
+        which = np.empty(count(A), np.intp)
+        for part, values in k.blocks(A, fixed, engine).rows():
+            which[part] = self.ranks(values).argmin(axis=1)
+        return which
 
 
 def all_distances(
@@ -101,19 +106,19 @@ def symmetric(k: Similarity, D: np.ndarray) -> np.ndarray:
     return other
 
 
+def towards_medoids(k: Similarity, D: np.ndarray) -> np.ndarray:
+    """Return a matrix of distances whose entry (c, o) is the distance of object o from c."""
+    return D if SYMMETRIC in k.claims else transposed(D)
+
+
 def transposed(D: np.ndarray) -> np.ndarray:
     """Return the transposed matrix with rows that are contiguous; the given one if it is symmetric."""
-    if _is_symmetric(D):
+    parts = [slice(at, at + 128) for at in range(0, len(D), 128)]  # tiles, so that an asymmetric one is soon found
+    if all((D[i, j] == D[j, i].T).all() for i, j in combinations_with_replacement(parts, 2)):
         return D
     out = np.empty(D.shape[::-1], D.dtype)
     loops.mirror(out, D)
     return out
-
-
-def _is_symmetric(D: np.ndarray) -> bool:
-    """Tell whether a square matrix is its own transpose, tile by tile, so that an asymmetric one is soon found."""
-    parts = [slice(at, at + SYMMETRIC_TILE) for at in range(0, len(D), SYMMETRIC_TILE)]
-    return all((D[i, j] == D[j, i].T).all() for i, j in combinations_with_replacement(parts, 2))
 
 
 def check_rule(estimator: Any) -> None:
@@ -143,12 +148,18 @@ def check_distinct(values: np.ndarray, n_clusters: Any) -> None:
         )
 
 
-def landmarks_or_all(n_landmarks: int | None, n: int, engine: Engine) -> tuple[int | None, str]:
-    """Return the number of landmarks, None for all objects, and why."""
-    if n_landmarks is not None:
-        return n_landmarks, f"landmarks: n_landmarks is {n_landmarks:,}"
-    size, budget = 8 * n * n, engine.budget
-    figures = f"the matrix of {n:,} objects takes {format_bytes(size)}, the budget is {format_bytes(budget)}"
+def landmarks_or_all(
+    wanted: Any, n: int, engine: Engine, clusters: int = 1, matrix: str = "matrix"
+) -> tuple[int | None, str]:
+    """Return the number of landmarks, at least that of clusters, None for all objects; and why."""
+    if wanted is not None:
+        check_number("n_landmarks", wanted, n)
+        if clusters > wanted:
+            raise ValueError(f"n_clusters = {clusters} is more than n_landmarks = {wanted}")
+        return wanted, f"landmarks: n_landmarks is {wanted:,}"
+    size = 8 * n * n
+    budget = engine.budget
+    figures = f"the {matrix} of {n:,} objects takes {format_bytes(size)}, the budget is {format_bytes(budget)}"
     if size <= budget:
         return None, f"all objects: {figures}"
     return max(1, min(CLUSTER_LANDMARKS, n, budget // (16 * n))), f"landmarks: {figures}"

@@ -19,16 +19,12 @@ from similitude.learners.clusters.distances import (
     check_number,
     check_rule,
     landmarks_or_all,
-    transposed,
+    towards_medoids,
 )
-from similitude.learners.clusters.medoids import Medoids, best_medoids, improved
-from similitude.learners.clusters.number import number_of_clusters
+from similitude.learners.clusters.medoids import Medoids, best_medoids, improved, number_of_clusters
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Similarity
 from similitude.support import brief, check_choice, check_integer, generator, is_integer, user_stacklevel
-
-LEAST_SAMPLED = 2_000
-"""Objects of a sample, at least, if the matrix of all pairs does not fit."""
 
 
 class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
@@ -127,33 +123,31 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
         X = self._checked(X, reset=True)
         n = check_objects(X)
         self._check_params(n)
-        wanted, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine)
+        wanted, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine, self._least)
         if wanted is not None and self.n_landmarks is None:
-            wanted = min(n, max(LEAST_SAMPLED, 80 + 4 * self._least))
-        size, given = wanted or n, X
+            wanted = min(n, max(2_000, 80 + 4 * self._least))  # a sample, of which the whole matrix is computed
+        size = wanted or n
+        given = X
         check_fits(size, size, itemsize(X), self._engine)
         k, X, A = self._start(X, self.random_state)
         if SYMMETRIC not in k.claims:  # a transposed copy is needed
             check_fits(2 * size, size, itemsize(given), self._engine)
         rng = generator(self.random_state)
         if wanted is None:
-            found, distances = self._fit_all(k, A, rng, given if self._precomputed else None)
+            distances, D = all_distances(self.distance, k, A, self._engine, given if self._precomputed else None)
+            found = self._search(k, D, rng, self._given_medoids(n), self.n_init)
         else:
-            found, distances = self._fit_samples(k, A, rng, wanted)
+            distances = Distances(self.distance, k, A)
+            found = self._search_samples(k, A, rng, wanted, distances)
         self._keep_medoids(k, X, A, found, distances)
         return self
 
     def _check_params(self, n: int) -> None:
-        """Validate parameters before the first call of the similarity."""
         check_rule(self)
         for name in ("n_init", "max_iter"):
             check_integer(name, getattr(self, name))
-        if self.n_landmarks is not None:
-            check_number("n_landmarks", self.n_landmarks, n)
         if not (isinstance(self.n_clusters, str) and self.n_clusters == "auto"):
             check_number("n_clusters", self.n_clusters, n, otherwise="'auto'")
-            if self._least > (self.n_landmarks or n):
-                raise ValueError(f"n_clusters = {self.n_clusters} is more than n_landmarks = {self.n_landmarks}")
         if isinstance(self.init, str):
             check_choice("init", self.init, ("random",), otherwise="an array of indices")
         else:
@@ -165,7 +159,6 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
         return self.n_clusters if isinstance(self.n_clusters, int) else 1
 
     def _given_medoids(self, n: int) -> np.ndarray | None:
-        """Return the first medoids that the user gave."""
         if isinstance(self.init, str):
             return None
         given = np.asarray(self.init)
@@ -177,62 +170,61 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
             )
         return given.astype(np.int64)
 
-    def _fit_all(
-        self, k: Similarity, A: Encoding, rng: np.random.Generator, given: np.ndarray | None
-    ) -> tuple[Medoids, Distances]:
-        distances, D = all_distances(self.distance, k, A, self._engine, given)
-        return self._search(k, D, rng, self._given_medoids(len(D)), self.n_init), distances
-
     def _search(self, k: Similarity, D: np.ndarray, rng: np.random.Generator, start: Any, n_init: int) -> Medoids:
         """Return the medoids of some objects by the matrix of their distances."""
-        far = D if SYMMETRIC in k.claims else transposed(D)
+        far = towards_medoids(k, D)
         check_distinct(far, self.n_clusters)
         if start is not None:
             return improved(far, start, self.max_iter)
-        return best_medoids(far, self._number(far, rng), rng, n_init, self.max_iter)
+        number = self.n_clusters
+        if not is_integer(number):
+            chosen = number_of_clusters(far, rng)
+            self.notes_.append(str(chosen))
+            number = chosen.n_clusters
+        return best_medoids(far, int(number), rng, n_init, self.max_iter)
 
-    def _number(self, far: np.ndarray, rng: np.random.Generator) -> int:
-        """Return the number of clusters, chosen by stability if that was asked for."""
-        if is_integer(self.n_clusters):
-            return int(self.n_clusters)
-        chosen = number_of_clusters(far, rng)
-        self.notes_.append(str(chosen))
-        return chosen.n_clusters
-
-    def _fit_samples(
-        self, k: Similarity, A: Encoding, rng: np.random.Generator, size: int
-    ) -> tuple[Medoids, Distances]:
+    def _search_samples(
+        self, k: Similarity, A: Encoding, rng: np.random.Generator, size: int, distances: Distances
+    ) -> Medoids:
         """Return the best medoids of several samples, by the distances of all objects from them."""
-        n, distances, start = count(A), Distances(self.distance, k, A), self._given_medoids(count(A))
-        best, own = Medoids(np.empty(0, np.int64), np.inf, 0, True), distances.own()
+        n = count(A)
+        start = self._given_medoids(n)
+        best = Medoids(np.empty(0, np.int64), np.inf, 0, True)
         for _ in range(self.n_init):
             sample = np.sort(rng.choice(n, size, replace=False))
+            inside = None
             if start is not None:  # the best medoids so far compete in the next sample
                 sample = np.union1d(sample, start)
+                inside = np.searchsorted(sample, start)
             values = k.blocks(rows(A, sample), engine=self._engine).whole()
-            D = distances.to_some(sample).of_block(values, None if own is None else own[sample], same=True)
-            found = self._search(k, D, rng, None if start is None else np.searchsorted(sample, start), 1)
+            D = distances.to_some(sample).of_block(values, distances.own(sample), same=True)
+            found = self._search(k, D, rng, inside, 1)
             medoids = sample[found.indices]
             loss = float(self._nearest(k, A, medoids, distances)[1].sum())
             if loss < best.loss:
-                best, start = Medoids(medoids, loss, found.n_iter, found.converged), medoids
-        return best, distances
+                best = Medoids(medoids, loss, found.n_iter, found.converged)
+                start = medoids
+        return best
 
     def _nearest(
         self, k: Similarity, A: Encoding, medoids: np.ndarray, distances: Distances
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest medoid of every training object, and its distance."""
-        labels, nearest = np.empty(count(A), np.intp), np.empty(count(A))
-        own, some = distances.own(), distances.to_some(medoids)
+        labels = np.empty(count(A), np.intp)
+        nearest = np.empty(count(A))
+        some = distances.to_some(medoids)
         for part, values in k.blocks(A, rows(A, medoids), self._engine).rows():
-            far = some.of_block(values, None if own is None else own[part])
-            labels[part], nearest[part] = far.argmin(axis=1), far.min(axis=1)
+            far = some.of_block(values, distances.own(part))
+            labels[part] = far.argmin(axis=1)
+            nearest[part] = far.min(axis=1)
         return labels, nearest
 
     def _keep_medoids(self, k: Similarity, X: Any, A: Encoding, found: Medoids, distances: Distances) -> None:
-        self.medoid_indices_, self.n_iter_, self.n_clusters_ = found.indices, found.n_iter, len(found.indices)
+        self.medoid_indices_ = found.indices
+        self.n_iter_ = found.n_iter
+        self.n_clusters_ = len(found.indices)
         self.support_objects_ = take(X, found.indices)
-        self._support, self._distances = rows(A, found.indices), distances.to_some(found.indices)
+        self._support = rows(A, found.indices)
+        self._distances = distances.to_some(found.indices)
         self.distance_ = distances.rule
         self.labels_, nearest = self._nearest(k, A, found.indices, distances)
         self.inertia_ = float(nearest.sum())
@@ -257,7 +249,4 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of the nearest medoid of every object."""
         k, A = self._ask(X)
-        labels = np.empty(count(A), np.intp)
-        for part, values in k.blocks(A, self._support, self._engine).rows():
-            labels[part] = self._distances.ranks(values).argmin(axis=1)
-        return labels
+        return self._distances.nearest(k, A, self._support, self._engine)

@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.base import ClusterMixin
 
-from similitude.compute import check_fits, check_objects, count, itemsize
+from similitude.compute import check_fits, check_objects, itemsize
 from similitude.compute.engines import Engine
 from similitude.learners.clusters.distances import all_distances, check_distinct, check_number, check_rule, symmetric
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
@@ -106,17 +106,18 @@ class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
         check_distinct(D, self.n_clusters)
         np.fill_diagonal(D, 0.0)
         self.linkage_ = linkage(squareform(D, checks=False), self.method)
-        cut = self.n_clusters if self.distance_threshold is None else self.distance_threshold
-        criterion = "maxclust" if self.distance_threshold is None else "distance"
-        labels = fcluster(self.linkage_, cut, criterion)
+        if self.distance_threshold is None:
+            labels = fcluster(self.linkage_, self.n_clusters, "maxclust")
+        else:
+            labels = fcluster(self.linkage_, self.distance_threshold, "distance")
         _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
         self.labels_ = first.argsort().argsort()[codes]  # in the order of the objects
         self.n_clusters_ = len(first)
-        self.support_objects_, self._support = X, A
+        self.support_objects_ = X
+        self._support = A
         return self
 
     def _check_params(self, n: int) -> None:
-        """Validate parameters before the first call of the similarity."""
         check_choice("method", self.method, LINKAGES)
         check_rule(self)
         if (self.n_clusters is None) == (self.distance_threshold is None):
@@ -134,7 +135,4 @@ class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return the cluster of the nearest training object of every object."""
         k, A = self._ask(X)
-        labels = np.empty(count(A), np.intp)
-        for part, values in k.blocks(A, self._support, self._engine).rows():
-            labels[part] = self.labels_[self._distances.ranks(values).argmin(axis=1)]
-        return labels
+        return self.labels_[self._distances.nearest(k, A, self._support, self._engine)]

@@ -17,24 +17,6 @@ from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_integer, generator
 
-SMALL_MATRIX = 500
-"""Up to this number of objects, all eigenvectors are computed at once."""
-
-EXTRA_VECTORS = 4
-"""Further eigenvectors of the iteration, so that the last one that is asked for converges as quickly as the others."""
-
-TOLERANCE = 1e-8
-"""The largest residual of an eigenvector of norm 1, where the largest eigenvalue is 1."""
-
-KRYLOV_ROUNDS, KRYLOV_BLOCKS = 12, 16
-"""Rounds of the iteration, and blocks of vectors whose space is searched in each."""
-
-UNCOVERED = 0.1
-"""Share of K(x, x) that landmarks explain below which an object is noted as unlike all of them."""
-
-SMALLEST_EIGENVALUE = 1e-8
-"""An eigenvalue of the normalized similarity below this is zero."""
-
 
 class SpectralClusters(ClusterMixin, KernelLearner):
     r"""Normalized cuts: clusters of any shape, by a similarity that is nowhere negative.
@@ -124,32 +106,25 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         """
         X = self._checked(X, reset=True)
         n = check_objects(X)
-        self._check_params(n)
-        m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine)
+        check_number("n_clusters", self.n_clusters, n)
+        check_integer("n_init", self.n_init)
+        m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine, self.n_clusters)
         check_fits(n, m or n, itemsize(X), self._engine)
         k, X, A = self._start(X, self.random_state)
         rng = generator(self.random_state)
-        which = np.arange(n) if m is None else np.sort(rng.choice(n, m, replace=False))
-        C = self._similarities(k, A, None if m is None else rows(A, which))
+        coefficients = np.zeros((n, self.n_clusters + 1))
         if m is None:
-            vectors, self.eigenvalues_, coefficients = self._of_all(symmetric(k, C), rng)
+            W = symmetric(k, self._similarities(k, A, None))
+            self.embedding_, self.eigenvalues_, coefficients[:] = self._of_all(W, rng)
         else:
-            self._note_uncovered(C, which, as_numpy(k.diagonal(A)))
-            vectors, self.eigenvalues_, coefficients = self._of_landmarks(C, which)
-        whole = np.zeros((n, self.n_clusters + 1))
-        whole[which] = coefficients
-        self._keep(X, A, whole)
-        self._cluster(vectors, rng)
+            which = np.sort(rng.choice(n, m, replace=False))
+            C = self._similarities(k, A, rows(A, which))
+            self.embedding_, self.eigenvalues_, coefficients[which] = self._of_landmarks(C, which, k, A)
+        self._keep(X, A, coefficients)
+        means = KMeans(self.n_clusters, n_init=self.n_init, random_state=int(rng.integers(2**31))).fit(self.embedding_)
+        self._centers = means.cluster_centers_
+        self.labels_ = self._nearest(self.embedding_)
         return self
-
-    def _check_params(self, n: int) -> None:
-        """Validate parameters before the first call of the similarity."""
-        check_number("n_clusters", self.n_clusters, n)
-        check_integer("n_init", self.n_init)
-        if self.n_landmarks is not None:
-            check_number("n_landmarks", self.n_landmarks, n)
-            if self.n_landmarks < self.n_clusters:
-                raise ValueError(f"n_clusters = {self.n_clusters} is more than n_landmarks = {self.n_landmarks}")
 
     def _similarities(self, k: Similarity, A: Encoding, landmarks: Encoding | None) -> np.ndarray:
         """Return the similarities to all objects or to landmarks in float64; a negative one is refused."""
@@ -175,30 +150,33 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         vectors *= np.sqrt((roots**2).sum()) / roots[:, None]
         return vectors, values, np.column_stack([vectors / values, np.ones(len(roots))])
 
-    def _of_landmarks(self, C: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _of_landmarks(
+        self, C: np.ndarray, which: np.ndarray, k: Similarity, A: Encoding
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the same for the approximation by landmarks."""
-        M, m = (C[which] + C[which].T) / 2, len(which)
-        check_distinct(M, self.n_clusters)
-        inverse = _pseudo_inverse(M)
-        towards = inverse @ C.sum(axis=0)
-        roots = np.sqrt(self._degrees(C @ towards))
-        R = qr(C / roots[:, None], mode="r", overwrite_a=True)[0][:m]
-        small = R @ inverse @ R.T
-        values, inner = eigh((small + small.T) / 2, subset_by_index=(m - self.n_clusters, m - 1))
-        values, inner = values[::-1], inner[:, ::-1]
-        self._check_rank(values)
-        scaled = inverse @ (R.T @ inner) / values * np.sqrt((roots**2).sum())
-        return self._coordinates(C @ np.column_stack([scaled, towards])), values, np.column_stack([scaled, towards])
-
-    def _note_uncovered(self, C: np.ndarray, which: np.ndarray, own: np.ndarray) -> None:
-        """Note objects of whose similarity to themselves the landmarks explain next to nothing."""
-        explained = np.einsum("ij,ij->i", C @ _pseudo_inverse((C[which] + C[which].T) / 2), C)
-        far = np.flatnonzero(explained < UNCOVERED * own)
+        M = (C[which] + C[which].T) / 2
+        m = len(M)
+        values, vectors = np.linalg.eigh(M)
+        large = abs(values) > 1e-10 * abs(values).max()
+        inverse = (vectors[:, large] / values[large]) @ vectors[:, large].T
+        explained = np.einsum("ij,ij->i", C @ inverse, C)
+        far = np.flatnonzero(explained < 0.1 * as_numpy(k.diagonal(A)))
         if len(far):
             self.notes_.append(
                 f"{len(far):,} objects, the first at {far[0]}, are unlike all landmarks, so that the cut near them may "
                 "be anywhere: use more landmarks, or a similarity that reaches farther"
             )
+        check_distinct(M, self.n_clusters)
+        towards = inverse @ C.sum(axis=0)
+        roots = np.sqrt(self._degrees(C @ towards))
+        R = qr(C / roots[:, None], mode="r", overwrite_a=True)[0][:m]
+        small = R @ inverse @ R.T
+        values, inner = eigh((small + small.T) / 2, subset_by_index=(m - self.n_clusters, m - 1))
+        values = values[::-1]
+        self._check_rank(values)
+        scaled = inverse @ (R.T @ inner[:, ::-1]) / values * np.sqrt((roots**2).sum())
+        coefficients = np.column_stack([scaled, towards])
+        return self._coordinates(C @ coefficients), values, coefficients
 
     def _degrees(self, sums: np.ndarray) -> np.ndarray:
         """Return row sums, with 1 for objects without any similarity, which are noted."""
@@ -211,17 +189,12 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         return np.where(alone, 1.0, sums)
 
     def _check_rank(self, values: np.ndarray) -> None:
-        enough = int((values > SMALLEST_EIGENVALUE).sum())
+        enough = int((values > 1e-8).sum())
         if enough < self.n_clusters:
             raise ValueError(
                 f"n_clusters = {self.n_clusters}, but only {enough} eigenvalues of the normalized similarity are "
                 f"positive: ask for fewer clusters"
             )
-
-    def _cluster(self, vectors: np.ndarray, rng: np.random.Generator) -> None:
-        means = KMeans(self.n_clusters, n_init=self.n_init, random_state=int(rng.integers(2**31))).fit(vectors)
-        self.embedding_, self._centers = vectors, means.cluster_centers_
-        self.labels_ = self._nearest(vectors)
 
     def _coordinates(self, sums: np.ndarray) -> np.ndarray:
         """Return coordinates from weighted sums of similarities, whose last column is the sum of similarities."""
@@ -245,14 +218,15 @@ def leading_eigenvectors(S: np.ndarray, k: int, rng: np.random.Generator) -> tup
     """Return the k largest eigenvalues of a symmetric matrix, the largest first, and their eigenvectors.
 
     Of a large matrix they are found in the Krylov space of a block of vectors, which does not miss eigenvalues that
-    occur several times, as those of unconnected parts do.
+    occur several times, as those of unconnected parts do; ARPACK may.
     """
-    n, wanted = len(S), k + EXTRA_VECTORS
-    if n > max(SMALL_MATRIX, 5 * wanted):
+    n = len(S)
+    wanted = k + 4  # so that the last one that is asked for converges as quickly as the others
+    if n > max(500, 5 * wanted):
         V = rng.standard_normal((n, wanted))
-        for _ in range(KRYLOV_ROUNDS):
+        for _ in range(12):
             values, V, residual = _krylov(S, V, k)
-            if residual <= TOLERANCE:
+            if residual <= 1e-8:
                 return values[:k], V[:, :k]
     values, vectors = eigh(S, subset_by_index=(n - k, n - 1))
     return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
@@ -264,27 +238,22 @@ def _krylov(S: np.ndarray, V: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarra
     It grows by their residuals until the largest of the first k, which is returned too, is small, or it is large.
     """
     n, width = V.shape
-    basis, products = (np.empty((n, min(n, KRYLOV_BLOCKS * width)), order="F") for _ in range(2))
-    H, Z = np.empty((0, 0)), V
+    basis = np.empty((n, min(n, 16 * width)), order="F")
+    products = np.empty_like(basis)
+    H = np.empty((0, 0))
+    Z = V
     for size in range(width, basis.shape[1] + 1, width):
         before = basis[:, : size - width]
         for _ in range(2):  # twice is enough
             Z = np.linalg.qr(Z - before @ (before.T @ Z))[0]
-        basis[:, size - width : size], products[:, size - width : size] = Z, S @ Z
+        basis[:, size - width : size] = Z
+        products[:, size - width : size] = S @ Z
         mixed = basis[:, :size].T @ products[:, size - width : size]
         H = np.block([[H, mixed[:-width]], [mixed.T]])
         values, turned = (found[..., : -width - 1 : -1] for found in np.linalg.eigh(H))
         V = basis[:, :size] @ turned
         Z = products[:, :size] @ turned - V * values
         residual = float(np.linalg.norm(Z[:, :k], axis=0).max())
-        if residual <= TOLERANCE:
+        if residual <= 1e-8:
             break
     return values, V, residual
-
-
-def _pseudo_inverse(M: np.ndarray) -> np.ndarray:
-    """Return the pseudo-inverse of a symmetric matrix, which may have negative eigenvalues."""
-    values, vectors = np.linalg.eigh(M)
-    large = abs(values) > 1e-10 * abs(values).max()
-    inverse: np.ndarray = (vectors[:, large] / values[large]) @ vectors[:, large].T
-    return inverse

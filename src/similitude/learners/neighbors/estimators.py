@@ -13,11 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, is_tensor, itemsize
 from similitude.compute.engines import Engine, LocalEngine
 from similitude.learners.kernel_learner import KernelLearner
-from similitude.learners.neighbors.bounded import BoundedSearch
-from similitude.learners.neighbors.tiles import NearestColumns, NearestOnDevice, SquaredLengths, leave_out_itself
+from similitude.learners.neighbors.tiles import (
+    BoundedSearch,
+    NearestColumns,
+    NearestOnDevice,
+    SquaredLengths,
+    check_wanted,
+    leave_out_itself,
+)
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
-from similitude.support import NotAKernelError, brief, check_choice, check_integer
+from similitude.support import NotAKernelError, brief, check_choice
 from similitude.validity import Validity
 
 NO_DISTANCE = "the similarity is not a kernel, so that it orders neighbors but gives no distances"
@@ -66,24 +72,33 @@ class BaseNeighbors(KernelLearner):
         lengths = self._lengths
         if return_distance and lengths is None:
             raise ValueError(f"{NO_DISTANCE}: use return_distance=False")
-        k, A = self._training() if X is None else self._ask(X)
-        wanted = self._check_number(self.n_neighbors if n_neighbors is None else n_neighbors, X is None)
+        if X is not None:
+            k, A = self._ask(X)
+        elif self._precomputed:
+            raise ValueError(
+                "the training matrix is not kept: pass K(new, train) as X, or use the kernel Precomputed(M) on indices"
+            )
+        else:
+            k = self.kernel_
+            A = self._support
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        wanted = check_wanted("n_neighbors", wanted, self.n_samples_fit_, X is None)
         if lengths is None or not return_distance:
             return self._nearest(k, A, wanted, X is None)[1]
         own = lengths.of_new(k, A, self._precomputed, "use return_distance=False and weights='uniform'")
         far, which = self._nearest(k, A, wanted, X is None)
-        return lengths.distances(own, far, which, itemsize(A) == 4), which
+        return lengths.distances(own, far, which, itemsize(A)), which
 
     def _nearest(self, k: Similarity, A: Encoding, wanted: int, without_itself: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return ranks and indices of the nearest; only these are copied from a device."""
-        own_order = self._lengths is None or self._lengths.equal
-        bounds = (
-            k.bounds(self._support) if own_order and k.hints.heavy and isinstance(self._engine, LocalEngine) else None
-        )
+        bounds = None
+        by_similarity = self._lengths is None or self._lengths.equal
+        if by_similarity and k.hints.heavy and isinstance(self._engine, LocalEngine):
+            bounds = k.bounds(self._support)
         if bounds is not None:
             own = np.arange(count(A)) if without_itself else None
-            found = BoundedSearch(k, self._support, bounds, self._engine).nearest(A, wanted, own)
-            return -found.values, found.which
+            which, values, _ = BoundedSearch(k, self._support, bounds, self._engine).nearest(A, wanted, own)
+            return -values, which
         there = self._engine.to_device(A) if k.hints.on_tensors else A
         nearest: NearestColumns | NearestOnDevice | None = None
         with (
@@ -94,42 +109,24 @@ class BaseNeighbors(KernelLearner):
                 far = -values if self._lengths is None else self._lengths.ranked(values, tile[1])
                 if without_itself:
                     leave_out_itself(far, tile)
-                if nearest is None:
-                    on_device = is_tensor(far)
-                    nearest = NearestOnDevice(count(A), wanted, far) if on_device else NearestColumns(count(A), wanted)
+                if nearest is None and is_tensor(far):
+                    nearest = NearestOnDevice(count(A), wanted, far)
+                nearest = nearest or NearestColumns(count(A), wanted)
                 nearest.look_at(tile, far)
         assert nearest is not None
         return as_numpy(nearest.far), as_numpy(nearest.which)
-
-    def _training(self) -> tuple[Similarity, Encoding]:
-        if self._precomputed:
-            raise ValueError(
-                "the training matrix is not kept: pass K(new, train) as X, or use the kernel Precomputed(M) on indices"
-            )
-        return self.kernel_, self._support
 
     def _check_params(self) -> None:
         if not callable(self.weights):
             check_choice("weights", self.weights, ("uniform", "distance"), otherwise="a function of distances")
 
-    def _check_number(self, wanted: Any, without_itself: bool = False, n: int | None = None) -> int:
-        wanted = check_integer("n_neighbors", wanted)
-        n = self.n_samples_fit_ if n is None else n
-        if wanted > n - without_itself:
-            others = " besides the object itself" if without_itself else ""
-            raise ValueError(
-                f"n_neighbors = {wanted} is more than there are objects{others} (n_samples = {n}): ask for fewer"
-            )
-        return wanted
-
     def _check_training(self, X: Any) -> Any:
         self._check_params()
         X = self._checked(X, reset=True)
-        self._check_number(self.n_neighbors, n=check_objects(X))
+        check_wanted("n_neighbors", self.n_neighbors, check_objects(X))
         return X
 
     def _remember(self, X: Any) -> None:
-        """Keep the training objects."""
         try:
             k, X, A = self._start(X, kernel=True)
             self._lengths = SquaredLengths(k, A)
@@ -139,7 +136,9 @@ class BaseNeighbors(KernelLearner):
             k, X, A = self._start(X)
             self._lengths = None
             self.validity_ = Validity("INVALID", k.proof(), error.witness)
-        self.support_objects_, self._support, self.n_samples_fit_ = X, A, count(A)
+        self.support_objects_ = X
+        self._support = A
+        self.n_samples_fit_ = count(A)
 
     def _weighted_neighbors(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest training objects of every object and their weights, which sum to one."""
@@ -149,15 +148,13 @@ class BaseNeighbors(KernelLearner):
             which = as_numpy(self.kneighbors(X, return_distance=False))
             return which, np.full(which.shape, 1.0 / which.shape[1])
         distances, which = map(as_numpy, self.kneighbors(X))
-        weights = _inverse(distances) if isinstance(self.weights, str) else _applied(self.weights, distances)
+        if isinstance(self.weights, str):  # relative to the nearest; objects at distance zero decide alone
+            nearest = distances.min(axis=1, keepdims=True)
+            weights = np.where(nearest > 0, nearest / np.where(nearest > 0, distances, 1.0), distances == 0)
+        else:
+            weights = _applied(self.weights, distances)
         totals = weights.sum(axis=1, keepdims=True)
         return which, np.where(totals > 0, weights, 1.0) / np.where(totals > 0, totals, which.shape[1])
-
-
-def _inverse(distances: np.ndarray) -> np.ndarray:
-    """Return 1 / distance relative to the nearest; if that is zero, 1 for distance zero and 0 for all others."""
-    nearest = distances.min(axis=1, keepdims=True)
-    return np.where(nearest > 0, nearest / np.where(nearest > 0, distances, 1.0), distances == 0)
 
 
 def _applied(function: Callable[[np.ndarray], np.ndarray], distances: np.ndarray) -> np.ndarray:
@@ -225,7 +222,8 @@ class SimilarityKNeighborsClassifier(ClassifierMixin, BaseNeighbors):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the share of each class in the votes of the nearest, of shape (n, classes)."""
         which, weights = self._weighted_neighbors(X)
-        n, classes = len(which), len(self.classes_)
+        n = len(which)
+        classes = len(self.classes_)
         cells = np.arange(n)[:, None] * classes + self._codes[which]
         return np.bincount(cells.ravel(), weights.ravel(), minlength=n * classes).reshape(n, classes)
 

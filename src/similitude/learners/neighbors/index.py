@@ -12,31 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, rows
 from similitude.compute.engines import Engine
-from similitude.learners.neighbors.bounded import BoundedSearch, Searched
-from similitude.learners.neighbors.descent import GRAPH_NEIGHBORS, NeighborDescent
-from similitude.learners.neighbors.graph import NeighborGraph
-from similitude.learners.neighbors.tiles import NearestColumns, leave_out_itself
+from similitude.learners.limits import (
+    FEW_PAIRS,
+    GRAPH_NEIGHBORS,
+    SHORT_LIST,
+    SMALL_INDEX,
+    TRIAL_OBJECTS,
+    TRUSTED_LIST,
+)
+from similitude.learners.neighbors.graph import NeighborDescent, NeighborGraph
+from similitude.learners.neighbors.tiles import BoundedSearch, NearestColumns, check_wanted, leave_out_itself
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Similarity, is_counted
-from similitude.support import check_choice, check_integer, check_number, generator
-
-SMALL_INDEX = 2000
-"""Number of objects up to which a search is exact without further ado."""
-
-TRIAL_OBJECTS = 20
-"""Number of objects that are searched for to see how many pairs the bounds leave."""
-
-TRIAL_NEIGHBORS = 10
-"""Number of neighbors in that search."""
-
-FEW_PAIRS = 0.02
-"""Share of pairs up to which evaluating all that the bounds leave is worth an exact result."""
-
-SHORT_LIST = 0.015
-"""Share of the objects, those with the largest bounds, that an approximate search evaluates for a new query."""
-
-TRUSTED_LIST = 0.75
-"""Share of the nearest objects that such a list holds in the trial at least; otherwise bounds are not used."""
+from similitude.support import check_choice, check_number, generator
 
 FOLLOWS = ("_search", "_own_graph")
 """Attributes that follow from the others: they are computed when needed, and not saved."""
@@ -124,8 +112,11 @@ class SimilarityIndex(SimilarityEstimator):
         X = self._checked(X, reset=True)
         n = check_objects(X)
         k, X, A = self._start(X, self.random_state)
-        self.support_objects_, self.n_samples_fit_, self.n_evaluated_ = X, n, 0
-        self._support, self._graph = A, None
+        self.support_objects_ = X
+        self.n_samples_fit_ = n
+        self.n_evaluated_ = 0
+        self._support = A
+        self._graph = None
         for name in FOLLOWS:
             self.__dict__.pop(name, None)
         self._choose(k, A, n)
@@ -146,11 +137,12 @@ class SimilarityIndex(SimilarityEstimator):
         return {name: value for name, value in state.items() if name not in FOLLOWS}
 
     def _choose(self, k: Similarity, A: Encoding, n: int) -> None:
-        """Set how to search, and why."""
         if self._bounded is not None:
             self._choose_by_trial(self._bounded, A, n)
             return
-        graph = is_counted(k) and n > SMALL_INDEX if self.method == "auto" else self.method == "approximate" and n > 2
+        graph = self.method == "approximate" and n > 2
+        if self.method == "auto":
+            graph = is_counted(k) and n > SMALL_INDEX
         if graph:
             self._build_graph(k, A, n, "the similarity has no bounds")
         else:
@@ -161,7 +153,7 @@ class SimilarityIndex(SimilarityEstimator):
         built = NeighborDescent(k, A, generator(self.random_state), spent=self.n_evaluated_)
         self._graph = built.graph()
         self.n_evaluated_ += built.n_evaluated
-        share = built.n_evaluated / (n * (n - 1) / (1 if built.both_ways else 2))
+        share = built.n_evaluated / (n * (n - 1) / (2 - built.both_ways))
         built_from = f"a graph of neighbors, built from {share:.2%} of all pairs"
         found = f"it found {built.recall:.1%} of the nearest of {len(built.held)} objects with known neighbors"
         self._set("graph", False, f"{built_from}: {why}; {found}")
@@ -172,17 +164,18 @@ class SimilarityIndex(SimilarityEstimator):
             self._set("bounds", True, "bounds: only pairs that may matter are evaluated")
             return
         drawn = np.sort(generator(self.random_state).permutation(n)[:TRIAL_OBJECTS])
-        trial, wanted = rows(A, drawn), min(TRIAL_NEIGHBORS, n - 1)
-        exact = search.nearest(trial, wanted, drawn)
-        share = exact.n_evaluated / (len(drawn) * n)
-        self.n_evaluated_ += exact.n_evaluated
+        trial = rows(A, drawn)
+        wanted = min(10, n - 1)
+        exact, _, evaluated = search.nearest(trial, wanted, drawn)
+        share = evaluated / (len(drawn) * n)
+        self.n_evaluated_ += evaluated
         left = f"bounds leave {share:.2%} of the pairs in a trial with {len(drawn)} objects"
         if self.method == "auto" and share <= FEW_PAIRS:
             self._set("bounds", True, left)
             return
-        short = search.nearest(trial, wanted, drawn, self._short_list(wanted))
-        self.n_evaluated_ += short.n_evaluated
-        recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(exact.which, short.which, strict=True)]))
+        short, _, evaluated = search.nearest(trial, wanted, drawn, self._short_list(wanted))
+        self.n_evaluated_ += evaluated
+        recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, short, strict=True)]))
         reason = f"{left}; the {SHORT_LIST:.1%} with the largest bounds hold {recall:.1%} of the {wanted} nearest"
         if recall < TRUSTED_LIST:
             self._build_graph(self.similarity_, A, n, reason)
@@ -193,7 +186,9 @@ class SimilarityIndex(SimilarityEstimator):
         return max(wanted, int(SHORT_LIST * self.n_samples_fit_))
 
     def _set(self, method: str, exact: bool, reason: str) -> None:
-        self.method_, self.exact_, self.reason_ = method, exact, reason
+        self.method_ = method
+        self.exact_ = exact
+        self.reason_ = reason
 
     @tensors_for_tensors
     def nearest(self, Q: Any = None, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
@@ -214,24 +209,26 @@ class SimilarityIndex(SimilarityEstimator):
         """
         check_is_fitted(self)
         n = self.n_samples_fit_
-        k = check_integer("k", k)
-        if k > n - (Q is None):
-            besides = " besides the object itself" if Q is None else ""
-            raise ValueError(f"k = {k} is more than there are objects{besides} (n_samples = {n}): ask for fewer")
-        similarity: Similarity = self.similarity_
-        A = self._support if Q is None else self._ask(Q)[1]
-        found = self._nearest(similarity, A, k, np.arange(n) if Q is None else None)
-        self.n_evaluated_ += found.n_evaluated
-        return found.which, found.values
+        k = check_wanted("k", k, n, Q is None)
+        if Q is None:
+            which, values, evaluated = self._nearest(self._support, k, np.arange(n))
+        else:
+            which, values, evaluated = self._nearest(self._ask(Q)[1], k, None)
+        self.n_evaluated_ += evaluated
+        return which, values
 
-    def _nearest(self, k: Similarity, A: Encoding, wanted: int, own: np.ndarray | None) -> Searched:
-        if self._graph is not None:
-            if own is not None and wanted <= self._graph.size:
-                return self._graph.own(wanted)
-            return self._graph.nearest(k, A, self._support, wanted, own)
+    def _nearest(self, A: Encoding, wanted: int, own: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the nearest objects of encoded queries, their similarities, and the number of pairs evaluated."""
+        k: Similarity = self.similarity_
+        graph = self._graph
+        evaluated = 0
+        if own is not None and graph is None and not self.exact_ and wanted <= min(GRAPH_NEIGHBORS, len(own) - 1):
+            graph, evaluated = self._among_themselves()
+        if graph is not None and own is not None and wanted <= graph.size:
+            return graph.which[:, :wanted], graph.values[:, :wanted], evaluated
+        if graph is not None:
+            return graph.nearest(k, A, self._support, wanted, own)
         if self._bounded is not None:
-            if own is not None and not self.exact_ and wanted <= min(GRAPH_NEIGHBORS, self.n_samples_fit_ - 1):
-                return self._among_themselves(self._bounded, wanted)
             return self._bounded.nearest(A, wanted, own, None if self.exact_ else self._short_list(wanted))
         nearest = NearestColumns(count(A), wanted)
         blocks = Blocks(k, A, self._support, engine=self._engine)
@@ -241,15 +238,16 @@ class SimilarityIndex(SimilarityEstimator):
                 if own is not None:
                     leave_out_itself(far, tile)
                 nearest.look_at(tile, far)
-        return Searched(-nearest.far, nearest.which, count(A) * (self.n_samples_fit_ - (own is not None)))
+        return nearest.which, -nearest.far, count(A) * (self.n_samples_fit_ - (own is not None))
 
-    def _among_themselves(self, search: BoundedSearch, wanted: int) -> Searched:
-        """Return the neighbors of the indexed objects in a graph that starts with the largest bounds, built once."""
+    def _among_themselves(self) -> tuple[NeighborGraph, int]:
+        """Return a graph that starts with the largest bounds, built once, and how many pairs it took now."""
         if "_own_graph" in self.__dict__:
-            return self._own_graph.own(wanted)
-        rng, spent = generator(self.random_state), TRIAL_OBJECTS * self.n_samples_fit_
-        self._own_graph = NeighborDescent(self.similarity_, self._support, rng, search, spent).graph()
-        return self._own_graph.own(wanted)._replace(n_evaluated=self._own_graph.n_evaluated)
+            return self._own_graph, 0
+        spent = TRIAL_OBJECTS * self.n_samples_fit_
+        rng = generator(self.random_state)
+        self._own_graph = NeighborDescent(self.similarity_, self._support, rng, self._bounded, spent).graph()
+        return self._own_graph, self._own_graph.n_evaluated
 
     def pairs(self, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return all pairs of indexed objects with a similarity of at least a threshold, by i and j.

@@ -1,18 +1,17 @@
-"""Distances in the feature space of a kernel, and the nearest of them, computed in tiles."""
+"""Distances in the feature space of a kernel, and the nearest objects: in tiles of all pairs, or by bounds."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, beside, count, itemsize, namespace
-from similitude.compute.engines import Tile
-from similitude.similarity import Similarity
-from similitude.support import PairError
-
-ZERO_DISTANCE = 8
-"""A squared distance below this many machine epsilons of K(x, x) + K(z, z) + 2 |K(x, z)| is zero."""
+from similitude.compute import Encoding, as_numpy, beside, count, itemsize, namespace, rows
+from similitude.compute.engines import Engine, Tile
+from similitude.learners.kernel_learner import rounding_error
+from similitude.similarity import Bounds, Similarity
+from similitude.support import PairError, check_integer
 
 
 class SquaredLengths:
@@ -20,8 +19,7 @@ class SquaredLengths:
 
     def __init__(self, k: Similarity, A: Encoding) -> None:
         values = as_numpy(k.diagonal(A))
-        single = values.dtype == np.float32 or itemsize(A) == 4
-        self.eps = float(np.finfo(np.float32 if single else np.float64).eps)
+        self.eps = rounding_error(min(itemsize(values), itemsize(A)))
         self.values = _checked(values)
         self.equal = float(np.ptp(self.values)) <= 32 * self.eps * float(self.values.max())
 
@@ -40,9 +38,9 @@ class SquaredLengths:
         """Return values that increase with the distance from a query: -K(x, z), or K(z, z) / 4 - K(x, z) / 2."""
         return -K if self.equal else beside(self.values[columns], K) / 4 - K / 2
 
-    def distances(self, own: np.ndarray, far: np.ndarray, which: np.ndarray, single: bool) -> np.ndarray:
+    def distances(self, own: np.ndarray, far: np.ndarray, which: np.ndarray, size: int) -> np.ndarray:
         """Return the distances of the nearest, given `ranked` values and K(x, x); quarters avoid overflow."""
-        eps = float(np.finfo(np.float32).eps) if single else self.eps
+        eps = max(self.eps, rounding_error(size))
         theirs = self.values[which] / 4
         apart = theirs + far / 2 if self.equal else far
         squares = own[:, None] / 4 + apart
@@ -52,7 +50,8 @@ class SquaredLengths:
             i, place = bad[0]
             below = f"K(x, x) + K(z, z) - 2 K(x, z) = {4 * squares[i, place]:.6g} < 0"
             raise PairError(int(i), int(which[i, place]), f"{below}: K is not a kernel and defines no distance")
-        return 2 * np.sqrt(np.where(squares > ZERO_DISTANCE * eps * scale, squares, 0.0))
+        squares[squares <= 8 * eps * scale] = 0.0  # rounding
+        return 2 * np.sqrt(squares)
 
 
 def squared_lengths(k: Similarity, A: Encoding) -> np.ndarray:
@@ -69,11 +68,40 @@ def _checked(values: np.ndarray) -> np.ndarray:
     return np.maximum(values, 0.0)
 
 
+def check_wanted(name: str, wanted: Any, n: int, without_itself: bool = False) -> int:
+    """Validate how many of n objects to return, which may leave out the query itself."""
+    wanted = check_integer(name, wanted)
+    if wanted > n - without_itself:
+        others = " besides the object itself" if without_itself else ""
+        raise ValueError(f"{name} = {wanted} is more than there are objects{others} (n_samples = {n}): ask for fewer")
+    return wanted
+
+
 def leave_out_itself(far: Any, tile: Tile) -> None:
     """Set the distance of every object from itself to infinity."""
     down, right = tile
     here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
     far[here - down.start, here - right.start] = np.inf
+
+
+def keep_nearest(
+    far: np.ndarray, which: np.ndarray, row: np.ndarray, new_far: np.ndarray, new_which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Let candidates enter the nearest of their rows, in place; ties by number.
+
+    Returns the rows that have candidates, and for each of their places the position in what these rows held, followed
+    by the candidates.
+    """
+    touched, group = np.unique(row, return_inverse=True)
+    k = far.shape[1]
+    group = np.concatenate([np.repeat(np.arange(len(touched)), k), group])
+    values = np.concatenate([far[touched].ravel(), new_far])
+    numbers = np.concatenate([which[touched].ravel(), new_which])
+    order = np.lexsort((numbers, values, group))
+    best = order[np.searchsorted(group[order], np.arange(len(touched)))[:, None] + np.arange(k)]
+    far[touched] = values[best]
+    which[touched] = numbers[best]
+    return touched, best
 
 
 class NearestColumns:
@@ -87,14 +115,7 @@ class NearestColumns:
         """Take in a tile of distances, or of values that increase with them; tiles of a row come left to right."""
         down, right = tile
         row, column = self._candidates(self.far[down, -1], far)
-        touched, row_of = np.unique(row, return_inverse=True)
-        kept, k = down.start + touched, self.far.shape[1]
-        group = np.concatenate([np.repeat(np.arange(len(touched)), k), row_of])
-        values = np.concatenate([self.far[kept].ravel(), far[row, column]])
-        which = np.concatenate([self.which[kept].ravel(), column + right.start])
-        order = np.lexsort((which, values, group))
-        best = order[np.searchsorted(group[order], np.arange(len(touched)))[:, None] + np.arange(k)]
-        self.far[kept], self.which[kept] = values[best], which[best]
+        keep_nearest(self.far[down], self.which[down], row, far[row, column], column + right.start)
 
     def _candidates(self, bound: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return rows and columns of a tile that may be among the k nearest."""
@@ -110,17 +131,20 @@ class NearestOnDevice:
     """The same for tiles that are tensors on the device of `like`."""
 
     def __init__(self, n: int, k: int, like: Any) -> None:
-        self.k, self.far = k, beside(np.full((n, k), np.inf), like)
+        self.k = k
+        self.far = beside(np.full((n, k), np.inf), like)
         self.which = beside(np.full((n, k), np.iinfo(np.int64).max), like)
 
     def look_at(self, tile: Tile, far: Any) -> None:
         """Take in a tile of distances; tiles of a row come left to right."""
         down, right = tile
-        xp, (values, which) = namespace(far), _smallest(far, min(self.k, far.shape[1]))
+        xp = namespace(far)
+        values, which = _smallest(far, min(self.k, far.shape[1]))
         values = xp.concat([self.far[down], xp.astype(values, xp.float64)], axis=1)
         which = xp.concat([self.which[down], which + right.start], axis=1)
         best = xp.argsort(values, axis=1, stable=True)[:, : self.k]
-        self.far[down], self.which[down] = values.gather(1, best), which.gather(1, best)
+        self.far[down] = values.gather(1, best)
+        self.which[down] = which.gather(1, best)
 
 
 def _smallest(far: Any, k: int) -> tuple[Any, Any]:
@@ -134,3 +158,134 @@ def _smallest(far: Any, k: int) -> tuple[Any, Any]:
     values = far.gather(1, which)
     order = xp.argsort(values, axis=1, stable=True)
     return values.gather(1, order), which.gather(1, order)
+
+
+# Searches that evaluate only pairs whose bounds say that they may matter.
+
+
+def parts(n: int, size: int, first: int = 0) -> Iterator[slice]:
+    """Yield consecutive slices of at most `size` of n objects."""
+    for start in range(first, n, size):
+        yield slice(start, min(n, start + size))
+
+
+class BoundedSearch:
+    """Objects with the bounds of their similarity `k`, which `k.bounds` returns for them."""
+
+    def __init__(self, k: Similarity, B: Encoding, bounds: Bounds, engine: Engine) -> None:
+        self.k = k
+        self.B = B
+        self.bounds = bounds
+        self.sketch = bounds.sketch(B)
+        self.n = count(B)
+        cells = max(
+            1, engine.budget // 256
+        )  # a quarter of the memory: a bound, and what follows from it, take 64 bytes
+        self.width = min(self.n, 65_536, cells)
+        self.height = max(1, min(256, cells // self.width))
+
+    def nearest(
+        self, A: Encoding, wanted: int, own: np.ndarray | None = None, most: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the numbers of the nearest objects of encoded queries, their similarities, and the pairs evaluated.
+
+        Pairs are evaluated in the order of their bounds, until no bound is above the similarities that were found. If
+        at most `most` pairs may be evaluated for one query, the result may be inexact. `own` has for each query an
+        object that does not count: the query itself.
+        """
+        n = count(A)
+        far = np.full((n, wanted), np.inf)
+        which = np.full((n, wanted), self.n)
+        evaluated = 0
+        for part in parts(n, self.height):
+            few = rows(A, part)
+            sketch = self.bounds.sketch(few)
+            for right in parts(self.n, self.width):
+                upper = np.array(self.bounds.upper(sketch, rows(self.sketch, right)), np.float64)
+                if own is not None:
+                    here = np.flatnonzero((own[part] >= right.start) & (own[part] < right.stop))
+                    upper[here, own[part][here] - right.start] = -np.inf
+                tile = _Tile(self, few, right, far[part], which[part])
+                evaluated += tile.run(upper, most)
+        return which, -far, evaluated
+
+    def most_promising(self, each: int) -> np.ndarray:
+        """Return for every object the others with the largest bounds, in any order."""
+        which = np.empty((self.n, each), np.int64)
+        for down in parts(self.n, self.height):
+            best = np.empty((down.stop - down.start, 0), np.int64)
+            limits: np.ndarray = np.empty((len(best), 0))
+            for right in parts(self.n, self.width):
+                upper = np.array(self.bounds.upper(rows(self.sketch, down), rows(self.sketch, right)), np.float64)
+                here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
+                upper[here - down.start, here - right.start] = -np.inf
+                limits = np.concatenate([limits, upper], axis=1)
+                best = np.concatenate([best, np.broadcast_to(np.arange(right.start, right.stop), upper.shape)], axis=1)
+                if limits.shape[1] > each:
+                    top = np.argpartition(-limits, each - 1, axis=1)[:, :each]
+                    best = np.take_along_axis(best, top, 1)
+                    limits = np.take_along_axis(limits, top, 1)
+            which[down] = best[:, :each]
+        return which
+
+    def pairs(self, threshold: float) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, int]]:
+        """Yield the pairs i < j of objects with a similarity of at least the threshold, and the number evaluated."""
+        for down in parts(self.n, 4096):
+            A = rows(self.B, down)
+            sketch = rows(self.sketch, down)
+            floors = np.full(down.stop - down.start, threshold)
+            for right in parts(self.n, self.width, down.start):
+                i, j, _ = self.bounds.candidates(sketch, rows(self.sketch, right), floors)
+                order = np.lexsort((j, i))
+                order = order[j[order] + right.start > i[order] + down.start]
+                i = i[order]
+                j = j[order]
+                found = self.bounds.values(self.k, A, rows(self.B, right), i, j, np.full(len(i), threshold))
+                close = found >= threshold
+                yield i[close] + down.start, j[close] + right.start, found[close], len(i)
+
+
+class _Tile:
+    """The search of some queries among consecutive objects; `far` and `which` are the nearest so far."""
+
+    def __init__(self, search: BoundedSearch, A: Encoding, right: slice, far: np.ndarray, which: np.ndarray) -> None:
+        self.search = search
+        self.A = A
+        self.B = rows(search.B, right)
+        self.start = right.start
+        self.far = far
+        self.which = which
+
+    def run(self, upper: np.ndarray, most: int | None) -> int:
+        """Evaluate pairs in the order of their bounds, three times as many of each query every time; count them."""
+        wanted = self.far.shape[1]
+        width = upper.shape[1]
+        step = max(wanted, 8)
+        most = width if most is None else max(step, most * width // self.search.n)
+        top = np.argpartition(-upper, min(step, width) - 1, axis=1)[:, :step]
+        i = np.repeat(np.arange(len(upper)), top.shape[1])
+        j = np.sort(top, axis=1).ravel()
+        needed = (upper[i, j] >= -self.far[i, -1]) & (upper[i, j] > -np.inf)
+        evaluated = self._evaluate(i[needed], j[needed])
+        upper[i, j] = -np.inf
+        i, j = np.nonzero((upper >= -self.far[:, -1:]) & (upper > -np.inf))
+        order = np.lexsort((j, -upper[i, j], i))
+        i = i[order]
+        j = j[order]
+        limits = upper[i, j]
+        place = step + np.arange(len(i)) - np.searchsorted(i, i)
+        end = step
+        while len(i) and end < most:
+            end = min(3 * end, most)
+            needed = limits >= -self.far[i, -1]
+            evaluated += self._evaluate(i[needed & (place < end)], j[needed & (place < end)])
+            left = (place >= end) & (limits >= -self.far[i, -1])
+            i, j, limits, place = (part[left] for part in (i, j, limits, place))
+        return evaluated
+
+    def _evaluate(self, i: np.ndarray, j: np.ndarray) -> int:
+        """Compute the similarities of pairs, sorted by i, and keep the best of each query; return their number."""
+        if len(i):
+            found = self.search.bounds.values(self.search.k, self.A, self.B, i, j, -self.far[i, -1])
+            keep_nearest(self.far, self.which, i, -found, j + self.start)
+        return len(i)

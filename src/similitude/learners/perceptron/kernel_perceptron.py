@@ -9,22 +9,19 @@ import numpy as np
 from similitude.compute import BlockTask, Encoding, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import StreamLearner
+from similitude.learners.limits import MOST_EPOCHS
 from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
-    MOST_EPOCHS,
     EncodedExamples,
-    Hypothesis,
     PerceptronTraining,
+    Rule,
     check_finite,
     lengthening,
+    perceptron_rule,
 )
-from similitude.learners.perceptron.update_rules import TIES, Rule, perceptron_rule
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on, tensors_for_tensors
 from similitude.similarity import Similarity
-from similitude.support import brief, check_choice, check_integer
-
-WITNESS_EXAMPLES = 1000
-"""Largest number of remembered examples that are searched for a witness against the kernel."""
+from similitude.support import check_choice, check_integer
 
 NO_STREAM_BOUND = no_bound("the examples of a stream are not kept, so their margin is not known")
 
@@ -112,6 +109,10 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
     n_seen_: int
     mistakes_per_epoch_: list[int]
     mistake_bound_: MistakeBound
+    _weights: np.ndarray
+    _moments: np.ndarray
+    _time: int
+    _squared_length: float
 
     def __init__(
         self,
@@ -143,9 +144,7 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         self._check_params()
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
-        k, X, A = self._start(X, kernel=True)
-        self._forget_all(X, A)
-        training = self._train(k, X, A, codes, int(self.epochs))
+        training = self._train(*self._begin_stream(X), codes, int(self.epochs))
         self.mistakes_per_epoch_ = training.mistakes
         if np.isnan(training.squared_length):
             self.mistake_bound_ = no_bound("examples were forgotten to keep the budget, which the theorem rules out")
@@ -166,15 +165,9 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         classes : sequence of labels
             All classes of the stream; required in the first call.
         """
-        self._check_params()
-        X, first = self._next_batch(X)
+        X = self._next_batch(X)
         codes = self._codes(X, y, classes)
-        if first:
-            k, X, A = self._start(X, kernel=True)
-            self._forget_all(X, A)
-        else:
-            k, A = self.kernel_, self.kernel_.encode(X)
-        return self._count(self._train(k, X, A, codes, 1).mistakes[0])
+        return self._count(self._train(*self._encoded_batch(X), codes, 1).mistakes[0])
 
     @all_or_nothing
     def learn_one(self, x: Any, y: Any, classes: Any = None) -> KernelPerceptron:
@@ -188,24 +181,30 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         classes : sequence of labels
             All classes of the stream; required in the first call unless `y` is True or False.
         """
-        if not hasattr(self, "n_seen_"):
-            if classes is None and isinstance(y, (bool, np.bool_)):
-                classes = [False, True]
-            return self.partial_fit(self._first_batch(x), [y], classes)
-        if classes is not None:
-            self._declare(classes)
-        known = self.classes_.tolist()
-        if y not in known:
-            raise ValueError(f"y is {brief(y)}, which is none of the classes {brief(self.classes_)}")
-        X, A = self._encode_one(x)
+        return self._learn_one(x, y, classes)
+
+    def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
+        """Learn from one encoded example, without the machinery of a batch."""
+        k = self.kernel_
         rule = self._rule()
-        target, scores = rule.targets(np.array([known.index(y)])), self._scores_of_one(A, self._weights)
+        target = rule.targets(np.array([code]))
+        scores = self._scores_of_one(A, self._weights)
         wrong = bool(rule.wrong(scores, target)[0])
         if wrong:
-            self._update_on_one(X, A, scores, rule.steps(scores, target))
+            steps = rule.steps(scores, target)
+            diagonal = np.asarray(k.diagonal(A), np.float64)
+            self._keep_more(k, X, A, np.array([self.n_seen_]))
+            self._weights = np.concatenate([self._weights, steps])
+            self._moments = np.concatenate([self._moments, steps * self._time])
+            self._squared_length += float(lengthening(steps, scores, diagonal)[0])
+            if min(self._squared_length, diagonal[0]) < 0:
+                self._demand_possible(k)
+            if self.budget is not None and len(self.support_) > self.budget:
+                self._keep_only(np.arange(len(self.support_) - int(self.budget), len(self.support_)))
+                self._squared_length = np.nan
         self.n_seen_ += 1
         self._time += 1
-        return self._count(int(wrong))
+        self._count(int(wrong))
 
     def predict_one(self, x: Any) -> Any:
         """Return the class of one object, or None before any training."""
@@ -223,7 +222,9 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
     @property
     def dual_coef_(self) -> np.ndarray:  # type: ignore[override]
         """The weights of the remembered examples."""
-        return self._weights - self._moments / max(1, self._time) if self.average else self._weights
+        if not self.average:
+            return self._weights
+        return self._weights - self._moments / max(1, self._time)
 
     @property
     def mistakes_(self) -> int:
@@ -234,72 +235,58 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         check_integer("epochs", self.epochs, 1, MOST_EPOCHS)
         if self.budget is not None:
             check_integer("budget", self.budget)
-        check_choice("tie", self.tie, TIES)
+        check_choice("tie", self.tie, ("le0", "ge0"))
 
     def _rule(self) -> Rule:
         return perceptron_rule(len(self.classes_), self.tie)
 
-    def _forget_all(self, X: Any, A: Encoding) -> None:
-        """Start with the zero hypothesis; X and A show how objects and encodings are stored."""
-        self._forget_objects(X, A)
+    def _begin_stream(self, X: Any) -> tuple[Similarity, Any, Encoding]:
+        k, X, A = super()._begin_stream(X)
         self._weights = np.empty((0, *self._rule().outputs))
         self._moments = self._weights.copy()
-        self.n_seen_ = 0
         self._time = 0
         self._squared_length = 0.0
+        return k, X, A
 
     def _train(self, k: Similarity, X: Any, A: Encoding, codes: np.ndarray, epochs: int) -> PerceptronTraining:
-        """Train on a batch, starting from the remembered examples."""
-        rule, n_before = self._rule(), len(self.support_)
-        before = Hypothesis(
-            self._support, self.support_, self._weights, self._moments, self._time, self._squared_length
-        )
-        budget = None if self.budget is None else int(self.budget)
-        training = PerceptronTraining(EncodedExamples(k, A, self._engine), rule.targets(codes), rule, before, budget)
-        old, new = training.run(epochs).remembered()
-        weights, moments = training.weights[n_before + new], training.moments[n_before + new]
-        self._keep_only(old)
-        self._remember(k, take(X, new), rows(A, new), self.n_seen_ + new, weights, moments)
+        rule = self._rule()
+        batch = np.arange(len(codes))
+        names = np.concatenate([self.support_, batch])
+        if len(self.support_):
+            self._keep_more(k, X, A, self.n_seen_ + batch)
+        else:
+            self.support_objects_ = X
+            self._support = A
+            self.support_ = self.n_seen_ + batch
+        examples = EncodedExamples(k, self._support, self._engine, names)
+        targets = rule.targets(codes)
+        training = PerceptronTraining(examples, targets, rule, self._weights, self._moments, self.budget)
+        training.time = self._time
+        training.squared_length = self._squared_length
+        kept = training.run(epochs).remembered()
+        self._weights = training.weights
+        self._moments = training.moments
+        self._keep_only(kept)
         self.n_seen_ += len(codes)
-        self._time, self._squared_length = training.time, training.squared_length
+        self._time = training.time
+        self._squared_length = training.squared_length
         if training.impossible:
             self._demand_possible(k)
         return training
 
-    def _update_on_one(self, X: Any, A: Encoding, scores: np.ndarray, steps: np.ndarray) -> None:
-        """Remember one example, and forget another if there are too many."""
-        k, diagonal = self.kernel_, np.asarray(self.kernel_.diagonal(A), np.float64)
-        self._remember(k, X, A, np.array([self.n_seen_]), steps, steps * self._time)
-        self._squared_length += float(lengthening(steps, scores, diagonal)[0])
-        if min(self._squared_length, diagonal[0]) < 0:
-            self._demand_possible(k)
-        if self.budget is not None and len(self.support_) > self.budget:
-            self._keep_only(np.arange(len(self.support_) - int(self.budget), len(self.support_)))
-            self._squared_length = np.nan
-
-    def _remember(
-        self, k: Similarity, X: Any, A: Encoding, positions: np.ndarray, weights: np.ndarray, moments: np.ndarray
-    ) -> None:
-        if not len(positions):
-            return
-        self._keep_more(k, X, A, positions)
-        self._weights = np.concatenate([self._weights, weights])
-        self._moments = np.concatenate([self._moments, moments])
-
     def _keep_only(self, which: np.ndarray) -> None:
-        """Forget all other examples."""
-        if len(which) < len(self.support_):
-            self.support_objects_, self._support = take(self.support_objects_, which), rows(self._support, which)
-            self.support_, self._weights, self._moments = (
-                values[which] for values in (self.support_, self._weights, self._moments)
-            )
+        self.support_objects_ = take(self.support_objects_, which)
+        self._support = rows(self._support, which)
+        self.support_ = self.support_[which]
+        self._weights = self._weights[which]
+        self._moments = self._moments[which]
 
     def _demand_possible(self, k: Similarity) -> None:
         """Raise NotAKernelError if the remembered examples contain a witness; rounding alone does not."""
         if self.validity_.verdict != "VALID":
-            some = np.arange(min(len(self.support_), WITNESS_EXAMPLES))
-            objects, encoding = take(self.support_objects_, some), rows(self._support, some)
-            demand_kernel_on(k, encoding, objects, self.support_[some], self.n_seen_, self._engine)
+            some = np.arange(min(len(self.support_), 1000))
+            objects = take(self.support_objects_, some)
+            demand_kernel_on(k, rows(self._support, some), objects, self.support_[some], self.n_seen_, self._engine)
 
     def _count(self, mistakes: int) -> KernelPerceptron:
         so_far = getattr(self, "mistakes_per_epoch_", [0])

@@ -10,19 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from similitude.compute import Encoding, itemsize
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kernel_learner import KernelLearner, class_signs, without_single_column
+from similitude.learners.limits import MAX_EPOCHS, MOST_EPOCHS
 from similitude.learners.perceptron.mistake_bounds import update_bound
-from similitude.learners.perceptron.training import MOST_EPOCHS, EncodedExamples, PerceptronTraining, check_finite
-from similitude.learners.perceptron.update_rules import BinaryRule
+from similitude.learners.perceptron.training import BinaryRule, EncodedExamples, PerceptronTraining, check_finite
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import check_integer
-
-PRODUCT_ROUNDING = {8: 1e-10, 4: 1e-5}
-"""A product counts as 1 if it is below 1 by at most this, given the bytes of a kernel value."""
-
-MAX_EPOCHS = 1000
-"""Epochs after which training until a clean epoch gives up."""
 
 
 class MarginPerceptron(ScoreClassifier, KernelLearner):
@@ -102,14 +96,15 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         self.classes_, codes = check_labels(self, X, y)
         k, X, A = self._start(X, kernel=True)
         lengths = _lengths(k, A)
-        examples = EncodedExamples(k, A, self._engine, lengths)
-        rule = BinaryRule(threshold=1.0 - PRODUCT_ROUNDING[itemsize(A)], strict=True)
+        examples = EncodedExamples(k, A, self._engine, np.arange(len(codes)), lengths)
+        rounding = 1e-5 if itemsize(A) == 4 else 1e-10
+        rule = BinaryRule(threshold=1.0 - rounding, strict=True)
         runs = []
-        for c in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
-            training = PerceptronTraining(examples, np.where(codes == c, 1.0, -1.0), rule)
+        for signs in class_signs(codes, len(self.classes_)).reshape(len(codes), -1).T:
+            training = PerceptronTraining(examples, np.ascontiguousarray(signs), rule)
             runs.append(training.run(int(self.epochs or MAX_EPOCHS), until_clean=self.epochs is None))
         self._set_figures(examples, runs)
-        weights = runs[0].weights if len(runs) == 1 else np.stack([run.weights for run in runs], axis=1)
+        weights = without_single_column(np.stack([run.weights for run in runs], axis=1))
         self._keep(X, A, (weights.T / lengths).T)
         return self
 
@@ -122,10 +117,12 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
     def _set_figures(self, examples: EncodedExamples, runs: list[PerceptronTraining]) -> None:
         margins = [run.margin for run in runs]
         known = [margin for margin in margins if margin is not None]
+        self.margin_ = None
+        if len(known) == len(margins):
+            self.margin_ = min(known)
         self.updates_ = sum(sum(run.mistakes) for run in runs)
         self.n_iter_ = max(len(run.mistakes) for run in runs)
         self.converged_ = all(run.clean for run in runs)
-        self.margin_ = min(known) if len(known) == len(margins) else None
         self.longest_ = float(np.sqrt(max(run.longest for run in runs)))
         self.update_bound_ = update_bound(examples, [run.y for run in runs], margins)
         if self.epochs is None and not self.converged_:

@@ -9,25 +9,14 @@ import numpy as np
 
 from similitude.compute import itemsize
 from similitude.compute.loops import add_rows, perceptron_pass
-from similitude.learners.perceptron.training import EncodedExamples
-from similitude.learners.perceptron.update_rules import BinaryRule, Rule
+from similitude.learners.limits import SEARCHED_EXAMPLES
+from similitude.learners.perceptron.training import BinaryRule, EncodedExamples, Rule
 from similitude.scikit import CHECKED_OBJECTS
 from similitude.support import ESTIMATE, NONE, Result
 from similitude.theory import margin_perceptron_updates, perceptron_mistakes
 
-SEARCHED_EXAMPLES = 1000
-"""Largest number of examples among which a separator is sought for the bound alone."""
-
-MAX_PASSES, MAX_UPDATES_PER_EXAMPLE = 2000, 100
-"""Limits after which that search gives up."""
-
-SMALLEST_MARGIN = 1e-12
-"""A smaller margin, relative to the longest example, may be rounding."""
-
-MARGIN_ERROR = {8: 1e-9, 4: 1e-4}
-"""Relative error of a computed margin, by the bytes of a kernel value."""
-
-OWN, TOO_SMALL = "the margin of this perceptron", "the margin that was found is within rounding of zero"
+OWN = "the margin of this perceptron"
+TOO_SMALL = "the margin that was found is within rounding of zero"
 
 
 @dataclass(frozen=True)
@@ -75,22 +64,37 @@ def mistake_bound(examples: EncodedExamples, y: np.ndarray, rule: Rule, attained
     if margin is None:
         return no_bound(reason)
     radius = math.sqrt(float(np.max(examples.diagonal())) * (2 if rule.outputs else 1))
-    if margin <= SMALLEST_MARGIN * radius:
+    margin = _less_rounding(margin, radius, examples)
+    if margin is None:
         return no_bound(TOO_SMALL)
-    margin = min(margin * (1 - MARGIN_ERROR[itemsize(examples.encoding)]), radius)
     return MistakeBound(perceptron_mistakes(radius, margin), radius, margin, reason, ESTIMATE)
 
 
 def update_bound(examples: EncodedExamples, problems: list[np.ndarray], attained: list[float | None]) -> MistakeBound:
     """Return the bound 3 / gamma^2 of the margin perceptron, summed over its binary problems."""
-    total, least = 0, 1.0
+    total = 0
+    least = 1.0
     for y, own in zip(problems, attained, strict=True):
-        margin, reason = (own, OWN) if own is not None else known_margin(examples, y, BinaryRule(), None)
-        if margin is None or margin <= SMALLEST_MARGIN:
-            return no_bound(reason if margin is None else TOO_SMALL)
-        margin = min(1.0, margin * (1 - MARGIN_ERROR[itemsize(examples.encoding)]))
-        total, least = total + margin_perceptron_updates(margin), min(least, margin)
+        margin = own
+        reason = OWN
+        if own is None:
+            margin, reason = known_margin(examples, y, BinaryRule(), None)
+        if margin is None:
+            return no_bound(reason)
+        margin = _less_rounding(margin, 1.0, examples)
+        if margin is None:
+            return no_bound(TOO_SMALL)
+        total += margin_perceptron_updates(margin)
+        least = min(least, margin)
     return MistakeBound(total, 1.0, least, reason, ESTIMATE)
+
+
+def _less_rounding(margin: float, radius: float, examples: EncodedExamples) -> float | None:
+    """Return a computed margin less its rounding error, None if it may be zero."""
+    if margin <= 1e-12 * radius:
+        return None
+    error = 1e-4 if itemsize(examples.encoding) == 4 else 1e-9
+    return min(margin * (1 - error), radius)
 
 
 def known_margin(
@@ -99,17 +103,18 @@ def known_margin(
     """Return the larger of the attained margin and that of a separator sought here, and its origin."""
     pairs = len(examples) * max(1, sum(rule.outputs) - 1)
     limit = SEARCHED_EXAMPLES if examples.kernel.hints.threadsafe else CHECKED_OBJECTS
+    reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
     if pairs > limit or 32 * pairs**2 > examples.engine.budget:  # room for two matrices of float64, and for tiles
-        reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
-        return attained, OWN if attained is not None else reason
-    if examples.gram is None:
-        examples.compute_gram()
-    G = np.asarray(examples.gram, np.float64)
-    sought = _attained_by_margin_perceptron(*(_pairs_of_classes(G, y, rule.outputs[0]) if rule.outputs else (G, y)))
+        return attained, reason if attained is None else OWN
+    G = np.asarray(examples.compute_gram(), np.float64)
+    if rule.outputs:
+        G, y = _pairs_of_classes(G, y, rule.outputs[0])
+    sought = _attained_by_margin_perceptron(G, y)
     if sought is not None and sought > (attained or 0.0):
         return sought, "the margin of a separator that a margin perceptron found"
-    inseparable = "no separator was found in many passes over the examples: there may be none"
-    return attained, OWN if attained is not None else inseparable
+    if attained is None:
+        return None, "no separator was found in many passes over the examples: there may be none"
+    return attained, OWN
 
 
 def _pairs_of_classes(G: np.ndarray, y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -125,17 +130,19 @@ def _attained_by_margin_perceptron(G: np.ndarray, y: np.ndarray) -> float | None
     With the threshold R^2 it makes at most 3 (R / gamma)^2 updates (Balcan and Blum, On a Theory of Learning with
     Similarity Functions, 2006, Lemma 5, for examples of length at most R).
     """
-    threshold, weights, scores = float(G.diagonal().max()), np.zeros(len(y)), np.zeros(len(y))
+    threshold = float(G.diagonal().max())
+    weights = np.zeros(len(y))
+    scores = np.zeros(len(y))
     if not threshold > 0:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(MAX_PASSES):
+        for _ in range(2000):
             learned = np.flatnonzero(perceptron_pass(G, y, scores.copy(), threshold, True))
             if not len(learned):
                 margin = (y * scores).min() / np.sqrt(weights @ scores)
                 return float(margin) if math.isfinite(margin) else None
             weights[learned] += y[learned]
-            if np.abs(weights).sum() > MAX_UPDATES_PER_EXAMPLE * len(y):
-                return None
+            if np.abs(weights).sum() > 100 * len(y):
+                return None  # there may be no separator
             add_rows(G, learned, y[learned], scores)
     return None

@@ -1,4 +1,4 @@
-"""Passes of a perceptron over a batch of examples: scores in tiles, updates one after the other."""
+"""Passes of a perceptron over examples, scores in tiles and updates one after the other; and its rules of update."""
 
 from __future__ import annotations
 
@@ -8,36 +8,134 @@ import numpy as np
 
 from similitude.compute import Blocks, BlockTask, Encoding, count, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.perceptron.update_rules import Rule
+from similitude.compute.loops import perceptron_pass
+from similitude.learners.limits import EXAMPLES_IN_TURN, ONE_BLOCK_VALUES, SCORED_EXAMPLES
 from similitude.similarity import Similarity
 from similitude.support import pairs_at
 
-SCORED_EXAMPLES = 4096
-"""Examples whose scores are computed at once, in tiles."""
 
-SCORED_UNDER_BUDGET = 512
-"""The same with a budget, where each example that is forgotten changes all later scores."""
+class BinaryRule:
+    """Two classes: update where y times the score is at most a threshold, or below it if `strict`.
 
-EXAMPLES_IN_TURN = 128
-"""Examples after a mistake that are processed with one block of the kernel between them."""
+    With ``tie="ge0"`` it updates where the prediction, positive at a score >= 0, is wrong.
+    """
 
-ONE_BLOCK_VALUES = 2**17
-"""Values of a cheap kernel up to which one block is faster than tiles and threads."""
+    outputs: tuple[int, ...] = ()
+    """The shape of an example's scores: () for one score, (k,) for one per class."""
 
-MOST_EPOCHS = 10**6
-"""Epochs that may be asked for: the mistakes of each are kept."""
+    def __init__(self, tie: str = "le0", threshold: float = 0.0, strict: bool = False) -> None:
+        self.tie = tie
+        self.threshold = threshold
+        self.strict = strict
 
-EXPECTED_EPOCHS = 20
-"""Epochs that training until a clean epoch is expected to take, for planning."""
+    def targets(self, codes: np.ndarray) -> np.ndarray:
+        """Return class numbers as this rule takes them."""
+        return np.where(codes == 1, 1.0, -1.0)
+
+    def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return which examples cause an update, given their scores."""
+        if self.tie == "ge0":
+            return (scores >= 0) != (y > 0)
+        margins = y * scores
+        return margins < self.threshold if self.strict else margins <= self.threshold
+
+    def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the weight that each example gets in an update."""
+        return y
+
+    def margins(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the signed margin of each score; negative where it is wrong."""
+        return y * scores
+
+    def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Process examples in turn, given the kernel between them; return those that caused updates, and their weights.
+
+        `scores` are those before the first example; they are changed to the score of each example at its turn.
+        """
+        if self.tie == "ge0":
+            return _learn_in_turn(self, K, y, scores)
+        K = np.ascontiguousarray(K if K.dtype == np.float32 else K.astype(np.float64, copy=False))
+        which = np.flatnonzero(perceptron_pass(K, y, scores, self.threshold, self.strict))
+        return which, y[which]
+
+
+class MulticlassRule:
+    """Several classes: add the example to its class, and subtract it from the class with the largest other score.
+
+    Update unless the true class has the largest score alone or, with ``tie="ge0"``, only where argmax (the first on a
+    tie) is wrong.
+    """
+
+    def __init__(self, k: int, tie: str) -> None:
+        self.outputs = (k,)
+        self.tie = tie
+
+    def targets(self, codes: np.ndarray) -> np.ndarray:
+        """Return the class numbers."""
+        return codes
+
+    def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return which examples cause an update."""
+        return scores.argmax(axis=1) != y if self.tie == "ge0" else self.margins(scores, y) <= 0
+
+    def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return +1 for the true class and -1 for the strongest other one, the first on a tie."""
+        steps = np.zeros(scores.shape)
+        i = np.arange(len(y))
+        steps[i, _others(scores, y).argmax(axis=1)] = -1.0
+        steps[i, y] = 1.0
+        return steps
+
+    def margins(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the lead of the true class over the strongest other one."""
+        return np.asarray(scores[np.arange(len(y)), y] - _others(scores, y).max(axis=1))
+
+    def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Process examples in turn; see `BinaryRule.learn`."""
+        return _learn_in_turn(self, K, y, scores)
+
+
+Rule = BinaryRule | MulticlassRule
+
+
+def perceptron_rule(n_classes: int, tie: str) -> Rule:
+    """Return the rule of the plain perceptron."""
+    return MulticlassRule(n_classes, tie) if n_classes > 2 else BinaryRule(tie)
+
+
+def _learn_in_turn(rule: Rule, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    which: list[int] = []
+    taken = [np.empty((0, *rule.outputs))]
+    start = 0
+    while True:
+        wrong = rule.wrong(scores[start:], y[start:])
+        if not wrong.any():
+            return np.array(which, np.intp), np.concatenate(taken)
+        i = start + int(wrong.argmax())
+        step = rule.steps(scores[i : i + 1], y[i : i + 1])
+        scores[i + 1 :] += np.multiply.outer(K[i + 1 :, i], step[0])
+        which.append(i)
+        taken.append(step)
+        start = i + 1
+
+
+def _others(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+    others = scores.copy()
+    others[np.arange(len(y)), y] = -np.inf
+    return others
 
 
 @dataclass
 class EncodedExamples:
-    """Encoded examples and the kernel between them, divided by the lengths of both objects if these are given."""
+    """Encoded examples, the kernel between them, and the numbers by which errors name them.
+
+    If their lengths are given, the kernel is divided by those of both objects.
+    """
 
     kernel: Similarity
     encoding: Encoding
     engine: Engine
+    names: np.ndarray
     lengths: np.ndarray | None = None
     gram: np.ndarray | None = None
 
@@ -54,8 +152,7 @@ class EncodedExamples:
         if self.gram is not None:
             return self.gram[part, part]
         few = rows(self.encoding, part)
-        here = range(part.start, part.stop)
-        with pairs_at(here, here):
+        with pairs_at(self.names[part], self.names[part]):
             K = np.asarray(BlockTask(self.kernel)(few, few))
         return K if self.lengths is None else K / self.lengths[part, None] / self.lengths[part]
 
@@ -63,63 +160,42 @@ class EncodedExamples:
         """Return the weighted sum of similarities of consecutive examples to some of the examples."""
         if self.gram is not None:
             return np.asarray(self.gram[part, which] @ weights)
+        n = part.stop - part.start
+        if not len(which) or not n:
+            return np.zeros((n, *weights.shape[1:]))
         if self.lengths is not None:
             weights = (weights.T / self.lengths[which]).T
-        scores = self.scores_against(part, rows(self.encoding, which), which, weights)
-        return scores if self.lengths is None else (scores.T / self.lengths[part]).T
-
-    def scores_against(self, part: slice, others: Encoding, positions: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the weighted sum of similarities to other objects, which errors name by their positions."""
-        n = part.stop - part.start
-        if not len(positions) or not n:
-            return np.zeros((n, *weights.shape[1:]))
         some = rows(self.encoding, part)
-        with pairs_at(range(part.start, part.stop), positions):
-            if self.cheap and n * len(positions) <= ONE_BLOCK_VALUES:
-                return np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
-            return Blocks(self.kernel, some, others, engine=self.engine).times(weights)
+        others = rows(self.encoding, which)
+        with pairs_at(self.names[part], self.names[which]):
+            if self.cheap and n * len(which) <= ONE_BLOCK_VALUES:
+                scores = np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
+            else:
+                scores = Blocks(self.kernel, some, others, engine=self.engine).times(weights)
+        return scores if self.lengths is None else (scores.T / self.lengths[part]).T
 
     def diagonal(self) -> np.ndarray:
         """Return K(x, x)."""
-        if self.gram is not None:
-            return self.gram.diagonal()
         values = np.asarray(self.kernel.diagonal(self.encoding))
         return values if self.lengths is None else values / self.lengths**2
 
-    def compute_gram(self) -> None:
-        """Compute the whole Gram matrix."""
-        self.gram = np.asarray(self.kernel.blocks(self.encoding, engine=self.engine).whole())
-        if self.lengths is not None:
-            self.gram /= self.lengths[:, None]
-            self.gram /= self.lengths
-
-    def gram_fits(self) -> bool:
-        """Tell whether the Gram matrix takes at most half of the memory budget."""
-        return 2 * len(self) ** 2 * itemsize(self.encoding) <= self.engine.budget
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """A weighted sum of remembered examples, from the oldest to the newest.
-
-    ``moments`` are the sums of weights added, each times the number of steps before it, for the average hypothesis;
-    ``time`` counts steps, one per example and epoch; ``squared_length`` is NaN if examples were forgotten.
-    """
-
-    encoding: Encoding
-    positions: np.ndarray
-    weights: np.ndarray
-    moments: np.ndarray
-    time: int = 0
-    squared_length: float = 0.0
+    def compute_gram(self) -> np.ndarray:
+        """Return the whole Gram matrix, which is computed once."""
+        if self.gram is None:
+            self.gram = np.asarray(self.kernel.blocks(self.encoding, engine=self.engine).whole())
+            if self.lengths is not None:
+                self.gram /= self.lengths[:, None]
+                self.gram /= self.lengths
+        return self.gram
 
 
 class PerceptronTraining:
-    """Passes of a perceptron over a batch, starting from the hypothesis of earlier batches.
+    """Passes of a perceptron over examples, of which it may remember the first from earlier batches, with weights.
 
-    At most `budget` examples are remembered: the one whose last mistake is oldest is forgotten. ``weights`` and
-    ``moments`` have a row for each example of the earlier hypothesis, then one for each of the batch. ``least`` is the
-    smallest margin of an example at its turn in the last epoch, ``longest`` the largest squared length of a hypothesis;
+    At most `budget` examples are remembered: the one whose last mistake is oldest is forgotten. ``moments`` are the
+    sums of weights added, each times the number of steps before it, for the average hypothesis; ``time`` counts steps,
+    one per example and epoch. ``squared_length`` is that of the hypothesis, NaN if examples were forgotten. ``least``
+    is the smallest margin of an example at its turn in the last epoch, ``longest`` the largest squared length;
     ``impossible`` tells whether a squared length was negative, which no kernel allows.
     """
 
@@ -127,34 +203,41 @@ class PerceptronTraining:
         self,
         examples: EncodedExamples,
         y: np.ndarray,
-        rule: Rule,
-        before: Hypothesis | None = None,
+        rule: BinaryRule | MulticlassRule,
+        weights: np.ndarray | None = None,
+        moments: np.ndarray | None = None,
         budget: int | None = None,
     ) -> None:
-        self.examples, self.y, self.rule, self.before, self.budget = examples, y, rule, before, budget
-        self.weights, self.moments = np.zeros((len(y), *rule.outputs)), np.zeros((len(y), *rule.outputs))
-        self.n_before, self.time, self.squared_length = 0, 0, 0.0
-        if before is not None:
-            self.n_before, self.time, self.squared_length = len(before.positions), before.time, before.squared_length
-            self.weights = np.concatenate([before.weights, self.weights])
-            self.moments = np.concatenate([before.moments, self.moments])
-        self.order = dict.fromkeys(range(self.n_before))  # rows with a weight, by the time of their last mistake
-        self.longest = self.least = 0.0
+        self.examples = examples
+        self.y = y  # of the examples that are not remembered from earlier batches
+        self.rule = rule
+        self.budget = budget
+        self.first = len(examples) - len(y)
+        self.weights = np.zeros((len(examples), *rule.outputs))
+        self.moments = np.zeros_like(self.weights)
+        if weights is not None and moments is not None:
+            self.weights[: self.first] = weights
+            self.moments[: self.first] = moments
+        self.time = 0
+        self.squared_length = self.longest = self.least = 0.0
+        self.order = dict.fromkeys(range(self.first))  # examples with a weight, by the time of their last mistake
         self.mistakes: list[int] = []
         self.impossible = False
         self.turn = EXAMPLES_IN_TURN if examples.cheap and budget is None else 1
 
     def run(self, epochs: int, until_clean: bool = False) -> PerceptronTraining:
         """Pass over the batch several times; after a clean epoch nothing changes any more."""
+        n = len(self.y)
         for epoch in range(1, epochs + 1):
             self._epoch()
-            if self.clean:
-                left = 0 if until_clean else epochs - epoch
+            left = 20 if until_clean else epochs - epoch  # about as many are expected until an epoch is clean
+            if self.clean and not until_clean:
                 self.mistakes += [0] * left
-                self.time += len(self.y) * left
+                self.time += n * left
+            if self.clean:
                 break
-            left = EXPECTED_EPOCHS if until_clean else epochs - 1
-            if epoch == 1 and left * len(self.order) >= len(self.y) and self.examples.gram_fits():
+            fits = 2 * len(self.examples) ** 2 * itemsize(self.examples.encoding) <= self.examples.engine.budget
+            if epoch == 1 and left * len(self.order) >= n and fits:
                 self.examples.compute_gram()  # less work than the remaining epochs
         return self
 
@@ -169,27 +252,30 @@ class PerceptronTraining:
         known = self.clean and self.least > 0 and 0 < self.squared_length < np.inf
         return self.least / float(np.sqrt(self.squared_length)) if known else None
 
-    def remembered(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return which rows of `before` are still remembered, and which examples of the batch."""
-        old, new = self._split(np.array(list(self.order), np.intp))
-        return old, np.sort(new) if self.budget is None else new
-
-    def _split(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Split rows of the weights into rows of `before` and examples of the batch."""
-        return which[which < self.n_before], which[which >= self.n_before] - self.n_before
+    def remembered(self) -> np.ndarray:
+        """Return which examples are remembered, from the oldest to the newest."""
+        which = np.array(list(self.order), np.intp)
+        return np.sort(which) if self.budget is None else which
 
     def _epoch(self) -> None:
         self.mistakes.append(0)
         self.least = np.inf
-        size = SCORED_EXAMPLES if self.budget is None else SCORED_UNDER_BUDGET
+        size = SCORED_EXAMPLES
+        if self.budget is not None:
+            size = max(1, size // 8)  # each example that is forgotten changes all later scores
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(self.y), size):
                 self._chunk(slice(start, min(start + size, len(self.y))))
         self.time += len(self.y)
 
+    def _among_all(self, start: int, stop: int) -> slice:
+        return slice(self.first + start, self.first + stop)
+
     def _chunk(self, part: slice) -> None:
-        """Process the examples of one chunk."""
-        scores, y, position = self._scores(part, np.array(list(self.order), np.intp)), self.y[part], 0
+        which = np.array(list(self.order), np.intp)
+        scores = self.examples.scores(self._among_all(part.start, part.stop), which, self.weights[which])
+        y = self.y[part]
+        position = 0
         while True:
             wrong = self.rule.wrong(scores[position:], y[position:])
             if not wrong.any():
@@ -199,29 +285,18 @@ class PerceptronTraining:
             self._take_turns(part, slice(first, position), scores)
         self.least = min(self.least, float(self.rule.margins(check_finite(scores), y).min()))
 
-    def _scores(self, part: slice, which: np.ndarray) -> np.ndarray:
-        """Return what some rows of the weights contribute to the scores of consecutive examples."""
-        old, new = self._split(which)
-        scores = self.examples.scores(part, new, self.weights[self.n_before + new])
-        if not len(old):
-            return scores
-        assert self.before is not None
-        encoding = self.before.encoding if len(old) == self.n_before else rows(self.before.encoding, old)
-        return scores + self.examples.scores_against(part, encoding, self.before.positions[old], self.weights[old])
-
     def _take_turns(self, part: slice, turns: slice, scores: np.ndarray) -> None:
         """Process some examples of a chunk in turn, and update the scores of the later ones."""
-        here, later = (
-            slice(part.start + turns.start, part.start + turns.stop),
-            slice(part.start + turns.stop, part.stop),
-        )
-        K = self.examples.square(here)
-        which, steps = self.rule.learn(K, self.y[here], scores[turns])
-        self._update(here.start + which, steps, scores[turns][which], K.diagonal()[which])
-        scores[turns.stop :] += self.examples.scores(later, here.start + which, steps)
+        start = part.start + turns.start
+        stop = part.start + turns.stop
+        later = self._among_all(stop, part.stop)
+        K = self.examples.square(self._among_all(start, stop))
+        which, steps = self.rule.learn(K, self.y[start:stop], scores[turns])
+        self._update(start + which, steps, scores[turns][which], K.diagonal()[which])
+        scores[turns.stop :] += self.examples.scores(later, self.first + start + which, steps)
         while self.budget is not None and len(self.order) > self.budget:
             oldest = next(iter(self.order))
-            scores[turns.stop :] -= self._scores(later, np.array([oldest]))
+            scores[turns.stop :] -= self.examples.scores(later, np.array([oldest]), self.weights[[oldest]])
             del self.order[oldest]
             self.weights[oldest] = self.moments[oldest] = 0.0
             self.squared_length = np.nan
@@ -229,21 +304,24 @@ class PerceptronTraining:
     def _update(self, which: np.ndarray, steps: np.ndarray, scores: np.ndarray, diagonal: np.ndarray) -> None:
         """Add steps to the weights, and record the length of the hypothesis after each."""
         self.mistakes[-1] += len(which)
-        self.weights[self.n_before + which] += steps
-        self.moments[self.n_before + which] += (steps.T * (self.time + which)).T
-        for i in (self.n_before + which).tolist():
+        self.weights[self.first + which] += steps
+        self.moments[self.first + which] += (steps.T * (self.time + which)).T
+        for i in (self.first + which).tolist():
             self.order.pop(i, None)
             self.order[i] = None
         lengths = self.squared_length + np.cumsum(lengthening(steps, scores, diagonal.astype(np.float64)))
-        self.squared_length, self.longest = float(lengths[-1]), max(self.longest, float(lengths.max()))
+        self.squared_length = float(lengths[-1])
+        self.longest = max(self.longest, float(lengths.max()))
         self.impossible = self.impossible or bool(min(lengths.min(), diagonal.min()) < 0)
 
 
 def lengthening(steps: np.ndarray, scores: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
     """Return how much each step increases the squared length of the hypothesis: 2 <w, s x> + |s x|^2."""
-    along, squared = steps * scores, steps * steps
+    along = steps * scores
+    squared = steps * steps
     if steps.ndim == 2:
-        along, squared = along.sum(axis=1), squared.sum(axis=1)
+        along = along.sum(axis=1)
+        squared = squared.sum(axis=1)
     return np.asarray(2.0 * along + squared * diagonal)
 
 

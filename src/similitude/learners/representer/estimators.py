@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 
 from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
+from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array
+from similitude.learners.limits import AUTO_EXACT, AUTO_LANDMARKS
 from similitude.learners.representer.minimization import Risk
 from similitude.learners.representer.regularizers import (
     Regularizer,
@@ -30,13 +31,7 @@ from similitude.scikit import (
     check_weights,
     tensors_for_tensors,
 )
-from similitude.support import check_integer, check_positive
-
-AUTO_EXACT = 2000
-"""Objects up to which ``n_landmarks="auto"`` uses the span of all of them."""
-
-AUTO_LANDMARKS = 500
-"""Landmarks that ``n_landmarks="auto"`` uses for more objects."""
+from similitude.support import check_integer, check_positive, is_integer
 
 
 class Representer(KernelLearner):
@@ -79,8 +74,11 @@ class Representer(KernelLearner):
         check_convex(loss, y)
         n = check_objects(X)
         weights = check_weights(sample_weight, n)
-        auto = AUTO_LANDMARKS if n > AUTO_EXACT else n
-        m = n if self.n_landmarks is None else auto if isinstance(self.n_landmarks, str) else min(n, self.n_landmarks)
+        m = n
+        if isinstance(self.n_landmarks, str) and n > AUTO_EXACT:
+            m = AUTO_LANDMARKS
+        elif is_integer(self.n_landmarks):
+            m = min(n, int(self.n_landmarks))
         check_fits(n, m, 8, self._engine)
         k, X, A = self._start(X, self.random_state, sample_weight)
         span: Span
@@ -88,9 +86,8 @@ class Representer(KernelLearner):
             span, self.validity_ = span_of_objects(k, X, A, self._engine)
         else:
             span, self.validity_ = span_of_landmarks(k, X, int(m), self.random_state, self._engine)
-        risks = [
-            Risk(loss, column, weights / weights.sum(), span, self.tol, self.max_iter) for column in y.reshape(n, -1).T
-        ]
+        shares = weights / weights.sum()
+        risks = (Risk(loss, column, shares, span, self.tol, self.max_iter) for column in y.reshape(n, -1).T)
         found = [minimize_regularized(risk, regularizer, self.lam) for risk in risks]
         self.solver_ = f"{span.described}; {_method(loss, regularizer)}"
         self.objective_ = scalar_or_array([one.objective for one in found])
@@ -99,7 +96,7 @@ class Representer(KernelLearner):
         self.optimality_ = max(optimalities, key=lambda one: one.value / max(one.tolerance, 1e-300))
         self.n_iter_ = max(1, sum(one.steps for one in found))
         coefficients = span.coefficients(np.stack([one.minimizer.point for one in found], axis=1))
-        self._keep(X, A, coefficients[:, 0] if y.ndim == 1 else coefficients)
+        self._keep(X, A, coefficients.reshape(y.shape))
         self.optimality_.warn_if_missed()
 
 
@@ -206,8 +203,7 @@ class RepresenterClassifier(ScoreClassifier, Representer):
         X = self._checked(X, reset=True)
         self.classes_, numbers = check_labels(self, X, y)
         check_class_weights(self.classes_, numbers, check_weights(sample_weight, len(numbers)))
-        signs = np.where(numbers[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
-        self._learn(X, signs if len(self.classes_) > 2 else signs[:, 1], sample_weight)
+        self._learn(X, class_signs(numbers, len(self.classes_)), sample_weight)
         return self
 
     @tensors_for_tensors
@@ -288,9 +284,9 @@ def _probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def _method(loss: Loss, regularizer: Regularizer) -> str:
+    method = "Newton steps on Moreau envelopes"
     if loss.smooth:
         method = "Newton steps"
-    else:
-        linear = loss.pieces(np.ones(1)) is not None
-        method = "the dual over a box" if linear else "Newton steps on Moreau envelopes"
+    elif loss.pieces(np.ones(1)) is not None:
+        method = "the dual over a box"
     return method if isinstance(regularizer, SquaredNorm) else f"{method}, for each multiplier of |f|^2 that is tried"

@@ -13,27 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from similitude.learners.limits import BEYOND, DOUBLE_EPS, MOST_STALLED
 from similitude.learners.representer.spans import Span
 from similitude.learners.svm.dual import BoxProblem, solve
 from similitude.linear import Loss
-
-BEYOND = 1e-6
-"""Newton steps continue until the gap is smaller than the tolerance by this factor: it takes a step or two."""
-
-NARROWING, NARROWEST = 4.0, 1e-5
-"""Factor by which envelopes approach the loss when the gap shrinks slowly, and their smallest relative width."""
-
-FEWEST_ROUNDS = 20
-"""Rounds after which the dual of a small problem is too slow; one more for every 200 examples."""
-
-MOST_STALLED = 10
-"""Newton steps, or envelopes, in a row without progress before giving up."""
-
-SHORTEST_STEP = 2.0**-40
-"""The smallest fraction of a Newton step that is tried."""
-
-PROXIMAL_HALVINGS = 1100
-"""Maximum number of bisections for a proximal point; about 55 unless slopes are absurd."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +84,10 @@ def minimize(risk: Risk, mu: float, start: Minimizer | None = None) -> Minimizer
 
 def _minimizer(risk: Risk, mu: float, point: np.ndarray, slopes: np.ndarray, at: np.ndarray, steps: int) -> Minimizer:
     """Return a point as the minimizer, with slopes of the loss at some scores."""
-    span, v = risk.span, risk.weights
-    scores, dual = span.scores(point), span.combine(v * slopes / (-2 * mu))
+    span = risk.span
+    v = risk.weights
+    scores = span.scores(point)
+    dual = span.combine(v * slopes / (-2 * mu))
     dual_squared = span.inner(dual, dual, span.scores(dual))
     conjugate = float(v @ (slopes * at - risk.loss.value(risk.y, at)))
     squared = span.inner(point, point, scores)
@@ -115,16 +100,20 @@ def _newton(risk: Risk, mu: float, start: Minimizer | None, target: float) -> tu
     At least one is taken: near the minimum it doubles the number of digits, which comparing minima needs.
     """
     span = risk.span
-    point = span.origin() if start is None else start.point
-    scores, steps, decrease, least, stalled = span.scores(point), 0, math.inf, math.inf, 0
+    point = start.point if start else span.origin()
+    scores = span.scores(point)
+    decrease = least = math.inf
+    steps = stalled = 0
     while True:
         slopes = risk.loss.derivative(risk.y, scores)
         gradient = 2 * mu * point + span.combine(risk.weights * slopes)
         gap = max(0.0, span.inner(gradient, gradient, span.scores(gradient))) / (4 * mu)  # that of these slopes
         if steps > 0 and not (gap > target and steps < risk.most_steps):
             break
-        gained = gap <= 0.25 * least or decrease > risk.tolerance
-        stalled, least = 0 if gained else stalled + 1, min(least, gap)
+        stalled += 1
+        if gap <= 0.25 * least or decrease > risk.tolerance:
+            stalled = 0
+        least = min(least, gap)
         if stalled >= (2 if gap <= risk.tolerance else MOST_STALLED):
             break
         steps += 1
@@ -139,7 +128,8 @@ def _newton_step(
     risk: Risk, mu: float, point: np.ndarray, scores: np.ndarray, slopes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float] | None:
     """Return the point after a Newton step, shortened until the objective falls, its scores and the decrease."""
-    v, span = risk.weights, risk.span
+    v = risk.weights
+    span = risk.span
     curvature = v * risk.loss.second_derivative(risk.y, scores)
     goal = span.newton(curvature, curvature * scores - v * slopes, mu)
     move = goal - point
@@ -147,9 +137,10 @@ def _newton_step(
     across = 2 * mu * span.inner(point, move, along)
     square = mu * span.inner(move, move, along)
     slope = float(v @ (slopes * along)) + across
-    here, part = risk.mean(scores), 1.0
+    here = risk.mean(scores)
+    part = 1.0
     slack = 1e-14 * (abs(here) + abs(across))
-    while part >= SHORTEST_STEP:
+    while part >= 2.0**-40:
         there = scores + part * along
         rise = risk.mean(there) - here + part * across + part**2 * square
         if rise <= 1e-4 * part * slope + slack:  # false if it is not finite
@@ -164,19 +155,21 @@ class _Enough(Exception):  # noqa: N818 (no error: the gap is closed)
 
 def minimize_dual(risk: Risk, mu: float) -> Minimizer:
     """Minimize a piecewise linear loss by its dual, a quadratic program over a box."""
-    n, cost = len(risk.y), risk.weights / (2 * mu)
+    n = len(risk.y)
+    cost = risk.weights / (2 * mu)
     pieces = risk.loss.pieces(risk.y) or []
     target, low, high = (np.concatenate(part) for part in zip(*pieces, strict=True))
     costs = np.tile(cost, len(pieces))
     box = BoxProblem(target, low * costs, high * costs, np.tile(np.arange(n), len(pieces)), keep_sum=False)
     found: list[Minimizer] = []
-    most_rounds = min(risk.most_steps, FEWEST_ROUNDS + n // 200)
+    most_rounds = min(risk.most_steps, 20 + n // 200)  # then envelopes are faster
 
     def look(beta: np.ndarray, residual: np.ndarray) -> None:
         a = np.bincount(box.example, beta, minlength=n)
-        scores, squared = target[:n] - residual[:n], float(a @ (target[:n] - residual[:n]))
-        loss, conjugate = risk.mean(scores), -2 * mu * float(target @ beta)
-        here = Minimizer(mu, a, scores, a, squared, squared, loss, conjugate, len(found) + 1)
+        scores = target[:n] - residual[:n]
+        squared = float(a @ scores)
+        conjugate = -2 * mu * float(target @ beta)
+        here = Minimizer(mu, a, scores, a, squared, squared, risk.mean(scores), conjugate, len(found) + 1)
         found.append(here)
         if here.gap <= risk.tolerance or here.steps >= most_rounds:
             raise _Enough
@@ -197,12 +190,19 @@ def _minimize_envelopes(risk: Risk, mu: float, start: Minimizer | None = None) -
     The envelope of the loss, shifted by slopes, is minimized by Newton steps; its slopes are the next shift. The minima
     of the envelopes converge to that of the loss (Rockafellar, 1976).
     """
-    y, loss = risk.y, risk.loss
+    y = risk.y
+    loss = risk.loss
     slopes = loss.derivative(y, np.zeros(len(y)))
     width = (float(np.abs(y).max(initial=0.0)) or 1.0) / (float(np.abs(slopes).max(initial=0.0)) or 1.0)
-    slopes = slopes if start is None else start.slopes
-    best = start if start is not None and start.mu == mu else None
-    narrowest, last, steps, stalled = NARROWEST * width, math.inf, 0 if best is None else best.steps, 0
+    narrowest = 1e-5 * width
+    best = None
+    steps = stalled = 0
+    last = math.inf
+    if start is not None:
+        slopes = start.slopes
+        if start.mu == mu:
+            best = start
+            steps = start.steps
     while steps < risk.most_steps and stalled < MOST_STALLED:
         envelope = Envelope(loss, width, slopes)
         smooth = replace(risk, loss=envelope, most_steps=risk.most_steps - steps)
@@ -210,11 +210,14 @@ def _minimize_envelopes(risk: Risk, mu: float, start: Minimizer | None = None) -
         slopes = envelope.derivative(y, scores)
         steps += max(1, taken)
         start = _minimizer(risk, mu, point, slopes, envelope.nearest(y, scores), steps)
-        stalled = stalled + 1 if start.gap > last / 2 else 0
-        best = start if best is None or start.gap < best.gap else best
+        stalled = (stalled + 1) * (start.gap > last / 2)
+        if best is None or start.gap < best.gap:
+            best = start
         if best.gap <= risk.tolerance:
             break
-        width, last = (max(width / NARROWING, narrowest) if start.gap > last / 5 else width), start.gap
+        if start.gap > last / 5:
+            width = max(width / 4, narrowest)
+        last = start.gap
     assert best is not None
     return replace(best, steps=steps)
 
@@ -244,16 +247,16 @@ class Envelope(Loss):
         """Return the root of z + w L'(y, z) = f + w s by bisection between known bounds."""
         c = f + self.width * self.slopes
         other = c - self.width * self.loss.derivative(y, c)
-        low, high = np.minimum(c, other), np.maximum(c, other)
+        low = np.minimum(c, other)
+        high = np.maximum(c, other)
         least = np.minimum(np.abs(c), np.abs(other)) + 1e-3 * np.abs(c).mean()
-        for _ in range(PROXIMAL_HALVINGS):
+        for _ in range(1100):  # about 55 unless slopes are absurd
             middle = low + (high - low) / 2
-            if (
-                high - low <= np.finfo(np.float64).eps * np.maximum(least, np.maximum(np.abs(low), np.abs(high)))
-            ).all():
+            if (high - low <= DOUBLE_EPS * np.maximum(least, np.maximum(np.abs(low), np.abs(high)))).all():
                 break
             above = middle + self.width * self.loss.derivative(y, middle) > c
-            low, high = np.where(above, low, middle), np.where(above, middle, high)
+            low = np.where(above, low, middle)
+            high = np.where(above, middle, high)
         return low + (high - low) / 2
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:

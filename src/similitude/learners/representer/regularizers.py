@@ -10,35 +10,16 @@ import math
 import warnings
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from similitude.learners.limits import DOUBLE_EPS, LONGEST_NORM
 from similitude.learners.representer.minimization import Minimizer, Risk, minimize
 from similitude.linear import as_instance, named_function
 from similitude.similarity import Parametric
 from similitude.support import Result, brief
-
-FINER = 0.1
-"""Minimizers on the path are computed to this fraction of the tolerance, so that the search can tell them apart."""
-
-RANGE, MARKS = (1e9, 1e-14), 24
-"""The largest and smallest multiplier that is tried, relative to the one that balances |w|^2 and the losses; and the
-number of points between them at which a sign change is sought, twice as many if the regularizer is not convex."""
-
-LIGHT = 1e-9
-"""The smallest such multiplier for a penalty that is flat at the current w, where the sign will not change."""
-
-PROBED, LONGEST_NORM, SLOPE_HALVINGS = 200, 2.0**60, 200
-"""Norms at which the slope of a user's regularizer is evaluated; their largest ratio to the size of the problem; and
-the number of bisections in the search for a slope."""
-
-CLOSE = 1e-12
-"""Relative width of the final bracket of the multiplier."""
-
-DUALITY_GAP = "duality gap"
-STATIONARITY = "stationarity"
 
 
 class Regularizer(Parametric):
@@ -185,151 +166,161 @@ class Optimality(Result):
             warnings.warn(f"the minimum was not reached: {self}; {advice}", ConvergenceWarning, stacklevel=5)
 
 
-class RegularizedMinimum(NamedTuple):
-    """A minimizer of mean loss + lam R(|w|): the objective, |w|, how optimal it is, and the number of steps."""
-
-    minimizer: Minimizer
-    objective: float
-    norm: float
-    optimality: Optimality
-    steps: int
-
-
-def minimize_regularized(risk: Risk, regularizer: Regularizer, lam: float) -> RegularizedMinimum:
+def minimize_regularized(risk: Risk, regularizer: Regularizer, lam: float) -> PathSearch:
     """Minimize mean loss + lam R(|w|); the tolerance of the risk is relative to the loss at w = 0."""
-    none = np.zeros(len(risk.y))
     with np.errstate(over="ignore"):
-        at_zero = risk.mean(none)
+        at_zero = risk.mean(np.zeros(len(risk.y)))
     if not math.isfinite(at_zero):
         raise ValueError("the loss of the score 0 is not finite: divide the targets y by a number of their size")
-    risk = replace(risk, tolerance=risk.tolerance * at_zero)
-    unit = 1 / math.sqrt(risk.span.scale)
-    penalty = ScaledRegularizer(regularizer, lam, unit)
-    if at_zero == 0:  # w = 0 is a minimizer
-        zero = Minimizer(1.0, risk.span.origin(), none, none, 0.0, 0.0, 0.0, 0.0, 0)
-        return RegularizedMinimum(zero, penalty.value(0.0), 0.0, Optimality(DUALITY_GAP, 0.0, 0.0), 0)
-    size = float(np.abs(risk.y).max()) or 1.0
-    if isinstance(regularizer, SquaredNorm):
-        mu = lam / risk.span.scale
-        one = minimize(risk, max(mu, RANGE[1] * at_zero / size**2))
-        name, distance, steps = DUALITY_GAP, one.gap if one.mu == mu else math.inf, one.steps
-    else:
-        search = PathSearch(replace(risk, tolerance=FINER * risk.tolerance), penalty, at_zero, size)
-        one, name, distance = search.run()
-        steps = sum(seen.steps for seen in search.seen.values())
-    objective = one.mean_loss + penalty.value(one.norm)
-    if name == DUALITY_GAP:
-        distance = min(distance, objective - penalty.value(0.0))  # no loss is negative
-    tolerance = risk.tolerance if name == DUALITY_GAP else math.sqrt(risk.tolerance * at_zero)
-    return RegularizedMinimum(one, objective, unit * one.norm, Optimality(name, distance, tolerance), steps)
+    search = PathSearch(replace(risk, tolerance=risk.tolerance * at_zero), regularizer, lam, at_zero)
+    search.run()
+    return search
 
 
-@dataclass(frozen=True)
-class ScaledRegularizer:
-    """lam R(|w|), where |w| is `unit` times a norm in the scaled span."""
+class PathSearch:
+    """A search along the path of minimizers w(mu), and what it found.
 
-    regularizer: Regularizer
-    lam: float
-    unit: float
+    Norms inside are those of the scaled span, `unit` times which are norms in the kernel's. `at_zero` is the mean loss
+    at w = 0, `size` a norm at which scores are as large as targets.
+    """
 
-    def value(self, norm: float) -> float:
-        """Return lam R."""
+    minimizer: Minimizer
+    optimality: Optimality
+
+    def __init__(self, risk: Risk, regularizer: Regularizer, lam: float, at_zero: float) -> None:
+        self.risk = risk
+        self.regularizer = regularizer
+        self.lam = lam
+        self.unit = 1 / math.sqrt(risk.span.scale)
+        self.at_zero = at_zero
+        self.size = float(np.abs(risk.y).max()) or 1.0
+        self.steps = 0
+        self.seen: dict[float, Minimizer] = {}
+
+    @property
+    def objective(self) -> float:
+        """The mean loss plus the penalty of the minimizer."""
+        return self._objective(self.minimizer)
+
+    @property
+    def norm(self) -> float:
+        """|w| of the minimizer."""
+        return self.unit * self.minimizer.norm
+
+    def run(self) -> None:
+        """Set the minimizer and how far the objective may be from its minimum."""
+        tolerance = self.risk.tolerance
+        if self.at_zero == 0:  # w = 0 is a minimizer
+            none = np.zeros(len(self.risk.y))
+            self.minimizer = Minimizer(1.0, self.risk.span.origin(), none, none, 0.0, 0.0, 0.0, 0.0, 0)
+            self.optimality = Optimality("duality gap", 0.0, 0.0)
+            return
+        typical = self.at_zero / self.size**2  # the multiplier that balances |w|^2 and the losses
+        if isinstance(self.regularizer, SquaredNorm):
+            mu = self.lam / self.risk.span.scale
+            self.minimizer = minimize(self.risk, max(mu, 1e-14 * typical))
+            self.steps = self.minimizer.steps
+            distance = self.minimizer.gap if self.minimizer.mu == mu else math.inf
+        else:
+            self.risk = replace(self.risk, tolerance=0.1 * tolerance)  # so that the search can tell minimizers apart
+            convex = self._is_convex()
+            self.minimizer = self._along_path(typical, convex)
+            self.steps = sum(seen.steps for seen in self.seen.values())
+            if not convex:
+                here = self.minimizer
+                stationarity = here.norm * abs(self._slope(here.norm) - here.pull)
+                self.optimality = Optimality("stationarity", stationarity, math.sqrt(tolerance * self.at_zero))
+                return
+            distance = self._gap(self.minimizer)
+        distance = min(distance, self.objective - self._penalty(0.0))  # no loss is negative
+        self.optimality = Optimality("duality gap", distance, tolerance)
+
+    def _along_path(self, typical: float, convex: bool) -> Minimizer:
+        from scipy.optimize import brentq
+
+        marks = np.linspace(math.log10(1e9 * typical), math.log10(1e-14 * typical), 24 if convex else 47) * math.log(10)
+        for heavy, light in pairwise(marks.tolist()):
+            too_long = self._excess(heavy) > 0
+            if convex and too_long:
+                break  # even the shortest
+            if self._excess(light) > 0 and not too_long:
+                brentq(self._excess, heavy, light, xtol=1e-12, rtol=4 * DOUBLE_EPS, maxiter=100, disp=False)
+                if convex:
+                    break
+            if self._long_enough(self.seen[light], 1e-9 * typical):
+                break
+        one = self.seen[marks[0]]  # its slopes are nearly those of w = 0
+        zero = replace(
+            one,
+            point=np.zeros_like(one.point),
+            scores=np.zeros_like(one.scores),
+            squared_norm=0.0,
+            mean_loss=self.at_zero,
+        )
+        return min([zero, *self.seen.values()], key=self._objective)
+
+    def _excess(self, log_mu: float) -> float:
+        """Return the slope of the penalty minus that of the losses: positive if w is too long."""
+        if log_mu not in self.seen:
+            near = min(self.seen, key=lambda other: abs(other - log_mu), default=log_mu)
+            self.seen[log_mu] = minimize(self.risk, math.exp(log_mu), self.seen.get(near))
+        here = self.seen[log_mu]
+        return self._slope(here.norm) - here.pull
+
+    def _long_enough(self, one: Minimizer, light: float) -> bool:
+        """Whether longer w need not be tried: the penalty alone is too large, or it is flat and w hardly moves."""
+        slope = self._slope(one.norm)
+        least = min(self._objective(other) for other in self.seen.values())
+        return (slope > one.pull and self._penalty(one.norm) >= least) or (slope == 0 and one.mu < light)
+
+    def _penalty(self, norm: float) -> float:
         return self.lam * self.regularizer.value(self.unit * norm)
 
-    def slope(self, norm: float) -> float:
-        """Return the derivative in the norm."""
+    def _slope(self, norm: float) -> float:
         return self.lam * self.unit * self.regularizer.derivative(self.unit * norm)
 
-    def is_convex(self, worth: float, size: float) -> bool:
-        """Tell whether R is convex; for a user's, whether its slope is non-decreasing as far as the penalty matters."""
+    def _objective(self, one: Minimizer) -> float:
+        return one.mean_loss + self._penalty(one.norm)
+
+    def _is_convex(self) -> bool:
+        """Whether R is convex; for a user's, whether its slope is non-decreasing as far as the penalty matters."""
         if self.regularizer.convex is not None:
             return self.regularizer.convex
-        longest = size
-        while self.value(longest) - self.value(0.0) < worth and longest < LONGEST_NORM * size:
+        longest = self.size
+        while self._penalty(longest) - self._penalty(0.0) < self.at_zero and longest < LONGEST_NORM * self.size:
             longest *= 2
-        slopes = [self.slope(norm) for norm in np.geomspace(longest / LONGEST_NORM, longest, PROBED)]
+        slopes = [self._slope(norm) for norm in np.geomspace(longest / LONGEST_NORM, longest, 200)]
         return all(after >= before * (1 - 1e-9) for before, after in pairwise(slopes))
 
-    def conjugate(self, pull: float, size: float) -> float:
+    def _conjugate(self, pull: float) -> float:
         """Return the maximum over t of pull t - penalty(t), for a convex R; infinity if it is unbounded.
 
         It is attained where the slope of the penalty passes `pull`, which bisection brackets.
         """
-        if self.slope(0.0) >= pull:
-            return -self.value(0.0)
-        low, high = 0.0, size
-        while self.slope(high) < pull:
-            low, high = high, 2 * high
-            if high > LONGEST_NORM**2 * size:
+        if self._slope(0.0) >= pull:
+            return -self._penalty(0.0)
+        low = 0.0
+        high = self.size
+        while self._slope(high) < pull:
+            low = high
+            high *= 2
+            if high > LONGEST_NORM**2 * self.size:
                 return math.inf
-        for _ in range(SLOPE_HALVINGS):
+        for _ in range(200):
             middle = low + (high - low) / 2
-            low, high = (middle, high) if self.slope(middle) < pull else (low, middle)
-        return pull * high - self.value(low)
-
-
-class PathSearch:
-    """A search along the path of minimizers w(mu).
-
-    `at_zero` is the mean loss at w = 0, `size` a norm at which scores are as large as targets.
-    """
-
-    def __init__(self, risk: Risk, penalty: ScaledRegularizer, at_zero: float, size: float) -> None:
-        self.risk, self.penalty, self.at_zero, self.size = risk, penalty, at_zero, size
-        self.seen: dict[float, Minimizer] = {}
-
-    def excess(self, log_mu: float) -> float:
-        """Return the slope of the penalty minus that of the losses: positive if w is too long."""
-        if log_mu not in self.seen:
-            near = min(self.seen, key=lambda other: abs(other - log_mu), default=None)
-            self.seen[log_mu] = minimize(self.risk, math.exp(log_mu), None if near is None else self.seen[near])
-        here = self.seen[log_mu]
-        return self.penalty.slope(here.norm) - here.pull
-
-    def run(self) -> tuple[Minimizer, str, float]:
-        """Return the best minimizer on the path, or w = 0; what was measured; and how far the minimum may be."""
-        from scipy.optimize import brentq
-
-        convex = self.penalty.is_convex(self.at_zero, self.size)
-        typical = self.at_zero / self.size**2
-        heaviest, lightest = (math.log10(typical * factor) for factor in RANGE)
-        marks = np.linspace(heaviest, lightest, MARKS if convex else 2 * MARKS - 1) * math.log(10)
-        for heavy, light in pairwise(marks.tolist()):
-            too_long = self.excess(heavy) > 0
-            if convex and too_long:
-                break  # even the shortest
-            if self.excess(light) > 0 and not too_long:
-                brentq(self.excess, heavy, light, xtol=CLOSE, rtol=4 * np.finfo(float).eps, maxiter=100, disp=False)
-                if convex:
-                    break
-            if self._long_enough(self.seen[light], LIGHT * typical):
-                break
-        best = min([self._zero(marks[0]), *self.seen.values()], key=self._objective)
-        if convex:
-            return best, DUALITY_GAP, self._gap(best)
-        return best, STATIONARITY, best.norm * abs(self.penalty.slope(best.norm) - best.pull)
-
-    def _long_enough(self, one: Minimizer, light: float) -> bool:
-        """Tell whether longer w need not be tried: the penalty alone is too large, or it is flat and w hardly moves."""
-        slope, least = self.penalty.slope(one.norm), min(self._objective(other) for other in self.seen.values())
-        return (slope > one.pull and self.penalty.value(one.norm) >= least) or (slope == 0 and one.mu < light)
-
-    def _zero(self, heaviest: float) -> Minimizer:
-        """Return w = 0, with the slopes of the shortest w seen, which are nearly its own."""
-        one = self.seen[heaviest]
-        point, scores = np.zeros_like(one.point), np.zeros_like(one.scores)
-        return replace(one, point=point, scores=scores, squared_norm=0.0, mean_loss=self.at_zero)
-
-    def _objective(self, one: Minimizer) -> float:
-        return one.mean_loss + self.penalty.value(one.norm)
+            if self._slope(middle) < pull:
+                low = middle
+            else:
+                high = middle
+        return pull * high - self._penalty(low)
 
     def _gap(self, one: Minimizer) -> float:
         """Return a bound on the objective minus its minimum, for a convex R.
 
         For any number `pull`, mean loss + pull |w| and penalty - pull |w| each have a lower bound.
         """
-        pulls = one.pull, self.penalty.slope(one.norm)
-        least = max(self._lower_bound(pull) - self.penalty.conjugate(pull, self.size) for pull in pulls)
+        pulls = one.pull, self._slope(one.norm)
+        least = max(self._lower_bound(pull) - self._conjugate(pull) for pull in pulls)
         return max(0.0, self._objective(one) - least)
 
     def _lower_bound(self, pull: float) -> float:

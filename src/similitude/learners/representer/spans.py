@@ -14,19 +14,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, sol
 
 from similitude.compute import Encoding, as_numpy, check_objects, itemsize
 from similitude.compute.engines import Engine, one_blas_thread
-from similitude.learners.gram_matrix import Objects
+from similitude.learners.kernel_learner import Objects
+from similitude.learners.limits import DOUBLE_EPS
 from similitude.learners.svm.dual import GramRows
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.maps import ProjectionMap
 from similitude.scikit import CHECKED_OBJECTS
 from similitude.similarity import Similarity, as_similarity
 from similitude.validity import Validity
-
-WEIGHTED_ROWS = 8192
-"""Rows of features that are weighted at once."""
-
-LARGER_SHIFTS = 10.0 ** np.arange(0, 9, 2)
-"""Added to a diagonal if a factorization fails, in units of the rounding error."""
 
 
 class GramSpan:
@@ -64,12 +59,10 @@ class GramSpan:
         if not curved.any():
             return a
         root = np.sqrt(curvature[curved])
-        if curved.all():
-            B, pull = self.G * root, b
-        else:
-            B = self.G[np.ix_(curved, curved)] * root
-            pull = b[curved] - curvature[curved] * (self.G[np.ix_(curved, ~curved)] @ a[~curved])
+        B = self.G[np.ix_(curved, curved)]
+        B *= root
         B *= root[:, None]
+        pull = b[curved] - curvature[curved] * (self.G[np.ix_(curved, ~curved)] @ a[~curved])
         a[curved] = root * _solve_shifted(B, pull / root, 2 * mu)
         return a
 
@@ -88,7 +81,9 @@ class LandmarkSpan:
     def __init__(self, X: Any, landmarks: ProjectionMap, engine: Engine) -> None:
         F = np.array(landmarks.transform(X), dtype=np.float64)
         self.scale = float(np.einsum("ij,ij->i", F, F).max(initial=0.0)) or 1.0
-        self.F, self.landmarks, self.engine = np.divide(F, np.sqrt(self.scale), out=F), landmarks, engine
+        self.F = np.divide(F, np.sqrt(self.scale), out=F)
+        self.landmarks = landmarks
+        self.engine = engine
         self.described = (
             f"the span of {landmarks.rank_:,} landmarks among {len(F):,} objects, chosen by randomly pivoted Cholesky"
         )
@@ -112,8 +107,8 @@ class LandmarkSpan:
     def newton(self, curvature: np.ndarray, b: np.ndarray, mu: float) -> np.ndarray:
         """Return the minimizer of sum_i (curvature_i f_i^2 / 2 - b_i f_i) + mu |w|^2: (F' D F + 2 mu) w = F' b."""
         H = np.zeros((self.F.shape[1],) * 2)
-        for start in range(0, len(self.F), WEIGHTED_ROWS):
-            some = slice(start, start + WEIGHTED_ROWS)
+        for start in range(0, len(self.F), 8192):  # a weighted copy of all rows would need as much memory again
+            some = slice(start, start + 8192)
             H += (self.F[some].T * curvature[some]) @ self.F[some]
         return _solve_shifted(H, self.F.T @ b, 2 * mu)
 
@@ -139,22 +134,16 @@ def span_of_objects(k: Similarity, X: Any, A: Encoding, engine: Engine) -> tuple
         A = k.encode(X.astype(np.float64))
     n = check_objects(X)
     objects = Objects(k, X, A, np.arange(n), engine)
-    gram = objects.gram()
-    G = as_numpy(gram.values)
+    gram, _, validity = objects.gram()
+    G = as_numpy(gram)
     if n > CHECKED_OBJECTS and not k.proven:
-        _demand_definite(objects, G)
-    return GramSpan(G), gram.validity
-
-
-def _demand_definite(objects: Objects, G: np.ndarray) -> None:
-    shift = 64 * len(G) * np.finfo(np.float64).eps * float(np.abs(G).max())
-    with one_blas_thread:
-        try:
-            cholesky(G + shift * np.eye(len(G)), lower=True, overwrite_a=True, check_finite=False)
-            return
-        except LinAlgError:
-            lowest = eigh(G, subset_by_index=[0, 0])[1][:, 0]
-    objects.refuse_negative(lowest)
+        shift = 64 * n * DOUBLE_EPS * float(np.abs(G).max())
+        with one_blas_thread:
+            try:
+                cholesky(G + shift * np.eye(n), lower=True, overwrite_a=True, check_finite=False)
+            except LinAlgError:
+                objects.refuse_negative(eigh(G, subset_by_index=[0, 0])[1][:, 0])
+    return GramSpan(G), validity
 
 
 def span_of_landmarks(
@@ -170,9 +159,10 @@ def _solve_shifted(M: np.ndarray, b: np.ndarray, shift: float) -> np.ndarray:
 
     If the shift is lost in rounding, a larger one takes its place: the step is then shorter than it should be.
     """
-    diagonal, trial = M.diagonal().copy(), M.copy()
-    rounding = np.finfo(float).eps * len(M) * max(float(diagonal.max()), shift)
-    for least in (0.0, *(rounding * LARGER_SHIFTS)):
+    diagonal = M.diagonal().copy()
+    trial = M.copy()
+    rounding = DOUBLE_EPS * len(M) * max(float(diagonal.max()), shift)
+    for least in (0.0, *(rounding * 10.0 ** np.arange(0, 9, 2))):
         np.fill_diagonal(trial, diagonal + max(shift, least))
         try:
             with one_blas_thread:  # several threads would wait for each other more than they work

@@ -10,25 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from similitude.compute.loops import add_rows, pick, smo
+from similitude.learners.limits import DOUBLE_EPS, MAX_STEPS, SAMPLED_EVERY, SAMPLED_FROM, WORKING_SET
 from similitude.learners.svm.row_cache import KernelRows
-
-WORKING_SET = 4096
-"""Free variables that are optimized at once, or a twelfth of all if that is more; half as many others join them."""
-
-NEGLIGIBLE_GAIN = 4 * float(np.finfo(np.float64).eps)
-"""A relative gain of the objective below this is rounding."""
-
-SAMPLED_FROM, SAMPLED_EVERY = 2048, 4
-"""Number of examples from which on a sample is solved first, and which of them are in it."""
-
-MAX_STEPS = 10_000_000
-"""Total number of steps after which the solver gives up with a warning."""
-
-STEPS_PER_VARIABLE = 50
-"""Steps within a working set before all residuals are updated."""
-
-MAX_FREE = 500
-"""Largest number of free support objects whose Gram matrix is inverted for leave-one-out scores."""
 
 
 class GramRows:
@@ -124,8 +107,7 @@ def solve(
     _update(residual, problem, K, beta, np.arange(len(beta)))
     violation, intercept = _optimality(problem, beta, residual)
     size = min(max(WORKING_SET, K.n // 12), K.most_free)
-    steps = 0
-    rounds = 0
+    steps = rounds = 0
     value = -np.inf
     keep_free = True
     while violation > tolerance:
@@ -134,9 +116,10 @@ def solve(
         if isinstance(K, KernelRows):
             working = working[K.cached_first(problem.example[working])]
         moving = beta[working]
-        low, high = problem.low[working], problem.high[working]
+        low = problem.low[working]
+        high = problem.high[working]
         block = _among(K, problem.example[working])
-        most = STEPS_PER_VARIABLE * len(working)
+        most = 50 * len(working)  # then all residuals are updated
         steps += smo(block, residual[working], moving, low, high, inner_tolerance, most, problem.keep_sum)
         _update(residual, problem, K, moving - beta[working], working)
         beta[working] = moving
@@ -154,7 +137,7 @@ def solve(
                 stacklevel=2,
             )
             break
-        gains = value - before > NEGLIGIBLE_GAIN * abs(value)
+        gains = value - before > 4 * DOUBLE_EPS * abs(value)
         if not gains and not keep_free:
             break  # even the worst violators bring no gain
         keep_free = gains
@@ -187,28 +170,30 @@ def _working_set(
 
     The slope of a variable, positive or negative, is what the objective gains as it rises.
     """
-    can_rise, can_fall = beta < problem.high, beta > problem.low
-    free = np.flatnonzero(can_rise & can_fall) if keep_free else np.empty(0, np.int64)
+    can_rise = beta < problem.high
+    can_fall = beta > problem.low
+    free = np.flatnonzero(can_rise & can_fall & keep_free)
     if len(free) > size:
         free = free[_largest(np.abs(slope[free]), size)]
     can_rise[free] = can_fall[free] = False
     rising = np.where(can_rise & (slope > enough), slope, -np.inf)
     falling = np.where(can_fall & (slope < -enough), -slope, -np.inf)
     most = max(1, size // 4)
-    up, down = _largest(rising, most), _largest(falling, most)
-    return np.sort(np.concatenate([free, up, down]))
+    return np.sort(np.concatenate([free, _largest(rising, most), _largest(falling, most)]))
 
 
 def _largest(values: np.ndarray, size: int) -> np.ndarray:
     """Return the positions of the largest finite values."""
     size = min(size, int(np.isfinite(values).sum()))
-    return np.argpartition(-values, size - 1)[:size] if size else np.empty(0, np.int64)
+    return np.argpartition(-values, max(0, size - 1))[:size]
 
 
 def _optimality(problem: BoxProblem, beta: np.ndarray, residual: np.ndarray) -> tuple[float, float]:
     """Return the violation of the optimality conditions, and the intercept."""
-    can_rise, can_fall = beta < problem.high, beta > problem.low
-    top, bottom = residual[can_rise].max(initial=-np.inf), residual[can_fall].min(initial=np.inf)
+    can_rise = beta < problem.high
+    can_fall = beta > problem.low
+    top = residual[can_rise].max(initial=-np.inf)
+    bottom = residual[can_fall].min(initial=np.inf)
     if not problem.keep_sum:
         return max(0.0, float(top), -float(bottom)), 0.0
     shared = residual[can_rise & can_fall]
@@ -224,11 +209,13 @@ def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> B
     The start is `most` for the first objects; where rows of K must be computed, for those with the lowest scores under
     the solution for every fourth object.
     """
-    n, order = len(most), np.arange(len(most))
+    n = len(most)
+    order = np.arange(n)
     if isinstance(K, KernelRows) and n >= SAMPLED_FROM:
         chosen = np.flatnonzero(most)[::SAMPLED_EVERY]
         sample = solve_one_class(K.of(chosen), most[chosen], nu, tolerance)
-        used, scores = np.flatnonzero(sample.beta), np.zeros(n)
+        used = np.flatnonzero(sample.beta)
+        scores = np.zeros(n)
         K.add_to(scores, chosen[used], sample.beta[used])
         order = np.argsort(scores, kind="stable")
     before = np.concatenate([[0.0], np.cumsum(most[order])[:-1]])
@@ -253,9 +240,9 @@ class SVMSolution:
 
 def solve_svc(K: Rows, sign: np.ndarray, C: np.ndarray, fit_intercept: bool, tolerance: float) -> SVMSolution:
     """Minimize |w|^2 / 2 plus the hinge losses of labels +1 and -1, loss i multiplied by C_i."""
-    zero = np.zeros(len(sign))
-    low, high = np.where(sign > 0, zero, -C), np.where(sign > 0, C, zero)
-    problem = BoxProblem(sign, low, high, np.arange(len(sign)), fit_intercept)
+    problem = BoxProblem(
+        sign, np.minimum(sign * C, 0.0), np.maximum(sign * C, 0.0), np.arange(len(sign)), fit_intercept
+    )
     solution = solve(problem, K, tolerance)
     scores = sign - solution.residual
     losses = C * np.maximum(0, 1 - sign * (scores + solution.intercept))
@@ -266,9 +253,11 @@ def solve_svr(
     K: Rows, y: np.ndarray, C: np.ndarray, epsilon: float, fit_intercept: bool, tolerance: float
 ) -> SVMSolution:
     """Minimize |w|^2 / 2 plus the losses max(0, |y_i - f(x_i)| - epsilon), loss i multiplied by C_i."""
-    n, zero = len(y), np.zeros(len(y))
+    n = len(y)
+    zero = np.zeros(n)
     target = np.concatenate([y - epsilon, y + epsilon])
-    low, high = np.concatenate([zero, -C]), np.concatenate([C, zero])
+    low = np.concatenate([zero, -C])
+    high = np.concatenate([C, zero])
     problem = BoxProblem(target, low, high, np.tile(np.arange(n), 2), fit_intercept)
     solution = solve(problem, K, tolerance)
     scores = target[:n] - solution.residual[:n]
@@ -280,7 +269,8 @@ def _summary(
     K: Rows, problem: BoxProblem, solution: BoxSolution, scores: np.ndarray, losses: np.ndarray
 ) -> SVMSolution:
     """Return the solution with its objective, duality gap and leave-one-out scores."""
-    beta, intercept = solution.beta, solution.intercept
+    beta = solution.beta
+    intercept = solution.intercept
     coefficients = np.bincount(problem.example, beta, minlength=K.n)
     squared = float(coefficients @ scores)
     objective = 0.5 * squared + float(losses.sum())
@@ -296,7 +286,7 @@ def span_distances(K: Rows, free: np.ndarray, coefficients: np.ndarray, keep_sum
     With an intercept, the span consists of the combinations whose weights sum to one.
     """
     squares = np.zeros(len(coefficients))
-    free = free[:MAX_FREE]
+    free = free[:500]  # whose Gram matrix is inverted
     others = np.setdiff1d(np.flatnonzero(coefficients), free)
     if not len(free):
         return squares

@@ -1,16 +1,55 @@
-"""The hard margin: separation without violations, or a small set of conflicting examples."""
+"""The hard margin: separation without violations, or a small set of conflicting examples that shows there is none.
+
+The separator with the largest margin comes from the point of a polytope nearest to the origin, of which only the dot
+products of the corners are used. The method is that of Wolfe (Finding the nearest point in a polytope, Mathematical
+Programming 11, 1976), except that corners enter in batches as long as that brings the point nearer.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from similitude.learners.conflicts import inseparable, smallest_conflict
+import numpy as np
+from scipy.linalg import cho_solve, lapack
+
+from similitude.compute import as_numpy, check_objects
+from similitude.compute.engines import Engine
+from similitude.learners.kernel_learner import KernelLearner, Objects
+from similitude.learners.limits import DISTANCE_ROUNDING, DOUBLE_EPS, MARGIN_ROUNDING
 from similitude.learners.svm.dual import GramRows, SVMSolution, span_distances
-from similitude.learners.svm.min_norm_point import DOUBLE_EPS, HullPoint, nearest_point
+from similitude.scikit import two_classes
 from similitude.support import InseparableError
 
-MARGIN_ROUNDING = 32
-"""A squared margin below this many machine epsilons of the squared lengths counts as zero (1e-7 in float64)."""
+
+def inseparable(what: str, conflicts: np.ndarray, labels: np.ndarray) -> InseparableError:
+    """Return the error that names the conflicting examples and their labels.
+
+    >>> print(inseparable("a line", np.array([1, 4]), np.array(["a", "a", "b", "b", "b"])))
+    The classes cannot be separated by a line. Examples in conflict: 1 ('a'), 4 ('b').
+    """
+    conflicts = np.sort(conflicts)
+    named = ", ".join(f"{i} ({labels[i].item()!r})" for i in conflicts[:10])
+    if len(conflicts) > 10:
+        named += f" and {len(conflicts) - 10} more"
+    problem = f"The classes cannot be separated by {what}. Examples in conflict: {named}."
+    return InseparableError(problem, conflicts.tolist())
+
+
+def smallest_conflict(points: np.ndarray, in_conflict: Callable[[np.ndarray], bool]) -> np.ndarray:
+    """Remove examples one by one as long as the others are still in conflict; of more than 100, none.
+
+    >>> smallest_conflict(np.arange(6), lambda some: {1, 4} <= set(some.tolist()))
+    array([1, 4])
+    """
+    if len(points) > 100:
+        return points
+    for point in points:
+        fewer = points[points != point]
+        if len(fewer) and in_conflict(fewer):
+            points = fewer
+    return points
 
 
 def solve_hard(
@@ -39,13 +78,13 @@ def solve_hard(
 
 def not_separable(intercept: bool, conflicts: np.ndarray, labels: np.ndarray, why: str = "") -> InseparableError:
     """Return the error that names conflicting examples, for a hyperplane with or without an intercept."""
-    where = "" if intercept else " through the origin"
-    what = f"a hyperplane{where} of the kernel's feature space with a margin above rounding{why}"
+    hyperplane = "a hyperplane" if intercept else "a hyperplane through the origin"
+    what = f"{hyperplane} of the kernel's feature space with a margin above rounding{why}"
     return inseparable(what, conflicts, labels)
 
 
 def separates(point: HullPoint, eps: float = DOUBLE_EPS) -> bool:
-    """Tell whether the nearest point is off the origin by more than rounding, so that its direction separates."""
+    """Whether the nearest point is off the origin by more than rounding, so that its direction separates."""
     return point.square > MARGIN_ROUNDING * eps * point.reach and point.lows.sum() > 0
 
 
@@ -77,3 +116,245 @@ def _opposite_pair(Q: np.ndarray, groups: np.ndarray, rounding: float) -> np.nda
         excess[groups[:, None] == groups] = np.inf
     i, j = divmod(int(excess.argmin()), len(Q))
     return np.array([i, j]) if excess[i, j] <= 0 else None
+
+
+class LargestMargin(KernelLearner):
+    """The separator of two classes with the largest margin; `similitude.margin` documents the problem.
+
+    >>> model = LargestMargin("linear").fit([[0.0, 1.0], [0.0, -2.0]], ["a", "b"])
+    >>> model.normalized_margin([[3.0, -4.0]])
+    array([0.8])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        *,
+        bias: bool = False,
+        normalized: bool = True,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.bias = bias
+        self.normalized = normalized
+        self.engine = engine
+
+    def fit(self, X: Any, y: Any) -> LargestMargin:
+        """Compute the separator; raise InseparableError or NotAKernelError if there is none."""
+        X = self._checked(X, reset=True)
+        n = check_objects(X)
+        self.classes_, signs = two_classes(y, n)
+        labels = self.classes_[(signs > 0).astype(int)]
+        k, X, A = self._start(X)
+        objects = Objects(k, X, A, np.arange(n), self._engine)
+        gram, eps, self.validity_ = objects.gram()
+        Q = as_numpy(gram)  # not shared with anyone: scaled in place
+        scale = signs * self._scale(objects, Q.diagonal().copy(), eps, labels)
+        Q *= scale[:, None]
+        Q *= scale
+        groups = signs if self.bias else np.zeros(n)
+        point = nearest_point(Q, groups)
+        if not separates(point, eps):
+            examples = conflict(Q, groups, point, eps)
+            suspects = examples
+            if point.square < 0:
+                suspects = np.union1d(examples, point.corners)
+            objects.refuse_negative(np.isin(objects.used, suspects))
+            raise not_separable(self.bias, examples, labels)
+        length = float(np.sqrt(point.square))
+        self.value_ = float(point.lows.sum()) / (len(point.lows) * length)
+        self.gap_ = max(0.0, point.gap / point.square)
+        self.intercept_ = float(point.lows[0] - point.lows[-1]) / (2 * length)
+        coefficients = np.zeros(n)
+        coefficients[point.corners] = point.weights * scale[point.corners] / length
+        self._keep(X, A, coefficients)
+        return self
+
+    def normalized_margin(self, X: Any) -> np.ndarray:
+        """Return the signed scores of new objects divided by the lengths of w and phi(x); a bias as in `Margin`."""
+        if self._precomputed:
+            raise ValueError(
+                "rows K(new, train) of a precomputed matrix do not contain K(x, x) of new objects, which a normalized "
+                "margin needs: use margin(Precomputed(M), indices, y), and indices here too"
+            )
+        k, B = self._ask(X)
+        scores = self._sums(k, B)
+        lengths = np.sqrt(np.maximum(np.asarray(k.diagonal(B), dtype=np.float64), 0.0))
+        if self.normalized or not self.bias:
+            scores = np.divide(scores, lengths, out=np.zeros(len(scores)), where=lengths > 0)
+        if self.bias:
+            sizes = np.sqrt(1 + (1.0 if self.normalized else lengths**2))
+            scores = (scores + self.intercept_) / (np.sqrt(1 + self.intercept_**2) * sizes)
+        zero = (lengths == 0) & (self.normalized or not self.bias)
+        return np.where(zero, 0.0, np.clip(scores, -1.0, 1.0))
+
+    def _scale(self, objects: Objects, squares: np.ndarray, eps: float, labels: np.ndarray) -> np.ndarray:
+        """Return the factor of each feature vector; objects with K(x, x) <= 0 are refused."""
+        negative = squares < -MARGIN_ROUNDING * eps * np.abs(squares).max()
+        if negative.any():
+            objects.refuse_negative(negative)
+        zero = np.flatnonzero(squares <= 0)
+        if len(zero) and (self.normalized or not self.bias):
+            raise not_separable(self.bias, zero, labels, ", for no margin is positive where K(x, x) = 0")
+        return 1 / np.sqrt(squares) if self.normalized else np.ones(len(squares))
+
+
+# The nearest point of a polytope.
+
+
+@dataclass(frozen=True)
+class HullPoint:
+    """A point of the polytope, as a combination of corners."""
+
+    corners: np.ndarray  # those with a positive weight
+    weights: np.ndarray  # their weights, with sum 1 in each group
+    products: np.ndarray  # the dot product of the point with every corner
+    lows: np.ndarray  # the smallest of these in each group
+    square: float  # the squared distance from the origin
+    reach: float  # the squared length if nothing cancelled; rounding errors are relative to this
+
+    @property
+    def gap(self) -> float:
+        """The duality gap: the squared distance of the nearest point is between `square` minus this and `square`."""
+        return self.square - float(self.lows.sum())
+
+    def improves(self, other: HullPoint) -> bool:
+        """Whether it is nearer than another point, or equally near with a smaller gap."""
+        noise = DISTANCE_ROUNDING * max(self.reach, other.reach)
+        return self.square < other.square - noise or (self.square <= other.square + noise and self.gap < other.gap)
+
+
+def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = 1e-10) -> HullPoint:
+    r"""Return the point nearest to the origin, given the dot products Q of the corners and the group of each.
+
+    Minimizes :math:`\lambda' Q \lambda` over :math:`\lambda \ge 0` with sum 1 in each group: one group gives the
+    nearest point of a convex hull, two groups (with the corners of one negated) the shortest connection of two hulls.
+    At the optimum the support has, in each group, the smallest values of :math:`Q\lambda`. The search ends at a
+    relative duality gap, or earlier if rounding prevents further progress.
+
+    >>> point = nearest_point(np.eye(4), np.zeros(4, dtype=int))
+    >>> point.square, point.weights
+    (0.25, array([0.25, 0.25, 0.25, 0.25]))
+    """
+    hull = _Hull(Q, groups)
+    point = hull.start()
+    batch = 16  # corners that enter at once: twice as many after a success, a quarter after a failure
+    for _ in range(1000 + 10 * len(Q)):
+        if point.gap <= gap * point.square or point.square <= DISTANCE_ROUNDING * point.reach:
+            break
+        better, batch = hull.improved(point, batch, gap)
+        if better is None:
+            break
+        point = better
+    return point
+
+
+class _Hull:
+    def __init__(self, Q: np.ndarray, groups: np.ndarray) -> None:
+        self.Q = Q
+        self.groups = np.unique(groups, return_inverse=True)[1]
+        self.members = (self.groups[:, None] == np.arange(self.groups.max() + 1)).astype(float)
+        self.lengths = np.sqrt(np.maximum(Q.diagonal(), 0.0))
+        positive = self.lengths[self.lengths > 0]
+        self.lift = 1.0
+        if len(positive):
+            self.lift = float(np.exp(2 * np.log(positive).mean()))
+
+    def start(self) -> HullPoint:
+        """Return the shortest corner of each group."""
+        inside = (np.flatnonzero(member) for member in self.members.T)
+        corners = np.array([group[self.lengths[group].argmin()] for group in inside])
+        return self.at(corners, np.ones(len(corners)))
+
+    def at(self, corners: np.ndarray, weights: np.ndarray) -> HullPoint:
+        products = weights @ self.Q[corners]
+        lows = np.array([products[member > 0].min() for member in self.members.T])
+        reach = float(weights @ self.lengths[corners]) ** 2
+        return HullPoint(corners, weights, products, lows, float(weights @ products[corners]), reach)
+
+    def improved(self, point: HullPoint, batch: int, gap: float) -> tuple[HullPoint | None, int]:
+        """Return a nearer point, by the largest batch of corners that gives one, and the batch size to try next."""
+        entering = self.entering(point, gap)
+        batch = min(batch, len(entering))
+        while batch:
+            new = self.at(*self.corral(np.concatenate([point.corners, entering[:batch]])))
+            if new.improves(point):
+                return new, 2 * batch
+            batch //= 4
+        if not len(entering):
+            return None, 0
+        new = self.at(*self.step(point, int(entering[0])))
+        if not new.improves(point):
+            return None, 1
+        return new, 1
+
+    def entering(self, point: HullPoint, gap: float) -> np.ndarray:
+        """Return the corners on the origin's side of the plane through the point, the farthest from it first."""
+        levels = (point.weights * point.products[point.corners]) @ self.members[point.corners]
+        short = levels[self.groups] - point.products
+        short[point.corners] = 0.0
+        candidates = np.flatnonzero(short > gap * point.square / 4)
+        return candidates[np.argsort(-short[candidates], kind="stable")]
+
+    def corral(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Drop corners until the nearest point of their affine hull lies inside their convex hull."""
+        while True:
+            kept, weights = self.flat(corners)
+            corners = corners[kept]
+            if (weights > 0).all():
+                return corners, weights
+            corners = corners[weights > 0]
+
+    def step(self, point: HullPoint, corner: int) -> tuple[np.ndarray, np.ndarray]:
+        """Take Wolfe's step: add one corner, and remove those whose weight reaches zero on the way to the optimum."""
+        corners = np.append(point.corners, corner)
+        weights = np.append(point.weights, 0.0)
+        while True:
+            target = np.zeros(len(corners))
+            kept, target[kept] = self.flat(corners)
+            falling = np.flatnonzero(target <= 0)
+            if not len(falling):
+                return corners, target
+            fall = weights[falling] - target[falling]
+            ways = np.divide(weights[falling], fall, out=np.zeros(len(falling)), where=fall > 0)
+            weights = weights + ways.min() * (target - weights)
+            stays = np.ones(len(corners), dtype=bool)
+            stays[falling[(ways == ways.min()) | (weights[falling] <= 0)]] = False
+            corners = corners[stays]
+            weights = weights[stays]
+
+    def flat(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which corners are affinely independent, and the weights of their affine hull's nearest point.
+
+        The weights solve Q w = e nu, e'w = 1, where e indicates the groups; Q + lift e e' is positive definite on
+        affinely independent corners. One step of iterative refinement reduces the rounding error.
+        """
+        e = self.members[corners]
+        gram = self.Q[np.ix_(corners, corners)]
+        lifted = gram + self.lift * (e @ e.T)
+        scale = 1 / np.sqrt(lifted.diagonal())
+        kept, U = _factor(lifted * scale[:, None] * scale)
+        if len(kept) < len(corners):
+            e = e[kept]
+            gram = gram[np.ix_(kept, kept)]
+            scale = scale[kept]
+
+        def solve(b: np.ndarray) -> np.ndarray:
+            return scale[:, None] * cho_solve((U, False), scale[:, None] * b, check_finite=False)
+
+        spread = solve(e)
+        sums = e.T @ spread
+        weights = spread @ np.linalg.solve(sums, np.ones(e.shape[1]))
+        change = solve(-(gram @ weights)[:, None])[:, 0]
+        change -= spread @ np.linalg.solve(sums, e.T @ change)
+        return kept, weights + change
+
+
+def _factor(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows of a matrix with unit diagonal are independent, and the Cholesky factor of their block."""
+    U, info = lapack.dpotrf(M, clean=0)
+    smallest = 10 * DOUBLE_EPS * len(M)  # the squared distance of a corner that depends on the others, by rounding
+    if info == 0 and float(np.abs(U.diagonal()).min()) ** 2 > smallest:
+        return np.arange(len(M)), U
+    U, pivots, rank, _ = lapack.dpstrf(M, tol=smallest)
+    return pivots[:rank] - 1, U[:rank, :rank]

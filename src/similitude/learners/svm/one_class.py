@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
-from similitude.compute import as_numpy, check_objects
+from similitude.compute import check_objects
 from similitude.compute.engines import Engine, one_blas_thread
+from similitude.learners.kernel_learner import ScoreOutliers
 from similitude.learners.svm.dual import solve_one_class
 from similitude.learners.svm.svc import BaseSVM
 from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.support import check_number, check_positive
 
 
-class KernelOneClassSVM(OutlierMixin, BaseSVM):
+class KernelOneClassSVM(ScoreOutliers, BaseSVM):
     r"""A one-class support vector machine, which finds objects unlike most of the training objects.
 
     Separates the training objects from the origin of the feature space,
@@ -95,7 +95,8 @@ class KernelOneClassSVM(OutlierMixin, BaseSVM):
         K = self._rows(k, A, np.full(n, np.sqrt(weights.sum())))
         found = solve_one_class(K, weights, nu, self.tol)
         self._keep(X, A, found.beta)
-        self.offset_, self.n_iter_ = -found.intercept, found.rounds
+        self.offset_ = -found.intercept
+        self.n_iter_ = found.rounds
         self.objective_ = -0.5 * float(found.beta @ found.residual)
         return self
 
@@ -103,13 +104,3 @@ class KernelOneClassSVM(OutlierMixin, BaseSVM):
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the score of each object: the lower, the more unlike the training objects."""
         return self._weighted(X)
-
-    @tensors_for_tensors
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return the score minus ``offset_``: negative for outliers."""
-        return self.score_samples(X) - self.offset_
-
-    @tensors_for_tensors
-    def predict(self, X: Any) -> np.ndarray:
-        """Return -1 for outliers, whose decision function is negative, and 1 for others."""
-        return np.where(as_numpy(self.decision_function(X)) >= 0, 1, -1)

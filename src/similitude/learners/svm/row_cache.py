@@ -11,14 +11,9 @@ import numpy as np
 from similitude.compute import Blocks, Encoding, check_fits, count, rows
 from similitude.compute.engines import Engine, format_bytes
 from similitude.compute.loops import add_rows, mirror, pick
+from similitude.learners.limits import CACHE_BYTES, CACHED_ROWS
 from similitude.similarity import Similarity
 from similitude.support import PairError
-
-CACHED_ROWS = 1024
-"""Number of rows cached regardless of their size."""
-
-CACHE_BYTES = 3 * 2**27
-"""More rows are cached up to this size."""
 
 
 class KernelRows:
@@ -41,7 +36,8 @@ class KernelRows:
         self.engine = engine
         self.positions = positions
         self.n = n = count(encoding)
-        row, budget = n * dtype.itemsize, engine.budget
+        row = n * dtype.itemsize
+        budget = engine.budget
         self.room = min(n, budget // (2 * row), max(CACHED_ROWS, CACHE_BYTES // row))
         if self.room < min(n, 2):
             raise MemoryError(
@@ -77,9 +73,8 @@ class KernelRows:
 
     def _blocks(self, which: np.ndarray, columns: np.ndarray | None = None) -> Blocks:
         """Return the blocks of some rows with some columns; of a Gram matrix without columns."""
-        few = rows(self.encoding, which)
         others = None if columns is None else rows(self.encoding, columns)
-        return self.kernel.blocks(few, others, self.engine)
+        return self.kernel.blocks(rows(self.encoding, which), others, self.engine)
 
     def of(self, which: np.ndarray) -> KernelRows:
         """Return the rows of the Gram matrix of some of the objects."""
@@ -130,7 +125,9 @@ class KernelRows:
             return held
         free = np.sort(np.argsort(self.used, kind="stable")[: len(missing)])  # never used, or least recently used
         self.slot[self.owner[free][self.owner[free] >= 0]] = -1
-        self.slot[missing], self.owner[free], self.used[free] = free, missing, self.clock
+        self.slot[missing] = free
+        self.owner[free] = missing
+        self.used[free] = self.clock
         with self._named_pairs(missing):
             if free[-1] - free[0] + 1 == len(free):
                 self._rows(missing).whole(out=self.store[free[0] : free[-1] + 1])
@@ -147,6 +144,9 @@ class KernelRows:
         try:
             yield
         except PairError as error:
-            i, j = which[error.i], error.j
-            i, j = (i, j) if self.positions is None else (self.positions[i], self.positions[j])
+            i = which[error.i]
+            j = error.j
+            if self.positions is not None:
+                i = self.positions[i]
+                j = self.positions[j]
             raise PairError(int(i), int(j), error.problem) from error.__cause__

@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_array
 
 from similitude.compute import itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
+from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array, without_single_column
+from similitude.learners.limits import MAX_OBJECTIVE_VALUES
 from similitude.learners.representer.minimization import Risk, minimize_dual
 from similitude.learners.representer.spans import GramSpan
 from similitude.learners.svm.row_cache import KernelRows
@@ -18,21 +19,6 @@ from similitude.linear import Hinge
 from similitude.scikit import CHECKED_OBJECTS, ScoreClassifier, all_or_nothing, check_labels, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator, rounded_up
-
-MOST_SGD_STEPS = 10**9
-"""Steps that may be asked for: the example of each is drawn in advance."""
-
-STEPS_PER_EXAMPLE, MIN_STEPS = 10, 10_000
-"""Default number of steps: ten per example, but at least 10,000."""
-
-FIRST_STEPS_AHEAD, STEPS_AHEAD = 16, 512
-"""Steps whose kernel rows are computed together: few at first, while most steps change the scores."""
-
-MAX_OBJECTIVE_VALUES = 10**8
-"""The objective is computed if that takes at most this number of kernel values."""
-
-MAX_GAP_EXAMPLES, MAX_GAP_EXAMPLES_SLOW = 1000, 200
-"""The dual is solved for up to this number of examples; the second number is for Python functions."""
 
 THEOREM = "Shalev-Shwartz and Ben-David, Understanding Machine Learning, Theorem 14.11, with gradients of 2R at most"
 
@@ -132,20 +118,21 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         """
         mu = check_positive("lam", self.lam) * (1 if self.as_printed else 2)
         if self.n_iter is not None:
-            check_integer("n_iter", self.n_iter, 1, MOST_SGD_STEPS)
+            check_integer("n_iter", self.n_iter, 1, 10**9)  # the example of each step is drawn in advance
         X = self._checked(X, reset=True)
         self.classes_, codes = check_labels(self, X, y)
         drawn = self._drawn(order, len(codes))
         k, X, A = self._start(X, self.random_state, kernel=True)
-        positive = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
-        signs = np.where(codes[:, None] == positive, 1.0, -1.0)
+        signs = class_signs(codes, len(self.classes_)).reshape(len(codes), -1)
         radius = float(np.asarray(k.diagonal(A), dtype=np.float64).max())
         visited, steps = np.unique(drawn, return_inverse=True)
-        every, dtype = len(visited) == len(codes), np.dtype(np.float32 if itemsize(A) == 4 else np.float64)
+        every = len(visited) == len(codes)
+        dtype = np.dtype(f"float{8 * itemsize(A)}")
         K = KernelRows(k, A if every else rows(A, visited), self._engine, dtype)
         runs = [SGDRun(sign, mu, radius) for sign in signs[visited].T]
         descend(K, steps, runs)
-        beta, coefficients = np.zeros_like(signs), np.zeros_like(signs)
+        beta = np.zeros_like(signs)
+        coefficients = np.zeros_like(signs)
         for column, run in enumerate(runs):
             beta[visited, column] = run.beta()
             coefficients[visited, column] = run.mean(len(drawn)) if self.average else run.last(len(drawn))
@@ -153,11 +140,13 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         self.n_updates_ = scalar_or_array([len(run.times) for run in runs])
         self._set_guarantee(radius, mu, order is not None, _positive(k, len(codes)))
         if every or len(codes) * np.count_nonzero(coefficients.any(axis=1)) <= MAX_OBJECTIVE_VALUES:
-            self._measure(K if every else KernelRows(k, A, self._engine, dtype), k, mu / 2, signs, coefficients)
+            if not every:
+                K = KernelRows(k, A, self._engine, dtype)
+            self._measure(K, k, mu / 2, signs, coefficients)
         else:
             self.objective_ = self.suboptimality_ = None
-        self.beta_ = beta if len(runs) > 1 else beta[:, 0]
-        self._keep(X, A, coefficients if len(runs) > 1 else coefficients[:, 0])
+        self.beta_ = without_single_column(beta)
+        self._keep(X, A, without_single_column(coefficients))
         return self
 
     @tensors_for_tensors
@@ -166,9 +155,8 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         return self._weighted(X)
 
     def _drawn(self, order: Any, n: int) -> np.ndarray:
-        """Return the example of each step."""
         if order is None:
-            steps = max(STEPS_PER_EXAMPLE * n, MIN_STEPS) if self.n_iter is None else int(self.n_iter)
+            steps = self.n_iter or max(10 * n, 10_000)
             return generator(self.random_state).integers(n, size=steps)
         given = check_array(order, ensure_2d=False, dtype=None, input_name="order")
         if given.ndim != 1 or given.dtype.kind not in "iu":
@@ -180,10 +168,13 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         return given.astype(np.int64)
 
     def _set_guarantee(self, radius: float, mu: float, own_order: bool, positive: Premise) -> None:
-        T, numbers = self.n_iter_, {"T": float(self.n_iter_), "R2": radius}
+        T = self.n_iter_
+        numbers = {"T": float(T), "R2": radius}
         self.suboptimality_bound_ = None
         if own_order or not self.average:
-            reason = "the order was given, not drawn uniformly" if own_order else "the last a was taken, not the mean"
+            reason = "the last a was taken, not the mean"
+            if own_order:
+                reason = "the order was given, not drawn uniformly"
             self.guarantee_ = Guarantee.none(reason, THEOREM, numbers)
             return
         self.suboptimality_bound_ = bound = 2 * radius * (1 + math.log(T)) / (mu * T)
@@ -193,14 +184,13 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
 
     def _measure(self, K: KernelRows, k: Similarity, lam: float, signs: np.ndarray, coefficients: np.ndarray) -> None:
         """Set the objective and, for a small problem, its distance from a dual value."""
-        n, problems = len(signs), list(zip(signs.T, coefficients.T, strict=True))
+        n = len(signs)
+        problems = zip(signs.T, coefficients.T, strict=True)
         used = np.flatnonzero(coefficients.any(axis=1))
         objectives = [_objective(K, used, y, a, lam) for y, a in problems]
-        self.objective_, self.suboptimality_ = scalar_or_array(objectives), None
-        if (
-            n <= (MAX_GAP_EXAMPLES if k.hints.threadsafe else MAX_GAP_EXAMPLES_SLOW)
-            and 8 * n * n <= self._engine.budget
-        ):
+        self.objective_ = scalar_or_array(objectives)
+        self.suboptimality_ = None
+        if n <= (1000 if k.hints.threadsafe else 200) and 8 * n * n <= self._engine.budget:
             space = GramSpan(K.between(np.arange(n), np.arange(n)).astype(np.float64))
             gaps = [max(0.0, o - _dual_value(space, y, lam)) for o, y in zip(objectives, signs.T, strict=True)]
             self.suboptimality_ = scalar_or_array(gaps)
@@ -224,15 +214,17 @@ class SGDRun:
     """
 
     def __init__(self, y: np.ndarray, mu: float, radius: float) -> None:
-        self.y, self.mu = y, mu
-        self.unit = 1 / radius if radius > 0 else 1.0
+        self.y = y
+        self.mu = mu
+        self.unit = 1 / (radius or 1.0)
         self.score = np.zeros(len(y))  # sum_j beta_j K(x_j, x_i), scaled
         self.times: list[int] = []
         self.examples: list[int] = []
 
     def advance(self, K: KernelRows, start: int, examples: np.ndarray, chunk: np.ndarray) -> None:
         """Take the steps after `start`; `chunk` indexes into `examples`."""
-        y, score = self.y[examples], self.score[examples]
+        y = self.y[examples]
+        score = self.score[examples]
         threshold = self.mu * self.unit
         K.prefetch(examples[y * score < threshold * (start + len(chunk))])
         changes = np.zeros(len(examples))
@@ -265,12 +257,14 @@ class SGDRun:
 
 def descend(K: KernelRows, steps: np.ndarray, runs: list[SGDRun]) -> None:
     """Take all steps in chunks, with kernel rows shared by all binary problems."""
-    start, size = 0, FIRST_STEPS_AHEAD
+    start = 0
+    size = 16  # few at first, while most steps change the scores
     while start < len(steps):
         examples, chunk = np.unique(steps[start : start + size], return_inverse=True)
         for run in runs:
             run.advance(K, start, examples, chunk)
-        start, size = start + size, min(2 * size, STEPS_AHEAD)
+        start += size
+        size = min(2 * size, 512)
 
 
 def _objective(K: KernelRows, used: np.ndarray, y: np.ndarray, a: np.ndarray, lam: float) -> float:

@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows, take
 from similitude.compute.engines import Engine, one_blas_thread
-from similitude.learners.kernel_learner import KernelLearner, scalar_or_array
+from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, without_single_column
+from similitude.learners.limits import LONG_SECONDS, MANY_ROWS, MOST_AT_ONCE, TIMED_ROWS
 from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import solve_hard
 from similitude.learners.svm.row_cache import KernelRows
@@ -33,21 +34,6 @@ from similitude.scikit import (
 from similitude.similarity import Similarity, as_similarity, is_counted
 from similitude.support import NotAKernelError, check_flag, check_positive, generator, interruptibly
 from similitude.validity import Validity, check_gram
-
-CALIBRATION_OBJECTS = 1000
-"""Largest number of training objects that determine the scale of the probabilities of several classes."""
-
-SINGLE_PRECISION_TOLERANCE = 1e-5
-"""A smaller tolerance requires kernel values in double precision."""
-
-ASYMMETRY = 1e-6
-"""Relative difference between K(x, z) and K(z, x) that is put down to rounding."""
-
-MOST_AT_ONCE = 6000
-"""Number of objects up to which the whole Gram matrix is computed at once: of more, most rows may not be needed."""
-
-MANY_ROWS, TIMED_ROWS, LONG_SECONDS = 50_000, 4_000, 30.0
-"""From `MANY_ROWS` on, a fit is timed on `TIMED_ROWS` first; if it would exceed `LONG_SECONDS`, a warning says so."""
 
 
 class BaseSVM(KernelLearner):
@@ -82,11 +68,13 @@ class BaseSVM(KernelLearner):
         They are computed all at once if they are few or shared by several problems, else as they are needed; in single
         precision if that is accurate enough. ``precision_`` says which.
         """
-        if self.tol >= SINGLE_PRECISION_TOLERANCE and not self.hard:
+        if self.tol >= 1e-5 and not self.hard:
             A = in_single_precision(k, A, 0.1 * self.tol / costs.max())
+        n = len(costs)
         size = itemsize(A)
+        engine = self._engine
         self.precision_ = f"float{8 * size}"
-        n, engine, dtype = len(costs), self._engine, np.dtype(self.precision_)
+        dtype = np.dtype(self.precision_)
         if "_gram" in vars(self):
             return GramRows(self.__dict__.pop("_gram").astype(dtype, copy=False))
         if (n > MOST_AT_ONCE and not shared) or n * n * size > engine.budget // 2:
@@ -109,7 +97,9 @@ def _duration(seconds: float) -> str:
     """
     if seconds < 120:
         return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.0f} hours"
 
 
 class BaseSVC(ScoreClassifier, BaseSVM):
@@ -153,11 +143,12 @@ class BaseSVC(ScoreClassifier, BaseSVM):
             else:
                 svm = solve_svc(K.of(members), sign, costs[members], self.fit_intercept, self.tol)
             svms.append(svm)
-            coefficients[members, column], left_out[members, column] = svm.coefficients, svm.leave_one_out
+            coefficients[members, column] = svm.coefficients
+            left_out[members, column] = svm.leave_one_out
         self._set_figures(svms)
         if isinstance(K, AbsoluteRows):
             coefficients = K.of_the_similarity(coefficients)
-        self._keep(X, A, coefficients if len(pairs) > 1 else coefficients[:, 0])
+        self._keep(X, A, without_single_column(coefficients))
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         self.scale_ = self._scale(k, A, codes, weights, left_out)
         return self
@@ -167,7 +158,8 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         if self._precomputed or is_counted(as_similarity(getattr(self, self._role))):
             return
         n = len(codes)
-        some, times = np.sort(generator(0).permutation(n)[:TIMED_ROWS]), []
+        some = np.sort(generator(0).permutation(n)[:TIMED_ROWS])
+        times = []
         for _ in range(2):  # the first one warms up
             start = time.perf_counter()
             try:
@@ -189,7 +181,7 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         if left_out.shape[1] == 1:
             return temperature(left_out[:, 0], codes, weights)
         positive = np.flatnonzero(weights)
-        some = positive[np.unique(np.linspace(0, len(positive) - 1, CALIBRATION_OBJECTS).astype(int))]
+        some = positive[np.unique(np.linspace(0, len(positive) - 1, 1000).astype(int))]
         scores = k.blocks(rows(A, some), self._support, self._engine).times(self.dual_coef_) + self.intercept_
         scores = np.where(np.isnan(left_out[some]), scores, left_out[some])
         return temperature(self._class_scores(scores), codes[some], weights[some])
@@ -206,7 +198,8 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         """Return one score per class, given one per pair of classes; the score of a single pair is unchanged."""
         if scores.ndim == 1:
             return scores
-        votes, sums = (np.zeros((len(scores), len(self.classes_))) for _ in range(2))
+        votes = np.zeros((len(scores), len(self.classes_)))
+        sums = np.zeros_like(votes)
         for column, (first, second) in enumerate(combinations(range(len(self.classes_)), 2)):
             wins = scores[:, column] >= 0
             votes[:, second] += wins
@@ -377,11 +370,10 @@ class KreinSVC(BaseSVC):
         self.engine = engine
 
     def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> Rows:
-        """Return the rows of |K|."""
         self.precision_ = "float64"
         K = np.asarray(whole_gram(k, A, self._engine), dtype=np.float64)
         apart = np.abs(K - K.T)
-        if apart.max() > ASYMMETRY * np.abs(K).max():
+        if apart.max() > 1e-6 * np.abs(K).max():
             i, j = (int(place) for place in np.unravel_index(apart.argmax(), apart.shape))
             raise NotAKernelError(
                 f"{k!r} is not symmetric: K(X[{i}], X[{j}]) = {K[i, j]:.6g} but K(X[{j}], X[{i}]) = {K[j, i]:.6g}; "

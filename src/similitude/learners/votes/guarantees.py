@@ -15,29 +15,24 @@ from similitude.similarity import Precomputed, Similarity, as_similarity
 from similitude.support import INDEPENDENT_ROWS, Guarantee, Premise, pairs_at, rounded_up
 from similitude.theory import BALCAN_BLUM, DELTA, bounds
 
-EXAMINED_EXAMPLES = 50
-"""Most examples whose similarities are computed to see what they say about the premises."""
-
 Seen = tuple[np.ndarray, np.ndarray]
 """Similarities of some examples, and their class numbers."""
 
 
 def premises_of_votes(similarity: object, counts: np.ndarray, largest: float | None) -> list[Premise]:
     """Return the premises that all votes share, given the similarity as the user gave it and the largest value seen."""
-    given = Precomputed(None) if isinstance(similarity, str) and similarity == "precomputed" else None
-    k = given or as_similarity(similarity)
-    once = "every example counts once"
-    weights = Premise(once, "contradicted", "the examples have different weights")
-    return [
-        Premise(once, "proven") if (counts == counts[0]).all() else weights,
-        fixed_beforehand([k]),
-        within_range([k], largest),
-    ]
+    k: Similarity = Precomputed(None)
+    if not (isinstance(similarity, str) and similarity == "precomputed"):
+        k = as_similarity(similarity)
+    once = Premise("every example counts once", "proven")
+    if (counts != counts[0]).any():
+        once = Premise(once.text, "contradicted", "the examples have different weights")
+    return [once, fixed_beforehand([k]), within_range([k], largest)]
 
 
 def compare_examples(k: Similarity, A: Encoding, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of some examples, as many as fit into the memory budget, and their similarities."""
-    n = max(1, min(EXAMINED_EXAMPLES, count(A), math.isqrt(engine.budget // 8)))
+    """Return the positions of 50 examples, or as many as fit into the memory budget, and their similarities."""
+    n = max(1, min(50, count(A), math.isqrt(engine.budget // 8)))
     some = np.sort(np.random.default_rng(0).choice(count(A), size=n, replace=False))
     with pairs_at(some, some):
         return some, as_numpy(whole_gram(k, rows(A, some), engine)).astype(np.float64, copy=False)
@@ -51,20 +46,27 @@ def of_vote(
     With several classes, an object must stand out against each of the others, which share the probability of failure.
     `seen` are similarities of some examples, multiplied by their weights, and their class numbers.
     """
-    theorem = f"{'Footnote 3 to ' if weighted else ''}Theorem 1 of {BALCAN_BLUM}, with the constant of bounds.votes"
+    theorem = f"Theorem 1 of {BALCAN_BLUM}, with the constant of bounds.votes"
+    known = ""
+    if weighted:
+        theorem = f"Footnote 3 to {theorem}"
+        known = ", with these weights, which were known beforehand,"
     delta = DELTA / math.sqrt(n_classes - 1)
     gamma = math.sqrt(8 * math.log(1 / delta) / each) + 1e-12
     numbers = {"examples_per_class": float(each), "delta": DELTA, "gamma": gamma}
     if gamma > 1:
         return Guarantee.none(f"{each:,} examples of a class are too few for any gap", theorem, numbers)
     numbers["examples_theorem"] = float(bounds.votes(gamma, delta))
-    known = ", with these weights, which were known beforehand," if weighted else ""
-    share = None if seen is None else share_without_gap(seen[0], seen[1], None, gamma)
+    evidence = ""
+    if seen is not None:
+        share = share_without_gap(*seen, None, gamma)
+        if share is not None:
+            evidence = f"of {len(seen[1])} examples, {share:.1%} are not"
     gap = Premise(
         f"all objects but a share epsilon are on average{known} more similar to their own class than to "
         f"{'the other' if n_classes == 2 else 'any other'}, by {rounded_up(gamma)}",
         "assumed",
-        "" if seen is None or share is None else f"of {len(seen[1])} examples, {share:.1%} are not",
+        evidence,
     )
     statement = _likely(f"the error is at most epsilon + {DELTA:g}")
     return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)

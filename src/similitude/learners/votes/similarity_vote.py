@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from similitude.compute import Encoding, as_objects, check_objects
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kernel_learner import KernelLearner, leads
 from similitude.learners.votes.guarantees import compare_examples, of_alignment, of_vote, premises_of_votes
 from similitude.scikit import (
     ScoreClassifier,
@@ -21,7 +22,7 @@ from similitude.scikit import (
     tensors_for_tensors,
 )
 from similitude.similarity import Similarity
-from similitude.support import NONE, Guarantee, Premise, brief
+from similitude.support import NONE, Guarantee, brief
 
 
 class BaseVote(ClassifierMixin, KernelLearner):
@@ -38,16 +39,24 @@ class BaseVote(ClassifierMixin, KernelLearner):
         return X, codes, counts
 
     def _remember(self, X: Any, A: Encoding, codes: np.ndarray, votes: np.ndarray) -> None:
-        """Keep every example that has a vote."""
         self._keep(X, A, votes[:, None] * (codes[:, None] == np.arange(len(self.classes_))))
 
-    def _promised(self, k: Similarity, A: Encoding, counts: np.ndarray, promise: Callable[..., Guarantee]) -> Guarantee:
+    def _promised(
+        self,
+        k: Similarity,
+        A: Encoding,
+        codes: np.ndarray,
+        counts: np.ndarray,
+        votes: np.ndarray,
+        promise: Callable[..., Guarantee],
+    ) -> Guarantee:
         """Return what is promised; examples are compared only if nothing else speaks against it."""
-        made = promise(premises_of_votes(self.similarity, counts, None), None)
+        made = promise(premises_of_votes(self.similarity, counts, None))
         if made.grade == NONE:
             return made
         some, K = compare_examples(k, A, self._engine)
-        return promise(premises_of_votes(self.similarity, counts, float(np.abs(K).max())), (some, K))
+        premises = premises_of_votes(self.similarity, counts, float(np.abs(K).max()))
+        return promise(premises, (K * votes[some], codes[some]))
 
     def mean_similarities(self, X: Any) -> np.ndarray:
         """Return the mean similarity of every object to the examples of each class, weighted if there are weights."""
@@ -135,19 +144,14 @@ class SimilarityVote(ScoreClassifier, BaseVote):
         k, X, A = self._start(X, None, sample_weight)
         self._remember(X, A, codes, counts * known)
         each = int(np.bincount(codes[counts > 0]).min())
-
-        def promise(premises: list[Premise], compared: tuple[np.ndarray, np.ndarray] | None) -> Guarantee:
-            seen = None if compared is None else (compared[1] * known[compared[0]], codes[compared[0]])
-            return of_vote(each, len(self.classes_), self.weights is not None, premises, seen)
-
-        self.guarantee_ = self._promised(k, A, counts, promise)
+        promise = partial(of_vote, each, len(self.classes_), self.weights is not None)
+        self.guarantee_ = self._promised(k, A, codes, counts, known, promise)
         return self
 
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
         """Return how much more similar each object is to ``classes_[1]``; for several classes the mean of each."""
-        means = self.mean_similarities(X)
-        return means[:, 1] - means[:, 0] if len(self.classes_) == 2 else means
+        return leads(self.mean_similarities(X))
 
 
 class AlignmentVote(ScoreClassifier, BaseVote):
@@ -201,13 +205,8 @@ class AlignmentVote(ScoreClassifier, BaseVote):
         X, codes, counts = self._read(X, y, sample_weight)
         k, X, A = self._start(X, None, sample_weight)
         self._remember(X, A, codes, counts)
-        n = int(np.count_nonzero(counts))
-
-        def promise(premises: list[Premise], compared: tuple[np.ndarray, np.ndarray] | None) -> Guarantee:
-            seen = None if compared is None else (compared[1], codes[compared[0]])
-            return of_alignment(n, len(self.classes_), premises, seen)
-
-        self.guarantee_ = self._promised(k, A, counts, promise)
+        promise = partial(of_alignment, int(np.count_nonzero(counts)), len(self.classes_))
+        self.guarantee_ = self._promised(k, A, codes, counts, np.ones(len(codes)), promise)
         return self
 
     @tensors_for_tensors
@@ -230,7 +229,15 @@ def known_weights(weights: Any, X: Any, precomputed: bool = False) -> np.ndarray
         return np.ones(n)
     if callable(weights) and precomputed:
         raise ValueError("a precomputed matrix holds no objects for a function of weights: give a number per example")
-    values = _evaluated(weights, as_objects(X)) if callable(weights) else np.asarray(weights)
+    if callable(weights):
+        values = np.empty(n)
+        for i, x in enumerate(as_objects(X)):
+            try:
+                values[i] = weights(x)
+            except Exception as error:
+                raise ValueError(f"weights({brief(x)}) of example {i} is not a number: {error}") from error
+    else:
+        values = np.asarray(weights)
     if values.shape != (n,) or values.dtype.kind not in "fiub":
         raise ValueError(f"weights must be {n} numbers, one for each example, got {brief(weights)}")
     values = values.astype(np.float64)
@@ -239,14 +246,4 @@ def known_weights(weights: Any, X: Any, precomputed: bool = False) -> np.ndarray
         raise ValueError(f"weights must be from 0 to 1, that of example {bad[0]} is {values[bad[0]]:g}")
     if not values.any():
         raise ValueError("every weight is zero: no example has a vote")
-    return values
-
-
-def _evaluated(weight: Callable[[Any], float], objects: list[Any]) -> np.ndarray:
-    values = np.empty(len(objects))
-    for i, x in enumerate(objects):
-        try:
-            values[i] = weight(x)
-        except Exception as error:
-            raise ValueError(f"weights({brief(x)}) of example {i} is not a number: {error}") from error
     return values

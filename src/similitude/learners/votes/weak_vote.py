@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_objects, count, is_table, keys
+from similitude.compute import Encoding, as_objects, is_table, keys
 from similitude.compute.engines import Engine
 from similitude.learners.votes.guarantees import of_weak_vote, premises_of_votes
 from similitude.learners.votes.similarity_vote import BaseVote
 from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Precomputed, Similarity
 from similitude.support import brief, check_flag, generator, random_keys
-
-PROBABILITY_ROUNDING = 1e-6
-"""By how much rounding may take a probability outside of [0, 1]."""
 
 
 class WeakSimilarityVote(BaseVote):
@@ -122,12 +119,12 @@ class WeakSimilarityVote(BaseVote):
         self._remember(X, A, codes, counts)
         means, largest = class_pair_means(k, A, self.dual_coef_, self._engine)
         self._set_offsets(means, largest)
-        each, premises = int(self.totals_.min()), premises_of_votes(self.similarity, counts, largest)
+        each = int(self.totals_.min())
+        premises = premises_of_votes(self.similarity, counts, largest)
         self.guarantee_ = of_weak_vote(each, len(self.classes_), self.shrink_, self.gap_, premises)
         return self
 
     def _set_offsets(self, means: np.ndarray, largest: float) -> None:
-        """Set scale, offsets and shrink."""
         C = len(self.classes_)
         self.scale_ = max(1.0, largest)
         self.class_similarities_ = means / self.scale_
@@ -163,7 +160,7 @@ class WeakSimilarityVote(BaseVote):
         means = self._sums(k, A) / self.totals_ / self.scale_
         advantages = means - means.mean(axis=1, keepdims=True) + self.offsets_
         shares = 1 / C + advantages / (2 * (C - 1) * self.shrink_)
-        outside = (shares < -PROBABILITY_ROUNDING) | (shares > 1 + PROBABILITY_ROUNDING)
+        outside = (shares < -1e-6) | (shares > 1 + 1e-6)  # by more than rounding
         beyond = np.flatnonzero(outside.any(axis=1))
         if len(beyond):
             i = int(beyond[0])
@@ -189,13 +186,15 @@ def class_pair_means(k: Similarity, A: Encoding, members: np.ndarray, engine: En
     (array([[ 3., -4.],
            [-4., nan]]), 9.0)
     """
-    members, symmetric = members.astype(np.float64), SYMMETRIC in k.claims
-    to_class, own, largest = np.zeros(members.shape), np.zeros(count(members)), 0.0
+    members = members.astype(np.float64)
+    to_class = np.zeros(members.shape)
+    own = np.zeros(len(members))
+    largest = 0.0
     with closing(k.blocks(A, engine=engine).tiles()) as tiles:
         for (down, right), tile in tiles:
             values = np.asarray(tile)
             to_class[down] += values @ members[right]
-            if symmetric and down != right:  # only half of a symmetric matrix is computed
+            if SYMMETRIC in k.claims and down != right:  # only half of a symmetric matrix is computed
                 to_class[right] += values.T @ members[down]
             here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
             own[here] = values[here - down.start, here - right.start]
@@ -227,7 +226,8 @@ def occurrences(keys: np.ndarray) -> np.ndarray:
     array([0, 0, 1, 2], dtype=uint64)
     """
     order = np.argsort(keys, kind="stable")
-    ordered, places = keys[order], np.arange(len(keys))
+    ordered = keys[order]
+    places = np.arange(len(keys))
     first = np.ones(len(keys), dtype=bool)
     first[1:] = ordered[1:] != ordered[:-1]
     since = np.empty(len(keys), dtype=np.uint64)
