@@ -6,7 +6,7 @@ import math
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +16,6 @@ import numpy as np
 
 from similitude.data.files.file_errors import listed
 from similitude.data.files.schema import Data, Schema
-from similitude.data.limits import DECODED_BYTES
 from similitude.support import FileError, brief
 
 REAL_TYPES = ("double", "float")
@@ -119,117 +118,131 @@ class GraphRecord:
     data: list[tuple[str, int, str, Any]] = field(default_factory=list)  # what, which one, attribute, value
 
 
+class GraphReader:
+    """Reads graphs while the parser passes over a file; nothing is expanded, and a document type is refused."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, Key] = {}
+        self.graphs: list[GraphRecord] = []
+        self.is_directed = False
+        self.open: list[str] = []
+        self.key: str | None = None  # of the data or default that is being read
+        self.text: list[str] = []
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.StartDoctypeDeclHandler = self.refuse
+
+    def read(self, stream: BinaryIO) -> None:
+        """Read a file."""
+        try:
+            self.parser.ParseFile(stream)
+        except FileError:
+            raise
+        except expat.ExpatError as error:
+            raise FileError(f"line {error.lineno} is not XML: {expat.errors.messages[error.code]}") from None
+        except (UnicodeDecodeError, LookupError, ValueError) as error:
+            raise FileError(f"not XML: {brief(str(error))}") from None
+
+    def refuse(self, *declared: Any) -> None:
+        """Refuse a document type: its entities can be made to grow without bounds."""
+        raise FileError(f"line {self.parser.CurrentLineNumber} declares a document type (DTD): remove it")
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Note the beginning of an element."""
+        name = tag.rpartition(" ")[2]
+        line = self.parser.CurrentLineNumber
+        if name == "key":
+            self.add_key(line, attributes)
+        elif name == "graph":
+            if "graph" in self.open:
+                raise FileError(f"line {line} has a graph inside a graph, which is not read")
+            self.is_directed |= attributes.get("edgedefault") == "directed"
+            self.graphs.append(GraphRecord(line))
+        elif name == "node":
+            self.add_node(line, attributes)
+        elif name == "edge":
+            self.add_edge(line, attributes)
+        elif name == "hyperedge":
+            raise FileError(f"line {line} has a hyperedge, which is not read")
+        elif name in ("data", "default"):
+            self.key, self.text = attributes.get("key") if name == "data" else self.key, []
+        self.open.append(name)
+
+    def add_key(self, line: int, attributes: dict[str, str]) -> None:
+        """Note an attribute that is declared."""
+        kind = attributes.get("attr.type", "string")
+        if kind not in ATTRIBUTE_TYPES:
+            raise FileError(
+                f"line {line} declares an attribute of type {brief(kind)}: it is one of {listed(ATTRIBUTE_TYPES)}"
+            )
+        self.key = attributes.get("id", "")
+        self.keys[self.key] = Key(attributes.get("attr.name", self.key), kind)
+
+    def add_node(self, line: int, attributes: dict[str, str]) -> None:
+        """Add a node to the last graph."""
+        graph = self.last(line, "node")
+        name = attributes.get("id", "")
+        if name in graph.nodes:
+            raise FileError(f"line {line} has node {brief(name)} again")
+        graph.nodes[name] = len(graph.nodes)
+
+    def add_edge(self, line: int, attributes: dict[str, str]) -> None:
+        """Add an edge to the last graph."""
+        self.is_directed |= attributes.get("directed") == "true"
+        self.last(line, "edge").ends.append((attributes.get("source", ""), attributes.get("target", ""), line))
+
+    def last(self, line: int, what: str) -> GraphRecord:
+        """Return the graph that is being read."""
+        if "graph" not in self.open:
+            raise FileError(f"line {line} has {'an edge' if what == 'edge' else 'a node'} outside a graph")
+        return self.graphs[-1]
+
+    def characters(self, text: str) -> None:
+        """Collect the text of data and defaults."""
+        if self.open and self.open[-1] in ("data", "default"):
+            self.text.append(text)
+
+    def end(self, tag: str) -> None:
+        """Take the value of data or of a default."""
+        name = self.open.pop()
+        if name == "default" and self.key in self.keys:
+            self.keys[self.key].default = self.value(self.keys[self.key])
+        elif name == "data" and self.open and self.open[-1] in ("graph", "node", "edge") and self.graphs:
+            if self.key not in self.keys:
+                raise FileError(f"line {self.parser.CurrentLineNumber} has data of {brief(self.key)}, an unknown key")
+            graph, what = self.graphs[-1], self.open[-1]
+            place = {"graph": 0, "node": len(graph.nodes) - 1, "edge": len(graph.ends) - 1}[what]
+            graph.data.append((what, place, self.keys[self.key].name, self.value(self.keys[self.key])))
+
+    def value(self, key: Key) -> Any:
+        """Return what was read as the type of its key."""
+        text = "".join(self.text)
+        try:
+            return ATTRIBUTE_TYPES[key.type](text)
+        except ValueError:
+            line = self.parser.CurrentLineNumber
+            raise FileError(f"line {line} has {brief(text)} as {key.name!r}, which is not {key.type}") from None
+
+
 def read_graphml(stream: BinaryIO, label: str | None, label_optional: bool, prefix: str = "") -> Data:
     """Read the graphs of a file; the label is an attribute of graphs, ``label`` if there is one."""
     notes = Counter[str]()
-    keys: dict[str, Key] = {}
+    reader = GraphReader()
     try:
-        records = _records(stream, keys, notes)
-        graphs = [_graph(i, one, keys, notes) for i, one in enumerate(records)]
+        reader.read(stream)
+        graphs = [_graph(i, one, reader.keys, notes) for i, one in enumerate(reader.graphs)]
     except FileError as error:
         raise FileError(f"{prefix}{error}") from None
     if not graphs:
         raise FileError("there are no graphs")
-    found = [{name: value for what, _, name, value in one.data if what == "graph"} for one in records]
+    notes["directed edges are taken as undirected"] += reader.is_directed
+    found = [{name: value for what, _, name, value in one.data if what == "graph"} for one in reader.graphs]
     labels, column = _labels(found, label, label_optional)
-    return Data(graphs, labels, Schema("graphs", column), ("undirected graphs", *notes))
-
-
-def _records(stream: BinaryIO, keys: dict[str, Key], notes: Counter[str]) -> list[GraphRecord]:
-    """Return the graphs of a file, and add the attributes that it declares to `keys`."""
-    graphs: list[GraphRecord] = []
-    inside: list[str] = []  # which elements
-    key = ""  # of the data or default that is being read
-    for line, name, attributes, text in _elements(stream):
-        if attributes is None:
-            inside.pop()
-            if name == "default" and key in keys:
-                keys[key].default = _value(line, keys[key], text)
-            elif name == "data" and inside and inside[-1] in ("graph", "node", "edge") and graphs:
-                if key not in keys:
-                    raise FileError(f"line {line} has data of {brief(key)}, an unknown key")
-                graph = graphs[-1]
-                place = {"graph": 1, "node": len(graph.nodes), "edge": len(graph.ends)}[inside[-1]] - 1
-                graph.data.append((inside[-1], place, keys[key].name, _value(line, keys[key], text)))
-            continue
-        if name in ("node", "edge") and "graph" not in inside:
-            raise FileError(f"line {line} has {'an edge' if name == 'edge' else 'a node'} outside a graph")
-        if name == "node":
-            one = attributes.get("id", "")
-            if one in graphs[-1].nodes:
-                raise FileError(f"line {line} has node {brief(one)} again")
-            graphs[-1].nodes[one] = len(graphs[-1].nodes)
-        elif name == "edge":
-            graphs[-1].ends.append((attributes.get("source", ""), attributes.get("target", ""), line))
-        elif name == "data":
-            key = attributes.get("key", "")
-        elif name == "key":
-            kind = attributes.get("attr.type", "string")
-            if kind not in ATTRIBUTE_TYPES:
-                known = listed(ATTRIBUTE_TYPES)
-                raise FileError(f"line {line} declares an attribute of type {brief(kind)}: it is one of {known}")
-            key = attributes.get("id", "")
-            keys[key] = Key(attributes.get("attr.name", key), kind)
-        elif name == "graph":
-            if "graph" in inside:
-                raise FileError(f"line {line} has a graph inside a graph, which is not read")
-            graphs.append(GraphRecord(line))
-        elif name == "hyperedge":
-            raise FileError(f"line {line} has a hyperedge, which is not read")
-        if attributes.get("directed") == "true" or attributes.get("edgedefault") == "directed":
-            notes["directed edges are taken as undirected"] += 1
-        inside.append(name)
-    return graphs
-
-
-def _elements(stream: BinaryIO) -> Iterator[tuple[int, str, dict[str, str] | None, str]]:
-    """Yield the line and the name of each XML element, with its attributes where it begins, and its text where it ends.
-
-    Nothing is expanded, and a document type is refused.
-    """
-    found: list[tuple[int, str, dict[str, str] | None, str]] = []
-    text: list[str] = []
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        text.clear()
-        found.append((parser.CurrentLineNumber, tag.rpartition(" ")[2], attributes, ""))
-
-    def end(tag: str) -> None:
-        found.append((parser.CurrentLineNumber, tag.rpartition(" ")[2], None, "".join(text)))
-        text.clear()
-
-    def refuse(*declared: Any) -> None:
-        raise FileError(f"line {parser.CurrentLineNumber} declares a document type (DTD): remove it")
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = text.append
-    parser.StartDoctypeDeclHandler = refuse
-    problem = ""
-    while not problem:
-        piece = stream.read(DECODED_BYTES)
-        try:
-            parser.Parse(piece, not piece)
-        except expat.ExpatError as error:
-            problem = f"line {error.lineno} is not XML: {expat.errors.messages[error.code]}"
-        except (UnicodeDecodeError, LookupError, ValueError) as error:
-            problem = f"not XML: {brief(str(error))}"
-        yield from found
-        found.clear()
-        if not piece:
-            break
-    if problem:
-        raise FileError(problem)
-
-
-def _value(line: int, key: Key, text: str) -> Any:
-    """Return a text as the type of its key."""
-    try:
-        return ATTRIBUTE_TYPES[key.type](text)
-    except ValueError:
-        raise FileError(f"line {line} has {brief(text)} as {key.name!r}, which is not {key.type}") from None
+    said = ["undirected graphs", *(note for note, times in notes.items() if times)]
+    return Data(graphs, labels, Schema("graphs", column), tuple(said))
 
 
 def _labels(found: list[dict[str, Any]], label: str | None, optional: bool) -> tuple[np.ndarray | None, str | None]:
