@@ -77,6 +77,13 @@ def test_a_function_of_pairs_is_called_seldom_without_being_asked():
     assert "cost=0" in str(model.plan_)
 
 
+def test_a_fit_without_further_candidates_says_so_rather_than_that_its_budget_is_spent():
+    X = np.random.default_rng(0).standard_normal((106, 6))
+    model = SimilarityRegressor(near, random_state=0).fit(list(X), X[:, 0])
+    assert len(model.landmarks_) == 96 and model.calls_.spent < 40 * 106 + 10_000
+    assert "every row is a landmark" in model.plan_.landmarks.why and "spent" not in str(model.plan_)
+
+
 def test_a_function_that_is_stated_to_be_cheap_is_fitted_thoroughly():
     X, y = rings(rng)
     model = SimilarityClassifier(FromPairs(near, cost=0), random_state=0).fit(X, y)

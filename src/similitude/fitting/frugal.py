@@ -17,6 +17,7 @@ import numpy as np
 from similitude.compute import take
 from similitude.compute.engines import format_bytes
 from similitude.evaluation import Trial
+from similitude.fitting.automatic import EVERY_ROW
 from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, ValueRange, decided, margins, stopping_margins
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, SCREENING, FrugalRows, FrugalStep, FrugalTask, Purchases
 from similitude.fitting.model import LandmarkCurve
@@ -87,7 +88,7 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
     steps, trials, reason = _buy_for_all(task, people)
     people.reorder()
     built = _Built(people, task.n_classes)
-    if reason == SPENT:
+    if reason in (SPENT, EVERY_ROW):  # the uncertain rows alone may be compared further
         reason = ""
     while not reason:
         reason = built.go_on()
@@ -115,7 +116,7 @@ def _buy_for_all(task: FrugalTask, people: FrugalRows) -> tuple[list[FrugalStep]
         wanted = min(math.floor(GROWTH * len(people.landmarks) + 0.5), MOST_LANDMARKS) - len(people.landmarks)
         found = _affordable(people, wanted)
         if found is None:
-            return steps, trials, SPENT
+            return steps, trials, _why_no_more(people)
         new = found
 
 
@@ -136,7 +137,9 @@ def _enough(people: FrugalRows, trials: list[Trial]) -> str:
     if people.numbers is None or people.price(len(people.landmarks)) <= people.left:
         return ""
     certain = 1 - len(people.uncertain(people.certain_margin())) / len(people.active)
-    return SPENT if certain >= 0.5 else ""  # what is left goes to the uncertain rows
+    if certain >= 0.5:
+        return _why_no_more(people)
+    return ""  # what is left goes to the uncertain rows
 
 
 def _gained(people: FrugalRows, before: Trial, now: Trial) -> bool:
@@ -152,7 +155,7 @@ def _wrong(people: FrugalRows, trial: Trial) -> float:
 
 
 def _affordable(people: FrugalRows, wanted: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return up to as many new columns as wanted for the active rows; None if the budget is spent."""
+    """Return up to as many new columns as wanted for the active rows; None if there are none within the budget."""
     left = people.left
     if people.price(wanted) > left / (1 + SCREENING):
         wanted = int(left / (1 + SCREENING) / max(1, people.price(1)))
@@ -162,6 +165,13 @@ def _affordable(people: FrugalRows, wanted: int) -> tuple[np.ndarray, np.ndarray
         return people.screen(wanted, min(SCREENING * people.price(wanted), left - people.price(wanted)))
     except BudgetError:
         return None
+
+
+def _why_no_more(people: FrugalRows) -> str:
+    """Return why no column can be bought."""
+    if len(people.landmarks) == people.n * len(people.directions):
+        return EVERY_ROW
+    return SPENT
 
 
 def check_memory(n: int, memory: int) -> None:
@@ -204,14 +214,14 @@ class _Built:
         active = people.uncertain(self.latest[-1])
         learned = active[active < people.n]
         if people.numbers is None:
-            return SPENT
+            return _why_no_more(people)
         # A cascade ends when fewer rows than this are uncertain
         if len(learned) < 20 or not people.can_learn_from(learned):
             return ALL_CERTAIN
         people.active = active
         new = _affordable(people, max(2, len(people.landmarks) // 2))
         if new is None:
-            return SPENT
+            return _why_no_more(people)
         try:
             people.compare(*new)
         except BudgetError:
