@@ -200,6 +200,21 @@ def test_a_plan_is_made_once_and_says_afterwards_what_was_chosen():
     assert losses[repr(model.similarity_)] == min(loss for name, loss in after.scores if name.startswith("Gaussian"))
 
 
+@pytest.mark.parametrize(("k", "several"), [(Gaussian(), False), (Linear(), False), (Gaussian(), True)])
+def test_compared_losses_are_relative_to_the_variance_of_the_targets(k, several):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = 10 * X[:, 0] + rng.normal(size=400)
+    options = {} if several else {"n_landmarks": 50}
+    model = SimilarityRegressor(k, random_state=0, **options).fit(X, y)
+    scores = dict(model.plan_.scores)
+    numbers = [name for name in scores if "landmark" in name]
+    assert bool(numbers) == several == (len(model.landmark_curve_.x) > 1)
+    if several:
+        np.testing.assert_allclose([scores[one] for one in numbers], model.landmark_curve_.y / y.var())
+    assert all(0 < loss < 1.2 for loss in scores.values())
+
+
 def test_a_plan_leaves_the_estimator_as_it_is():
     model = SimilarityClassifier()
     before = dict(vars(model))

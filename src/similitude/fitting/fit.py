@@ -210,11 +210,10 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
     notes += [] if choice.note is None else [choice.note]
     data = choice.data
     n_scales = 1
-    scores = chosen.scores
+    scores: Scores = ()
     if not all(map(operator.is_, chosen.similarities, data.similarities)):  # one of them was resolved on the data
         with phase("choosing the scale"):
-            data, n_scales, tried = choose_scales(data, choice, options)
-        scores += tried
+            data, n_scales, scores = choose_scales(data, choice, options)
         pairs = zip(options.similarities, data.similarities, strict=True)
         kept = [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
         chosen = chosen._replace(reason="; ".join([*filter(None, [chosen.reason]), *kept]))
@@ -230,7 +229,9 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         guarantee = _guarantee(fit, data, options, n_scales * len(choice.sizes))
     else:
         guarantee = OF_NUMBERS if data.labels is None else OF_LEARNED
-    curve = zip(fit.curve.x, fit.curve.y, strict=True)
+    if len(fit.curve.x) > 1:
+        scores += tuple((number_of(int(n), "landmark"), loss) for n, loss in zip(fit.curve.x, fit.curve.y, strict=True))
+    variance = float(variances(data.Y, data.weights).sum()) or 1.0
     return replace(
         fit,
         evaluation=LandmarkFolds(data, options, choice, fit),
@@ -238,7 +239,7 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         chosen=chosen.reason,
         learned=chosen.summary,
         notes=notes,
-        scores=(*scores, *[(number_of(int(n), "landmark"), float(loss)) for n, loss in curve]),
+        scores=(*chosen.scores, *[(name, float(loss) / variance) for name, loss in scores]),
     )
 
 

@@ -332,7 +332,8 @@ class FittedModel:
     groups : array of int, or None
         The groups of the rows of the trial.
     scores : tuple of (str, float)
-        Candidates that were compared, with their losses on rows that they were not fitted to.
+        Candidates that were compared, with their squared errors on rows that they were not fitted to, relative to the
+        variance of the targets.
     landmarks : Landmarks or None
         Those that were drawn; the features may use fewer.
     samples : sequence of SampleFeatures

@@ -74,7 +74,8 @@ class Plan(Result):
     spent : Spent or None
         After the fit, what it really took.
     scores : tuple of (str, float)
-        After the fit, the candidates with their losses on rows that they were not fitted to.
+        After the fit, the candidates with their squared errors on rows that they were not fitted to, relative to the
+        variance of the targets.
     candidates : {"given", "learned", "family"}
         Where the similarity comes from.
     """
