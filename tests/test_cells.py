@@ -8,6 +8,7 @@ import pytest
 
 from similitude import SimilarityClassifier, SimilarityRegressor, check_kernel, load, save
 from similitude.engines import LocalEngine
+from similitude.evaluation import Pilot
 from similitude.fitting import Sampling, TrainingSet
 from similitude.fitting.cells import fit_in_cells
 from similitude.kernel_learning import CellFit, CellTree, ExactRidge, choose_automatically, learn_cells
@@ -32,7 +33,7 @@ def small_cells(monkeypatch):
 
 def fitted_in_cells(X, y, memory=2**30):
     order = np.random.default_rng(0).permutation(len(y))
-    choice = choose_automatically(X, y[:, None], order[:300])
+    choice = choose_automatically(X, y[:, None], order[:300], Pilot.of(300))
     data = TrainingSet(X, y[:, None], np.ones(len(y)), None, None, Sampling(0))
     model = SimilarityRegressor(engine=LocalEngine(memory=memory))
     options = model._options(X, None, Meter(None))

@@ -16,6 +16,7 @@ from similitude.cli.inputs import task_of
 from similitude.cli.output import Output
 from similitude.data.files import Data, Schema, read
 from similitude.evaluation import (
+    Pilot,
     assign_folds,
     check_groups,
     fold_pairs,
@@ -360,10 +361,10 @@ def test_pilot_rows_that_judge_are_of_other_groups(n):
     _, y, who = patients(n)
     places = np.arange(len(who))[:, None]
     order = np.random.default_rng(0).permutation(len(who))
-    for one in pilot_splits(places, y[:, None], order, groups=who):
+    for one in pilot_splits(places, y[:, None], order, Pilot.of(len(who)), groups=who):
         judged, fitted = who[one.held_out.X[:, 0]], who[one.fitted.X[:, 0]]
         assert len(judged) and len(fitted) and not np.isin(judged, fitted).any()
-    (single, *_) = pilot_splits(places, y[:, None], order, groups=np.zeros_like(who))
+    (single, *_) = pilot_splits(places, y[:, None], order, Pilot.of(len(who)), groups=np.zeros_like(who))
     assert len(single.fitted.X) and len(single.held_out.X)
 
 

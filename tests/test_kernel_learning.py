@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from similitude import check_kernel, learn_kernel, load, save
+from similitude.evaluation import Pilot
 from similitude.kernel_learning.gradients import metric_of, model_gradients
 from similitude.kernel_learning.pilot import pilot_splits
 from similitude.kernel_learning.rounds import gain, isotropic
@@ -118,7 +119,7 @@ def test_a_few_huge_targets_do_not_hide_what_matters():
 def test_the_rows_that_judge_do_not_teach():
     """Targets of judged rows do not change the metric of their split."""
     X, y = points(300, 4), points(300, 1, 1)
-    splits = pilot_splits(X, y, np.random.default_rng(0).permutation(len(X)))
+    splits = pilot_splits(X, y, np.random.default_rng(0).permutation(len(X)), Pilot.of(len(X)))
     other = tuple(one._replace(held_out=one.held_out._replace(Y=-one.held_out.Y)) for one in splits)
     for one, changed in zip(splits, other, strict=True):
         found = []
@@ -131,16 +132,16 @@ def test_the_rows_that_judge_do_not_teach():
 
 def test_folds_judge_every_row_once_and_many_rows_are_split():
     X = np.arange(400.0)[:, None]
-    judged = np.concatenate([split.held_out.X[:, 0] for split in pilot_splits(X, X, np.arange(400))])
+    judged = np.concatenate([split.held_out.X[:, 0] for split in pilot_splits(X, X, np.arange(400), Pilot.of(400))])
     np.testing.assert_array_equal(np.sort(judged), X[:, 0])
-    (split,) = pilot_splits(*[np.arange(9000.0)[:, None]] * 2, np.arange(9000))
+    (split,) = pilot_splits(*[np.arange(9000.0)[:, None]] * 2, np.arange(9000), Pilot.of(9000))
     assert (len(split.fitted.X), len(split.held_out.X)) == (1600, 1000)
     assert not set(split.fitted.X[:, 0]) & set(split.held_out.X[:, 0])
 
 
 def test_gain_is_paired():
     X = points(200, 2)
-    fit = isotropic(Gaussian(), pilot_splits(X, X[:, :1], np.arange(len(X))))
+    fit = isotropic(Gaussian(), pilot_splits(X, X[:, :1], np.arange(len(X)), Pilot.of(len(X))))
     assert gain(fit, fit) == (0.0, 0.0)
 
 

@@ -30,13 +30,13 @@ from similitude.estimators.prediction import LandmarkPredictor, similarities_of
 from similitude.evaluation import (
     Trial,
     check_groups,
+    enough_for_folds,
     fewest_groups,
     groups_with_copies,
     one_of_each,
     set_apart,
 )
 from similitude.fitting import (
-    FEWEST_NESTED_ROWS,
     MOST_OF_STREAM,
     RIDGE,
     Cascade,
@@ -571,7 +571,7 @@ class LandmarkEstimator(LandmarkPredictor):
                 raise ValueError(
                     "the first batch of a stream decides landmarks and scale: it needs two examples at least"
                 )
-            enough = np.count_nonzero(weights) >= FEWEST_NESTED_ROWS
+            enough = enough_for_folds(np.count_nonzero(weights))
             chosen_on = np.where(held, 0.0, weights) if enough else weights
             data = TrainingSet(X, Y, chosen_on, sample_weight, labels, Sampling(draw_seed(self.random_state)))
             fitted = self._fit_rows(data, self._options(X, labels, Meter(None), stream=True))

@@ -15,10 +15,9 @@ from similitude.compute import is_tensor, namespace
 from similitude.compute.engines import Engine
 from similitude.estimators.base import LandmarkEstimator, upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.evaluation import FEWEST_GROUPS_APART, Trial, error_of_numbers
+from similitude.evaluation import FEWEST_GROUPS_APART, FEWEST_NESTED_ROWS, Trial, enough_for_folds, error_of_numbers
 from similitude.fitting import (
     FAR_TARGET,
-    FEWEST_NESTED_ROWS,
     HUBER_THRESHOLD,
     LIMITING_FOLDS,
     LIMITING_ROUNDS,
@@ -221,14 +220,14 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
 
     def _planned(self, facts: Facts) -> Plan:
         plan = plan_fit(facts)
-        if self.loss != HUBER or len(facts.data.weighted) < FEWEST_NESTED_ROWS:
+        if self.loss != HUBER or not enough_for_folds(len(facts.data.weighted)):
             return plan
         why = "targets are limited twice by predictions of 3 folds, which also evaluate the model"
         return replace(plan.repeated(1 + LIMITING_ROUNDS * LIMITING_FOLDS, why), evaluation=PlanStep("3 folds", ""))
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit; with Huber's loss to targets that are limited first, and judged by the folds that limit them."""
-        few = len(data.weighted) < FEWEST_NESTED_ROWS
+        few = not enough_for_folds(len(data.weighted))
         if self.loss != HUBER or few:
             fit = super()._fit_rows(data, options)
             self.notes_ += _notes_on_outliers(data.Y, data.sampling)

@@ -1,29 +1,35 @@
 """Evaluation on rows that a model was not fitted to: splits, targets, losses and intervals; no kernels."""
 
 from similitude.evaluation.held_out import (
-    HELD_OUT_SHARE,
-    LEAVE_ONE_OUT,
-    MOST_HELD_OUT,
     LastRows,
+    Pilot,
     Trial,
+    enough_for_folds,
     error_of_classes,
     error_of_numbers,
+    fewest_groups,
+    folds_of,
     n_fitted,
     n_held_out,
     n_judged,
 )
-from similitude.evaluation.splits import (
+from similitude.evaluation.limits import (
     FEWEST_GROUPS_APART,
     FEWEST_NESTED_GROUPS,
+    FEWEST_NESTED_ROWS,
+    FIRST_FITTED_ROWS,
+    HELD_OUT_SHARE,
+    LEAVE_ONE_OUT,
+    MOST_HELD_OUT,
+)
+from similitude.evaluation.splits import (
     Folds,
     assign_folds,
     check_cv,
     check_groups,
     dealt_folds,
     equals_judged_together,
-    fewest_groups,
     fold_pairs,
-    folds_of,
     groups_for_fit,
     groups_of_classes,
     groups_of_equals,
@@ -34,6 +40,7 @@ from similitude.evaluation.splits import (
     joined_groups,
     last_groups,
     nested_folds,
+    nested_folds_of_fit,
     one_of_each,
     random_part,
     rarest_in_group,

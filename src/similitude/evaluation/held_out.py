@@ -1,4 +1,7 @@
-"""Held-out evaluation: which rows are held out while choices are made, their losses, and the error on new rows."""
+"""Held-out evaluation: how many rows are held out or dealt to folds, their losses, and the error on new rows.
+
+What depends on the number of rows is decided here: a fit, its folds and functions that learn a kernel ask for it.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from similitude.evaluation.limits import (
+    FEW_ROWS,
+    FEWEST_NESTED_GROUPS,
+    FEWEST_NESTED_ROWS,
+    FEWEST_TO_LEARN,
+    FIRST_FITTED_ROWS,
+    HELD_OUT_SHARE,
+    LEAVE_ONE_OUT,
+    MOST_HELD_OUT,
+    PILOT_FITTED_ROWS,
+    PILOT_HELD_OUT_ROWS,
+    THREE_FOLDS,
+    VERY_FEW_ROWS,
+)
 from similitude.support import ESTIMATE, Estimate
 from similitude.theory import LEVEL, clopper_pearson
-
-LEAVE_ONE_OUT = 5_000
-"""Rows up to which each is evaluated by a model of all others; with more rows, a part is held out."""
-
-HELD_OUT_SHARE = 0.2
-"""The part of many rows that is held out."""
-
-MOST_HELD_OUT = 5_000
-"""Most rows that a pass over all rows holds out."""
 
 
 def n_fitted(n: int) -> int:
@@ -35,6 +43,56 @@ def n_held_out(n: int) -> int:
 def n_judged(held_out: int) -> int:
     """Return how many of some held-out rows, the last ones, judge the model; choices are made on the others."""
     return held_out // 2
+
+
+def enough_for_folds(n: int) -> bool:
+    """Whether n different rows are enough for nested folds."""
+    return n >= FEWEST_NESTED_ROWS
+
+
+def folds_of(n: int) -> int:
+    """Return the number of nested folds of n rows."""
+    if n <= THREE_FOLDS:
+        return 3
+    return 2
+
+
+def fewest_groups(n: int) -> int:
+    """Return the smallest number of groups of n rows that a fit takes.
+
+    >>> fewest_groups(200), fewest_groups(20_000)
+    (2, 4)
+    """
+    if n <= LEAVE_ONE_OUT:
+        return 2
+    return FEWEST_NESTED_GROUPS
+
+
+class Pilot(NamedTuple):
+    """The rows that kernels are learned from and compared on: folds of few rows, a single split of many.
+
+    >>> [Pilot.of(n).folds for n in (150, 500, 5_000)], Pilot.of(100_000).size
+    ([8, 4, 1], 2600)
+    """
+
+    size: int
+    folds: int
+    held_out: int  # by a single split
+    teaches: bool = True  # whether rows are enough to learn a metric or weights from
+    first_fitted: int = FIRST_FITTED_ROWS
+    most_fitted: int = PILOT_FITTED_ROWS
+    most_held_out: int = PILOT_HELD_OUT_ROWS
+
+    @classmethod
+    def of(cls, n: int) -> Pilot:
+        """Return the pilot of n rows."""
+        if n >= FEW_ROWS:
+            held_out = min(PILOT_HELD_OUT_ROWS, n // 3)
+            return cls(min(n, held_out + PILOT_FITTED_ROWS), 1, held_out)
+        folds = 4
+        if n < VERY_FEW_ROWS:
+            folds = min(8, n)
+        return cls(n, folds, 0, n >= FEWEST_TO_LEARN)
 
 
 class LastRows(NamedTuple):

@@ -13,18 +13,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from similitude.compute import Encoding, as_numpy, fingerprints, keys, moved, rows
-from similitude.evaluation.held_out import LEAVE_ONE_OUT, LastRows, n_held_out, n_judged
+from similitude.evaluation.held_out import LastRows, enough_for_folds, fewest_groups, folds_of, n_held_out, n_judged
+from similitude.evaluation.limits import FEWEST_GROUPS_APART, FEWEST_NESTED_GROUPS
 from similitude.evaluation.targets import TaskTargets
 from similitude.scikit import is_missing
 from similitude.support import brief, check_integer, generator
 
 Pair = tuple[np.ndarray, np.ndarray]
 """The rows to fit, and the rows to evaluate."""
-
-FEWEST_GROUPS_APART = 3
-FEWEST_NESTED_GROUPS = 4
-"""Groups from which on one can be set apart, and two are left to make choices on; and from which on there are nested
-folds, or two to fit to, one to choose on and one to evaluate."""
 
 OUTER_FOLDS = 5
 """Most folds that evaluate a choice."""
@@ -101,14 +97,6 @@ def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int) -> 
     return _groups_last(order, groups, max(most, fewest), kept)
 
 
-def folds_of(n: int) -> int:
-    """Return the number of nested folds of n rows."""
-    # up to this many rows there are three folds, with more there are two
-    if n <= 300:
-        return 3
-    return 2
-
-
 def check_groups(groups: Any, n: int) -> np.ndarray:
     """Validate the groups of n rows, and number them in the order in which they first occur.
 
@@ -175,17 +163,6 @@ def groups_for_fit(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | 
     return None
 
 
-def fewest_groups(n: int) -> int:
-    """Return the smallest number of groups of n rows that a fit takes.
-
-    >>> fewest_groups(200), fewest_groups(20_000)
-    (2, 4)
-    """
-    if n <= LEAVE_ONE_OUT:
-        return 2
-    return FEWEST_NESTED_GROUPS
-
-
 def one_of_each(groups: np.ndarray, random_state: Any) -> np.ndarray:
     """Return a random row of each group.
 
@@ -239,6 +216,21 @@ def assign_folds(
     fold[order] = np.arange(len(first)) % min(n_folds, len(first))
     found: np.ndarray = fold[member]
     return found
+
+
+def nested_folds_of_fit(
+    groups: np.ndarray, labels: np.ndarray | None, grouped: bool, random_state: Any
+) -> np.ndarray | None:
+    """Return the nested fold of each row of a fit; None of too few rows: each is then left out alone.
+
+    `groups` numbers equal rows, or the rows of a group if they are `grouped`.
+    """
+    n = len(np.unique(groups))
+    if not (n >= FEWEST_NESTED_GROUPS if grouped else enough_for_folds(n)):
+        return None
+    if grouped and labels is not None:
+        labels = rarest_in_group(labels, groups)
+    return assign_folds(groups, labels, random_state)
 
 
 def dealt_folds(groups: np.ndarray, n_folds: int) -> np.ndarray:

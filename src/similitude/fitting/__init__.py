@@ -31,7 +31,6 @@ from similitude.fitting.limited_targets import (
     LIMITING_ROUNDS,
     limit_targets,
 )
-from similitude.fitting.limits import FEWEST_NESTED_ROWS
 from similitude.fitting.model import FittedModel, Judged, LandmarkCurve, LandmarkModel, WeightedLandmarks
 from similitude.fitting.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
 from similitude.fitting.plan import Plan, PlanStep, plan_fit, plan_gram

@@ -9,14 +9,7 @@ import numpy as np
 
 from similitude.compute import Encoding, take
 from similitude.compute.engines import phase
-from similitude.evaluation import (
-    FEWEST_NESTED_GROUPS,
-    Trial,
-    assign_folds,
-    equals_judged_together,
-    groups_of_equals,
-    rarest_in_group,
-)
+from similitude.evaluation import Pilot, Trial, equals_judged_together, groups_of_equals, nested_folds_of_fit
 from similitude.fitting import limits
 from similitude.fitting.facts import LEARNED_KINDS, FitOptions
 from similitude.fitting.influence import BlendInfluence
@@ -41,13 +34,11 @@ def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Si
     notes = []
     for k in options.similarities:
         if isinstance(k, Learnable):
-            from similitude.kernel_learning import pilot_size
-
             rows = data.order
             if data.copies_last:
                 _, encoding = k.k.prepare(data.X, options.random_state)
                 rows = equals_judged_together(rows, groups_of_equals(encoding, rows))
-            pilot = data.first(rows, pilot_size(len(rows)))
+            pilot = data.first(rows, Pilot.of(len(rows)).size)
             learned = _learned(k, data.X, data.Y, pilot, options.random_state, data.groups_of(pilot))
             importance = learned.importance.named(options.names)
             notes.append(f"{k!r}: {learned.reason}; what counts: {importance.in_short()}")
@@ -122,18 +113,19 @@ def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, 
 
     Where `copies_last` says so, rows that equal one of the last evaluate it too, and are not learned from.
     """
-    from similitude.kernel_learning import choose_automatically, pilot_size
+    from similitude.kernel_learning import choose_automatically
 
     order = data.order
     if data.copies_last:
         _, encoding = similarity_without_labels(options.kind).prepare(data.X)
         order = equals_judged_together(order, groups_of_equals(encoding, order))
-    pilot = data.first(order, pilot_size(len(order)))
+    pilot = data.first(order, Pilot.of(len(order)).size)
     with phase("choosing the kernel on a sample of the rows"):
         X = take(data.X, pilot)
         Y = data.Y[pilot]
         table = options.kind == "table"
-        choice = choose_automatically(X, Y, np.arange(len(pilot)), table, data.groups_of(pilot))
+        again = Pilot.of(len(pilot))
+        choice = choose_automatically(X, Y, np.arange(len(pilot)), again, table, data.groups_of(pilot))
     return choice.named(options.names), order
 
 
@@ -186,8 +178,8 @@ def in_words(learned: LearnedSummary) -> str:
     return f"{learned.reason}; what counts: {learned.importance.in_short()}"
 
 
-def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
-    """Choose kernels on pilot rows, and fit ridge regression to all rows with a weight."""
+def fit_exactly(data: TrainingSet, options: FitOptions, n_apart: int) -> FittedModel:
+    """Choose kernels on pilot rows, and fit ridge regression to all rows with a weight; some take part in no choice."""
     from similitude.kernel_learning import summarize
 
     used = np.sort(data.order)
@@ -200,7 +192,7 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
     if data.labels is not None:
         labels = data.labels[used]
     groups = data.groups_of(used)
-    blend = _Blend.fit(X, Y, weights, places, options.kind, judges=True, together=groups)
+    blend = _Blend.fit(X, Y, weights, places, options.kind, groups, n_apart)
     features = tuple(
         LandmarkFeatures(k, Landmarks(X, at, A, labels, "all"))
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
@@ -213,7 +205,7 @@ def fit_exactly(data: TrainingSet, options: FitOptions) -> FittedModel:
     n, width = blend.choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
     chosen = f"{in_words(summary)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
-    evaluation = BlendFolds(blend, X, Y, weights, labels, places, options.random_state, options.kind, at)
+    evaluation = BlendFolds(blend, X, Y, weights, labels, places, options.random_state, options.kind, at, groups)
     left_out = *blend.left_out(Y, weights), blend.judged
     fit = exact_fit(summary, features, blend.linear, influence, left_out, evaluation, chosen)
     return replace(fit, groups=groups)
@@ -230,8 +222,7 @@ def in_double_precision(X: Any) -> Any:
 class _Blend:
     """Kernels, and exact models of them, whose weighted sum is the prediction.
 
-    `judged` are the rows that are predicted by models without them, `groups` numbers equal rows or the rows of a group,
-    `grouped` tells which, and `apart` whether the judged rows had no influence on any choice.
+    `judged` are the rows that are predicted by models without them: all, or some `apart` from every choice.
     """
 
     choice: AutoChoice
@@ -240,9 +231,7 @@ class _Blend:
     models: tuple[ExactRidge, ...]
     mean: np.ndarray
     judged: np.ndarray
-    groups: np.ndarray
     apart: bool
-    grouped: bool
 
     @classmethod
     def fit(
@@ -252,35 +241,31 @@ class _Blend:
         weights: np.ndarray,
         order: np.ndarray,
         kind: str,
-        judges: bool = False,
-        left_out: bool = False,
-        together: np.ndarray | None = None,
+        together: np.ndarray | None,
+        n_apart: int = 0,
     ) -> _Blend:
-        """Choose kernels on the first rows and fit them to all; with `judges`, some are kept from the choice.
+        """Choose kernels on the first rows and fit them to all; the last ones are kept from the choice.
 
-        With `left_out` every row is judged, left out alone, or with the rows that are `together` in a group.
+        Rows are left out alone, or with the rows that are `together` in a group.
         """
         from similitude.kernel_learning import ExactRidge, choose_automatically
 
-        n_apart = 0
-        if judges and together is None:
-            n_apart = rows_apart(len(order))
+        first = order[: len(order) - n_apart]
         with phase("choosing the kernel"):
-            choice = choose_automatically(X, Y, order[: len(order) - n_apart], kind == "table", together)
+            choice = choose_automatically(X, Y, first, Pilot.of(len(first)), kind == "table", together)
         kernels = choice.kernels()
         mean = np.average(Y, axis=0, weights=weights)
         encodings = tuple(k.encode(X) for k in kernels)
-        groups = groups_of_equals(encodings[0], np.arange(len(Y))) if judges else np.arange(len(Y))
-        groups = groups if together is None else together
-        judged = _rows_apart(choice, order, groups) if judges and together is None else order[:0]
-        apart = len(judged) >= limits.FEWEST_EVALUATED
-        judged = judged if apart or not (judges or left_out) else np.arange(len(Y))
+        apart = None
+        if n_apart:
+            apart = limits.evaluating(_rows_apart(choice, order, encodings[0]))
+        judged = np.arange(len(Y)) if apart is None else apart
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
         with phase("computing similarities, and solving"):
             models = tuple(
                 ExactRidge.fit(k, A, Y - mean, weights, penalty, judged, groups=together) for k, A, penalty in parts
             )
-        return cls(choice, kernels, encodings, models, mean, judged, groups, apart, together is not None)
+        return cls(choice, kernels, encodings, models, mean, judged, apart is not None)
 
     @property
     def linear(self) -> LinearModel:
@@ -301,24 +286,12 @@ class _Blend:
         return trial, (Y[rows], weights[rows])
 
 
-def rows_apart(n: int) -> int:
-    """Return how many of n rows take no part in any choice, so that they can judge the model; none of few.
-
-    >>> rows_apart(500), rows_apart(2000), rows_apart(5000)
-    (0, 400, 2400)
-    """
-    from similitude.kernel_learning import pilot_size
-
-    if n < limits.FEWEST_WITH_ROWS_APART:
-        return 0
-    return max(n - pilot_size(n), limits.FEWEST_EVALUATED, int(limits.LARGEST_SHARE_EVALUATED * n))
-
-
-def _rows_apart(choice: AutoChoice, order: np.ndarray, groups: np.ndarray) -> np.ndarray:
+def _rows_apart(choice: AutoChoice, order: np.ndarray, A: np.ndarray) -> np.ndarray:
     """Return rows that had no influence on the choice and equal no other row, in random order."""
+    groups = groups_of_equals(A, np.arange(len(order)))
     alone = np.bincount(groups)[groups] == 1
     alone[choice.rows] = False
-    return order[alone[order]][: limits.MOST_EVALUATED]
+    return order[alone[order]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,6 +311,7 @@ class BlendFolds:
     seed: Any
     kind: str
     at: np.ndarray
+    together: np.ndarray | None
 
     def evaluate(self) -> Judged:
         """Return the scores of rows by models that they had no influence on."""
@@ -346,35 +320,27 @@ class BlendFolds:
         weights = self.weights
         blend = self.blend
         left_out, (truth, counted) = blend.left_out(Y, weights)
-        groups = None
-        if blend.grouped:
-            groups = blend.groups
-        if blend.apart or len(np.unique(blend.groups)) < (
-            FEWEST_NESTED_GROUPS if blend.grouped else limits.FEWEST_NESTED_ROWS
-        ):
-            return Judged(left_out, truth, counted, groups, positions=self.at[blend.judged])
-        labels = self.labels
-        if labels is not None and blend.grouped:
-            labels = rarest_in_group(labels, blend.groups)
-        folds = assign_folds(blend.groups, labels, self.seed)
+        together = self.together
+        folds = None
+        if not blend.apart:
+            groups = groups_of_equals(blend.encodings[0], np.arange(len(Y))) if together is None else together
+            folds = nested_folds_of_fit(groups, self.labels, together is not None, self.seed)
+        if folds is None:
+            return Judged(left_out, truth, counted, together, positions=self.at[blend.judged])
         scores = np.empty(Y.shape)
         within = []
         for fold in np.unique(folds):
             train = np.flatnonzero(folds != fold)
             test = np.flatnonzero(folds == fold)
-            if groups is not None and not (Y[train] != Y[train[:1]]).any():  # the other groups are alike
+            if together is not None and not (Y[train] != Y[train[:1]]).any():  # the other groups are alike
                 scores[test] = Y[train[0]]
                 within.append((Y[train], Y[train]))
                 continue
             inside = np.argsort(np.argsort(self.order)[train])
-            together = None
-            if groups is not None:
-                together = groups[train]
-            part = _Blend.fit(
-                take(X, train), Y[train], weights[train], inside, self.kind, left_out=True, together=together
-            )
+            known = None if together is None else together[train]
+            part = _Blend.fit(take(X, train), Y[train], weights[train], inside, self.kind, known)
             scores[test] = part.scores(take(X, test))
             alone, _ = part.left_out(Y[train], weights[train])
             within.append((alone.scores, Y[train]))
         trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-        return Judged(trial, Y, weights, blend.groups, self.at, left_out, folds, tuple(within))
+        return Judged(trial, Y, weights, groups, self.at, left_out, folds, tuple(within))

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from similitude.compute.engines import format_bytes
-from similitude.evaluation import folds_of
+from similitude.evaluation import FIRST_FITTED_ROWS, Pilot, folds_of
 from similitude.fitting import limits
-from similitude.fitting.automatic import rows_apart
 from similitude.fitting.choices import SCALE_LANDMARKS, SCALE_ROWS
 from similitude.fitting.facts import PairWork, Sizes
 from similitude.fitting.frugal import MOST_LANDMARKS
-from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, SCREENING
-from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, FINALISTS, RECORDS_TRIED, TRIED_ROWS
+from similitude.fitting.frugal_rows import SCREENING
 from similitude.fitting.pilot_choice import MOST_PREDICTED, PENALTY_PILOT, SCALE_PILOT, SECOND_PILOT
 from similitude.support import Result
 
@@ -61,12 +59,9 @@ class Work(dict[str, float]):
 
 def pilot_rows_of(n: int) -> tuple[int, float, float]:
     """Return the splits of the pilot on which kernels are learned, and the rows of each that are fitted and judged."""
-    from similitude.kernel_learning import n_pilot_folds, pilot_size  # loads all kernels
-
-    folds = n_pilot_folds(n)
-    pilot = pilot_size(n)
-    judged = min(1_000, pilot / max(folds, 3))
-    return folds, pilot - judged, judged
+    pilot = Pilot.of(n)
+    judged = min(pilot.most_held_out, pilot.size / max(pilot.folds, 3))
+    return pilot.folds, pilot.size - judged, judged
 
 
 def landmarks_tried(case: str, sizes: Sizes) -> list[int]:
@@ -101,7 +96,7 @@ def work_of_fit(case: str, sizes: Sizes) -> Work:
     if "convolutions" in [k.form for k in (*sizes.members, *sizes.used)]:
         # default convolutions of series: their number, how many points of a series take as long as the copies of its
         # features in a fit, and what drawing the filters takes, in steps
-        done.add(steps=20, convolved=(min(sizes.rows, TRIED_ROWS) + sizes.rows) * 400)
+        done.add(steps=20, convolved=(min(sizes.rows, limits.TRIED_ROWS) + sizes.rows) * 400)
     # how often a fit goes over the letters or nodes of objects, where a prediction encodes them once: it also looks
     # for equal objects, learns weights, and copies rows for members of a family and for folds
     done["encoded"] = 5 * done.get("encoded", 0.0)
@@ -132,7 +127,7 @@ def work_of_prediction(case: str, sizes: Sizes) -> Work:
 
 def _buy(done: Work, sizes: Sizes) -> None:
     """Count a frugal fit: a model for each number of columns, by the eigenvectors of all compared rows."""
-    rows = min(sizes.n, MOST_COMPARED_ROWS)
+    rows = min(sizes.n, limits.MOST_COMPARED_ROWS)
     most = (1 + SCREENING) * rows * MOST_LANDMARKS * sizes.used[0].calls
     done.add(calls=min(sizes.most_calls, most))
     # models of a frugal fit: one for each number of columns, and again in the order of what columns tell
@@ -141,8 +136,6 @@ def _buy(done: Work, sizes: Sizes) -> None:
 
 def _learn(done: Work, n: int, sizes: Sizes, times: int = 1) -> None:
     """Count the choice of learned kernels on n rows."""
-    from similitude.kernel_learning import FIRST_FITTED_ROWS  # loads all kernels
-
     folds, fitted, judged = pilot_rows_of(n)
     first = min(fitted, FIRST_FITTED_ROWS)
     # settings at which learned kernels are tried on the first pilot rows, metrics that are learned there, and
@@ -167,7 +160,7 @@ def _factor(done: Work, times: float, n: float, sizes: Sizes) -> None:
 def _fit_exactly(done: Work, sizes: Sizes) -> None:
     """Count learned kernels and Cholesky factors; where no rows are kept apart, also in nested folds."""
     n = sizes.n
-    apart = rows_apart(sizes.n)
+    apart = limits.rows_apart(sizes.n)
     folds = 0
     if not apart:
         folds = folds_of(n)
@@ -255,8 +248,8 @@ def _try_members(done: Work, sizes: Sizes, folds: int) -> None:
     from similitude.kernels import PAIR_BUDGET  # loads all kernels
 
     members = sizes.members
-    n = min(sizes.rows, RECORDS_TRIED if sizes.kind == "records" else TRIED_ROWS)
-    if len(members) == 1 or n < FEWEST_TO_CHOOSE_BY:
+    n = min(sizes.rows, limits.RECORDS_TRIED if sizes.kind == "records" else limits.TRIED_ROWS)
+    if len(members) == 1 or n < limits.FEWEST_TO_CHOOSE_BY:
         return
     costly = sum([k.pair_cost for k in members if k.form != "sum"])
     for k in members:
@@ -264,7 +257,7 @@ def _try_members(done: Work, sizes: Sizes, folds: int) -> None:
         if k.form != "sum":
             _compare(done, k, tried**2 / 2, tried, sizes)
         done.add(eigen=(tried / 2) ** 3)
-    done.add(1 + folds * (1 - 1 / max(folds, 1)) ** 3, eigen=FINALISTS * n**3)
+    done.add(1 + folds * (1 - 1 / max(folds, 1)) ** 3, eigen=limits.FINALISTS * n**3)
     if sizes.kind == "records":
         _learn(done, n, sizes)
 
@@ -397,7 +390,7 @@ def _memory(case: str, sizes: Sizes) -> float:
         folds, fitted, judged = pilot_rows_of(rows)
         memory += 32 * folds * fitted * (fitted + judged)
     if case == "frugal":
-        return memory + 64 * min(n, MOST_COMPARED_ROWS) ** 2
+        return memory + 64 * min(n, limits.MOST_COMPARED_ROWS) ** 2
     if case == "exact":
         return max(memory, BASE + 8 * n**2)
     if case == "pilot" and n <= limits.LEAVE_ONE_OUT:
@@ -414,10 +407,10 @@ def _encoded(sizes: Sizes) -> float:
     rows = sizes.rows
     size = sizes.size
     if kind == "strings":
-        return size * (4_000 * min(rows, TRIED_ROWS) + 1_000 * rows)
+        return size * (4_000 * min(rows, limits.TRIED_ROWS) + 1_000 * rows)
     if kind == "series":
         return 500_000.0 * rows
     columns = 0
     if kind == "records":
-        columns = sizes.cells * min(rows, RECORDS_TRIED) ** 2
+        columns = sizes.cells * min(rows, limits.RECORDS_TRIED) ** 2
     return rows * (200 * size + 1_000 * sizes.cells) + 16 * columns

@@ -12,7 +12,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_objects, check_objects, is_sparse, is_table, is_tensor, itemsize, take
 from similitude.compute.engines import Engine, LocalEngine
-from similitude.evaluation import groups_of_equals, n_fitted
+from similitude.evaluation import Pilot, groups_of_equals, n_fitted, n_held_out, n_judged
 from similitude.fitting import limits
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Landmarks, SampleFeatures
@@ -149,6 +149,10 @@ class Facts:
         Whether a similarity was given that is to be learned.
     candidates : {"given", "learned", "family"}
         Where the similarity comes from.
+    chosen_again : bool
+        Whether similarities that rows choose are chosen again in the folds of the evaluation.
+    nested : bool
+        Whether nested folds evaluate a fit on landmarks.
     size : FeatureSize
         How large the features of a fit on landmarks are, as far as the similarity is known.
     """
@@ -177,6 +181,8 @@ class Facts:
         elif options.automatic and options.kind not in LEARNED_KINDS:
             self.candidates = OF_FAMILY
             similarities = data.family(options.kind)[:1]
+        self.chosen_again = self.candidates != AS_GIVEN and not many
+        self.nested = self.few and data.all_in_memory
         learned = self.candidates == LEARNED
         dense = isinstance(data.X, np.ndarray) and data.X.ndim == 2
         self.size = FeatureSize(
@@ -198,12 +204,10 @@ class Facts:
             return False
         if options.unlabeled is not None or options.given is not None:
             return False
-        from similitude.kernel_learning import pilot_size  # loads all kernels
-
         known = data.weighted
         if len(known) < limits.FEWEST_LEARNED:
             return False
-        if limits.MATRICES * 8 * pilot_size(len(known)) ** 2 > options.engine.budget:
+        if limits.MATRICES * 8 * Pilot.of(len(known)).size ** 2 > options.engine.budget:
             return False
         return bool((data.Y[known] != data.Y[known[:1]]).any())
 
@@ -271,6 +275,23 @@ class Facts:
             return self.gram_fits
         m = limits.MAX_AUTO_LANDMARKS
         return 8 * m * (limits.FEATURE_ARRAYS * self.n + 3 * m) <= self.options.engine.budget
+
+    @property
+    def most_of_pilot(self) -> int:
+        """Most landmarks of a fit by a pilot."""
+        return limits.MAX_AUTO_LANDMARKS
+
+    @property
+    def n_apart(self) -> int:
+        """How many rows are kept from the choices of an exact fit, to evaluate it."""
+        if self.data.groups is not None:
+            return 0
+        return limits.rows_apart(self.n)
+
+    @property
+    def n_outside_pilot(self) -> int:
+        """How many rows evaluate a fit by a pilot."""
+        return limits.rows_outside_pilot(self.n, n_judged(n_held_out(self.n)))
 
     @cached_property
     def n_single(self) -> int:

@@ -20,13 +20,10 @@ from similitude.compute import Encoding, as_numpy, rows, take
 from similitude.compute.engines import TorchEngine, damaged_checkpoint, phase, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import (
-    FEWEST_NESTED_GROUPS,
-    LEAVE_ONE_OUT,
     Trial,
-    assign_folds,
     equals_judged_together,
     groups_of_equals,
-    rarest_in_group,
+    nested_folds_of_fit,
 )
 from similitude.fitting import limits
 from similitude.fitting.automatic import (
@@ -111,7 +108,7 @@ def run(plan: Plan, facts: Facts) -> FittedModel:
     if plan.case == FRUGAL_FIT:
         fit = _frugally(facts)
     elif plan.case == EXACT_FIT:
-        fit = fit_exactly(data, options)
+        fit = fit_exactly(data, options, facts.n_apart)
     elif plan.case == CELL_FIT:
         fit = _in_cells(plan, facts)
     else:
@@ -199,11 +196,10 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
             chosen = _chosen(plan, facts, learned, why)
     data = _prepared(facts.data, chosen.similarities, options)
     notes = _notes_of_engine(options, list(data.similarities))
-    again = plan.candidates != AS_GIVEN and len(data.order) <= limits.LEAVE_ONE_OUT  # in the folds of the evaluation
-    options = replace(options, similarities=chosen.again if again else chosen.similarities)
+    options = replace(options, similarities=chosen.again if facts.chosen_again else chosen.similarities)
     if plan.case == PILOT_FIT:
         with phase("choosing scale and penalty on a sample"):
-            fit, n_choices = fit_by_pilot(data, options)
+            fit, n_choices = fit_by_pilot(data, options, facts)
         return replace(fit, guarantee=_guarantee(fit, data, options, n_choices), notes=notes)
     with phase("choosing landmarks"):
         choice = choose_landmarks(data, options, facts)
@@ -232,9 +228,10 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
     if len(fit.curve.x) > 1:
         scores += tuple((number_of(int(n), "landmark"), loss) for n, loss in zip(fit.curve.x, fit.curve.y, strict=True))
     variance = float(variances(data.Y, data.weights).sum()) or 1.0
+    nested = facts.nested and len(fit.samples[0].places) == data.n
     return replace(
         fit,
-        evaluation=LandmarkFolds(data, options, choice, fit),
+        evaluation=LandmarkFolds(data, options, choice, fit) if nested else None,
         guarantee=guarantee,
         chosen=chosen.reason,
         learned=chosen.summary,
@@ -666,8 +663,6 @@ def judges() -> bool:
 class LandmarkFolds:
     """Evaluation of a fit on landmarks in nested folds.
 
-    With more rows than are left out one by one, it is by those that the fit has held out from every choice.
-
     Attributes
     ----------
     data : TrainingSet
@@ -685,23 +680,11 @@ class LandmarkFolds:
         data = self.data
         fitted = self.fitted
         places = fitted.samples[0].places
-        tried = Judged(fitted.trial, *fitted.held_out, fitted.groups)
-        if data.sampling.all_rows is not None or len(places) < data.n or data.n > LEAVE_ONE_OUT:
-            return tried
-        if data.groups is None:
-            groups = groups_of_equals(data.encodings[0], places)
-            fewest = limits.FEWEST_NESTED_ROWS
-        else:
-            groups = data.groups[places]
-            fewest = FEWEST_NESTED_GROUPS
-        if len(np.unique(groups)) < fewest:
-            return tried
-        labels = None
-        if data.labels is not None:
-            labels = data.labels[places]
-        if data.groups is not None and labels is not None:
-            labels = rarest_in_group(labels, groups)
-        folds = assign_folds(groups, labels, self.options.random_state)
+        groups = groups_of_equals(data.encodings[0], places) if data.groups is None else data.groups[places]
+        labels = None if data.labels is None else data.labels[places]
+        folds = nested_folds_of_fit(groups, labels, data.groups is not None, self.options.random_state)
+        if folds is None:
+            return Judged(fitted.trial, *fitted.held_out, fitted.groups)
         scores = np.empty((len(places), data.Y.shape[1]))
         within = []
         sizes = fitted.curve.x.astype(int)

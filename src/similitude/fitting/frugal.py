@@ -17,9 +17,10 @@ import numpy as np
 from similitude.compute import take
 from similitude.compute.engines import format_bytes
 from similitude.evaluation import Trial
+from similitude.fitting import limits
 from similitude.fitting.automatic import EVERY_ROW
 from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, ValueRange, decided, margins, stopping_margins
-from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, SCREENING, FrugalRows, FrugalStep, FrugalTask, Purchases
+from similitude.fitting.frugal_rows import SCREENING, FrugalRows, FrugalStep, FrugalTask, Purchases
 from similitude.fitting.model import LandmarkCurve
 from similitude.landmarks import LandmarkFeatures, Landmarks
 from similitude.similarity import SYMMETRIC, calls_per_pair
@@ -176,7 +177,7 @@ def _why_no_more(people: FrugalRows) -> str:
 
 def check_memory(n: int, memory: int) -> None:
     """Refuse rows whose equations and similarities, in both directions, do not fit into a memory budget."""
-    rows = min(n, MOST_COMPARED_ROWS)
+    rows = limits.rows_compared(n)
     needed = 8 * rows * (2 * rows + 2 * MOST_LANDMARKS)
     if needed > memory:
         raise MemoryError(
@@ -187,7 +188,7 @@ def check_memory(n: int, memory: int) -> None:
 
 def check_budget(task: FrugalTask) -> None:
     """Refuse a budget that does not suffice for two landmarks of each class."""
-    rows = min(len(task.order), MOST_COMPARED_ROWS) + task.later
+    rows = limits.rows_compared(len(task.order)) + task.later
     needed = 2 * max(2, task.n_classes) * rows * calls_per_pair(task.k)
     if task.budget < needed:
         raise BudgetError(

@@ -13,12 +13,10 @@ import numpy as np
 
 from similitude.compute import Encoding, count
 from similitude.evaluation import FEWEST_GROUPS_APART, Trial, interleaved, last_groups
+from similitude.fitting import limits
 from similitude.fitting.cascade import Stage, decided, margins
 from similitude.fitting.profile_ridge import fit_profiles
 from similitude.similarity import SYMMETRIC, Meter, Similarity, calls_per_pair
-
-JUDGING = 0.1
-"""The share of rows that judge the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,7 @@ class FrugalTask:
     budget: int
     meter: Meter
     rng: np.random.Generator
-    judging: float = JUDGING
+    judging: float = limits.FRUGAL_SHARE
     later: int = 0
     groups: np.ndarray | None = None
 
@@ -150,9 +148,6 @@ def _directed(rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> tu
     return np.where(turned, there, here), np.where(turned, here, there)
 
 
-MOST_COMPARED_ROWS = 2_000
-"""Most rows that a frugal fit compares: the equations of a stage take the third power of their number."""
-
 SCREENING = 0.3
 CANDIDATES = 8
 """What is spent on choosing columns relative to comparing rows with them, candidates for each column, and the fewest
@@ -160,12 +155,6 @@ rows on which candidates are compared."""
 
 SHORT_COLUMNS = 0.01
 """What is added to the squared length of a column, relative to the longest, when columns are compared."""
-
-
-def rows_evaluating(n: int, share: float = JUDGING) -> int:
-    """Return how many of n compared rows take no part in any choice, so that they evaluate the model."""
-    # the most rows that judge the model
-    return min(300, int(share * n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +188,8 @@ class FrugalRows:
         numbers = task.numbers
         order = task.order
         some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
-        some = some[:MOST_COMPARED_ROWS]
-        n_judges = rows_evaluating(len(some), task.judging)
+        some = some[: limits.rows_compared(len(some))]
+        n_judges = limits.rows_evaluating(len(some), task.judging)
         self.groups = None
         if task.groups is not None:
             if len(np.unique(task.groups[some])) < FEWEST_GROUPS_APART:

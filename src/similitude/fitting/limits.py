@@ -1,6 +1,12 @@
-"""The numbers that decide how a fit is made, each with its reason; the table of cases (`plan`) reads them."""
+"""The numbers that decide how a fit is made, each with its reason; the table of cases (`plan`) and `facts` read them.
+
+Choices that a fit makes again in its folds depend on the rows of the fold: functions here decide these.
+"""
+
+import numpy as np
 
 from similitude.evaluation import LEAVE_ONE_OUT as LEAVE_ONE_OUT
+from similitude.evaluation import Pilot
 
 SAMPLE_ROWS = 20_000
 """Most rows on which numbers of landmarks are chosen; a fit to more rows then makes one pass over all of them."""
@@ -56,5 +62,81 @@ FEWEST_WITH_ROWS_APART = 1_200
 MOST_EVALUATED = 1_000
 """Most rows outside of the pilot that evaluate an exact fit, each left out alone."""
 
-FEWEST_NESTED_ROWS = 10
-"""With fewer different rows, folds would be too small to fit a model to: each row is then left out alone."""
+RECORDS_TRIED = 1_000
+TRIED_ROWS = 500
+"""Most rows that members of a family are tried on: records with numbers or categories, whose kernel is learned, and
+other objects."""
+
+FEWEST_TO_CHOOSE_BY = 20
+"""Rows below which nothing is tried: the first member of a family is taken."""
+
+FINALISTS = 2
+FEWEST_IN_FIRST_HALF = 100
+"""Members that are compared on all rows, if half of the rows are enough to show the best ones."""
+
+FEWEST_RECORDS_LEARNED = 150
+"""Records from which on a learned kernel is compared with the members."""
+
+MOST_COMPARED_ROWS = 2_000
+"""Most rows that a frugal fit compares: the equations of a stage take the third power of their number."""
+
+FRUGAL_SHARE = 0.1
+MOST_FRUGAL_EVALUATED = 300
+"""The share of these that evaluates the model, and the most rows that do."""
+
+
+def rows_apart(n: int) -> int:
+    """Return how many of n rows take no part in the choices of an exact fit, so that they can evaluate it; none of few.
+
+    >>> rows_apart(500), rows_apart(2000), rows_apart(5000)
+    (0, 400, 2400)
+    """
+    if n < FEWEST_WITH_ROWS_APART:
+        return 0
+    return max(n - Pilot.of(n).size, FEWEST_EVALUATED, int(LARGEST_SHARE_EVALUATED * n))
+
+
+def evaluating(apart: np.ndarray) -> np.ndarray | None:
+    """Return those of the rows without part in any choice that evaluate an exact fit; None if they are too few."""
+    if len(apart) < FEWEST_EVALUATED:
+        return None
+    return apart[:MOST_EVALUATED]
+
+
+def rows_outside_pilot(n: int, judged: int) -> int:
+    """Return how many of n rows a fit by a pilot sets apart; of many rows as many as other fits, which is `judged`."""
+    if n <= LEAVE_ONE_OUT:
+        judged = int(LARGEST_SHARE_EVALUATED * n)
+    return max(judged, FEWEST_EVALUATED)
+
+
+def rows_tried(records: bool) -> int:
+    """Return the most rows that members of a family are tried on."""
+    return RECORDS_TRIED if records else TRIED_ROWS
+
+
+def can_choose(n: int) -> bool:
+    """Whether rows are enough to choose a member of a family by."""
+    return n >= FEWEST_TO_CHOOSE_BY
+
+
+def learns_records(n: int) -> bool:
+    """Whether a kernel is learned from records, and compared with the members."""
+    return n >= FEWEST_RECORDS_LEARNED
+
+
+def rows_of_first_round(n: int, members: int) -> int:
+    """Return on how many of n rows members are compared to find the finalists; 0 if all are compared on all rows."""
+    if members > FINALISTS and n // 2 >= FEWEST_IN_FIRST_HALF:
+        return n // 2
+    return 0
+
+
+def rows_compared(n: int) -> int:
+    """Return how many of n rows a frugal fit compares."""
+    return min(n, MOST_COMPARED_ROWS)
+
+
+def rows_evaluating(n: int, share: float = FRUGAL_SHARE) -> int:
+    """Return how many of n compared rows take no part in any choice, so that they evaluate a frugal fit."""
+    return min(MOST_FRUGAL_EVALUATED, int(share * n))

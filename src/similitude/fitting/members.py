@@ -12,22 +12,11 @@ import numpy as np
 from similitude.compute import Encoding, is_table, take
 from similitude.compute import rows as encoded_rows
 from similitude.compute.engines import Engine
-from similitude.evaluation import groups_of_equals, in_first_groups
+from similitude.evaluation import Pilot, groups_of_equals, in_first_groups
+from similitude.fitting import limits
 from similitude.linear import Gram
 from similitude.similarity import SYMMETRIC, Normalized, Scaled, Similarity, Sum
 from similitude.support import UnresolvedError
-
-TRIED_ROWS = 500
-"""Most rows that members of a family are tried on."""
-
-FEWEST_TO_CHOOSE_BY = 20
-"""Number of rows below which nothing is tried: the first member is taken."""
-
-FINALISTS = 2
-"""Number of members that are compared on all rows, if there are as many rows: half of them show the best ones."""
-
-RECORDS_TRIED = 1000
-"""The same for records with numbers or categories, whose kernel is learned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +152,8 @@ class Family(Similarity):
         from similitude.kernels import Columns, pair_cost  # loads all kernels
 
         records = all(isinstance(k, Columns) for k in members)
-        rows = rows[: RECORDS_TRIED if records else TRIED_ROWS]
-        if len(rows) < FEWEST_TO_CHOOSE_BY or len(members) == 1:
+        rows = rows[: limits.rows_tried(records)]
+        if not limits.can_choose(len(rows)) or len(members) == 1:
             return cls(members, rows)
         objects = take(X, rows)
         plain = None
@@ -174,7 +163,7 @@ class Family(Similarity):
             plain = _plain_columns(members[0], objects)
         else:
             matrices = _Matrices(members, objects, random_state, engine)
-            affordable = [k for k in members if matrices.n_pilot >= FEWEST_TO_CHOOSE_BY or not pair_cost(k)]
+            affordable = [k for k in members if limits.can_choose(matrices.n_pilot) or not pair_cost(k)]
             tried = [one for k in affordable for one in matrices.tried(k)]
             encode = matrices.encoded
         different = different_rows(encode, tried[0].products)
@@ -233,16 +222,14 @@ class Family(Similarity):
             return MemberChoice(self.members[0], len(inside))
         tried = [one.among(inside) for one in self.tried]
         tried += [better for one in tried for better in one.weighted(Y[rows], weights[rows], together)]
-        # number of records from which on a kernel is learned, and the share that it is learned from before it is
-        # compared
-        if self.plain is not None and len(inside) >= 150:
+        if self.plain is not None and limits.learns_records(len(inside)):
             return _chosen_beside_learned(tried, take(self.plain, inside), Y[rows], weights[rows], together)
         costly = [one for one in tried if len(one.products) < len(rows)]
         others = [one for one in tried if len(one.products) == len(rows)]
         found = _Comparisons(Y[rows], weights[rows], together)
-        # number of members that are compared on all rows, if there are as many rows: half of them show the best ones
-        if len(others) > FINALISTS and len(rows) // 2 >= 100:
-            others = found.best(others, len(rows) // 2, FINALISTS)
+        first = limits.rows_of_first_round(len(rows), len(others))
+        if first:
+            others = found.best(others, first, limits.FINALISTS)
         (best,) = found.best(others, len(rows), 1)
         if costly:
             (best,) = found.best([best, *costly], len(costly[0].products), 1)
@@ -270,7 +257,7 @@ def different_rows(encode: Callable[[np.ndarray], Encoding], K: np.ndarray) -> n
 def _can_choose(Y: np.ndarray, groups: np.ndarray | None = None) -> bool:
     """Whether there are enough targets, not all of them the same, and none or several groups."""
     several = groups is None or len(np.unique(groups)) > 1
-    return len(Y) >= FEWEST_TO_CHOOSE_BY and several and bool((Y[:1] != Y).any())
+    return limits.can_choose(len(Y)) and several and bool((Y[:1] != Y).any())
 
 
 class _Comparisons:
@@ -418,7 +405,7 @@ def _chosen_beside_learned(
     groups : array of int, or None
     """
     order = np.random.default_rng(len(Y)).permutation(len(Y))
-    # number of records from which on a kernel is learned, and the share that it is learned from before it is compared
+    # the share of records that a kernel is learned from before it is compared
     first = in_first_groups(order if groups is None else groups[order], int(0.6 * len(Y)))
     judges = np.sort(order[~first])
     together = None
@@ -447,7 +434,7 @@ def _learned_kernels(
     """
     from similitude.kernel_learning import choose_automatically  # loads all kernels
 
-    choice = choose_automatically(plain, Y, order, True, groups)
+    choice = choose_automatically(plain, Y, order, Pilot.of(len(order)), True, groups)
     k = choice.kernels()[int(np.argmin([part.loss for part in choice.parts]))]
     K = np.asarray(k.gram(plain), dtype=np.float64)
     yield k, K

@@ -14,10 +14,9 @@ import numpy as np
 
 from similitude.compute import Blocks, take
 from similitude.compute.engines import one_scipy_thread
-from similitude.evaluation import LEAVE_ONE_OUT, Trial, groups_of_equals, n_held_out, n_judged
-from similitude.fitting import limits
+from similitude.evaluation import Trial, groups_of_equals
 from similitude.fitting.automatic import EVERY_ROW
-from similitude.fitting.facts import FitOptions, open_scales
+from similitude.fitting.facts import Facts, FitOptions, open_scales
 from similitude.fitting.influence import (
     BlendInfluence,
     ClassInfluence,
@@ -231,31 +230,29 @@ class RowsOfSteps:
         return GroupInfluence(heads, counts, kinds, self.base, (W,), b).with_columns(m)
 
 
-def fit_by_pilot(data: TrainingSet, options: FitOptions) -> tuple[FittedModel, int]:
+def fit_by_pilot(data: TrainingSet, options: FitOptions, facts: Facts) -> tuple[FittedModel, int]:
     """Choose on pilot rows, and fit to all rows; also return how many choices there were.
 
     It is for one kernel of vectors with a unit diagonal, ridge regression, and landmarks of which nothing is asked.
     """
     n = len(data.order)
     k = data.similarities[0]
-    order, n_judging = judging_last(data)
+    order, n_judging = judging_last(data, facts.n_outside_pilot)
     pilot = order[: n - n_judging]
     scales = open_scales(options.similarities[0])
-    choose = choose_on_pilot if n <= LEAVE_ONE_OUT else choose_for_landmarks
+    choose = choose_on_pilot if facts.few else choose_for_landmarks
     choice = choose(k, scales, take(data.X, pilot), data.Y[pilot], data.weights[pilot], n)
-    problem = _Problem(data, options, order, np.arange(n - n_judging, n), choice)
-    fit = problem.exactly() if n <= LEAVE_ONE_OUT and choice.enough is None else problem.with_landmarks()
+    problem = _Problem(data, options, order, np.arange(n - n_judging, n), choice, facts.few)
+    fit = problem.exactly() if facts.few and choice.enough is None else problem.with_landmarks(facts.most_of_pilot)
     return fit, choice.n_scales * len(fit.curve.x)
 
 
-def judging_last(data: TrainingSet) -> tuple[np.ndarray, int]:
+def judging_last(data: TrainingSet, most: int) -> tuple[np.ndarray, int]:
     """Return the rows with a weight, those that judge last, and the number of these: they equal no other row."""
     order = data.order
-    n = len(data.order)
-    most = int(limits.LARGEST_SHARE_EVALUATED * n) if n <= LEAVE_ONE_OUT else n_judged(n_held_out(n))
     groups = groups_of_equals(data.encodings[0], order)
     alone = np.flatnonzero(np.bincount(groups)[groups] == 1)
-    last = alone[-max(most, limits.FEWEST_EVALUATED) :]
+    last = alone[-most:]
     return np.concatenate([np.delete(order, last), order[last]]), len(last)
 
 
@@ -268,6 +265,7 @@ class _Problem:
     rows: np.ndarray
     judging: np.ndarray
     choice: PilotChoice
+    few: bool
 
     def exactly(self) -> FittedModel:
         """Fit to all rows, each of which is a landmark."""
@@ -287,12 +285,12 @@ class _Problem:
         fit = self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence)
         return replace(fit, at=self.judging)
 
-    def with_landmarks(self) -> FittedModel:
+    def with_landmarks(self, most: int) -> FittedModel:
         """Fit to all rows by the features of the first of them."""
         n_rows = len(self.rows)
         enough = self.choice.enough
         sizes = self.choice.sizes
-        n = limits.MAX_AUTO_LANDMARKS if enough is None else LANDMARKS_FACTOR * enough
+        n = most if enough is None else LANDMARKS_FACTOR * enough
         n = min(n, n_rows // 2)
         k = self.choice.similarity
         landmarks = self._landmarks(self.rows[:n])
@@ -300,7 +298,7 @@ class _Problem:
         factor = factor_of_distinct(sample.gram(n))
         features = LandmarkFeatures(k, landmarks.only(factor.pivots), factor=factor.U)
         # number of outputs up to which conjugate gradients are faster than the Gram matrix of the features
-        if n_rows > LEAVE_ONE_OUT and self.data.Y.shape[1] <= 32:
+        if not self.few and self.data.Y.shape[1] <= 32:
             linear, trial, influence = fit_by_steps(
                 features, factor.pivots, self._encoded(), self._targets(), len(self.judging), self.lam, self.options
             )

@@ -13,13 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from similitude.compute.engines import Engine, format_bytes
-from similitude.evaluation import FEWEST_NESTED_GROUPS, folds_of
+from similitude.evaluation import FEWEST_NESTED_GROUPS, Pilot, folds_of
 from similitude.fitting import limits
-from similitude.fitting.automatic import rows_apart
 from similitude.fitting.costs import Cost, Spent, estimated
 from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, Sizes, open_scales
-from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, rows_evaluating
-from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, RECORDS_TRIED, TRIED_ROWS
 from similitude.fitting.model import FittedModel
 from similitude.similarity import Similarity
 from similitude.support import Result, plain
@@ -250,22 +247,21 @@ def _by_held_out(f: Facts) -> PlanStep:
 
 
 def _by_rows_apart(f: Facts) -> PlanStep:
-    apart = rows_apart(f.n)
-    if not apart or f.data.groups is not None:
+    if not f.n_apart:
         return _by_new_folds(f)
-    most = min(apart, limits.MOST_EVALUATED)
+    most = min(f.n_apart, limits.MOST_EVALUATED)
     return PlanStep(f"up to {most:,} rows that took no part in any choice, each left out alone", "")
 
 
 def _by_rows_outside_pilot(f: Facts) -> PlanStep:
     if not f.few:
         return _by_held_out(f)
-    most = max(int(limits.LARGEST_SHARE_EVALUATED * f.n), limits.FEWEST_EVALUATED)
-    return PlanStep(f"{min(most, f.n_single):,} rows that took no part in any choice, each left out alone", "")
+    n = min(f.n_outside_pilot, f.n_single)
+    return PlanStep(f"{n:,} rows that took no part in any choice, each left out alone", "")
 
 
 def _by_frugal_rows(f: Facts) -> PlanStep:
-    n = rows_evaluating(min(f.n, MOST_COMPARED_ROWS))
+    n = limits.rows_evaluating(limits.rows_compared(f.n))
     about = "about "
     if f.data.groups is None:
         about = ""
@@ -387,8 +383,8 @@ def _similarity(f: Facts, case: str) -> PlanStep:
         return PlanStep(f"{given}, learned from the labels of a pilot", AS_ASKED)
     if f.candidates == LEARNED:
         n = len(f.data.weighted)
-        if case == EXACT_FIT and f.data.groups is None:
-            n = f.n - rows_apart(f.n)
+        if case == EXACT_FIT:
+            n = f.n - f.n_apart
         return PlanStep("Gaussian, Laplace and Matern kernels, plain and learned, and blends", compared_on(n))
     if f.candidates == OF_FAMILY:
         return _of_family(f)
@@ -404,9 +400,9 @@ def _of_family(f: Facts) -> PlanStep:
     from similitude.kernels import kind_in_words  # loads all kernels
 
     members = f.data.family(f.options.kind)
-    most = min(f.n, RECORDS_TRIED if f.options.kind == "records" else TRIED_ROWS)
+    most = min(f.n, limits.rows_tried(f.options.kind == "records"))
     kind = kind_in_words(f.options.kind, members)
-    if len(members) == 1 or f.n < FEWEST_TO_CHOOSE_BY:
+    if len(members) == 1 or not limits.can_choose(f.n):
         return PlanStep(repr(members[0]), f"{f.n:,} rows are too few to compare others")
     return PlanStep(f"{len(members)} candidates for {kind}", f"compared by {f.leaving_out} on up to {most:,} rows")
 
@@ -417,9 +413,7 @@ def compared_on(n: int) -> str:
     >>> compared_on(400)
     'compared by 4 folds of 400 rows'
     """
-    from similitude.kernel_learning import n_pilot_folds, pilot_size  # loads all kernels
-
-    folds = n_pilot_folds(n)
-    if folds > 1:
-        return f"compared by {folds} folds of {n:,} rows"
-    return f"compared on a pilot of {pilot_size(n):,} rows"
+    pilot = Pilot.of(n)
+    if pilot.folds > 1:
+        return f"compared by {pilot.folds} folds of {n:,} rows"
+    return f"compared on a pilot of {pilot.size:,} rows"

@@ -6,7 +6,4 @@ from similitude.kernel_learning.gradients import model_gradients
 from similitude.kernel_learning.importance import Direction, GradientImportance, LearnedSummary, LearningStep
 from similitude.kernel_learning.learn import Learned, Round, check_learnable, learn_from_targets, learn_kernel
 from similitude.kernel_learning.limits import CELL_ROWS as CELL_ROWS
-from similitude.kernel_learning.limits import FIRST_FITTED_ROWS as FIRST_FITTED_ROWS
 from similitude.kernel_learning.limits import LARGEST_CELL as LARGEST_CELL
-from similitude.kernel_learning.pilot import n_pilot_folds as n_pilot_folds
-from similitude.kernel_learning.pilot import pilot_size as pilot_size

@@ -10,10 +10,11 @@ import numpy as np
 from scipy.optimize import nnls
 
 from similitude.compute.engines import at_most_blas_threads
+from similitude.evaluation import Pilot
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.importance import Direction, GradientImportance, LearnedSummary, LearningStep
-from similitude.kernel_learning.limits import FIRST_FITTED_ROWS, MOST_RANKED, UNPREDICTABLE
-from similitude.kernel_learning.pilot import pilot_size, pilot_splits
+from similitude.kernel_learning.limits import MOST_RANKED, UNPREDICTABLE
+from similitude.kernel_learning.pilot import PilotSplit, pilot_splits
 from similitude.kernel_learning.rounds import (
     CITY_BLOCK,
     clearly_better,
@@ -63,21 +64,30 @@ class AutoChoice:
 
 @at_most_blas_threads(8)  # with 16 threads a fit took twice as long as with 2 to 8
 def choose_automatically(
-    X: Any, Y: np.ndarray, order: np.ndarray, table: bool = False, groups: np.ndarray | None = None
+    X: Any,
+    Y: np.ndarray,
+    order: np.ndarray,
+    pilot: Pilot,
+    table: bool = False,
+    groups: np.ndarray | None = None,
 ) -> AutoChoice:
     """Choose kernels, metrics and their blend for vectors, or for the rows of a table with categories or gaps.
 
-    `order` are the rows in random order: of many, only the first ones have influence. No split separates a group.
+    `order` are the rows in random order: only those of the pilot have influence. No split separates a group.
     """
+
+    def splits_of(features: LearningFeatures, most: int | None = None) -> tuple[PilotSplit, ...]:
+        return pilot_splits(features.X, Y, order, pilot, most, groups)
+
     if table or len(outlying_rows(np.asarray(X, dtype=np.float64))):
         features = LearningFeatures.of_table(X, Tabular(MATERN))
     else:
         features = LearningFeatures.of_vectors(np.asarray(X, dtype=np.float64))
-    city_block, matern = _isotropic(features, Y, order, groups)
+    city_block, matern = _isotropic(splits_of(features, pilot.first_fitted))
     ranks = False
     if features.X.shape[1] <= MOST_RANKED:
         ranked = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
-        others = _isotropic(ranked, Y, order, groups)
+        others = _isotropic(splits_of(ranked, pilot.first_fitted))
         ranks, _ = clearly_better(_best([city_block, matern]), _best(others))
         if ranks:
             features = ranked
@@ -88,7 +98,7 @@ def choose_automatically(
     if _best(fits).loss < UNPREDICTABLE:
         weights = search_metric(CITY_BLOCK, splits, first=city_block, to_beat=matern.loss)
         fits = [gaussian, weights.chosen, search_metric(MATERN, splits, first=matern, city_block=weights).chosen]
-    more = pilot_splits(features.X, Y, order, groups=groups)
+    more = splits_of(features)
     if len(more[0].fitted.X) > len(splits[0].fitted.X):
         fits = [with_more_rows(one, more) for one in fits]
     if len(splits) > 1:
@@ -97,11 +107,10 @@ def choose_automatically(
     else:
         parts, shares = _blend(fits)
     reason = _reason(parts, shares, fits[0], ranks)
-    return AutoChoice(features, parts, shares, order[: pilot_size(len(order))], reason, fits[0])
+    return AutoChoice(features, parts, shares, order[: pilot.size], reason, fits[0])
 
 
-def _isotropic(features: LearningFeatures, Y: np.ndarray, order: np.ndarray, groups: np.ndarray | None) -> list[Fit]:
-    splits = pilot_splits(features.X, Y, order, FIRST_FITTED_ROWS, groups)
+def _isotropic(splits: tuple[PilotSplit, ...]) -> list[Fit]:
     return [isotropic(CITY_BLOCK, splits), isotropic(MATERN, splits)]
 
 

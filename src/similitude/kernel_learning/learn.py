@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_matrix, check_objects, is_sparse, is_table, is_tensor
-from similitude.evaluation import TaskTargets, check_groups
+from similitude.evaluation import Pilot, TaskTargets, check_groups
 from similitude.kernel_learning.columns import LearningFeatures
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
-from similitude.kernel_learning.limits import FEWEST_ROWS
-from similitude.kernel_learning.pilot import pilot_size, pilot_splits
+from similitude.kernel_learning.pilot import pilot_splits
 from similitude.kernel_learning.rounds import Search, search_metric
 from similitude.kernel_learning.weights import (
     check_weighable,
@@ -204,9 +203,10 @@ def _learn(given: Similarity, X: Any, Y: np.ndarray, how: str, random_state: Any
     if has_weights(given):
         return _learn_weights(given, X, Y, random_state, groups)
     features, k = _features_and_kernel(given, X)
-    if len(features.X) < FEWEST_ROWS or features.is_constant:
+    pilot = Pilot.of(len(Y))
+    if not pilot.teaches or features.is_constant:
         return _not_learned(k, features)
-    splits = pilot_splits(features.X, Y, generator(random_state).permutation(len(Y)), groups=groups)
+    splits = pilot_splits(features.X, Y, generator(random_state).permutation(len(Y)), pilot, groups=groups)
     found = search_metric(k, splits, how)
     return _learned(features.kernel_of(found.chosen), found, features.importance_of(found.chosen))
 
@@ -236,16 +236,20 @@ def _joined(similarity: Any) -> Any:
 def _learn_weights(given: Similarity, X: Any, Y: np.ndarray, random_state: Any, groups: np.ndarray | None) -> Learned:
     """Learn the weights of explicit features, of columns or of the terms of a sum."""
     n = len(Y)
-    order = generator(random_state).permutation(n)[: pilot_size(n)]
+    pilot = Pilot.of(n)
+    order = generator(random_state).permutation(n)[: pilot.size]
     problem = weight_problem(given, X, order, random_state)
     order = order[: problem.n]
-    if n < FEWEST_ROWS or problem.is_constant:
-        why = f"{n} rows are too few to learn from" if n < FEWEST_ROWS else "all rows have the same features"
+    if not pilot.teaches or problem.is_constant:
+        why = "all rows have the same features"
+        if not pilot.teaches:
+            why = f"{n} rows are too few to learn from"
         even = GradientImportance.even(problem.width, problem.names, problem.kind)
         return Learned(given.resolve(X, random_state), (), even, f"the kernel was kept: {why}")
     places = np.arange(len(order))
     known = None if groups is None else groups[order]
-    found = search_weights(problem, pilot_splits(places[:, None], Y[order], places, groups=known))
+    splits = pilot_splits(places[:, None], Y[order], places, Pilot.of(len(order)), groups=known)
+    found = search_weights(problem, splits)
     kernel = problem.kernel(found.name, found.chosen.candidate.mean_weights())
     return _learned(kernel, found, importance_of(found.chosen))
 

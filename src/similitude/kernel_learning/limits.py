@@ -1,22 +1,4 @@
-"""The numbers that decide what is learned, and from which rows, each with its reason."""
-
-FEWEST_ROWS = 20
-"""Rows below which nothing is learned."""
-
-PILOT_FITTED_ROWS = 1600
-"""Most pilot rows that a candidate is fitted to."""
-
-FIRST_FITTED_ROWS = 800
-"""Most pilot rows that all candidates are fitted to at first; only the best see more."""
-
-PILOT_HELD_OUT_ROWS = 1000
-"""Most pilot rows on which candidates are compared."""
-
-FEW_ROWS = 1000
-"""Rows below which candidates are compared by four folds rather than on a single split."""
-
-VERY_FEW_ROWS = 200
-"""Rows below which there are eight folds: each has to be small."""
+"""The numbers that decide what is learned, each with its reason."""
 
 MEDIAN_ROWS = 300
 """Rows whose pairs give the median distance."""

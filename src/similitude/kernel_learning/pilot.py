@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from similitude.evaluation import dealt_folds, fold_pairs, in_first_groups
-from similitude.kernel_learning.limits import FEW_ROWS, PILOT_FITTED_ROWS, PILOT_HELD_OUT_ROWS, VERY_FEW_ROWS
+from similitude.evaluation import Pilot, dealt_folds, fold_pairs, in_first_groups
 
 
 class PilotRows(NamedTuple):
@@ -39,50 +38,23 @@ class PilotSplit(NamedTuple):
         return int(self.fitted.X.shape[1])
 
 
-def pilot_size(n: int) -> int:
-    """Return how many of n rows the pilot uses.
-
-    >>> pilot_size(500), pilot_size(100_000)
-    (500, 2600)
-    """
-    n_held_out = _n_held_out(n)
-    return n_held_out + min(n - n_held_out, PILOT_FITTED_ROWS)
-
-
-def n_pilot_folds(n: int) -> int:
-    """Return the number of folds of few rows; many rows are split once.
-
-    >>> n_pilot_folds(150), n_pilot_folds(500), n_pilot_folds(5000)
-    (8, 4, 1)
-    """
-    if n >= FEW_ROWS:
-        return 1
-    return min(8 if n < VERY_FEW_ROWS else 4, n)
-
-
-def _n_held_out(n: int) -> int:
-    return min(PILOT_HELD_OUT_ROWS, n // 3) if n >= FEW_ROWS else 0
-
-
 def pilot_splits(
     X: np.ndarray,
     Y: np.ndarray,
     order: np.ndarray,
-    most: int = PILOT_FITTED_ROWS,
+    pilot: Pilot,
+    most: int | None = None,
     groups: np.ndarray | None = None,
 ) -> tuple[PilotSplit, ...]:
-    """Return one split of many rows in random order, of which only the first are used, or folds of few.
+    """Return one split of rows in random order, of which only the first are used, or the folds of the pilot.
 
     At most `most` rows are fitted; the held-out ones are the same for any number. No split separates a group, unless
     all rows are of one.
     """
-    n = len(order)
-    n_held_out = _n_held_out(len(order))
     together = order if groups is None or len(np.unique(groups[order])) < 2 else groups[order]
-    if n_held_out:
-        outside = in_first_groups(together, n_held_out)
-        fitted = order[~outside][: min(most, PILOT_FITTED_ROWS)]
-        return (PilotSplit.of(X, Y, fitted, order[outside][:PILOT_HELD_OUT_ROWS]),)
-    n_folds = n_pilot_folds(n)
-    pairs = fold_pairs(dealt_folds(together, n_folds))
+    if pilot.held_out:
+        outside = in_first_groups(together, pilot.held_out)
+        fitted = order[~outside][: most or pilot.most_fitted]
+        return (PilotSplit.of(X, Y, fitted, order[outside][: pilot.most_held_out]),)
+    pairs = fold_pairs(dealt_folds(together, pilot.folds))
     return tuple(PilotSplit.of(X, Y, order[others], order[fold]) for others, fold in pairs)
