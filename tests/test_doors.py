@@ -156,3 +156,47 @@ def test_the_checks_find_what_they_look_for():
     assert enters_by_a_door("compute.strips")  # a function of the same name as its module
     tree = ast.parse("class A:\n    def f(self, other, model):\n        return self._x, other._x, model._y, super()._z")
     assert [ast.unparse(node) for node in strangers(tree)] == ["model._y"]
+
+
+DECIDING = {"fitting/plan.py", "fitting/facts.py", "fitting/limits.py", "fitting/costs.py"}
+DECIDING |= {"evaluation/held_out.py", "evaluation/splits.py", "evaluation/limits.py"}
+"""Modules that decide by the number of rows, the engine and the cost of a similarity; all others are told."""
+
+BEFORE_FACTS = {
+    "estimators/regressor.py": {"FEWEST_GROUPS_APART", "FEWEST_NESTED_ROWS"},
+    "fitting/batches.py": {"MOST_HELD_OUT", "SAMPLE_ROWS"},
+    "fitting/distributed.py": {"MOST_HELD_OUT"},
+    "fitting/frugal_rows.py": {"FEWEST_GROUPS_APART", "FRUGAL_SHARE"},
+    "fitting/members.py": {"FINALISTS"},
+    "fitting/partial_fit.py": {"HELD_OUT_SHARE", "MOST_HELD_OUT"},
+    "fitting/training_set.py": {"FEWEST_NESTED_GROUPS", "LEAVE_ONE_OUT", "SAMPLE_ROWS"},
+}
+"""Limits that others read: in refusals, as sizes, and where rows are read before anything is known of them."""
+
+
+def constants_of(tree: ast.Module) -> set[str]:
+    targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def test_the_plan_alone_decides_how_a_fit_is_made():
+    trees = {path.relative_to(PACKAGE).as_posix(): tree for path, tree in modules().items()}
+    named = constants_of(trees["fitting/limits.py"]) | constants_of(trees["evaluation/limits.py"])
+    rooms = ("estimators/", "evaluation/", "fitting/", "kernel_learning/", "linear/", "selection/")
+    wrong = []
+    for path, tree in trees.items():
+        if not path.startswith(rooms) or path in DECIDING or path.endswith("__init__.py"):
+            continue
+        for node in ast.walk(tree):
+            name = getattr(node, "id", getattr(node, "attr", ""))
+            limit = isinstance(node, ast.Name | ast.Attribute) and name in named - BEFORE_FACTS.get(path, set())
+            heavy = isinstance(node, ast.Attribute) and ast.unparse(node).endswith("hints.heavy")
+            engine = isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+            engine = engine and any(one.endswith("Engine") and one != "Engine" for one in words(node.args[1]))
+            if limit or heavy or engine:
+                wrong.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
+    assert not wrong
+
+
+def words(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

@@ -187,14 +187,14 @@ def test_rows_that_judge_a_large_fit_take_part_in_no_choice(loss):
         return model.fit(X, labels)
 
     first = fitted(y)
-    evaluation = run_fit(first, X, np.where(y, 1.0, -1.0)[:, None], labels=y).evaluation
-    judged = evaluation.fitted.samples[0].places[-520:]
+    found = run_fit(first, X, np.where(y, 1.0, -1.0)[:, None], labels=y)
+    judged = found.samples[0].places[-520:]
     other = y.copy()
     other[judged] = 1 - y[judged]
     second = fitted(other)
     assert first.lam_ == second.lam_ and first.similarity_ == second.similarity_
     assert np.array_equal(first.landmark_curve_.y, second.landmark_curve_.y)
-    assert len(evaluation.evaluate().Y) == 520
+    assert len(found.evaluate().Y) == 520
     assert first.held_out_error_.value == pytest.approx(1 - second.held_out_error_.value)
 
 

@@ -68,15 +68,7 @@ class LandmarkChoice:
 
 def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> LandmarkChoice:
     """Choose landmarks in the order in which they are used, and the numbers of them to try."""
-    size = replace(
-        facts.size,
-        n=data.n,
-        n_similarities=len(data.similarities),
-        proven=data.proven,
-        heavy=data.similarities[0].hints.heavy,
-        itemsize=data.itemsize,
-        of_family=isinstance(options.similarities[0], Family),
-    )
+    size = facts.size_of(data, isinstance(options.similarities[0], Family))
     if options.given is not None:
         given = options.given
         if options.n_landmarks not in ("auto", len(given)):
@@ -96,7 +88,7 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
         with pairs_at(data.sampling.places, data.sampling.places):
             landmarks = _drawn(options, data, sizes[-1])
     if isinstance(collection, DistributedRows):
-        note = describe_choice(landmarks.rule, limits.SAMPLE_ROWS, collection.n)
+        note = describe_choice(landmarks.rule, limits.rows_sampled(collection.n), collection.n)
     if sizes[-1] > len(landmarks):
         sizes = sorted({*map(min, sizes, [len(landmarks)] * len(sizes))})
     elif size == facts.size:
@@ -115,7 +107,7 @@ def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
             rule = "uniform"
     if options.unlabeled is not None:
         return _from_pool(options, data, rule, most, rng)
-    candidates = data.order[: max(most, min(limits.SAMPLE_ROWS, data.n_fitted))]
+    candidates = data.order[: max(most, limits.rows_sampled(data.n_fitted))]
     if data.groups is not None:
         candidates = candidates[: data.n_fitted]
     if rule == "uniform":

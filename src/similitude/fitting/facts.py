@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -275,6 +275,18 @@ class Facts:
             return self.gram_fits
         m = limits.MAX_AUTO_LANDMARKS
         return 8 * m * (limits.FEATURE_ARRAYS * self.n + 3 * m) <= self.options.engine.budget
+
+    def size_of(self, data: TrainingSet, of_family: bool) -> FeatureSize:
+        """Return how large features are, now that similarities are chosen and objects encoded."""
+        return replace(
+            self.size,
+            n=data.n,
+            n_similarities=len(data.similarities),
+            proven=data.proven,
+            heavy=data.similarities[0].hints.heavy,
+            itemsize=data.itemsize,
+            of_family=of_family,
+        )
 
     @property
     def most_of_pilot(self) -> int:

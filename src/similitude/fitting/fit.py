@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from similitude.compute import Encoding, as_numpy, rows, take
-from similitude.compute.engines import TorchEngine, damaged_checkpoint, phase, remove_checkpoint
+from similitude.compute.engines import damaged_checkpoint, phase, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import (
     Trial,
@@ -219,8 +219,8 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
             if options.quantile is not None:
                 options = replace(options, own_loss=rounded_pinball(fit, options.quantile))
             fit, on_cpu = refit(fit, data, options)
-            if on_cpu is not None and isinstance(options.engine, TorchEngine):
-                notes.append(f"{on_cpu} on the CPU, not on {options.engine.device}")
+            if on_cpu is not None and (device := getattr(options.engine, "device", "")):
+                notes.append(f"{on_cpu} on the CPU, not on {device}")
     if plan.candidates == AS_GIVEN:
         guarantee = _guarantee(fit, data, options, n_scales * len(choice.sizes))
     else:
@@ -290,10 +290,7 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
     order = data.order
     if len(order) < 2:
         raise ValueError("need at least 2 samples with positive weight, got 1")
-    if len(order) <= limits.SAMPLE_ROWS:
-        prepared = [k.prepare(data.X, options.random_state, data.given_weights) for k in similarities]
-    else:
-        prepared = [_prepared_on_sample(k, data, options) for k in similarities]
+    prepared = [_prepared_on_sample(k, data, options) for k in similarities]
     resolved, encodings = zip(*prepared, strict=True)
     if data.copies_last:
         order = equals_judged_together(order, groups_of_equals(encodings[0], order))
@@ -301,11 +298,11 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
 
 
 def _prepared_on_sample(k: Similarity, data: TrainingSet, options: FitOptions) -> tuple[Similarity, Encoding]:
-    """Return a similarity resolved on many rows, and X encoded; medians are those of a sample."""
-    if not k.unresolved() or len(open_scales(k)) < len(k.unresolved()):
+    """Return a similarity resolved, and X encoded; medians of many rows are those of a sample."""
+    some = np.sort(data.order[: limits.rows_sampled(len(data.order))])
+    if len(some) == len(data.order) or len(open_scales(k)) < len(k.unresolved()) or not k.unresolved():
         return k.prepare(data.X, options.random_state, data.given_weights)
     k.check_params()
-    some = np.sort(data.order[: limits.SAMPLE_ROWS])
     weighted = None
     if data.given_weights is not None:
         weighted = np.asarray(data.given_weights)[some]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.engines import DistributedEngine, Engine, LocalEngine
+from similitude.compute.engines import Engine
 from similitude.evaluation import Folds, TaskTargets, error_of_classes
 from similitude.landmarks import SIMILARITIES, Representation, lengths
 from similitude.linear import PENALTIES, Moments, Ridge, smallest
@@ -220,20 +220,11 @@ class Comparison:
     grouped: bool
 
     def tested(self, engine: Engine) -> Iterator[list[TestedCandidate]]:
-        """Yield the tested candidates of each family; a distributed engine tests several families at once."""
-        positions = families([one.similarity for one in self.named])
-        if not isinstance(engine, DistributedEngine):
-            for family in positions:
-                yield self.test_family(family, engine)
-            return
+        """Yield the tested candidates of each family."""
         for one in self.named:
             with naming(one.name):
                 self.data.objects(one.similarity)  # an error in an object is raised here, with its position in X
-        n = len(positions)
-        local = LocalEngine(threads=1, memory=engine.memory)
-        with engine.session():
-            sent = engine.broadcast(replace(self, data=self.data.without_others()))
-            yield from engine.collect(engine.map(Comparison.test_family, [sent] * n, positions, [local] * n))
+        yield from engine.each(Comparison.test_family, self, families([one.similarity for one in self.named]))
 
     def test_family(self, positions: Sequence[int], engine: Engine) -> list[TestedCandidate]:
         """Test the candidates at these positions, which share distances."""

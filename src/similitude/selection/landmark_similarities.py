@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -66,9 +66,8 @@ class SampledData:
         """Return the examples as a similarity takes them, the same object every time."""
         return self._matrix if k.objects == "vectors" else self._raw
 
-    def without_others(self) -> SampledData:
-        """Return the same without the objects that are not sampled."""
-        return replace(self, X=self._raw, _encodings={})
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SampledData, (self._raw, self.rows, self.places)  # a worker needs no other objects
 
     def encoded(self, k: Similarity, keep: bool = False) -> Encoding:
         """Return the encoded examples; those that were kept are handed out once more."""

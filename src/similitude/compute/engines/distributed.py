@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute.engines.engine import Engine
+from similitude.compute.engines.local import LocalEngine
 
 Handle = Any
 """A reference to a value on a worker, of whatever type the cluster uses."""
@@ -57,6 +58,13 @@ class DistributedEngine(Engine):
     @abstractmethod
     def lazy_array(self, function: Callable[[Any, int, Any], Any], model: Any, X: Any, like: np.ndarray) -> Any:
         """Return ``function(model, number, partition)`` of all partitions as one lazy array; `like` is a sample row."""
+
+    def each(self, function: Callable[..., Any], value: Any, items: Sequence[Any]) -> Iterator[Any]:
+        """Yield ``function(value, item, engine)`` for each item, computed on a worker by one thread."""
+        engine = LocalEngine(threads=1, memory=self.memory)
+        with self.session():
+            sent = self.broadcast(value)
+            yield from self.collect(self.map(function, [sent] * len(items), items, [engine] * len(items)))
 
     def reduce(self, handles: Sequence[Handle]) -> Handle:
         """Return the sum of values, as a tree whose shape depends on their number alone."""
