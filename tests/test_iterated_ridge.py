@@ -123,7 +123,7 @@ def test_losses_of_landmarks_are_those_of_ridge_regression_without_the_rows_that
     X = rng.uniform(-1, 1, size=(500, 3))
     y = np.sin(4 * X[:, :1]) + 0.1 * rng.normal(size=(500, 1))
     rows = PilotTargets(y, rng.uniform(0.5, 2.0, 500), 5_000)
-    trials = pilot_choice.LandmarkTrials.of(Gaussian(0.7), X, rows, 40, 300)
+    trials = pilot_choice.LandmarkTrials.of(Gaussian(0.7), X, rows, (40, 300))
     penalty = PENALTIES[14]
     for m, n, found in [(40, 300, trials.residuals(14)[0]), (20, 150, trials.residuals(14)[1])]:
         factor = factor_of_landmarks(Gaussian(0.7).gram(X[:m]), False)
@@ -160,8 +160,7 @@ def rippled(n, seed=0):
 def small_pilots():
     """The pilots and numbers of landmarks of fits to many rows are half as large."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pilot_choice, "FIRST_FIT", (100, 800))
-        patched.setattr(pilot_choice, "SECOND_FIT", (400, 1_600))
+        patched.setattr(pilot_choice.LandmarkTrials, "stages", ((100, 800), (400, 1_600)))
         yield
 
 

@@ -129,7 +129,7 @@ def test_a_scale_far_from_the_median_is_found_between_two_octaves():
     X = np.c_[rng.uniform(size=(1000, 1)), 0.01 * rng.normal(size=(1000, 3))]
     y = np.sin(60 * X[:, 0])[:, None]
     k = Gaussian().resolve(X)
-    chosen = pilot_choice.choose_on_pilot(k, ["sigma"], X, y, np.ones(1000), 1000)
+    chosen = pilot_choice.choose_on_pilot(k, ["sigma"], X, y, np.ones(1000), 1000, exact=True)
     multiple = chosen.similarity.sigma / k.sigma
     assert multiple <= 0.25 and np.isclose(pilot_choice.PILOT_MULTIPLES, multiple).any()
     assert chosen.losses[-1] < 0.02

@@ -571,7 +571,7 @@ class LandmarkEstimator(LandmarkPredictor):
                 raise ValueError(
                     "the first batch of a stream decides landmarks and scale: it needs two examples at least"
                 )
-            enough = enough_for_folds(np.count_nonzero(weights))
+            enough = enough_for_folds(int(np.count_nonzero(weights)))
             chosen_on = np.where(held, 0.0, weights) if enough else weights
             data = TrainingSet(X, Y, chosen_on, sample_weight, labels, Sampling(draw_seed(self.random_state)))
             fitted = self._fit_rows(data, self._options(X, labels, Meter(None), stream=True))

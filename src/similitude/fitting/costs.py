@@ -20,7 +20,7 @@ from similitude.fitting.choices import SCALE_LANDMARKS, SCALE_ROWS
 from similitude.fitting.facts import PairWork, Sizes
 from similitude.fitting.frugal import MOST_LANDMARKS
 from similitude.fitting.frugal_rows import SCREENING
-from similitude.fitting.pilot_choice import MOST_PREDICTED, PENALTY_PILOT, SCALE_PILOT, SECOND_PILOT
+from similitude.fitting.pilot_choice import MOST_PREDICTED, PILOT_STAGES
 from similitude.support import Result
 
 PASSES_OF_TRIAL = 6
@@ -29,7 +29,7 @@ PASSES_OF_TRIAL = 6
 PARTS = 2
 """Kernels that are blended in an exact fit: one to four."""
 
-PILOT_TRIALS = ((SCALE_PILOT, 24), (SECOND_PILOT, 12), (PENALTY_PILOT, 6))
+PILOT_TRIALS = tuple(zip(PILOT_STAGES, (24, 12, 6), strict=True))
 """Rows, and how many settings are tried on them, of a pilot for one given kernel."""
 
 SCALES_TRIED = 4
@@ -394,7 +394,7 @@ def _memory(case: str, sizes: Sizes) -> float:
     if case == "exact":
         return max(memory, BASE + 8 * n**2)
     if case == "pilot" and n <= limits.LEAVE_ONE_OUT:
-        pilot = min(n, PENALTY_PILOT)
+        pilot = min(n, PILOT_STAGES[-1])
         return memory + max(12 * n**2, 32 * pilot * (pilot + MOST_PREDICTED))
     m = len(sizes.used) * landmarks_tried(case, sizes)[-1]
     array = sizes.itemsize * min(rows, sizes.rows_chosen_on) * m

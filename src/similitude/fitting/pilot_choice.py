@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -36,10 +36,11 @@ from similitude.linear import (
 )
 from similitude.similarity import Similarity, remembered_images
 
-SCALE_PILOT = 500
-SECOND_PILOT = 1_000
-PENALTY_PILOT = 1_500
+PILOT_STAGES = (500, 1_000, 1_500)
 """Most rows that are fitted to compare scales, then those near the best one, and then penalties."""
+
+LANDMARK_STAGES = ((200, 1_600), (800, 3_200))
+"""Landmarks and rows of the fits that compare scales, and then those near the best one."""
 
 PILOT_MULTIPLES = 2.0 ** np.arange(-4.0, 2.01, 0.25)
 MEDIAN_SCALE = 16
@@ -90,7 +91,7 @@ class PilotChoice:
 
 
 def choose_on_pilot(
-    k: Similarity, scales: list[str], objects: Any, Y: np.ndarray, weights: np.ndarray, n: int
+    k: Similarity, scales: list[str], objects: Any, Y: np.ndarray, weights: np.ndarray, n: int, exact: bool
 ) -> PilotChoice:
     """Choose by the mean squared error of pilot rows, each predicted without its own target.
 
@@ -106,24 +107,28 @@ def choose_on_pilot(
         Their targets and weights.
     n : int
         The number of rows of the fit.
+    exact : bool
+        Whether every fitted pilot row is a landmark.
     """
     rows = PilotTargets(few_outputs(Y), weights, n)
+    kind: type[Trials] = PenaltyTrials if exact else LandmarkTrials
+    first, second, *last = [partial(kind.of, objects=objects, rows=rows, size=size) for size in kind.stages]
     with remembered_images():
         if scales:
-            few = ScaleTrials(k, scales, lambda k: PenaltyTrials.of(k, objects, rows, SCALE_PILOT), 2)
+            few = ScaleTrials(k, scales, first, 2)
             best = few.best(FIRST_SCALES)
-            more = ScaleTrials(k, scales, lambda k: PenaltyTrials.of(k, objects, rows, SECOND_PILOT), 1, few.penalties)
-            chosen, start = more.found[more.between(more.best((best,)))]
-            trials = PenaltyTrials.of(chosen.k, objects, rows, PENALTY_PILOT)
-            place = trials.best(start, 1)
+            more = ScaleTrials(k, scales, second, kind.second_step, few.penalties)
+            trials, place = more.found[more.between(more.best((best,)))]
+            for final in last:
+                trials = final(trials.k)
+                place = trials.best(place, 1)
         else:
-            trials = PenaltyTrials.of(k, objects, rows, PENALTY_PILOT)
+            trials = [second, *last][-1](k)
             place = trials.best(trials.best(FIRST_PLACE, 2), 1)
-    sizes, losses, deviations, enough = trials.numbers(place)
     n_scales = 1
     if scales:
         n_scales = len(PILOT_MULTIPLES)
-    return PilotChoice(trials.k, trials.extrapolated_penalty(place), n_scales, sizes, losses, deviations, enough)
+    return PilotChoice(trials.k, trials.final_penalty(place), n_scales, *trials.numbers(place))
 
 
 def few_outputs(Y: np.ndarray) -> np.ndarray:
@@ -221,6 +226,17 @@ class Trials:
     n_fitted: int
     most_landmarks: int
     tried: dict[int, tuple[np.ndarray, np.ndarray]]
+    stages: ClassVar[tuple[Any, ...]]
+    second_step = 1  # the stride between penalties near the best scale
+
+    @classmethod
+    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, size: Any) -> Trials:
+        """Compute the similarities of a stage."""
+        raise NotImplementedError
+
+    def final_penalty(self, start: int) -> float:
+        """Return the penalty of the fit, from the position of the best one on."""
+        raise NotImplementedError
 
     def loss(self, place: int) -> float:
         """Return the loss at a penalty, given its position; infinite if there is none there."""
@@ -232,13 +248,6 @@ class Trials:
         """Return the position of the best penalty, downhill from a start; of ties it is the largest."""
         # A larger penalty is preferred if its loss is at most this many times the smallest
         return downhill(self.loss, start, step, 1.001)
-
-    def extrapolated_penalty(self, start: int) -> float:
-        """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start.
-
-        The penalty that is best for the pilot rows may be too small or too large for all rows.
-        """
-        return between_penalties(self._further, downhill(self._further, start, 1))
 
     def _further(self, place: int) -> float:
         """Return the loss at a position, extrapolated over half of the doublings; infinite if there is none there.
@@ -307,12 +316,20 @@ class PenaltyTrials(Trials):
     K: np.ndarray  # of all pilot rows with those that are fitted
     rows: PilotTargets
     tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    stages = PILOT_STAGES
 
     @classmethod
-    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, most_fitted: int) -> PenaltyTrials:
-        """Compute the similarities."""
-        A = np.asarray(k.encode(objects), dtype=np.float64)[: most_fitted + MOST_PREDICTED]
-        return cls(k, np.asarray(k.block(A, A[:most_fitted])), rows.first(len(A)))
+    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, size: int) -> PenaltyTrials:
+        """Compute the similarities to the rows that are fitted."""
+        A = np.asarray(k.encode(objects), dtype=np.float64)[: size + MOST_PREDICTED]
+        return cls(k, np.asarray(k.block(A, A[:size])), rows.first(len(A)))
+
+    def final_penalty(self, start: int) -> float:
+        """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start.
+
+        The penalty that is best for the pilot rows may be too small or too large for all rows.
+        """
+        return between_penalties(self._further, downhill(self._further, start, 1))
 
     @property
     def n_fitted(self) -> int:  # type: ignore[override]
@@ -358,45 +375,11 @@ class PenaltyTrials(Trials):
         return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]
 
 
-FIRST_FIT = (200, 1_600)
-SECOND_FIT = (800, 3_200)
-"""Landmarks and rows of the fits that compare scales, and then those near the best one."""
-
 SINGLE_PIVOT = 1e-4
 """The smallest squared length that a landmark may add to the span of others if single precision is to be used."""
 
 ROWS_IN_BOTH = 100
 """Rows whose similarities are computed in both precisions, and by how much these may differ."""
-
-
-def choose_for_landmarks(
-    k: Similarity, scales: list[str], objects: Any, Y: np.ndarray, weights: np.ndarray, n: int
-) -> PilotChoice:
-    """Choose by the mean squared error of pilot rows; parameters are those of `choose_on_pilot`."""
-    rows = PilotTargets(few_outputs(Y), weights, n)
-
-    def few(k: Similarity) -> LandmarkTrials:
-        return LandmarkTrials.of(k, objects, rows, *FIRST_FIT)
-
-    def more(k: Similarity) -> LandmarkTrials:
-        return LandmarkTrials.of(k, objects, rows, *SECOND_FIT)
-
-    with remembered_images():
-        if scales:
-            first = ScaleTrials(k, scales, few, 2)
-            best = first.best(FIRST_SCALES)
-            second = ScaleTrials(k, scales, more, 2, first.penalties)
-            trials, place = second.found[second.between(second.best((best,)))]
-        else:
-            trials = more(k)
-            place = trials.best(trials.best(FIRST_PLACE, 2), 1)
-    assert isinstance(trials, LandmarkTrials)
-    sizes, losses, deviations, enough = trials.numbers(place)
-    n_scales = 1
-    if scales:
-        n_scales = len(PILOT_MULTIPLES)
-    penalty = between_penalties(trials.loss, place)
-    return PilotChoice(trials.k, penalty, n_scales, sizes, losses, deviations, enough)
 
 
 def factor_of_distinct(M: np.ndarray) -> Factor:
@@ -441,10 +424,13 @@ class LandmarkTrials(Trials):
     most_doublings = 1.0
     # the part of the loss that landmarks may lose against all that are tried: twice as many are used
     little = 0.005
+    stages = LANDMARK_STAGES
+    second_step = 2
 
     @classmethod
-    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, m: int, n: int) -> LandmarkTrials:
+    def of(cls, k: Similarity, objects: Any, rows: PilotTargets, size: tuple[int, int]) -> LandmarkTrials:
         """Compute the features, and the sums over half of the fitted rows and over all of them."""
+        m, n = size
         A = np.asarray(k.encode(objects), dtype=np.float64)[: n + MOST_PREDICTED]
         factor = factor_of_distinct(np.asarray(k.block(A[:m], A[:m])))
         A = A.astype(working_precision(k, A, factor.U), copy=False)
@@ -457,6 +443,10 @@ class LandmarkTrials(Trials):
         whole = half + Moments.of(F[rest], Y[rest], weights[rest])
         judging = PilotTargets(Y[n : len(A)], weights[n : len(A)], rows.n)
         return cls(k, F[n:], half, whole, judging, n)
+
+    def final_penalty(self, start: int) -> float:
+        """Return the best penalty, between positions by a parabola."""
+        return between_penalties(self.loss, start)
 
     @property
     def most_landmarks(self) -> int:  # type: ignore[override]

@@ -30,7 +30,6 @@ from similitude.fitting.passes import features_of
 from similitude.fitting.pilot_choice import (
     LANDMARKS_FACTOR,
     PilotChoice,
-    choose_for_landmarks,
     choose_on_pilot,
     factor_of_distinct,
     working_precision,
@@ -240,8 +239,8 @@ def fit_by_pilot(data: TrainingSet, options: FitOptions, facts: Facts) -> tuple[
     order, n_judging = judging_last(data, facts.n_outside_pilot)
     pilot = order[: n - n_judging]
     scales = open_scales(options.similarities[0])
-    choose = choose_on_pilot if facts.few else choose_for_landmarks
-    choice = choose(k, scales, take(data.X, pilot), data.Y[pilot], data.weights[pilot], n)
+    objects = take(data.X, pilot)
+    choice = choose_on_pilot(k, scales, objects, data.Y[pilot], data.weights[pilot], n, facts.few)
     problem = _Problem(data, options, order, np.arange(n - n_judging, n), choice, facts.few)
     fit = problem.exactly() if facts.few and choice.enough is None else problem.with_landmarks(facts.most_of_pilot)
     return fit, choice.n_scales * len(fit.curve.x)
