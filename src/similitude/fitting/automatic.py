@@ -22,7 +22,7 @@ from similitude.similarity import Auto, Learnable, Similarity
 from similitude.support import Guarantee
 
 if TYPE_CHECKING:
-    from similitude.kernel_learning import AutoChoice, ExactRidge, Learned, LearnedSummary
+    from similitude.kernel_learning import AutoChoice, Learned, LearnedSummary
 
 
 def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Similarity, ...], str]:
@@ -228,7 +228,8 @@ class _Blend:
     choice: AutoChoice
     kernels: tuple[Any, ...]
     encodings: tuple[np.ndarray, ...]
-    models: tuple[ExactRidge, ...]
+    models: tuple[LinearModel, ...]
+    alone: tuple[np.ndarray, ...]  # what the models predict for the judged rows without them
     mean: np.ndarray
     judged: np.ndarray
     apart: bool
@@ -248,7 +249,7 @@ class _Blend:
 
         Rows are left out alone, or with the rows that are `together` in a group.
         """
-        from similitude.kernel_learning import ExactRidge, choose_automatically
+        from similitude.kernel_learning import choose_automatically, exact_ridge
 
         first = order[: len(order) - n_apart]
         with phase("choosing the kernel"):
@@ -262,26 +263,25 @@ class _Blend:
         judged = np.arange(len(Y)) if apart is None else apart
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
         with phase("computing similarities, and solving"):
-            models = tuple(
-                ExactRidge.fit(k, A, Y - mean, weights, penalty, judged, groups=together) for k, A, penalty in parts
-            )
-        return cls(choice, kernels, encodings, models, mean, judged, apart is not None)
+            fits = [exact_ridge(k, A, Y - mean, weights, penalty, judged, groups=together) for k, A, penalty in parts]
+        models, alone = zip(*fits, strict=True)
+        return cls(choice, kernels, encodings, models, alone, mean, judged, apart is not None)
 
     @property
     def linear(self) -> LinearModel:
         pairs = zip(self.choice.weights, self.models, strict=True)
-        return LinearModel(np.concatenate([weight * model.coefficients for weight, model in pairs]), self.mean)
+        return LinearModel(np.concatenate([weight * model.weights for weight, model in pairs]), self.mean)
 
     def scores(self, X: Any) -> np.ndarray:
         """Return the predictions for new rows."""
         parts = zip(self.kernels, self.encodings, self.models, self.choice.weights, strict=True)
-        return self.mean + sum(weight * (k.block(k.encode(X), A) @ model.coefficients) for k, A, model, weight in parts)
+        return self.mean + sum(weight * (k.block(k.encode(X), A) @ model.weights) for k, A, model, weight in parts)
 
     def left_out(self, Y: np.ndarray, weights: np.ndarray) -> tuple[Trial, tuple[np.ndarray, np.ndarray]]:
         """Return how the judged rows fare, each left out alone, and their targets and weights."""
         rows = self.judged
-        pairs = zip(self.choice.weights, self.models, strict=True)
-        scores = self.mean + sum(weight * model.left_out for weight, model in pairs)
+        pairs = zip(self.choice.weights, self.alone, strict=True)
+        scores = self.mean + sum(weight * predicted for weight, predicted in pairs)
         trial = Trial.of(max(self.choice.penalties()), scores, Y[rows], weights[rows])
         return trial, (Y[rows], weights[rows])
 

@@ -24,13 +24,13 @@ from similitude.fitting.choices import scaled
 from similitude.landmarks import Factor, factor_of_landmarks, solve_rows, solver
 from similitude.linear import (
     PENALTIES,
-    SINGLE_FROM,
     ByCholesky,
     GramFactor,
     Moments,
     Ridge,
     between_penalties,
     downhill,
+    gram_precision,
     nearest_place,
     vertex,
 )
@@ -351,7 +351,7 @@ class PenaltyTrials(Trials):
         p = self.K.shape[1]
         rows = self.rows
         half = p // 2
-        G = self.K[:p].astype(np.float32 if penalty >= SINGLE_FROM else np.float64)
+        G = self.K[:p].astype(gram_precision(penalty))
         factor = GramFactor.of(G, penalty * rows.inverse_weights[:p])
         Y = rows.Y - rows.mean
         whole, left = factor.fit(Y[:p], constant=True, n=p - self.start)

@@ -268,18 +268,18 @@ class _Problem:
 
     def exactly(self) -> FittedModel:
         """Fit to all rows, each of which is a landmark."""
-        from similitude.kernel_learning import ExactRidge  # loads all kernels
+        from similitude.kernel_learning import exact_ridge  # loads all kernels
 
         landmarks, Y, weights = self._landmarks(self.rows), *self._targets()
         k = self.choice.similarity
         penalty = self.choice.penalty
         mean = np.average(Y, axis=0, weights=weights)
-        model = ExactRidge.fit(k, landmarks.encoding, Y - mean, weights, penalty, self.judging, constant=True)
-        constant = mean + model.constant
-        trial = self._trial(mean + model.left_out)
+        model, alone = exact_ridge(k, landmarks.encoding, Y - mean, weights, penalty, self.judging, constant=True)
+        constant = mean + model.intercept
+        trial = self._trial(mean + alone)
         known = Y if landmarks.labels is None else landmarks.labels
         influence = BlendInfluence(known, weights, constant, (penalty,), (1.0,))
-        linear = LinearModel(model.coefficients, constant)
+        linear = LinearModel(model.weights, constant)
         curve = self._curve([*self.choice.sizes, len(self.rows)], trial, EVERY_ROW)
         fit = self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence)
         return replace(fit, at=self.judging)

@@ -14,55 +14,42 @@ from typing import Any
 import numpy as np
 
 from similitude.kernel_learning.gradients import gradient_rows, is_city_block, metric_of, model_gradients
-from similitude.kernel_learning.limits import CELL_ROWS, MOST_COORDINATES, ROWS_IN_DOUBLE
+from similitude.kernel_learning.limits import CELL_ROWS, MOST_COORDINATES
 from similitude.kernel_learning.trials import apply_metric, median_distance_of_rows
-from similitude.linear import SINGLE_FROM, GramFactor, LinearModel
+from similitude.linear import GramFactor, LinearModel, gram_precision
 
 
-@dataclass(frozen=True, eq=False)
-class ExactRidge:
-    r"""The model :math:`f(x) = \sum_i a_i K(x, x_i) + b`, fitted to all rows; see `GramFactor`.
+def exact_ridge(
+    k: Any,
+    A: np.ndarray,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    penalty: float,
+    held_out: np.ndarray,
+    refined: bool = True,
+    constant: bool = False,
+    groups: np.ndarray | None = None,
+) -> tuple[LinearModel, np.ndarray]:
+    r"""Return :math:`f(x) = \sum_i a_i K(x, x_i) + b`, and the predictions for some rows, each by a model without it.
 
-    `left_out` are the predictions for some rows, each by the model of all other rows.
+    Encoded rows have positive weights, whose mean counts as 1. The held-out rows are the last ones of the factor,
+    see `GramFactor`. A solution in single precision is refined unless the model only serves comparisons. With groups
+    all rows are held out, each from the model of all other groups.
     """
-
-    coefficients: np.ndarray
-    constant: np.ndarray
-    left_out: np.ndarray
-
-    @classmethod
-    def fit(
-        cls,
-        k: Any,
-        A: np.ndarray,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        penalty: float,
-        held_out: np.ndarray,
-        refined: bool = True,
-        constant: bool = False,
-        groups: np.ndarray | None = None,
-    ) -> ExactRidge:
-        """Fit to encoded rows with positive weights, of which the mean counts as 1, and predict the held-out ones.
-
-        These are the last rows of the factor. A solution in single precision is refined unless the model only serves
-        comparisons. With groups all rows are held out, each from the model of all other groups.
-        """
-        order = np.concatenate([np.delete(np.arange(len(A)), held_out), held_out])
-        ridge = penalty * weights.mean() / weights[order]
-        single = len(A) > ROWS_IN_DOUBLE and penalty >= SINGLE_FROM
-        A = A[order]
-        rows = A.astype(np.float32 if single else np.float64, copy=False)
-        factor = GramFactor.of(k.block(rows, rows), ridge)
-        rest = partial(_rest, k, A, ridge) if single and refined else None
-        if groups is not None:
-            solution, residuals = factor.fit_groups(Y[order], weights[order], groups[order], rest)
-            model = LinearModel(solution, np.zeros(Y.shape[1]))
-        else:
-            model, residuals = factor.fit(Y[order], constant, len(held_out), rest)
-        coefficients = np.empty_like(model.weights)
-        coefficients[order] = model.weights
-        return cls(coefficients, model.intercept, Y[held_out] - residuals)
+    order = np.concatenate([np.delete(np.arange(len(A)), held_out), held_out])
+    ridge = penalty * weights.mean() / weights[order]
+    A = A[order]
+    rows = A.astype(gram_precision(penalty, len(A)), copy=False)
+    factor = GramFactor.of(k.block(rows, rows), ridge)
+    rest = partial(_rest, k, A, ridge) if rows.dtype == np.float32 and refined else None
+    if groups is not None:
+        solution, residuals = factor.fit_groups(Y[order], weights[order], groups[order], rest)
+        model = LinearModel(solution, np.zeros(Y.shape[1]))
+    else:
+        model, residuals = factor.fit(Y[order], constant, len(held_out), rest)
+    coefficients = np.empty_like(model.weights)
+    coefficients[order] = model.weights
+    return LinearModel(coefficients, model.intercept), Y[held_out] - residuals
 
 
 def _rest(k: Any, A: np.ndarray, ridge: np.ndarray, Y: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
@@ -150,7 +137,7 @@ class CellFit:
     metrics: np.ndarray | None
     penalty: float
     fitted: list[np.ndarray]
-    models: list[ExactRidge | None]
+    models: list[LinearModel | None]
 
     @classmethod
     def fit(
@@ -173,10 +160,11 @@ class CellFit:
         for cell in range(n_cells):
             mine = rows[cells[rows] == cell]
             fitted.append(mine)
-            own = penalty * mean / weights[mine].mean() if len(mine) else penalty
-            models.append(
-                ExactRidge.fit(k, A[mine], Y[mine], weights[mine], own, mine[:0], refined) if len(mine) else None
-            )
+            model = None
+            if len(mine):
+                own = penalty * mean / weights[mine].mean()
+                model, _ = exact_ridge(k, A[mine], Y[mine], weights[mine], own, mine[:0], refined)
+            models.append(model)
         return cls(k, A, cells, metrics, penalty, fitted, models)
 
     def refitted(self, targets: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> CellFit:
@@ -187,20 +175,18 @@ class CellFit:
 
     def predicted(self, rows: np.ndarray) -> np.ndarray:
         """Return the predictions of centered targets for some rows."""
-        outputs = next(one.coefficients.shape[1] for one in self.models if one is not None)
+        outputs = next(one.weights.shape[1] for one in self.models if one is not None)
         found = np.zeros((len(rows), outputs))
         for cell, model in enumerate(self.models):
             at = np.flatnonzero(self.cells[rows] == cell)
             if model is not None and len(at):
-                found[at] = self.k.block(self.A[rows[at]], self.A[self.fitted[cell]]) @ model.coefficients
+                found[at] = self.k.block(self.A[rows[at]], self.A[self.fitted[cell]]) @ model.weights
         return found
 
     @property
     def coefficients(self) -> np.ndarray:
         """The dual coefficients of all rows; zero for rows that were not fitted."""
-        known = [
-            (mine, one.coefficients) for mine, one in zip(self.fitted, self.models, strict=True) if one is not None
-        ]
+        known = [(mine, one.weights) for mine, one in zip(self.fitted, self.models, strict=True) if one is not None]
         found = np.zeros((len(self.A), known[0][1].shape[1]))
         for mine, coefficients in known:
             found[mine] = coefficients
@@ -220,10 +206,10 @@ class CellFit:
             metrics[cell] = metrics[cell] * T if diagonal else metrics[cell] @ T
         return CellFit.fit(self.k, A, self.cells, metrics, self.penalty, targets, rows, len(self.models))
 
-    def _metric(self, A: np.ndarray, model: ExactRidge, diagonal: bool) -> np.ndarray:
+    def _metric(self, A: np.ndarray, model: LinearModel, diagonal: bool) -> np.ndarray:
         """Return the metric of the gradients of one cell's model, at which the median distance stays what it is."""
         rows = A[: min(1_000, gradient_rows(self.k, len(A), len(A), A.shape[1]))]
-        G = model_gradients(self.k, rows, A, model.coefficients).reshape(-1, A.shape[1])
+        G = model_gradients(self.k, rows, A, model.weights).reshape(-1, A.shape[1])
         T = metric_of((G**2).mean(axis=0) if diagonal else G.T @ G / len(rows))
         if not diagonal:  # as many coordinates as before: those along which nothing changes are zero
             T = np.pad(T, ((0, 0), (0, A.shape[1] - T.shape[1])))

@@ -21,9 +21,6 @@ MOST_WEIGHTS = 20_000
 MOST_ENTRIES = 5e7
 """Most values of similarities of all parts of a sum together that are in memory, in single precision."""
 
-ROWS_IN_DOUBLE = 1_000
-"""Rows up to which an exact fit is computed in double precision."""
-
 CELL_ROWS = 2_000
 """Rows of a cell, up to a factor of the square root of 2."""
 

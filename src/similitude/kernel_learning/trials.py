@@ -14,7 +14,7 @@ from similitude.kernel_learning.gradients import gradient_rows, gradients_at, is
 from similitude.kernel_learning.limits import MEDIAN_ROWS
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernels import Laplace, values_at_scales
-from similitude.linear import HIGHEST_POWER, LOWEST_POWER, SINGLE_FROM, GramFactor
+from similitude.linear import HIGHEST_POWER, LOWEST_POWER, GramFactor, gram_precision
 
 ALONG_PENALTIES = ((0, -1), (0, 1))
 ALONG_WIDTHS = ((-1, 0), (1, 0))
@@ -188,8 +188,8 @@ class MetricCandidate(Candidate):
 
 
 def precision(setting: Setting) -> type:
-    """Return single precision if the penalty leaves it enough digits, otherwise double."""
-    return np.float32 if 10.0**setting.penalty >= SINGLE_FROM else np.float64
+    """Return the precision that the penalty leaves enough digits."""
+    return gram_precision(10.0**setting.penalty)
 
 
 def apply_metric(X: np.ndarray, T: np.ndarray) -> np.ndarray:

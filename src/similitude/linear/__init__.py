@@ -1,7 +1,7 @@
 """Linear models of features: losses, weighted sums over a pass, ridge, logistic and squared hinge, sparse models."""
 
 from similitude.linear.calibration import probabilities, scale_and_shift, temperature, winner_first
-from similitude.linear.gram import GRAM_PENALTIES, LOWEST_POWER, SINGLE_FROM, Gram, GramFactor, unit_of
+from similitude.linear.gram import GRAM_PENALTIES, LOWEST_POWER, Gram, GramFactor, gram_precision, unit_of
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import Equations, fit_by_products

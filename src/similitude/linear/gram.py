@@ -37,7 +37,16 @@ GRAM_PENALTIES = len(path(PER_DECADE, LOWEST_POWER))
 """How many penalties are tried if none is given."""
 
 SINGLE_FROM = 1e-3
-"""Penalty from which on single precision leaves enough digits, for a kernel with values near one."""
+ROWS_IN_DOUBLE = 1_000
+"""Penalty from which on single precision leaves enough digits, for a kernel with values near one; and rows up to which
+double precision takes no longer where the solution is refined."""
+
+
+def gram_precision(penalty: float, n: int | None = None) -> type:
+    """Return the precision of a Gram matrix of n rows: single where that is quicker and leaves enough digits."""
+    if penalty < SINGLE_FROM or (n is not None and n <= ROWS_IN_DOUBLE):
+        return np.float64
+    return np.float32
 
 
 class Gram:

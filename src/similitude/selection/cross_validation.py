@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute.engines import Engine
+from similitude.compute.engines import Engine, on_workers
 from similitude.evaluation import Folds, TaskTargets, error_of_classes
 from similitude.landmarks import SIMILARITIES, Representation, lengths
 from similitude.linear import PENALTIES, Moments, Ridge, smallest
@@ -224,7 +224,8 @@ class Comparison:
         for one in self.named:
             with naming(one.name):
                 self.data.objects(one.similarity)  # an error in an object is raised here, with its position in X
-        yield from engine.each(Comparison.test_family, self, families([one.similarity for one in self.named]))
+        positions = families([one.similarity for one in self.named])
+        yield from on_workers(engine, Comparison.test_family, self, positions)
 
     def test_family(self, positions: Sequence[int], engine: Engine) -> list[TestedCandidate]:
         """Test the candidates at these positions, which share distances."""

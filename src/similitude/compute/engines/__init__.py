@@ -15,7 +15,7 @@ from similitude.compute.engines.checkpoints import (
     sum_batches,
 )
 from similitude.compute.engines.default_engine import current_engine, engine_for, use_engine
-from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine
+from similitude.compute.engines.distributed import DistributedEngine, Handle, distributed_engine, on_workers
 from similitude.compute.engines.engine import TILE_EDGE, Engine, Task, Tile, format_bytes
 from similitude.compute.engines.local import (
     LocalEngine,

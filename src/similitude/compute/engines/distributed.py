@@ -59,13 +59,6 @@ class DistributedEngine(Engine):
     def lazy_array(self, function: Callable[[Any, int, Any], Any], model: Any, X: Any, like: np.ndarray) -> Any:
         """Return ``function(model, number, partition)`` of all partitions as one lazy array; `like` is a sample row."""
 
-    def each(self, function: Callable[..., Any], value: Any, items: Sequence[Any]) -> Iterator[Any]:
-        """Yield ``function(value, item, engine)`` for each item, computed on a worker by one thread."""
-        engine = LocalEngine(threads=1, memory=self.memory)
-        with self.session():
-            sent = self.broadcast(value)
-            yield from self.collect(self.map(function, [sent] * len(items), items, [engine] * len(items)))
-
     def reduce(self, handles: Sequence[Handle]) -> Handle:
         """Return the sum of values, as a tree whose shape depends on their number alone."""
         level = list(handles)
@@ -94,3 +87,15 @@ def distributed_engine(engine: Engine) -> DistributedEngine:
     from similitude.compute.engines.dask.engine import DaskEngine
 
     return DaskEngine()
+
+
+def on_workers(engine: Engine, function: Callable[..., Any], value: Any, items: Sequence[Any]) -> Iterator[Any]:
+    """Yield ``function(value, item, engine)`` for each item, on a cluster by one thread of a worker each."""
+    if not isinstance(engine, DistributedEngine):
+        for item in items:
+            yield function(value, item, engine)
+        return
+    local = LocalEngine(threads=1, memory=engine.memory)
+    with engine.session():
+        sent = engine.broadcast(value)
+        yield from engine.collect(engine.map(function, [sent] * len(items), items, [local] * len(items)))

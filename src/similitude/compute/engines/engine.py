@@ -84,11 +84,6 @@ class Engine(ABC):
     def workers(self, task: Task) -> int:
         """Return the number of tiles of this task that are computed at once."""
 
-    def each(self, function: Callable[..., Any], value: Any, items: Sequence[Any]) -> Iterator[Any]:
-        """Yield ``function(value, item, engine)`` for each item; workers of a cluster take several at once."""
-        for item in items:
-            yield function(value, item, self)
-
     @property
     def budget(self) -> int:
         """The memory budget in bytes."""
