@@ -47,4 +47,11 @@ from similitude.evaluation.splits import (
     set_apart,
     shuffled_pairs,
 )
-from similitude.evaluation.targets import CLASSIFICATION, MOST_INTEGER_CLASSES, REGRESSION, TaskTargets, infer_task
+from similitude.evaluation.targets import (
+    CLASSIFICATION,
+    MOST_INTEGER_CLASSES,
+    REGRESSION,
+    TaskTargets,
+    at_rows,
+    infer_task,
+)

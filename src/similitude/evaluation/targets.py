@@ -98,9 +98,7 @@ class TaskTargets:
 
     def at(self, rows: np.ndarray) -> TaskTargets:
         """Return the targets of some examples."""
-        codes = None
-        if self.codes is not None:
-            codes = self.codes[rows]
+        codes = at_rows(self.codes, rows)
         return replace(self, values=self.values[rows], Y=self.Y[rows], codes=codes)
 
     def errors(self, scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -110,6 +108,13 @@ class TaskTargets:
             return squared
         predicted = scores[..., 0] >= 0 if scores.shape[-1] == 1 else scores.argmax(axis=-1)
         return (predicted != self.codes[rows]).astype(np.float64)
+
+
+def at_rows(values: np.ndarray | None, rows: Any) -> np.ndarray | None:
+    """Return the values of some rows, if there are values."""
+    if values is None:
+        return None
+    return values[rows]
 
 
 def _finite_values(y: Any, n: int) -> np.ndarray:

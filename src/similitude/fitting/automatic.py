@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.compute import Encoding, take
 from similitude.compute.engines import phase
-from similitude.evaluation import Pilot, Trial, equals_judged_together, groups_of_equals, nested_folds_of_fit
+from similitude.evaluation import Pilot, Trial, at_rows, equals_judged_together, groups_of_equals, nested_folds_of_fit
 from similitude.fitting import limits
 from similitude.fitting.facts import LEARNED_KINDS, FitOptions
 from similitude.fitting.influence import BlendInfluence
@@ -188,9 +188,7 @@ def fit_exactly(data: TrainingSet, options: FitOptions, n_apart: int) -> FittedM
     X = in_double_precision(take(data.X, used))
     Y = data.Y[used]
     weights = data.weights[used]
-    labels = None
-    if data.labels is not None:
-        labels = data.labels[used]
+    labels = at_rows(data.labels, used)
     groups = data.groups_of(used)
     blend = _Blend.fit(X, Y, weights, places, options.kind, groups, n_apart)
     features = tuple(
@@ -337,7 +335,7 @@ class BlendFolds:
                 within.append((Y[train], Y[train]))
                 continue
             inside = np.argsort(np.argsort(self.order)[train])
-            known = None if together is None else together[train]
+            known = at_rows(together, train)
             part = _Blend.fit(take(X, train), Y[train], weights[train], inside, self.kind, known)
             scores[test] = part.scores(take(X, test))
             alone, _ = part.left_out(Y[train], weights[train])

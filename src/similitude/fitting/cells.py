@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from similitude.compute import take
-from similitude.evaluation import LastRows, Trial
+from similitude.evaluation import LastRows, Trial, at_rows
 from similitude.fitting.automatic import exact_fit, in_double_precision, in_words
 from similitude.fitting.facts import FitOptions
 from similitude.fitting.influence import BlendInfluence
@@ -216,9 +216,7 @@ def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, ord
         return "exact fits in cells would keep all rows, for which the memory budget is too small"
     used = np.sort(order)
     X = in_double_precision(take(data.X, used))
-    labels = None
-    if data.labels is not None:
-        labels = data.labels[used]
+    labels = at_rows(data.labels, used)
     rows = CellRows.of(np.searchsorted(used, order), data.last)
     targets = CellTargets.of(data.Y[used], data.weights[used], rows.fitted)
     blend = CellBlend.learn(choice, X, targets, rows)
@@ -262,7 +260,7 @@ def _final(
         LinearModel(np.concatenate([share * part.fit.coefficients for part, share in blend.pairs]), targets.mean),
         BlendInfluence(Y if labels is None else labels, weights, targets.mean, penalties, blend.shares),
         (trial, (Y[rows.chosen_on], weights[rows.chosen_on]), rows.chosen_on),
-        Judged(judged, Y[rows.judged], weights[rows.judged], None if groups is None else groups[rows.judged]),
+        Judged(judged, Y[rows.judged], weights[rows.judged], at_rows(groups, rows.judged)),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
     )
     if groups is None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.compute.engines import format_bytes
-from similitude.evaluation import Trial
+from similitude.evaluation import Trial, at_rows
 from similitude.fitting import limits
 from similitude.fitting.automatic import EVERY_ROW
 from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, ValueRange, decided, margins, stopping_margins
@@ -306,9 +306,7 @@ def _fitted(
     steps = [*steps[:-1], FrugalStep(used, scores, calls, people.bought.calls)]
     positions = people.places[people.landmarks[:used]]
     turned = people.turned[:used]
-    labels = None
-    if task.numbers is not None:
-        labels = task.numbers[positions]
+    labels = at_rows(task.numbers, positions)
     landmarks = Landmarks(take(task.X, positions), positions, None, labels, "frugal").encoded(task.k, task.A)
     side = "both"
     if not (turned.any() and not turned.all()):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, count
-from similitude.evaluation import FEWEST_GROUPS_APART, Trial, interleaved, last_groups
+from similitude.evaluation import FEWEST_GROUPS_APART, Trial, at_rows, interleaved, last_groups
 from similitude.fitting import limits
 from similitude.fitting.cascade import Stage, decided, margins
 from similitude.fitting.profile_ridge import fit_profiles
@@ -200,7 +200,7 @@ class FrugalRows:
         self.n = len(some) - n_judges
         self.Y = task.Y[self.places].astype(np.float64)
         self.weights = task.weights[self.places]
-        self.numbers = None if numbers is None else numbers[self.places]
+        self.numbers = at_rows(numbers, self.places)
         self.scores = np.tile(np.average(self.Y[: self.n], axis=0, weights=self.weights[: self.n]), (len(some), 1))
         self.active = np.arange(len(some))
         self.landmarks = np.empty(0, dtype=np.intp)
@@ -306,9 +306,7 @@ class FrugalRows:
         """Fit the first columns to all rows; return the stage, the trial of rows left out, and the scores of all."""
         F = self.profiles[:, :n_columns]
         n = self.n
-        groups = None
-        if self.groups is not None:
-            groups = self.groups[:n]
+        groups = at_rows(self.groups, slice(n))
         ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0, groups)
         scores = np.concatenate([trial.scores, ridge.scores(F[n:])])
         everyone = ridge.refitted(F, self.Y, self.weights)
@@ -326,9 +324,7 @@ class FrugalRows:
         judges = self.active[self.active >= self.n]
         active = self.active
         targets = self.Y - self.scores
-        groups = None
-        if self.groups is not None:
-            groups = self.groups[learned]
+        groups = at_rows(self.groups, learned)
         ridge, trial = fit_profiles(
             self.profiles[learned], targets[learned], self.weights[learned], self.meter.noise or 0.0, groups
         )

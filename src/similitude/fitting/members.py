@@ -12,7 +12,7 @@ import numpy as np
 from similitude.compute import Encoding, is_table, take
 from similitude.compute import rows as encoded_rows
 from similitude.compute.engines import Engine
-from similitude.evaluation import Pilot, groups_of_equals, in_first_groups
+from similitude.evaluation import Pilot, at_rows, groups_of_equals, in_first_groups
 from similitude.fitting import limits
 from similitude.linear import Gram
 from similitude.similarity import SYMMETRIC, Normalized, Scaled, Similarity, Sum
@@ -215,9 +215,7 @@ class Family(Similarity):
         """
         inside = np.arange(len(self.rows)) if known is None else np.flatnonzero(np.isin(self.rows, known))
         rows = self.rows[inside]
-        together = None
-        if groups is not None:
-            together = groups[rows]
+        together = at_rows(groups, rows)
         if not self.tried or not _can_choose(Y[rows], together):
             return MemberChoice(self.members[0], len(inside))
         tried = [one.among(inside) for one in self.tried]
@@ -273,9 +271,7 @@ class _Comparisons:
         """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
         Y = self.Y[:n]
         weights = self.weights[:n]
-        groups = None
-        if self.groups is not None:
-            groups = self.groups[:n]
+        groups = at_rows(self.groups, slice(n))
         if not _can_choose(Y, groups):
             if kept > 1:
                 return tried
@@ -408,9 +404,7 @@ def _chosen_beside_learned(
     # the share of records that a kernel is learned from before it is compared
     first = in_first_groups(order if groups is None else groups[order], int(0.6 * len(Y)))
     judges = np.sort(order[~first])
-    together = None
-    if groups is not None:
-        together = groups[judges]
+    together = at_rows(groups, judges)
     if together is not None and len(np.unique(together)) < 2:
         return MemberChoice(tried[0].similarity, len(judges))
     learned = [Member(k, K) for k, K in _learned_kernels(tried[0], plain, Y, weights, order[first], groups)]

@@ -351,7 +351,7 @@ class PenaltyTrials(Trials):
         p = self.K.shape[1]
         rows = self.rows
         half = p // 2
-        G = self.K[:p].astype(gram_precision(penalty))
+        G: np.ndarray = self.K[:p].astype(gram_precision(penalty))
         factor = GramFactor.of(G, penalty * rows.inverse_weights[:p])
         Y = rows.Y - rows.mean
         whole, left = factor.fit(Y[:p], constant=True, n=p - self.start)

@@ -14,7 +14,7 @@ import numpy as np
 
 from similitude.compute import Blocks, take
 from similitude.compute.engines import one_scipy_thread
-from similitude.evaluation import Trial, groups_of_equals
+from similitude.evaluation import Trial, at_rows, groups_of_equals
 from similitude.fitting.automatic import EVERY_ROW
 from similitude.fitting.facts import Facts, FitOptions, open_scales
 from similitude.fitting.influence import (
@@ -356,9 +356,7 @@ class _Problem:
     def _landmarks(self, rows: np.ndarray) -> Landmarks:
         """Return rows as landmarks, encoded."""
         objects = _in_double_precision(take(self.data.X, rows))
-        known = None
-        if self.data.labels is not None:
-            known = self.data.labels[rows]
+        known = at_rows(self.data.labels, rows)
         encoded = self.choice.similarity.encode(objects)
         return Landmarks(objects, self.data.located_at(rows), encoded, known, "uniform")
 

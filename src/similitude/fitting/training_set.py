@@ -13,7 +13,7 @@ import numpy as np
 from similitude.compute import Encoding, itemsize, rows, take
 from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.evaluation import FEWEST_NESTED_GROUPS, LastRows, hold_out_groups, n_fitted
+from similitude.evaluation import FEWEST_NESTED_GROUPS, LastRows, at_rows, hold_out_groups, n_fitted
 from similitude.fitting import limits
 from similitude.fitting.passes import Marks, covering, features_where_computed, sums_over
 from similitude.landmarks import FeatureUnion, Landmarks
@@ -232,7 +232,7 @@ class TrainingSet:
             self.Y[which],
             self.weights[which],
             None if self.given_weights is None else np.asarray(self.given_weights)[which],
-            None if self.labels is None else self.labels[which],
+            at_rows(self.labels, which),
             Sampling(self.sampling.seed, which, later=later),
             self.groups_of(which),
         )

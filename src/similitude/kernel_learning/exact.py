@@ -39,7 +39,7 @@ def exact_ridge(
     order = np.concatenate([np.delete(np.arange(len(A)), held_out), held_out])
     ridge = penalty * weights.mean() / weights[order]
     A = A[order]
-    rows = A.astype(gram_precision(penalty, len(A)), copy=False)
+    rows: np.ndarray = A.astype(gram_precision(penalty, len(A)), copy=False)
     factor = GramFactor.of(k.block(rows, rows), ridge)
     rest = partial(_rest, k, A, ridge) if rows.dtype == np.float32 and refined else None
     if groups is not None:

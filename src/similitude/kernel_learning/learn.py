@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_matrix, check_objects, is_sparse, is_table, is_tensor
-from similitude.evaluation import Pilot, TaskTargets, check_groups
+from similitude.evaluation import Pilot, TaskTargets, at_rows, check_groups
 from similitude.kernel_learning.columns import LearningFeatures
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
@@ -247,7 +247,7 @@ def _learn_weights(given: Similarity, X: Any, Y: np.ndarray, random_state: Any, 
         even = GradientImportance.even(problem.width, problem.names, problem.kind)
         return Learned(given.resolve(X, random_state), (), even, f"the kernel was kept: {why}")
     places = np.arange(len(order))
-    known = None if groups is None else groups[order]
+    known = at_rows(groups, order)
     splits = pilot_splits(places[:, None], Y[order], places, Pilot.of(len(order)), groups=known)
     found = search_weights(problem, splits)
     kernel = problem.kernel(found.name, found.chosen.candidate.mean_weights())

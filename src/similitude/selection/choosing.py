@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.compute import as_numpy, check_objects, itemsize, keys, moved
 from similitude.compute.engines import Engine, one_scipy_thread
-from similitude.evaluation import CLASSIFICATION, TaskTargets, check_cv, check_groups, nested_folds
+from similitude.evaluation import CLASSIFICATION, TaskTargets, at_rows, check_cv, check_groups, nested_folds
 from similitude.landmarks import Representation
 from similitude.selection import limits
 from similitude.selection.candidates import (
@@ -316,7 +316,7 @@ def choose_kernel(
         data = SampledData.of(X, rows, None, sizes.landmarks, rng)
         sizes.announce("choose_kernel")
         named = distinct([one.resolved(X, random_state) for one in named])
-        here = None if given is None else given[rows]
+        here = at_rows(given, rows)
         folds, outer, together = nested_folds(cv, targets, rows, _copies(named, data), seed, here)
         compared = Comparison(named, data, targets.at(rows), folds, outer, together, here is not None)
         tested = list(compared.tested(engine))

@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_matrix, check_objects, is_sparse, itemsize, namespace, take
 from similitude.compute.engines import Engine
-from similitude.evaluation import REGRESSION, TaskTargets, check_groups
+from similitude.evaluation import REGRESSION, TaskTargets, at_rows, check_groups
 from similitude.linear import SquaredHinge, l2_path
 from similitude.scikit import CHECKED_OBJECTS, demand_valid
 from similitude.selection import limits
@@ -126,7 +126,7 @@ def combine(
         data = SampledData.of(X, rows, codes, sizes.landmarks, rng)
         if how == "concatenate":
             return _concatenated(members, data, engine)
-        return _weighted_sum(members, data, engine, here, how, None if known is None else known[rows])
+        return _weighted_sum(members, data, engine, here, how, at_rows(known, rows))
 
 
 def _concatenated(members: Sequence[NamedSimilarity], data: SampledData, engine: Engine) -> Similarity:

@@ -11,7 +11,7 @@ import numpy as np
 
 from similitude.compute import Blocks, Encoding, as_matrix, check_objects, rows, take
 from similitude.compute.engines import Engine
-from similitude.evaluation import TaskTargets, interleaved
+from similitude.evaluation import TaskTargets, at_rows, interleaved
 from similitude.goodness import stratified
 from similitude.kernel_learning import learn_from_targets
 from similitude.kernels.vectors import DistanceSimilarity
@@ -225,7 +225,7 @@ class FoldLearner:
         The seed of the pilot rows is fixed: the same examples give the same kernel.
         """
         objects = take(self.data.objects(self.k), train)
-        groups = None if self.groups is None else self.groups[train]
+        groups = at_rows(self.groups, train)
         k = learn_from_targets(self.k, objects, self.targets.Y[train], random_state=0, groups=groups).similarity
         similarities = LandmarkSimilarities(k, self.data, self.engine)
         representation, F = similarities.features(k)
