@@ -127,7 +127,7 @@ def work_of_prediction(case: str, sizes: Sizes) -> Work:
 
 def _buy(done: Work, sizes: Sizes) -> None:
     """Count a frugal fit: a model for each number of columns, by the eigenvectors of all compared rows."""
-    rows = min(sizes.n, limits.MOST_COMPARED_ROWS)
+    rows = limits.rows_compared(sizes.n)
     most = (1 + SCREENING) * rows * MOST_LANDMARKS * sizes.used[0].calls
     done.add(calls=min(sizes.most_calls, most))
     # models of a frugal fit: one for each number of columns, and again in the order of what columns tell
@@ -248,8 +248,8 @@ def _try_members(done: Work, sizes: Sizes, folds: int) -> None:
     from similitude.kernels import PAIR_BUDGET  # loads all kernels
 
     members = sizes.members
-    n = min(sizes.rows, limits.RECORDS_TRIED if sizes.kind == "records" else limits.TRIED_ROWS)
-    if len(members) == 1 or n < limits.FEWEST_TO_CHOOSE_BY:
+    n = min(sizes.rows, limits.rows_tried(sizes.kind == "records"))
+    if len(members) == 1 or not limits.can_choose(n):
         return
     costly = sum([k.pair_cost for k in members if k.form != "sum"])
     for k in members:
@@ -390,7 +390,7 @@ def _memory(case: str, sizes: Sizes) -> float:
         folds, fitted, judged = pilot_rows_of(rows)
         memory += 32 * folds * fitted * (fitted + judged)
     if case == "frugal":
-        return memory + 64 * min(n, limits.MOST_COMPARED_ROWS) ** 2
+        return memory + 64 * limits.rows_compared(n) ** 2
     if case == "exact":
         return max(memory, BASE + 8 * n**2)
     if case == "pilot" and n <= limits.LEAVE_ONE_OUT:

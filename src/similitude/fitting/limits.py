@@ -117,7 +117,9 @@ def rows_outside_pilot(n: int, judged: int) -> int:
 
 def rows_tried(records: bool) -> int:
     """Return the most rows that members of a family are tried on."""
-    return RECORDS_TRIED if records else TRIED_ROWS
+    if records:
+        return RECORDS_TRIED
+    return TRIED_ROWS
 
 
 def can_choose(n: int) -> bool:
