@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.compute import BlockTask, Encoding, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import StreamLearner
+from similitude.learners.kernel_learner import StreamClassifier
 from similitude.learners.limits import MOST_EPOCHS
 from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
@@ -19,14 +19,12 @@ from similitude.learners.perceptron.training import (
     lengthening,
     perceptron_rule,
 )
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on, tensors_for_tensors
+from similitude.scikit import all_or_nothing, check_labels, demand_kernel_on, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import check_choice, check_integer
 
-NO_STREAM_BOUND = no_bound("the examples of a stream are not kept, so their margin is not known")
 
-
-class KernelPerceptron(ScoreClassifier, StreamLearner):
+class KernelPerceptron(StreamClassifier):
     r"""The perceptron in the feature space of a kernel: on a mistake, remember the example.
 
     The score of x is :math:`\sum_i a_i K(x_i, x)` over the remembered examples. An example with label :math:`y = \pm 1`
@@ -152,46 +150,17 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
             self.mistake_bound_ = mistake_bound(training.examples, training.y, training.rule, training.margin)
         return self
 
-    @all_or_nothing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
-        """Train on the next examples of a stream, once.
+    def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: np.ndarray) -> None:
+        self._count(self._train(k, X, A, targets, 1).mistakes[0])
 
-        Data-dependent parameters of the kernel, such as ``sigma="median"``, are resolved on the first batch.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        y : sequence of labels
-        classes : sequence of labels
-            All classes of the stream; required in the first call.
-        """
-        X = self._next_batch(X)
-        codes = self._codes(X, y, classes)
-        return self._count(self._train(*self._encoded_batch(X), codes, 1).mistakes[0])
-
-    @all_or_nothing
-    def learn_one(self, x: Any, y: Any, classes: Any = None) -> KernelPerceptron:
-        """Train on the next example of a stream.
-
-        Parameters
-        ----------
-        x : object
-            One vector, string, graph, ….
-        y : label
-        classes : sequence of labels
-            All classes of the stream; required in the first call unless `y` is True or False.
-        """
-        return self._learn_one(x, y, classes)
-
-    def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
+    def _learn_encoded(self, k: Similarity, X: Any, A: Encoding, target: int) -> None:
         """Learn from one encoded example, without the machinery of a batch."""
-        k = self.kernel_
         rule = self._rule()
-        target = rule.targets(np.array([code]))
-        scores = self._scores_of_one(A, self._weights)
-        wrong = bool(rule.wrong(scores, target)[0])
+        code = rule.targets(np.array([target]))
+        scores = self._sums_of_one(A, self._weights)
+        wrong = bool(rule.wrong(scores, code)[0])
         if wrong:
-            steps = rule.steps(scores, target)
+            steps = rule.steps(scores, code)
             diagonal = np.asarray(k.diagonal(A), np.float64)
             self._keep_more(k, X, A, np.array([self.n_seen_]))
             self._weights = np.concatenate([self._weights, steps])
@@ -205,13 +174,6 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         self.n_seen_ += 1
         self._time += 1
         self._count(int(wrong))
-
-    def predict_one(self, x: Any) -> Any:
-        """Return the class of one object, or None before any training."""
-        if not hasattr(self, "n_seen_"):
-            return None
-        score = self._scores_of_one(self._encode_one(x)[1], self.dual_coef_)[0]
-        return self.classes_.tolist()[int(score >= 0) if score.ndim == 0 else int(score.argmax())]
 
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
@@ -288,13 +250,15 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
             objects = take(self.support_objects_, some)
             demand_kernel_on(k, rows(self._support, some), objects, self.support_[some], self.n_seen_, self._engine)
 
-    def _count(self, mistakes: int) -> KernelPerceptron:
+    def _count(self, mistakes: int) -> None:
         so_far = getattr(self, "mistakes_per_epoch_", [0])
         self.mistakes_per_epoch_ = [*so_far[:-1], so_far[-1] + mistakes]
-        self.mistake_bound_ = NO_STREAM_BOUND
-        return self
+        self.mistake_bound_ = no_bound("the examples of a stream are not kept, so their margin is not known")
 
-    def _scores_of_one(self, A: Encoding, weights: np.ndarray) -> np.ndarray:
+    def _scores_of_one(self, A: Encoding) -> Any:
+        return self._sums_of_one(A, self.dual_coef_)[0]
+
+    def _sums_of_one(self, A: Encoding, weights: np.ndarray) -> np.ndarray:
         if not len(self.support_):
             return np.zeros((1, *weights.shape[1:]))
         with np.errstate(over="ignore", invalid="ignore"):
