@@ -44,11 +44,7 @@ from similitude.validity import Validity, check_gram
 
 
 class KernelLearner(SimilarityEstimator):
-    """A learner whose model is a weighted sum of similarities to some of the training objects.
-
-    ``fit`` of a subclass calls `_begin` with validated objects, computes coefficients, and passes them to `_keep`;
-    `_weighted` is then the sum for new objects. Only objects with a nonzero coefficient are kept.
-    """
+    """A learner whose model is a weighted sum of similarities to the training objects with a nonzero coefficient."""
 
     def _keep(self, X: Any, A: Encoding, coefficients: np.ndarray) -> None:
         """Keep the objects with a nonzero coefficient, given coefficients of shape (n,) or (n, outputs)."""

@@ -238,11 +238,7 @@ def _checked_pairs(pairs: Any, n: int) -> np.ndarray:
 
 
 def _solutions(K: np.ndarray, compared: Grades | Pairs, lams: np.ndarray, objects: Objects | None) -> list[np.ndarray]:
-    r"""Return the coefficients for each penalty, which is relative to the mean squared length of a comparison.
-
-    With :math:`K = R R^\top` and comparisons D, the weights in the coordinates R are
-    :math:`(R^\top D^\top D R + \lambda)^{-1} R^\top D^\top t`.
-    """
+    """Return the coefficients for each penalty: ridge regression of comparisons D in the coordinates R, K = R R'."""
     values, vectors = some_eigen(np.array(K, np.float64, order="F"), 0, len(K) - 1)
     if objects is not None and values[0] < -RANK_NEGLIGIBLE * max(values[-1], 0.0) * len(K):
         objects.refuse_negative(vectors[:, 0])

@@ -161,10 +161,7 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
 
 
 def _constraints(Z: Any, codes: np.ndarray, n_classes: int) -> tuple[Any, np.ndarray]:
-    """Return the rows of the constraints ``rows @ v > 0`` on a separator v, and the example that each belongs to.
-
-    A row is <v_own - v_other, z> / |z| for an example and another class; for two classes v = v_1 - v_0.
-    """
+    """Return constraints ``rows @ v > 0`` on a separator, <v_own - v_other, z> / |z|, and the example of each."""
     norms = row_norms(Z)
     units = sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ sparse.csr_array(Z)
     if n_classes == 2:
@@ -202,11 +199,7 @@ def _largest_margin(rows: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _conflict(X: Any, codes: np.ndarray, rows: Any, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
-    """Return a few examples that cannot all be on their own sides.
-
-    Rows with positive dual variables combine to zero: by Farkas' lemma no separator satisfies them. Examples at the
-    origin (without an intercept) and equal examples with different labels are looked for first.
-    """
+    """Return a few examples in conflict: by Farkas' lemma, rows with positive dual variables combine to zero."""
     zero = examples[row_norms(rows) == 0]
     if len(zero):
         return np.unique(zero)

@@ -45,10 +45,7 @@ class Distances:
         return made
 
     def of_block(self, values: Any, own: np.ndarray | None, same: bool = False) -> np.ndarray:
-        """Return the distances for a block of similarities, in place if possible.
-
-        `own` is K(x, x) of the rows, which is needed for ``"kernel"`` only; `same` if the rows are the fixed objects.
-        """
+        """Return the distances for a block of similarities, in place if possible; `own` is K(x, x) of the rows."""
         K = as_numpy(values)
         if K.dtype not in FLOATS:
             K = K.astype(np.float64)
@@ -85,10 +82,7 @@ class Distances:
 def all_distances(
     rule: str, k: Similarity, A: Encoding, engine: Engine, given: np.ndarray | None = None
 ) -> tuple[Distances, np.ndarray]:
-    """Return the distances between all objects; entry (i, j) is that from object i to object j.
-
-    `given` is the validated matrix of a user, which is not copied if it holds the distances: do not change it.
-    """
+    """Return the distances of all objects i (rows) to all j; `given`, a user's matrix, is not copied."""
     distances = Distances(rule, k, A)
     if given is not None and distances.rule == "values":
         return distances, distances.of_block(given, None)

@@ -316,12 +316,7 @@ class Clustering:
 def cluster(
     space: InnerProducts, weights: np.ndarray, k: int, rng: np.random.Generator, max_iter: int, tol: float
 ) -> Clustering:
-    """Return a local optimum from random seeds.
-
-    The objective never increases: means are the best centers of a partition, the nearest center is the best label of
-    an object, and an empty cluster gets the object that is farthest from its center. It stops when no label changes or
-    the objective decreases by at most the share `tol`. Everything but the draw of seeds is computed on the device.
-    """
+    """Return a local optimum of Lloyd's algorithm; an empty cluster gets the object farthest from its center."""
     weights = beside(weights, space.lengths)
     sums = _ClusterSums(space, weights, k, seeded(space, weights, k, rng))
     before = math.inf
@@ -393,12 +388,7 @@ def _filled(there: Clustering, weights: Any, k: int, lengths: Any) -> Any:
 
 
 def seeded(space: InnerProducts, weights: Any, k: int, rng: np.random.Generator) -> Any:
-    """Return the nearest of k seeds for each object.
-
-    Each seed is drawn with probability proportional to the squared distance from those before it (Arthur and
-    Vassilvitskii, k-means++, 2007); of several candidates, the one that leaves the smallest sum of squares is kept.
-    There are fewer seeds if all objects coincide with seeds.
-    """
+    """Return the nearest of k seeds for each object: greedy k-means++ (Arthur and Vassilvitskii, 2007)."""
     lengths = space.lengths
     xp = namespace(lengths)
     labels = beside(np.zeros(len(weights), np.intp), lengths)

@@ -44,10 +44,7 @@ def best_medoids(far: np.ndarray, k: int, rng: np.random.Generator, n_init: int,
 
 
 def improved(far: np.ndarray, start: Any, max_iter: int) -> Medoids:
-    """Return a local optimum from given medoids: no swap of a medoid with another object lowers the loss.
-
-    Entry (c, o) of `far` is the distance of object o from c as a medoid.
-    """
+    """Return a local optimum of swaps from given medoids; entry (c, o) of `far` is the distance of o from medoid c."""
     n = len(far)
     medoids = np.array(start, np.int64)
     if len(medoids) == 1:
@@ -214,11 +211,7 @@ def _labels(far: np.ndarray, some: np.ndarray, k: int, rng: np.random.Generator)
 
 
 def _extents(far: np.ndarray) -> np.ndarray:
-    """Return the variances along the principal axes of objects with these distances, where they are positive.
-
-    They are the eigenvalues of the centered matrix of classical scaling; those of distances that are not Euclidean may
-    be negative.
-    """
+    """Return the positive eigenvalues of classical scaling, the variances along the principal axes."""
     squares = 0.5 * far.astype(np.float64) ** 2
     squares = -(squares + squares.T) / 2
     centered = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()

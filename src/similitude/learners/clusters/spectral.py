@@ -215,11 +215,7 @@ class SpectralClusters(ClusterMixin, KernelLearner):
 
 
 def leading_eigenvectors(S: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest eigenvalues of a symmetric matrix, the largest first, and their eigenvectors.
-
-    Of a large matrix they are found in the Krylov space of a block of vectors, which does not miss eigenvalues that
-    occur several times, as those of unconnected parts do; ARPACK may.
-    """
+    """Return the k largest eigenvalues, in order, and eigenvectors; ARPACK may miss one that occurs several times."""
     n = len(S)
     wanted = k + 4  # so that the last one that is asked for converges as quickly as the others
     if n > max(500, 5 * wanted):
@@ -233,10 +229,7 @@ def leading_eigenvectors(S: np.ndarray, k: int, rng: np.random.Generator) -> tup
 
 
 def _krylov(S: np.ndarray, V: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the best eigenvalues and eigenvectors, as many as V has columns, in a space that begins with V.
-
-    It grows by their residuals until the largest of the first k, which is returned too, is small, or it is large.
-    """
+    """Return the best eigenpairs, as many as V has columns, in a space that begins with V and grows by residuals."""
     n, width = V.shape
     basis = np.empty((n, min(n, 16 * width)), order="F")
     products = np.empty_like(basis)

@@ -74,29 +74,9 @@ def finite_values(k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.
 class NeighborDescent:
     """The most similar objects of each object, approximately (NN-descent; Dong, Charikar and Li, 2011).
 
-    A neighbor of a neighbor is likely to be a neighbor: the neighbors of every object are compared with each other,
-    each pair once, until little changes or 2 % of all pairs are evaluated. The first neighbors are those with the
-    largest bounds; without bounds, those whose similarities to random landmarks are alike.
-
-    Parameters
-    ----------
-    k : Similarity
-        Unless it claims to be symmetric, both similarities of a pair are evaluated.
-    A : encoding
-    rng : Generator
-    search : BoundedSearch, optional
-        The objects with bounds, if there are any.
-    spent : int
-        Number of pairs that were evaluated before and count.
-
-    Attributes
-    ----------
-    n_evaluated : int
-        Number of evaluated similarities: of pairs, or twice as many.
-    held : array of int
-        Random objects whose similarities are all known, and were kept from the graph until it was done.
-    recall : float or None
-        The share of their nearest neighbors that the graph then had; None with bounds.
+    The neighbors of every object are compared with each other until little changes or 2 % of all pairs are evaluated.
+    The first neighbors have the largest bounds or, without bounds, similar similarities to random landmarks. ``recall``
+    is the share of the neighbors of the ``held`` objects that the graph had before theirs entered it.
     """
 
     def __init__(

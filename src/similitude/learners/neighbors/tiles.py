@@ -87,11 +87,7 @@ def leave_out_itself(far: Any, tile: Tile) -> None:
 def keep_nearest(
     far: np.ndarray, which: np.ndarray, row: np.ndarray, new_far: np.ndarray, new_which: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Let candidates enter the nearest of their rows, in place; ties by number.
-
-    Returns the rows that have candidates, and for each of their places the position in what these rows held, followed
-    by the candidates.
-    """
+    """Let candidates enter the nearest of their rows, in place, ties by number; return these rows and what came in."""
     touched, group = np.unique(row, return_inverse=True)
     k = far.shape[1]
     group = np.concatenate([np.repeat(np.arange(len(touched)), k), group])

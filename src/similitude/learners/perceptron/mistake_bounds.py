@@ -56,10 +56,7 @@ def no_bound(reason: str) -> MistakeBound:
 
 
 def mistake_bound(examples: EncodedExamples, y: np.ndarray, rule: Rule, attained: float | None) -> MistakeBound:
-    """Return the bound (R / gamma)^2 of the perceptron, where gamma is the largest margin known to be attained.
-
-    `attained` is the margin of its own hypothesis on all examples, if known.
-    """
+    """Return (R / gamma)^2, where gamma is the largest margin known, such as the `attained` one of the hypothesis."""
     margin, reason = known_margin(examples, y, rule, attained)
     if margin is None:
         return no_bound(reason)
@@ -125,11 +122,7 @@ def _pairs_of_classes(G: np.ndarray, y: np.ndarray, k: int) -> tuple[np.ndarray,
 
 
 def _attained_by_margin_perceptron(G: np.ndarray, y: np.ndarray) -> float | None:
-    """Return the margin of the separator to which a margin perceptron converges, at least a third of the largest.
-
-    With the threshold R^2 it makes at most 3 (R / gamma)^2 updates (Balcan and Blum, On a Theory of Learning with
-    Similarity Functions, 2006, Lemma 5, for examples of length at most R).
-    """
+    """Return the margin of a separator by a margin perceptron, a third of the largest or more (Balcan and Blum 2006)."""
     threshold = float(G.diagonal().max())
     weights = np.zeros(len(y))
     scores = np.zeros(len(y))

@@ -15,10 +15,7 @@ from similitude.support import pairs_at
 
 
 class BinaryRule:
-    """Two classes: update where y times the score is at most a threshold, or below it if `strict`.
-
-    With ``tie="ge0"`` it updates where the prediction, positive at a score >= 0, is wrong.
-    """
+    """Two classes: update where y times the score is at most (if `strict`, below) a threshold; see `wrong` for ties."""
 
     outputs: tuple[int, ...] = ()
     """The shape of an example's scores: () for one score, (k,) for one per class."""
@@ -48,10 +45,7 @@ class BinaryRule:
         return y * scores
 
     def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Process examples in turn, given the kernel between them; return those that caused updates, and their weights.
-
-        `scores` are those before the first example; they are changed to the score of each example at its turn.
-        """
+        """Process examples in turn, given their kernel and scores, which change; return the updates and their weights."""
         if self.tie == "ge0":
             return _learn_in_turn(self, K, y, scores)
         K = np.ascontiguousarray(K if K.dtype == np.float32 else K.astype(np.float64, copy=False))
@@ -127,10 +121,7 @@ def _others(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @dataclass
 class EncodedExamples:
-    """Encoded examples, the kernel between them, and the numbers by which errors name them.
-
-    If their lengths are given, the kernel is divided by those of both objects.
-    """
+    """Encoded examples and the kernel between them, divided by their lengths if these are given."""
 
     kernel: Similarity
     encoding: Encoding

@@ -67,11 +67,7 @@ class Minimizer:
 
 
 def minimize(risk: Risk, mu: float, start: Minimizer | None = None) -> Minimizer:
-    """Minimize mean loss + mu |w|^2 by the solver that suits the loss.
-
-    Piecewise linear losses are solved by their dual, smooth ones by Newton steps, all others by Newton steps on smooth
-    envelopes; so are piecewise linear ones if their dual stops early, as it may on a singular Gram matrix.
-    """
+    """Minimize mean loss + mu |w|^2: by the dual of piecewise linear losses, Newton steps, or those on envelopes."""
     if risk.loss.smooth:
         point, scores, steps = _newton(risk, mu, start, BEYOND * risk.tolerance)
         return _minimizer(risk, mu, point, risk.loss.derivative(risk.y, scores), scores, steps)
@@ -95,10 +91,7 @@ def _minimizer(risk: Risk, mu: float, point: np.ndarray, slopes: np.ndarray, at:
 
 
 def _newton(risk: Risk, mu: float, start: Minimizer | None, target: float) -> tuple[np.ndarray, np.ndarray, int]:
-    """Take Newton steps until the duality gap meets a target or rounding stops them; return point, scores and steps.
-
-    At least one is taken: near the minimum it doubles the number of digits, which comparing minima needs.
-    """
+    """Take Newton steps, one or more, until the gap meets a target or rounding stops; return point, scores, steps."""
     span = risk.span
     point = start.point if start else span.origin()
     scores = span.scores(point)
@@ -185,11 +178,7 @@ def minimize_dual(risk: Risk, mu: float) -> Minimizer:
 
 
 def _minimize_envelopes(risk: Risk, mu: float, start: Minimizer | None = None) -> Minimizer:
-    """Minimize any convex loss by its Moreau envelopes, which are smooth: the augmented Lagrangian method.
-
-    The envelope of the loss, shifted by slopes, is minimized by Newton steps; its slopes are the next shift. The minima
-    of the envelopes converge to that of the loss (Rockafellar, 1976).
-    """
+    """Minimize any convex loss by its Moreau envelopes: the augmented Lagrangian method (Rockafellar, 1976)."""
     y = risk.y
     loss = risk.loss
     slopes = loss.derivative(y, np.zeros(len(y)))

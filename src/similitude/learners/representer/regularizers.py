@@ -293,10 +293,7 @@ class PathSearch:
         return all(after >= before * (1 - 1e-9) for before, after in pairwise(slopes))
 
     def _conjugate(self, pull: float) -> float:
-        """Return the maximum over t of pull t - penalty(t), for a convex R; infinity if it is unbounded.
-
-        It is attained where the slope of the penalty passes `pull`, which bisection brackets.
-        """
+        """Return the maximum over t of pull t - penalty(t), for a convex R, by bisection; it may be infinite."""
         if self._slope(0.0) >= pull:
             return -self._penalty(0.0)
         low = 0.0
@@ -315,20 +312,13 @@ class PathSearch:
         return pull * high - self._penalty(low)
 
     def _gap(self, one: Minimizer) -> float:
-        """Return a bound on the objective minus its minimum, for a convex R.
-
-        For any number `pull`, mean loss + pull |w| and penalty - pull |w| each have a lower bound.
-        """
+        """Return a bound on the objective minus its minimum, for a convex R: both are bounded at a pull."""
         pulls = one.pull, self._slope(one.norm)
         least = max(self._lower_bound(pull) - self._conjugate(pull) for pull in pulls)
         return max(0.0, self._objective(one) - least)
 
     def _lower_bound(self, pull: float) -> float:
-        """Return a lower bound of mean loss + pull |w|.
-
-        Minus the mean conjugate of slopes g is one if their sum v_i g_i phi(x_i) is no longer than `pull`. So is an
-        average of several, since conjugates are convex; and 0, that of g = 0, since no loss is negative.
-        """
+        """Return a lower bound of mean loss + pull |w|: minus mean conjugates of slopes with a short enough sum."""
         known = [(0.0, 0.0), *((one.pull, -one.conjugate) for one in self.seen.values())]
         short = [(length, value) for length, value in known if length <= pull]
         long = [(length, value) for length, value in known if length > pull]

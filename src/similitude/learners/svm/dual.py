@@ -54,10 +54,7 @@ Rows = GramRows | KernelRows
 
 @dataclass(frozen=True)
 class BoxProblem:
-    r"""Minimize :math:`\frac12 \beta^\top K \beta - t^\top \beta` subject to :math:`l \le \beta \le h`.
-
-    With `keep_sum`, also require that the sum of beta is 0, the dual constraint of an unpenalized intercept.
-    """
+    """Minimize b' K b / 2 - t' b subject to l <= b <= h, with `keep_sum` sum(b) = 0: an unpenalized intercept."""
 
     target: np.ndarray  # t, one entry per variable
     low: np.ndarray  # l
@@ -166,10 +163,7 @@ def _update(residual: np.ndarray, problem: BoxProblem, K: Rows, moved: np.ndarra
 def _working_set(
     problem: BoxProblem, beta: np.ndarray, slope: np.ndarray, size: int, enough: float, keep_free: bool
 ) -> np.ndarray:
-    """Return at most `size` free variables, and half as many of those with the largest slopes above `enough`.
-
-    The slope of a variable, positive or negative, is what the objective gains as it rises.
-    """
+    """Return at most `size` free variables, and half as many of those with the largest slopes above `enough`."""
     can_rise = beta < problem.high
     can_fall = beta > problem.low
     free = np.flatnonzero(can_rise & can_fall & keep_free)
@@ -204,11 +198,7 @@ def _optimality(problem: BoxProblem, beta: np.ndarray, residual: np.ndarray) -> 
 
 
 def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> BoxSolution:
-    """Minimize a' K a / 2 over 0 <= a <= `most` with the sum of a equal to `nu` times that of `most`.
-
-    The start is `most` for the first objects; where rows of K must be computed, for those with the lowest scores under
-    the solution for every fourth object.
-    """
+    """Minimize a' K a / 2 over 0 <= a <= `most` with the sum of a equal to `nu` times that of `most`."""
     n = len(most)
     order = np.arange(n)
     if isinstance(K, KernelRows) and n >= SAMPLED_FROM:
@@ -281,10 +271,7 @@ def _summary(
 
 
 def span_distances(K: Rows, free: np.ndarray, coefficients: np.ndarray, keep_sum: bool) -> np.ndarray:
-    """Return the squared distance of each support object to the span of the free ones (Vapnik and Chapelle, 2000).
-
-    With an intercept, the span consists of the combinations whose weights sum to one.
-    """
+    """Return the squared distance of each support object to the span of the free ones (Vapnik and Chapelle, 2000)."""
     squares = np.zeros(len(coefficients))
     free = free[:500]  # whose Gram matrix is inverted
     others = np.setdiff1d(np.flatnonzero(coefficients), free)

@@ -55,11 +55,7 @@ def smallest_conflict(points: np.ndarray, in_conflict: Callable[[np.ndarray], bo
 def solve_hard(
     K: np.ndarray, sign: np.ndarray, fit_intercept: bool, members: np.ndarray, labels: np.ndarray
 ) -> SVMSolution:
-    """Minimize |w| subject to sign_i f(x_i) >= 1 for all i; raise InseparableError if that is infeasible.
-
-    w points to the point of a convex hull that is nearest to the origin; with an intercept it is the shortest
-    connection of two hulls. `members` are the positions of the examples among all, which `labels` belong to.
-    """
+    """Minimize |w| subject to sign_i f(x_i) >= 1 for all i, or raise InseparableError; `labels` are of all examples."""
     Q = K * sign[:, None] * sign
     groups = sign if fit_intercept else np.zeros(len(sign))
     point = nearest_point(Q, groups)
@@ -324,11 +320,7 @@ class _Hull:
             weights = weights[stays]
 
     def flat(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which corners are affinely independent, and the weights of their affine hull's nearest point.
-
-        The weights solve Q w = e nu, e'w = 1, where e indicates the groups; Q + lift e e' is positive definite on
-        affinely independent corners. One step of iterative refinement reduces the rounding error.
-        """
+        """Return which corners are affinely independent, and the weights of their affine hull's point nearest to 0."""
         e = self.members[corners]
         gram = self.Q[np.ix_(corners, corners)]
         lifted = gram + self.lift * (e @ e.T)

@@ -17,11 +17,7 @@ from similitude.support import PairError
 
 
 class KernelRows:
-    """Rows of K(x_i, x_j) for a symmetric kernel, cached in at most half of the engine's memory.
-
-    `positions` are those of the objects in the user's X, for errors that name a pair; `most_free` is the number of free
-    variables for which a block between one and a half times as many takes a quarter of the memory.
-    """
+    """Rows of K(x_i, x_j) for a symmetric kernel, cached in half of the engine's memory; errors name `positions`."""
 
     def __init__(
         self,

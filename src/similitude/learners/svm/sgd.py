@@ -207,11 +207,7 @@ def _positive(k: Similarity, n: int) -> Premise:
 
 
 class SGDRun:
-    """The steps of one binary problem, on the examples that are ever drawn.
-
-    At step t, w is 1 / (mu t) times the sum over all violations so far. Scores are stored divided by the largest
-    K(x, x), the `radius`.
-    """
+    """The steps of one binary problem: w is 1 / (mu t) times the sum of violations; scores are over the radius."""
 
     def __init__(self, y: np.ndarray, mu: float, radius: float) -> None:
         self.y = y

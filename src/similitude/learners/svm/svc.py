@@ -63,11 +63,7 @@ class BaseSVM(KernelLearner):
         return demand_valid(check_gram(k, self._gram, X, np.arange(n), n))
 
     def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> Rows:
-        """Return the rows of the Gram matrix for the solver.
-
-        They are computed all at once if they are few or shared by several problems, else as they are needed; in single
-        precision if that is accurate enough. ``precision_`` says which.
-        """
+        """Return the rows of the Gram matrix: at once if they are few or shared, else as they are needed."""
         if self.tol >= 1e-5 and not self.hard:
             A = in_single_precision(k, A, 0.1 * self.tol / costs.max())
         n = len(costs)

@@ -41,11 +41,7 @@ def compare_examples(k: Similarity, A: Encoding, engine: Engine) -> tuple[np.nda
 def of_vote(
     each: int, n_classes: int, weighted: bool, premises: Sequence[Premise], seen: Seen | None = None
 ) -> Guarantee:
-    """Return the guarantee of Theorem 1 for a vote of at least `each` examples of every class.
-
-    With several classes, an object must stand out against each of the others, which share the probability of failure.
-    `seen` are similarities of some examples, multiplied by their weights, and their class numbers.
-    """
+    """Return the guarantee of Theorem 1 for `each` votes of every class; `seen`: weighted similarities, codes."""
     theorem = f"Theorem 1 of {BALCAN_BLUM}, with the constant of bounds.votes"
     known = ""
     if weighted:
@@ -73,12 +69,7 @@ def of_vote(
 
 
 def of_weak_vote(each: int, n_classes: int, shrink: float, found: float, premises: Sequence[Premise]) -> Guarantee:
-    """Return the guarantee of Theorem 8, with equally weighted classes, for at least `each` examples of every class.
-
-    The probability of a right answer is a mean over independent examples. With C classes, Hoeffding's inequality needs
-    2/C of the examples that it needs with two; the guarantee uses the number for two. `found` is the gap between the
-    examples.
-    """
+    """Return the guarantee of Theorem 8, with equally weighted classes, for at least `each` examples of every class."""
     theorem = f"Theorem 8 of {BALCAN_BLUM}, for equally weighted classes and with the constant of bounds.weak_votes"
     gamma = math.sqrt(16 * math.log(1 / DELTA) / each) + 1e-12
     numbers = {"examples_per_class": float(each), "delta": DELTA, "gamma": gamma, "shrink": shrink}
@@ -96,10 +87,7 @@ def of_weak_vote(each: int, n_classes: int, shrink: float, found: float, premise
 
 
 def of_alignment(n: int, n_classes: int, premises: Sequence[Premise], seen: Seen | None = None) -> Guarantee:
-    """Return the guarantee by alignment: the mean of l f is A up to Hoeffding's inequality, and l f is at most 1.
-
-    `seen` are similarities of some examples and their class numbers.
-    """
+    """Return the guarantee by alignment, the mean of l f up to Hoeffding's inequality; `seen`: similarities, codes."""
     theorem = f"{BALCAN_BLUM}, on alignment, and Hoeffding's inequality"
     slack = math.sqrt(2 * math.log(1 / DELTA) / n)
     numbers = {"examples": float(n), "delta": DELTA, "slack": slack}

@@ -147,10 +147,7 @@ class WeakSimilarityVote(BaseVote):
         return self.classes_[(drawn[:, None] >= reached).sum(axis=1)]
 
     def _keys(self, X: Any, k: Similarity, A: Encoding) -> np.ndarray:
-        """Return a key for each object, equal for equal objects.
-
-        It is taken after the similarity was computed, which may change objects that cache values.
-        """
+        """Return equal keys for equal objects; before it, the similarity may change what objects cache."""
         if isinstance(k, Precomputed) and self._precomputed:
             return keys(k.M)
         return keys(as_objects(X) if is_table(X) and self._kind() != "vectors" else A)
