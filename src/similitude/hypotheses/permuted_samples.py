@@ -16,7 +16,6 @@ import numpy as np
 
 from similitude.compute import as_numpy
 from similitude.compute.engines import Engine, format_bytes
-from similitude.hypotheses.limits import FEWEST_BLOCKS, MOST_BLOCKS
 from similitude.hypotheses.p_values import standardized
 from similitude.hypotheses.samples import PooledObjects, centered
 from similitude.landmarks import rounding_of
@@ -110,7 +109,7 @@ class LandmarkSums:
     def __init__(self, pool: PooledObjects, samples: list[np.ndarray], number: int) -> None:
         self.landmarks = pool.order[:number]
         self.columns = LandmarkColumns(pool, number)
-        self.block_size = max(1, min(map(len, samples)) // FEWEST_BLOCKS)
+        self.block_size = max(1, min(map(len, samples)) // 500)  # the smallest sample has as many blocks
         blocks = sum(map(self._number_of_blocks, samples))
         check_sums_fit(2 * 8 * blocks * self.columns.width, pool.engine)
         self.sums = {id(sample): self._summed(sample) for sample in samples}
@@ -128,7 +127,7 @@ class LandmarkSums:
         return sums[:-1], sums[-1]
 
     def _number_of_blocks(self, sample: np.ndarray) -> int:
-        return min(len(sample) // self.block_size, MOST_BLOCKS)
+        return min(len(sample) // self.block_size, 10_000)  # the sums of all blocks are kept
 
     def compare(
         self, first: np.ndarray, second: np.ndarray, n_permutations: int, rng: np.random.Generator

@@ -39,7 +39,7 @@ from similitude.scikit import (
     whole_gram,
 )
 from similitude.similarity import Similarity, as_similarity
-from similitude.support import UnresolvedError, brief, generator
+from similitude.support import UnresolvedError, brief, check_integer, generator
 from similitude.validity import Validity, check_gram
 
 
@@ -317,6 +317,15 @@ class Objects:
 def rounding_error(size: int) -> float:
     """Return the machine epsilon of numbers of 4 or 8 bytes."""
     return float(np.finfo(f"float{8 * size}").eps)
+
+
+def check_at_most(name: str, value: Any, n: int, otherwise: str = "", *, without_itself: bool = False) -> int:
+    """Validate a number of objects, clusters or landmarks among n objects."""
+    value = check_integer(name, value, otherwise=otherwise)
+    if value > n - without_itself:
+        besides = " besides the object itself" * without_itself
+        raise ValueError(f"{name} = {value} is more than there are objects{besides} (n_samples = {n})")
+    return value
 
 
 def class_signs(codes: np.ndarray, n_classes: int) -> np.ndarray:

@@ -12,8 +12,9 @@ from sklearn.base import ClusterMixin
 from similitude.compute import check_fits, check_objects, count, itemsize, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.clusters.distances import Distances, check_rule, landmarks_or_all
+from similitude.learners.kernel_learner import check_at_most
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
-from similitude.support import check_integer, check_positive, generator
+from similitude.support import check_positive, generator
 
 
 class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
@@ -122,8 +123,7 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         check_rule(self)
         if self.eps is not None:
             check_positive("eps", self.eps, otherwise="None")
-        if check_integer("min_samples", self.min_samples) > n:
-            raise ValueError(f"min_samples = {self.min_samples} is more than there are objects (n_samples = {n})")
+        check_at_most("min_samples", self.min_samples, n)
 
     def _labels(self, far: np.ndarray) -> np.ndarray:
         """Return the cluster of the nearest core object, given the distances from all of them."""

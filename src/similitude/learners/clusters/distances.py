@@ -10,11 +10,11 @@ import numpy as np
 
 from similitude.compute import FLOATS, Encoding, as_numpy, count, loops
 from similitude.compute.engines import Engine, format_bytes
-from similitude.learners.limits import CLUSTER_LANDMARKS
+from similitude.learners.kernel_learner import check_at_most
 from similitude.learners.neighbors import SquaredLengths
 from similitude.scikit import refuse_known
 from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, Similarity, as_similarity, finite_diagonal, kernel_distance
-from similitude.support import PairError, check_choice, check_integer
+from similitude.support import PairError, check_choice
 
 DISTANCES = ("auto", "kernel", "similarity", "values")
 """How distances follow from the values of a similarity."""
@@ -123,12 +123,6 @@ def check_rule(estimator: Any) -> None:
         refuse_known(as_similarity(given))
 
 
-def check_number(name: str, value: Any, n: int, otherwise: str = "") -> None:
-    """Validate a number of clusters or landmarks among n objects."""
-    if check_integer(name, value, otherwise=otherwise) > n:
-        raise ValueError(f"{name} = {value} is more than there are objects (n_samples = {n})")
-
-
 def check_distinct(values: np.ndarray, n_clusters: Any) -> None:
     """Refuse a matrix in which all pairs of different objects have the same value."""
     n = len(values)
@@ -147,7 +141,7 @@ def landmarks_or_all(
 ) -> tuple[int | None, str]:
     """Return the number of landmarks, at least that of clusters, None for all objects; and why."""
     if wanted is not None:
-        check_number("n_landmarks", wanted, n)
+        check_at_most("n_landmarks", wanted, n)
         if clusters > wanted:
             raise ValueError(f"n_clusters = {clusters} is more than n_landmarks = {wanted}")
         return wanted, f"landmarks: n_landmarks is {wanted:,}"
@@ -156,4 +150,4 @@ def landmarks_or_all(
     figures = f"the {matrix} of {n:,} objects takes {format_bytes(size)}, the budget is {format_bytes(budget)}"
     if size <= budget:
         return None, f"all objects: {figures}"
-    return max(1, min(CLUSTER_LANDMARKS, n, budget // (16 * n))), f"landmarks: {figures}"
+    return max(1, min(500, n, budget // (16 * n))), f"landmarks: {figures}"

@@ -26,8 +26,8 @@ from similitude.compute import (
 )
 from similitude.compute.engines import Engine
 from similitude.landmarks import draw
-from similitude.learners.clusters.distances import check_number, landmarks_or_all
-from similitude.learners.kernel_learner import KernelLearner, Objects
+from similitude.learners.clusters.distances import landmarks_or_all
+from similitude.learners.kernel_learner import KernelLearner, Objects, check_at_most
 from similitude.learners.limits import SAME_POINT
 from similitude.learners.neighbors import SquaredLengths, squared_lengths
 from similitude.linear import unit_of
@@ -151,7 +151,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self
 
     def _check_params(self, n: int) -> None:
-        check_number("n_clusters", self.n_clusters, n)
+        check_at_most("n_clusters", self.n_clusters, n)
         check_integer("n_init", self.n_init)
         check_integer("max_iter", self.max_iter)
         check_nonnegative("tol", self.tol)

@@ -16,12 +16,12 @@ from similitude.learners.clusters.distances import (
     Distances,
     all_distances,
     check_distinct,
-    check_number,
     check_rule,
     landmarks_or_all,
     towards_medoids,
 )
 from similitude.learners.clusters.medoids import Medoids, best_medoids, improved, number_of_clusters
+from similitude.learners.kernel_learner import check_at_most
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Similarity
 from similitude.support import brief, check_choice, check_integer, generator, is_integer, user_stacklevel
@@ -147,7 +147,7 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
         for name in ("n_init", "max_iter"):
             check_integer(name, getattr(self, name))
         if not (isinstance(self.n_clusters, str) and self.n_clusters == "auto"):
-            check_number("n_clusters", self.n_clusters, n, otherwise="'auto'")
+            check_at_most("n_clusters", self.n_clusters, n, otherwise="'auto'")
         if isinstance(self.init, str):
             check_choice("init", self.init, ("random",), otherwise="an array of indices")
         else:

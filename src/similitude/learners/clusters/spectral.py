@@ -11,8 +11,8 @@ from sklearn.cluster import KMeans
 
 from similitude.compute import Encoding, as_numpy, check_fits, check_objects, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.clusters.distances import check_distinct, check_number, landmarks_or_all, symmetric
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.clusters.distances import check_distinct, landmarks_or_all, symmetric
+from similitude.learners.kernel_learner import KernelLearner, check_at_most
 from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_integer, generator
@@ -106,7 +106,7 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         """
         X = self._checked(X, reset=True)
         n = check_objects(X)
-        check_number("n_clusters", self.n_clusters, n)
+        check_at_most("n_clusters", self.n_clusters, n)
         check_integer("n_init", self.n_init)
         m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine, self.n_clusters)
         check_fits(n, m or n, itemsize(X), self._engine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.compute import Encoding, as_numpy, count, rows
-from similitude.learners.limits import GRAPH_NEIGHBORS, HELD_OBJECTS, MOST_EACH, MOST_SHARE
+from similitude.learners.limits import GRAPH_NEIGHBORS, HELD_OBJECTS
 from similitude.learners.neighbors.tiles import BoundedSearch, keep_nearest, parts
 from similitude.similarity import SYMMETRIC, Similarity
 from similitude.support import PairError
@@ -94,7 +94,8 @@ class NeighborDescent:
         self._which = np.zeros((self.n, self.size), np.int64)
         self._new = np.zeros((self.n, self.size), bool)
         self._seen = np.empty(0, np.int64)
-        pairs = max(MOST_SHARE * self.n * (self.n - 1) / 2, MOST_EACH * self.n)
+        # at most 2 % of all pairs or, of few objects, a hundred evaluations of each
+        pairs = max(0.02 * self.n * (self.n - 1) / 2, 100 * self.n)
         self._most = int(pairs * (1 + self.both_ways)) - spent
         self.recall = self._build(rng)
 

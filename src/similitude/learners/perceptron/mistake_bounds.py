@@ -9,7 +9,6 @@ import numpy as np
 
 from similitude.compute import itemsize
 from similitude.compute.loops import add_rows, perceptron_pass
-from similitude.learners.limits import SEARCHED_EXAMPLES
 from similitude.learners.perceptron.training import BinaryRule, EncodedExamples, Rule
 from similitude.scikit import CHECKED_OBJECTS
 from similitude.support import ESTIMATE, NONE, Result
@@ -99,7 +98,7 @@ def known_margin(
 ) -> tuple[float | None, str]:
     """Return the larger of the attained margin and that of a separator sought here, and its origin."""
     pairs = len(examples) * max(1, sum(rule.outputs) - 1)
-    limit = SEARCHED_EXAMPLES if examples.kernel.hints.threadsafe else CHECKED_OBJECTS
+    limit = 1000 if examples.kernel.hints.threadsafe else CHECKED_OBJECTS
     reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
     if pairs > limit or 32 * pairs**2 > examples.engine.budget:  # room for two matrices of float64, and for tiles
         return attained, reason if attained is None else OWN
@@ -122,7 +121,7 @@ def _pairs_of_classes(G: np.ndarray, y: np.ndarray, k: int) -> tuple[np.ndarray,
 
 
 def _attained_by_margin_perceptron(G: np.ndarray, y: np.ndarray) -> float | None:
-    """Return the margin of a separator by a margin perceptron, a third of the largest or more (Balcan and Blum 2006)."""
+    """Return the margin of a separator by a margin perceptron, a third of the largest or more (Balcan and Blum)."""
     threshold = float(G.diagonal().max())
     weights = np.zeros(len(y))
     scores = np.zeros(len(y))

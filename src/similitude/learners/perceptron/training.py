@@ -45,7 +45,7 @@ class BinaryRule:
         return y * scores
 
     def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Process examples in turn, given their kernel and scores, which change; return the updates and their weights."""
+        """Process examples in turn, given their kernel and scores, which change; return updates and weights."""
         if self.tie == "ge0":
             return _learn_in_turn(self, K, y, scores)
         K = np.ascontiguousarray(K if K.dtype == np.float32 else K.astype(np.float64, copy=False))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from similitude.learners.limits import BEYOND, DOUBLE_EPS, MOST_STALLED
+from similitude.learners.limits import DOUBLE_EPS, MOST_STALLED
 from similitude.learners.representer.spans import Span
 from similitude.learners.svm.dual import BoxProblem, solve
 from similitude.linear import Loss
@@ -69,7 +69,7 @@ class Minimizer:
 def minimize(risk: Risk, mu: float, start: Minimizer | None = None) -> Minimizer:
     """Minimize mean loss + mu |w|^2: by the dual of piecewise linear losses, Newton steps, or those on envelopes."""
     if risk.loss.smooth:
-        point, scores, steps = _newton(risk, mu, start, BEYOND * risk.tolerance)
+        point, scores, steps = _newton(risk, mu, start, 1e-6 * risk.tolerance)
         return _minimizer(risk, mu, point, risk.loss.derivative(risk.y, scores), scores, steps)
     if risk.loss.pieces(risk.y) is not None:
         start = minimize_dual(risk, mu)
@@ -195,7 +195,7 @@ def _minimize_envelopes(risk: Risk, mu: float, start: Minimizer | None = None) -
     while steps < risk.most_steps and stalled < MOST_STALLED:
         envelope = Envelope(loss, width, slopes)
         smooth = replace(risk, loss=envelope, most_steps=risk.most_steps - steps)
-        point, scores, taken = _newton(smooth, mu, start, BEYOND**2 * risk.tolerance)
+        point, scores, taken = _newton(smooth, mu, start, 1e-6**2 * risk.tolerance)
         slopes = envelope.derivative(y, scores)
         steps += max(1, taken)
         start = _minimizer(risk, mu, point, slopes, envelope.nearest(y, scores), steps)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from similitude.compute.loops import add_rows, pick, smo
-from similitude.learners.limits import DOUBLE_EPS, MAX_STEPS, SAMPLED_EVERY, SAMPLED_FROM, WORKING_SET
+from similitude.learners.limits import DOUBLE_EPS, MAX_STEPS, SAMPLED_FROM, WORKING_SET
 from similitude.learners.svm.row_cache import KernelRows
 
 
@@ -95,7 +95,7 @@ def solve(
     """
     beta = np.zeros(len(problem.target)) if start is None else start
     if start is None and isinstance(K, KernelRows) and K.n >= SAMPLED_FROM:
-        chosen = np.arange(0, K.n, SAMPLED_EVERY)
+        chosen = np.arange(0, K.n, 4)  # a sample shows which rows of the kernel are needed at all
         place = np.full(K.n, -1)
         place[chosen] = np.arange(len(chosen))
         inside = place[problem.example] >= 0
@@ -202,7 +202,7 @@ def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> B
     n = len(most)
     order = np.arange(n)
     if isinstance(K, KernelRows) and n >= SAMPLED_FROM:
-        chosen = np.flatnonzero(most)[::SAMPLED_EVERY]
+        chosen = np.flatnonzero(most)[::4]
         sample = solve_one_class(K.of(chosen), most[chosen], nu, tolerance)
         used = np.flatnonzero(sample.beta)
         scores = np.zeros(n)

@@ -17,7 +17,7 @@ from scipy.linalg import cho_solve, lapack
 from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, Objects
-from similitude.learners.limits import DISTANCE_ROUNDING, DOUBLE_EPS, MARGIN_ROUNDING
+from similitude.learners.limits import DOUBLE_EPS, MARGIN_ROUNDING
 from similitude.learners.svm.dual import GramRows, SVMSolution, span_distances
 from similitude.scikit import two_classes
 from similitude.support import InseparableError
@@ -216,7 +216,7 @@ class HullPoint:
 
     def improves(self, other: HullPoint) -> bool:
         """Whether it is nearer than another point, or equally near with a smaller gap."""
-        noise = DISTANCE_ROUNDING * max(self.reach, other.reach)
+        noise = 4 * DOUBLE_EPS * max(self.reach, other.reach)
         return self.square < other.square - noise or (self.square <= other.square + noise and self.gap < other.gap)
 
 
@@ -236,7 +236,7 @@ def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = 1e-10) -> Hull
     point = hull.start()
     batch = 16  # corners that enter at once: twice as many after a success, a quarter after a failure
     for _ in range(1000 + 10 * len(Q)):
-        if point.gap <= gap * point.square or point.square <= DISTANCE_ROUNDING * point.reach:
+        if point.gap <= gap * point.square or point.square <= 4 * DOUBLE_EPS * point.reach:
             break
         better, batch = hull.improved(point, batch, gap)
         if better is None:

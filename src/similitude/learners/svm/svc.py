@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows, take
+from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows
 from similitude.compute.engines import Engine, one_blas_thread
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, without_single_column
-from similitude.learners.limits import LONG_SECONDS, MANY_ROWS, MOST_AT_ONCE, TIMED_ROWS
+from similitude.learners.limits import MANY_ROWS, MOST_AT_ONCE
 from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_svc
 from similitude.learners.svm.hard_margin import solve_hard
 from similitude.learners.svm.row_cache import KernelRows
@@ -31,8 +29,8 @@ from similitude.scikit import (
     tensors_for_tensors,
     whole_gram,
 )
-from similitude.similarity import Similarity, as_similarity, is_counted
-from similitude.support import NotAKernelError, check_flag, check_positive, generator, interruptibly
+from similitude.similarity import Similarity
+from similitude.support import NotAKernelError, check_flag, check_positive, interruptibly, user_stacklevel
 from similitude.validity import Validity, check_gram
 
 
@@ -85,19 +83,6 @@ class BaseSVM(KernelLearner):
         self.n_iter_ = sum(svm.rounds for svm in svms)
 
 
-def _duration(seconds: float) -> str:
-    """Return a time in the unit that suits it.
-
-    >>> _duration(40), _duration(400), _duration(40_000)
-    ('40 seconds', '7 minutes', '11 hours')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} seconds"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.0f} hours"
-
-
 class BaseSVC(ScoreClassifier, BaseSVM):
     """Support vector classification, one-vs-one."""
 
@@ -122,8 +107,13 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         weights = check_weights(sample_weight, len(codes)) * each[codes]
         check_class_weights(self.classes_, codes, weights)
         costs = self._costs(weights)
-        if len(codes) >= MANY_ROWS and not self.hard:
-            self._warn_of_time(X, codes)
+        if len(codes) >= MANY_ROWS:
+            warnings.warn(
+                f"{type(self).__name__} on {len(codes):,} rows takes long: the time grows with the square of their "
+                f"number. KernelSGDSVC takes less, and so do SimilarityClassifier or a LandmarkMap before LinearSVC, "
+                f"which compare rows with landmarks only",
+                stacklevel=user_stacklevel(),
+            )
         k, X, A = self._start(X, sample_weight=sample_weight, kernel=self._role == "kernel")
         K = self._rows(k, A, costs, shared=len(self.classes_) > 2)
         pairs = list(combinations(range(len(self.classes_)), 2))
@@ -148,29 +138,6 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         self.scale_ = self._scale(k, A, codes, weights, left_out)
         return self
-
-    def _warn_of_time(self, X: Any, codes: np.ndarray) -> None:
-        """Warn before a long fit: of about how long it takes, by a fit to a few rows, and of what takes less."""
-        if self._precomputed or is_counted(as_similarity(getattr(self, self._role))):
-            return
-        n = len(codes)
-        some = np.sort(generator(0).permutation(n)[:TIMED_ROWS])
-        times = []
-        for _ in range(2):  # the first one warms up
-            start = time.perf_counter()
-            try:
-                clone(self).fit(take(X, some), self.classes_[codes[some]])
-            except ValueError:  # the fit to all rows reports its own
-                return
-            times.append(time.perf_counter() - start)
-        seconds = min(times) * (n / TIMED_ROWS) ** 2
-        if seconds >= LONG_SECONDS:
-            warnings.warn(
-                f"{type(self).__name__} on {n:,} rows takes about {_duration(seconds)}: {TIMED_ROWS:,} rows were "
-                f"tried, and the time grows with the square of their number. KernelSGDSVC takes less, and so do "
-                f"SimilarityClassifier or a LandmarkMap before LinearSVC, which compare rows with landmarks only",
-                stacklevel=2,
-            )
 
     def _scale(self, k: Similarity, A: Encoding, codes: np.ndarray, weights: np.ndarray, left_out: np.ndarray) -> float:
         """Return the scale of the probabilities, from leave-one-out scores of training objects."""
