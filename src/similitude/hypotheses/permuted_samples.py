@@ -142,7 +142,7 @@ class LandmarkSums:
         largest = np.abs(blocks).max(axis=0) / self.block_size
         apart[np.abs(apart) <= 1e-12 * largest] = 0.0
         by_kernel = np.split(apart, len(self.columns.kernels), axis=1)
-        features = [D if T is None else D @ T for D, T in zip(by_kernel, self.columns.projections, strict=True)]
+        features = [D @ T for D, T in zip(by_kernel, self.columns.projections, strict=True)]
         statistics = np.array([np.einsum("ij,ij->i", F, F) for F in features])
         t = sum(standardized(D.T) for D in by_kernel) / len(by_kernel)
         return PermutedSamples(statistics, self.landmarks, np.asarray(t)[:, 0], np.abs(t).max(axis=0))
@@ -164,13 +164,13 @@ class LandmarkColumns:
         self.landmarks = [k.encode_checked(objects) for k in self.kernels]
         self.projections = [self._projection(k, L) for k, L in zip(self.kernels, self.landmarks, strict=True)]
 
-    def _projection(self, k: Similarity, L: object) -> np.ndarray | None:
+    def _projection(self, k: Similarity, L: object) -> np.ndarray:
         M = np.asarray(as_numpy(k.blocks(L, L, self.pool.engine).whole()), dtype=np.float64)
         if np.abs(M - M.T).max() > rounding_of(M, single=False):
-            return None
+            return np.eye(self.number)
         values, vectors = np.linalg.eigh((M + M.T) / 2)
         if values[0] < -rounding_of(M, single=False) and not k.proven:
-            return None
+            return np.eye(self.number)
         kept = values > 1e-10 * max(values[-1], 0.0)
         return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
@@ -196,8 +196,7 @@ class LandmarkColumns:
     def features(self, positions: np.ndarray) -> np.ndarray:
         """Return the features of the objects at positions, side by side for the kernels."""
         by_kernel = np.split(self.values(positions), len(self.kernels), axis=1)
-        pairs = zip(by_kernel, self.projections, strict=True)
-        return np.concatenate([K if T is None else K @ T for K, T in pairs], axis=1)
+        return np.concatenate([K @ T for K, T in zip(by_kernel, self.projections, strict=True)], axis=1)
 
     @property
     def width(self) -> int:
@@ -212,7 +211,7 @@ class LandmarkColumns:
     @property
     def feature_columns(self) -> list[slice]:
         """The columns of each kernel among the features."""
-        edges = np.cumsum([0, *[self.number if T is None else T.shape[1] for T in self.projections]]).tolist()
+        edges = np.cumsum([0, *[T.shape[1] for T in self.projections]]).tolist()
         return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 
