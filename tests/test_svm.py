@@ -42,7 +42,7 @@ def test_the_dual_solver_finds_the_minimum_of_a_naive_one(n, seed, keep_sum, C):
     Z = local.standard_normal((n, 3))
     K, sign = Z @ Z.T + 0.01 * np.eye(n), np.where(np.arange(n) % 2, 1.0, -1.0)
     problem = BoxProblem(sign, np.where(sign > 0, 0, -C), np.where(sign > 0, C, 0), np.arange(n), keep_sum)
-    found = solve(problem, GramRows(K), 1e-9)
+    beta, residual, *_ = solve(problem, GramRows(K), 1e-9)
 
     def objective(beta):
         return 0.5 * beta @ K @ beta - sign @ beta
@@ -50,10 +50,10 @@ def test_the_dual_solver_finds_the_minimum_of_a_naive_one(n, seed, keep_sum, C):
     constraint = [{"type": "eq", "fun": np.sum}] if keep_sum else []
     bounds = list(zip(problem.low, problem.high, strict=True))
     naive = minimize(objective, np.zeros(n), bounds=bounds, constraints=constraint, options={"maxiter": 500})
-    assert objective(found.beta) <= naive.fun + 1e-6 * (1 + abs(naive.fun))
-    assert (found.beta >= problem.low).all() and (found.beta <= problem.high).all()
-    assert np.allclose(found.residual, sign - K @ found.beta)
-    assert not keep_sum or abs(found.beta.sum()) < 1e-9 * (1 + C * n)
+    assert objective(beta) <= naive.fun + 1e-6 * (1 + abs(naive.fun))
+    assert (beta >= problem.low).all() and (beta <= problem.high).all()
+    assert np.allclose(residual, sign - K @ beta)
+    assert not keep_sum or abs(beta.sum()) < 1e-9 * (1 + C * n)
 
 
 @pytest.mark.parametrize("size", [2, 16, 64, 1024])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import FLOATS, Encoding, as_numpy, count, loops
+from similitude.compute import FLOATS, Encoding, as_numpy, count
 from similitude.compute.engines import Engine, format_bytes
 from similitude.learners.kernel_learner import check_at_most
 from similitude.learners.neighbors import SquaredLengths
@@ -107,12 +106,9 @@ def towards_medoids(k: Similarity, D: np.ndarray) -> np.ndarray:
 
 def transposed(D: np.ndarray) -> np.ndarray:
     """Return the transposed matrix with rows that are contiguous; the given one if it is symmetric."""
-    parts = [slice(at, at + 128) for at in range(0, len(D), 128)]  # tiles, so that an asymmetric one is soon found
-    if all((D[i, j] == D[j, i].T).all() for i, j in combinations_with_replacement(parts, 2)):
+    if np.array_equal(D, D.T):
         return D
-    out = np.empty(D.shape[::-1], D.dtype)
-    loops.mirror(out, D)
-    return out
+    return np.ascontiguousarray(D.T)
 
 
 def check_rule(estimator: Any) -> None:

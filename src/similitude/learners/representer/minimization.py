@@ -168,8 +168,8 @@ def minimize_dual(risk: Risk, mu: float) -> Minimizer:
             raise _Enough
 
     try:
-        solution = solve(box, risk.span.rows(), 1e-3 * risk.tolerance, look)
-        look(solution.beta, solution.residual)
+        beta, residual, *_ = solve(box, risk.span.rows(), 1e-3 * risk.tolerance, look)
+        look(beta, residual)
     except _Enough:
         pass
     best = min(found, key=lambda one: one.gap)

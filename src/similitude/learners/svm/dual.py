@@ -68,22 +68,15 @@ class BoxProblem:
         return BoxProblem(self.target[inside], self.low[inside], self.high[inside], example, self.keep_sum)
 
 
-@dataclass(frozen=True)
-class BoxSolution:
-    """The minimizer of a BoxProblem."""
-
-    beta: np.ndarray
-    residual: np.ndarray  # t - K beta
-    intercept: float  # the residual of all variables strictly inside the box; 0 without the constraint on the sum
-    rounds: int  # number of working sets
-
-
 Look = Callable[[np.ndarray, np.ndarray], None]
+
+Solution = tuple[np.ndarray, np.ndarray, float, int]
+"""beta, the residual t - K beta, the intercept (0 without the constraint on the sum), and the number of rounds."""
 
 
 def solve(
     problem: BoxProblem, K: Rows, tolerance: float, look: Look | None = None, start: np.ndarray | None = None
-) -> BoxSolution:
+) -> Solution:
     """Return the minimizer, to a violation of the optimality conditions of at most `tolerance`.
 
     Each round minimizes over the free variables and those that violate optimality most, and updates every residual
@@ -99,7 +92,7 @@ def solve(
         place = np.full(K.n, -1)
         place[chosen] = np.arange(len(chosen))
         inside = place[problem.example] >= 0
-        beta[inside] = solve(problem.restricted(inside, place), K.of(chosen), tolerance).beta
+        beta[inside] = solve(problem.restricted(inside, place), K.of(chosen), tolerance)[0]
     residual = problem.target.copy()
     _update(residual, problem, K, beta, np.arange(len(beta)))
     violation, intercept = _optimality(problem, beta, residual)
@@ -138,7 +131,7 @@ def solve(
         if not gains and not keep_free:
             break  # even the worst violators bring no gain
         keep_free = gains
-    return BoxSolution(beta, residual, intercept, rounds)
+    return beta, residual, intercept, rounds
 
 
 def _among(K: Rows, examples: np.ndarray) -> np.ndarray:
@@ -197,16 +190,16 @@ def _optimality(problem: BoxProblem, beta: np.ndarray, residual: np.ndarray) -> 
     return max(0.0, float(top) - float(bottom)), float(shared.mean())
 
 
-def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> BoxSolution:
+def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> Solution:
     """Minimize a' K a / 2 over 0 <= a <= `most` with the sum of a equal to `nu` times that of `most`."""
     n = len(most)
     order = np.arange(n)
     if isinstance(K, KernelRows) and n >= SAMPLED_FROM:
         chosen = np.flatnonzero(most)[::4]
-        sample = solve_one_class(K.of(chosen), most[chosen], nu, tolerance)
-        used = np.flatnonzero(sample.beta)
+        sample = solve_one_class(K.of(chosen), most[chosen], nu, tolerance)[0]
+        used = np.flatnonzero(sample)
         scores = np.zeros(n)
-        K.add_to(scores, chosen[used], sample.beta[used])
+        K.add_to(scores, chosen[used], sample[used])
         order = np.argsort(scores, kind="stable")
     before = np.concatenate([[0.0], np.cumsum(most[order])[:-1]])
     start = np.zeros(n)
@@ -234,8 +227,9 @@ def solve_svc(K: Rows, sign: np.ndarray, C: np.ndarray, fit_intercept: bool, tol
         sign, np.minimum(sign * C, 0.0), np.maximum(sign * C, 0.0), np.arange(len(sign)), fit_intercept
     )
     solution = solve(problem, K, tolerance)
-    scores = sign - solution.residual
-    losses = C * np.maximum(0, 1 - sign * (scores + solution.intercept))
+    _, residual, intercept, _ = solution
+    scores = sign - residual
+    losses = C * np.maximum(0, 1 - sign * (scores + intercept))
     return _summary(K, problem, solution, scores, losses)
 
 
@@ -250,24 +244,22 @@ def solve_svr(
     high = np.concatenate([C, zero])
     problem = BoxProblem(target, low, high, np.tile(np.arange(n), 2), fit_intercept)
     solution = solve(problem, K, tolerance)
-    scores = target[:n] - solution.residual[:n]
-    losses = C * np.maximum(0, np.abs(y - (scores + solution.intercept)) - epsilon)
+    _, residual, intercept, _ = solution
+    scores = target[:n] - residual[:n]
+    losses = C * np.maximum(0, np.abs(y - (scores + intercept)) - epsilon)
     return _summary(K, problem, solution, scores, losses)
 
 
-def _summary(
-    K: Rows, problem: BoxProblem, solution: BoxSolution, scores: np.ndarray, losses: np.ndarray
-) -> SVMSolution:
+def _summary(K: Rows, problem: BoxProblem, solution: Solution, scores: np.ndarray, losses: np.ndarray) -> SVMSolution:
     """Return the solution with its objective, duality gap and leave-one-out scores."""
-    beta = solution.beta
-    intercept = solution.intercept
+    beta, _, intercept, rounds = solution
     coefficients = np.bincount(problem.example, beta, minlength=K.n)
     squared = float(coefficients @ scores)
     objective = 0.5 * squared + float(losses.sum())
     dual = float(problem.target @ beta) - 0.5 * squared
     free = np.unique(problem.example[(beta > problem.low) & (beta < problem.high)])
     left_out = scores + intercept - coefficients * span_distances(K, free, coefficients, problem.keep_sum)
-    return SVMSolution(coefficients, intercept, squared, objective, objective - dual, left_out, solution.rounds)
+    return SVMSolution(coefficients, intercept, squared, objective, objective - dual, left_out, rounds)
 
 
 def span_distances(K: Rows, free: np.ndarray, coefficients: np.ndarray, keep_sum: bool) -> np.ndarray:

@@ -93,11 +93,10 @@ class KernelOneClassSVM(ScoreOutliers, BaseSVM):
         k, X, A = self._start(X, sample_weight=sample_weight, kernel=True)
         # Rounding errors of the values add up like the square root of their number.
         K = self._rows(k, A, np.full(n, np.sqrt(weights.sum())))
-        found = solve_one_class(K, weights, nu, self.tol)
-        self._keep(X, A, found.beta)
-        self.offset_ = -found.intercept
-        self.n_iter_ = found.rounds
-        self.objective_ = -0.5 * float(found.beta @ found.residual)
+        beta, residual, intercept, self.n_iter_ = solve_one_class(K, weights, nu, self.tol)
+        self._keep(X, A, beta)
+        self.offset_ = -intercept
+        self.objective_ = -0.5 * float(beta @ residual)
         return self
 
     @tensors_for_tensors
