@@ -282,9 +282,11 @@ class Objects:
         A = self.encoding
         if n < check_objects(self.objects):
             A = rows(A, self.used)
-        there = self.engine.to_device(A, reserve=16 * n * n) if k.hints.on_tensors else A
-        values = k.blocks(there, engine=self.engine).whole()
-        eps = rounding_error(min(itemsize(values), itemsize(A)))
+        size = itemsize(A)
+        if k.hints.on_tensors:
+            A = self.engine.to_device(A, reserve=16 * n * n)
+        values = k.blocks(A, engine=self.engine).whole()
+        eps = rounding_error(min(itemsize(values), size))
         validity = proven(k)
         if validity is not None:
             values = in_precision(values, namespace(values).float64)

@@ -121,7 +121,9 @@ class KernelRanker(KernelLearner):
         y = check_targets(self, X, y)
         if y.ndim > 1:
             raise ValueError(f"y must hold one grade per object, got an array of shape {y.shape}")
-        groups = np.zeros(n, dtype=np.intp) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
+        if qid is None:
+            qid = np.zeros(n)
+        groups = np.unique(np.asarray(qid), return_inverse=True)[1]
         check_consistent_length(X, groups)
         return Grades(y, groups)
 

@@ -91,7 +91,8 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         check_flag("fit_intercept", self.fit_intercept)
         X, y = (as_numpy(one) if is_tensor(one) else one for one in (X, y))
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        X = sparse.csr_array(X) if is_sparse(X) else X
+        if is_sparse(X):
+            X = sparse.csr_array(X)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -105,7 +106,9 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
             raise inseparable(self._what(), _conflict(X, codes, rows, examples, duals), y)
         w = v.reshape(-1, Z.shape[1]) / scale
         self.coef_ = w[:, : X.shape[1]]
-        self.intercept_ = w[:, -1] if self.fit_intercept else np.zeros(len(w))
+        self.intercept_ = np.zeros(len(w))
+        if self.fit_intercept:
+            self.intercept_ = w[:, -1]
         self.margin_ = self._margin(X, codes)
         return self
 
@@ -119,9 +122,8 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
 
     def _what(self) -> str:
         if len(self.classes_) > 2:
-            what = "a linear score for each class"
-            return what if self.fit_intercept else f"{what} without an intercept"
-        return "a hyperplane" if self.fit_intercept else "a hyperplane through the origin"
+            return "a linear score for each class" + " without an intercept" * (not self.fit_intercept)
+        return "a hyperplane" + " through the origin" * (not self.fit_intercept)
 
     def _features(self, X: Any) -> Any:
         """Return X, with a constant feature for the intercept."""

@@ -30,8 +30,10 @@ class Distances:
         self.rule = rule
         if rule == "auto":
             self.rule = "kernel" if k.proven else "similarity"
-        self.lengths = SquaredLengths(k, fixed) if self.rule == "kernel" else None
+        self.lengths = None
         self.largest = 1.0
+        if self.rule == "kernel":
+            self.lengths = SquaredLengths(k, fixed)
         if self.rule == "similarity" and UNIT_DIAGONAL not in k.claims:
             self.largest = float(as_numpy(finite_diagonal(k, fixed)).max())
 

@@ -147,7 +147,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 self._fit_all(k, X, A, weights, rng)
             else:
                 self._fit_landmarks(k, X, A, weights, rng, m)
-        self._lengths = SquaredLengths(k, A) if self._precomputed else None
+        self._lengths = None
+        if self._precomputed:
+            self._lengths = SquaredLengths(k, A)
         return self
 
     def _check_params(self, n: int) -> None:

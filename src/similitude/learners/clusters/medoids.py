@@ -39,7 +39,7 @@ class Medoids:
 def best_medoids(far: np.ndarray, k: int, rng: np.random.Generator, n_init: int, max_iter: int) -> Medoids:
     """Return the best of several local optima; see `improved`."""
     n = len(far)
-    runs = (improved(far, rng.choice(n, k, replace=False), max_iter) for _ in range(n_init if k > 1 else 1))
+    runs = (improved(far, rng.choice(n, k, replace=False), max_iter) for _ in range(n_init))
     return min(runs, key=lambda found: found.loss)
 
 

@@ -59,7 +59,7 @@ def mistake_bound(examples: EncodedExamples, y: np.ndarray, rule: Rule, attained
     margin, reason = known_margin(examples, y, rule, attained)
     if margin is None:
         return no_bound(reason)
-    radius = math.sqrt(float(np.max(examples.diagonal())) * (2 if rule.outputs else 1))
+    radius = math.sqrt(float(np.max(examples.diagonal())) * (1 + bool(rule.outputs)))
     margin = _less_rounding(margin, radius, examples)
     if margin is None:
         return no_bound(TOO_SMALL)

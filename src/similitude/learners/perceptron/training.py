@@ -34,7 +34,9 @@ class BinaryRule:
         if self.tie == "ge0":
             return (scores >= 0) != (y > 0)
         margins = y * scores
-        return margins < self.threshold if self.strict else margins <= self.threshold
+        if self.strict:
+            return margins < self.threshold
+        return margins <= self.threshold
 
     def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the weight that each example gets in an update."""
@@ -70,7 +72,9 @@ class MulticlassRule:
 
     def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return which examples cause an update."""
-        return scores.argmax(axis=1) != y if self.tie == "ge0" else self.margins(scores, y) <= 0
+        if self.tie == "ge0":
+            return scores.argmax(axis=1) != y
+        return self.margins(scores, y) <= 0
 
     def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return +1 for the true class and -1 for the strongest other one, the first on a tie."""
@@ -246,7 +250,9 @@ class PerceptronTraining:
     def remembered(self) -> np.ndarray:
         """Return which examples are remembered, from the oldest to the newest."""
         which = np.array(list(self.order), np.intp)
-        return np.sort(which) if self.budget is None else which
+        if self.budget is None:
+            which.sort()
+        return which
 
     def _epoch(self) -> None:
         self.mistakes.append(0)

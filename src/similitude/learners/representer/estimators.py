@@ -288,4 +288,6 @@ def _method(loss: Loss, regularizer: Regularizer) -> str:
         method = "Newton steps"
     elif loss.pieces(np.ones(1)) is not None:
         method = "the dual over a box"
-    return method if isinstance(regularizer, SquaredNorm) else f"{method}, for each multiplier of |f|^2 that is tried"
+    if isinstance(regularizer, SquaredNorm):
+        return method
+    return f"{method}, for each multiplier of |f|^2 that is tried"

@@ -220,7 +220,9 @@ class PathSearch:
             mu = self.lam / self.risk.span.scale
             self.minimizer = minimize(self.risk, max(mu, 1e-14 * typical))
             self.steps = self.minimizer.steps
-            distance = self.minimizer.gap if self.minimizer.mu == mu else math.inf
+            distance = math.inf
+            if self.minimizer.mu == mu:
+                distance = self.minimizer.gap
         else:
             self.risk = replace(self.risk, tolerance=0.1 * tolerance)  # so that the search can tell minimizers apart
             convex = self._is_convex()

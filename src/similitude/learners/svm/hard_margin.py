@@ -57,14 +57,16 @@ def solve_hard(
 ) -> SVMSolution:
     """Minimize |w| subject to sign_i f(x_i) >= 1 for all i, or raise InseparableError; `labels` are of all examples."""
     Q = K * sign[:, None] * sign
-    groups = sign if fit_intercept else np.zeros(len(sign))
+    groups = sign * fit_intercept
     point = nearest_point(Q, groups)
     if not separates(point):
         raise not_separable(fit_intercept, members[conflict(Q, groups, point)], labels)
     stretch = len(point.lows) / point.square
     coefficients = np.zeros(len(sign))
     coefficients[point.corners] = stretch * point.weights * sign[point.corners]
-    intercept = 1 - stretch * float(point.lows[-1]) if fit_intercept else 0.0  # the last group is the positive one
+    intercept = 0.0
+    if fit_intercept:
+        intercept = 1 - stretch * float(point.lows[-1])  # the last group is the positive one
     scores = K @ coefficients + intercept
     squared = float(coefficients @ (scores - intercept))
     gap = max(0.0, float(point.gap / point.square)) * squared / 2
@@ -74,7 +76,7 @@ def solve_hard(
 
 def not_separable(intercept: bool, conflicts: np.ndarray, labels: np.ndarray, why: str = "") -> InseparableError:
     """Return the error that names conflicting examples, for a hyperplane with or without an intercept."""
-    hyperplane = "a hyperplane" if intercept else "a hyperplane through the origin"
+    hyperplane = "a hyperplane" + " through the origin" * (not intercept)
     what = f"{hyperplane} of the kernel's feature space with a margin above rounding{why}"
     return inseparable(what, conflicts, labels)
 
@@ -148,7 +150,7 @@ class LargestMargin(KernelLearner):
         scale = signs * self._scale(objects, Q.diagonal().copy(), eps, labels)
         Q *= scale[:, None]
         Q *= scale
-        groups = signs if self.bias else np.zeros(n)
+        groups = signs * bool(self.bias)
         point = nearest_point(Q, groups)
         if not separates(point, eps):
             examples = conflict(Q, groups, point, eps)

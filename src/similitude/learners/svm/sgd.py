@@ -116,7 +116,9 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         order : sequence of int, optional
             The example of each step. Default: drawn uniformly.
         """
-        mu = check_positive("lam", self.lam) * (1 if self.as_printed else 2)
+        mu = check_positive("lam", self.lam)
+        if not self.as_printed:
+            mu *= 2
         if self.n_iter is not None:
             check_integer("n_iter", self.n_iter, 1, 10**9)  # the example of each step is drawn in advance
         X = self._checked(X, reset=True)

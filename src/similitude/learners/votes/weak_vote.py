@@ -130,7 +130,9 @@ class WeakSimilarityVote(BaseVote):
         self.class_similarities_ = means / self.scale_
         advantages = self.class_similarities_.diagonal() - self.class_similarities_.mean(axis=1)
         self.gap_ = float(advantages.mean() * C / (C - 1))
-        self.offsets_ = advantages.mean() - advantages if self.balanced else np.zeros(C)
+        self.offsets_ = np.zeros(C)
+        if self.balanced:
+            self.offsets_ = advantages.mean() - advantages
         self.shrink_ = float(1 + max(0.0, -self.offsets_.min()) * C / (2 * (C - 1)))
 
     @tensors_for_tensors
