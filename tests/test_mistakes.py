@@ -11,7 +11,7 @@ from similitude import FromBlocks, SimilarityClassifier, SimilarityRegressor, as
 from similitude.errors import ExpressionError, PairError
 from similitude.kernels import Edit, Gaussian, Spectrum
 from similitude.learners import KernelSVC, KernelSVR
-from similitude.learners.svm import svc
+from similitude.learners.svm import estimators
 from similitude.maps import LandmarkMap
 
 rng = np.random.default_rng(0)
@@ -109,7 +109,7 @@ def test_a_long_fit_is_announced(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         expected = KernelSVC(Gaussian(1.0)).fit(X, Y)
-    monkeypatch.setattr(svc, "MANY_ROWS", 40)
+    monkeypatch.setattr(estimators, "MANY_ROWS", 40)
     with pytest.warns(UserWarning, match="KernelSVC on 40 rows takes long.*SGDSVC"):
         found = KernelSVC(Gaussian(1.0)).fit(X, Y)
     np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))

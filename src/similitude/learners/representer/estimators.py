@@ -12,9 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array
-from similitude.learners.representer.minimization import Risk
-from similitude.learners.representer.regularizers import (
+from similitude.learners.representer.minimization import (
     Regularizer,
+    Risk,
     SquaredNorm,
     as_regularizer,
     minimize_regularized,
