@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,16 +33,6 @@ from similitude.maps import ProjectionMap
 from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, check_integer, check_nonnegative, generator
-
-
-@contextmanager
-def _naming_medoids() -> Iterator[None]:
-    """Add to the refusal of a similarity that is not a kernel which learner takes it."""
-    try:
-        yield
-    except NotAKernelError as error:
-        advice = "SimilarityKMedoids finds clusters by any similarity."
-        raise NotAKernelError(f"{error.problem} {advice}", error.witness) from None
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
@@ -142,11 +130,15 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise ValueError(f"n_clusters = {self.n_clusters}, but fewer objects have a positive weight: ask for fewer")
         k, X, A = self._start(X, self.random_state, sample_weight)
         rng = generator(self.random_state)
-        with self._engine.linear_algebra(f"k-means of {n:,} objects"), _naming_medoids():
-            if m is None:
-                self._fit_all(k, X, A, weights, rng)
-            else:
-                self._fit_landmarks(k, X, A, weights, rng, m)
+        try:
+            with self._engine.linear_algebra(f"k-means of {n:,} objects"):
+                if m is None:
+                    self._fit_all(k, X, A, weights, rng)
+                else:
+                    self._fit_landmarks(k, X, A, weights, rng, m)
+        except NotAKernelError as error:
+            advice = "SimilarityKMedoids finds clusters by any similarity."
+            raise NotAKernelError(f"{error.problem} {advice}", error.witness) from None
         self._lengths = None
         if self._precomputed:
             self._lengths = SquaredLengths(k, A)

@@ -16,11 +16,11 @@ from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_
 from similitude.learners.perceptron.training import (
     BinaryRule,
     EncodedExamples,
+    MulticlassRule,
     PerceptronTraining,
     Rule,
     check_finite,
     lengthening,
-    perceptron_rule,
 )
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on, tensors_for_tensors
 from similitude.similarity import Similarity
@@ -203,7 +203,9 @@ class KernelPerceptron(StreamClassifier):
         check_choice("tie", self.tie, ("le0", "ge0"))
 
     def _rule(self) -> Rule:
-        return perceptron_rule(len(self.classes_), self.tie)
+        if len(self.classes_) > 2:
+            return MulticlassRule(len(self.classes_), self.tie)
+        return BinaryRule(self.tie)
 
     def _begin_stream(self, X: Any) -> tuple[Similarity, Any, Encoding]:
         k, X, A = super()._begin_stream(X)

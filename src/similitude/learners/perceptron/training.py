@@ -96,11 +96,6 @@ class MulticlassRule:
 Rule = BinaryRule | MulticlassRule
 
 
-def perceptron_rule(n_classes: int, tie: str) -> Rule:
-    """Return the rule of the plain perceptron."""
-    return MulticlassRule(n_classes, tie) if n_classes > 2 else BinaryRule(tie)
-
-
 def _learn_in_turn(rule: Rule, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     which: list[int] = []
     taken = [np.empty((0, *rule.outputs))]

@@ -142,10 +142,6 @@ def _newton_step(
     return None
 
 
-class _Enough(Exception):  # noqa: N818 (no error: the gap is closed)
-    pass
-
-
 def minimize_dual(risk: Risk, mu: float) -> Minimizer:
     """Minimize a piecewise linear loss by its dual, a quadratic program over a box."""
     n = len(risk.y)
@@ -157,21 +153,18 @@ def minimize_dual(risk: Risk, mu: float) -> Minimizer:
     found: list[Minimizer] = []
     most_rounds = min(risk.most_steps, 20 + n // 200)  # then envelopes are faster
 
-    def look(beta: np.ndarray, residual: np.ndarray) -> None:
+    def look(beta: np.ndarray, residual: np.ndarray) -> bool:
         a = np.bincount(box.example, beta, minlength=n)
         scores = target[:n] - residual[:n]
         squared = float(a @ scores)
         conjugate = -2 * mu * float(target @ beta)
         here = Minimizer(mu, a, scores, a, squared, squared, risk.mean(scores), conjugate, len(found) + 1)
         found.append(here)
-        if here.gap <= risk.tolerance or here.steps >= most_rounds:
-            raise _Enough
+        return here.gap <= risk.tolerance or here.steps >= most_rounds
 
-    try:
-        beta, residual, *_ = solve(box, risk.span.rows(), 1e-3 * risk.tolerance, look)
+    beta, residual, *_ = solve(box, risk.span.rows(), 1e-3 * risk.tolerance, look)
+    if not found:  # the start is the solution
         look(beta, residual)
-    except _Enough:
-        pass
     best = min(found, key=lambda one: one.gap)
     slopes = np.where(cost > 0, -best.point / np.where(cost > 0, cost, 1.0), 0.0)
     return replace(best, point=risk.span.combine(best.point), slopes=slopes)

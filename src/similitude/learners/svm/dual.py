@@ -68,7 +68,7 @@ class BoxProblem:
         return BoxProblem(self.target[inside], self.low[inside], self.high[inside], example, self.keep_sum)
 
 
-Look = Callable[[np.ndarray, np.ndarray], None]
+Look = Callable[[np.ndarray, np.ndarray], bool]
 
 Solution = tuple[np.ndarray, np.ndarray, float, int]
 """beta, the residual t - K beta, the intercept (0 without the constraint on the sum), and the number of rounds."""
@@ -80,8 +80,8 @@ def solve(
     """Return the minimizer, to a violation of the optimality conditions of at most `tolerance`.
 
     Each round minimizes over the free variables and those that violate optimality most, and updates every residual
-    with the rows of the variables that moved. The solver stops early if only rounding is left to gain, if `look`,
-    called with beta and the residual after each round, raises, or with a warning after ten million steps.
+    with the rows of the variables that moved. The solver stops early if only rounding is left to gain, if `look`
+    is true of beta and the residual after a round, or with a warning after ten million steps.
 
     The default start is 0, or, where rows of K must be computed, the minimizer for every fourth example: few rows are
     then computed of examples that turn out not to matter.
@@ -117,8 +117,8 @@ def solve(
         before = value
         value = 0.5 * float(beta @ (problem.target + residual))  # t' beta - beta' K beta / 2
         rounds += 1
-        if look is not None:
-            look(beta, residual)
+        if look is not None and look(beta, residual):
+            break
         if steps > MAX_STEPS:
             warnings.warn(
                 f"stopped after {MAX_STEPS:,} steps: optimality is violated by {violation:.2g}, not {tolerance:.2g}; "
