@@ -213,7 +213,9 @@ def _conflict(X: Any, codes: np.ndarray, rows: Any, examples: np.ndarray, duals:
     def separator(some: np.ndarray) -> np.ndarray | None:
         inside = rows[np.isin(examples, some)]
         v = _largest_margin(inside)[0]
-        return v if (inside @ v).min() > 0 else None
+        if (inside @ v).min() > 0:
+            return v
+        return None
 
     while len(points) < len(codes):  # rounding may hide a positive dual variable: add the worst example
         v = separator(points) if len(points) else np.zeros(rows.shape[1])

@@ -132,7 +132,9 @@ def _attained_by_margin_perceptron(G: np.ndarray, y: np.ndarray) -> float | None
             learned = np.flatnonzero(perceptron_pass(G, y, scores.copy(), threshold, True))
             if not len(learned):
                 margin = (y * scores).min() / np.sqrt(weights @ scores)
-                return float(margin) if math.isfinite(margin) else None
+                if math.isfinite(margin):
+                    return float(margin)
+                return None
             weights[learned] += y[learned]
             if np.abs(weights).sum() > 100 * len(y):
                 return None  # there may be no separator

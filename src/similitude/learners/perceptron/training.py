@@ -239,8 +239,9 @@ class PerceptronTraining:
     @property
     def margin(self) -> float | None:
         """The margin of the hypothesis on the batch in feature space, if the last epoch shows it."""
-        known = self.clean and self.least > 0 and 0 < self.squared_length < np.inf
-        return self.least / float(np.sqrt(self.squared_length)) if known else None
+        if self.clean and self.least > 0 and 0 < self.squared_length < np.inf:
+            return self.least / float(np.sqrt(self.squared_length))
+        return None
 
     def remembered(self) -> np.ndarray:
         """Return which examples are remembered, from the oldest to the newest."""

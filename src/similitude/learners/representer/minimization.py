@@ -137,7 +137,9 @@ def _newton_step(
         there = scores + part * along
         rise = risk.mean(there) - here + part * across + part**2 * square
         if rise <= 1e-4 * part * slope + slack:  # false if it is not finite
-            return goal if part == 1 else point + part * move, there, -rise
+            if part < 1:
+                goal = point + part * move
+            return goal, there, -rise
         part /= 2
     return None
 

@@ -82,9 +82,12 @@ def of_vote(
         share = share_without_gap(*seen, None, gamma)
         if share is not None:
             evidence = f"of {len(seen[1])} examples, {share:.1%} are not"
+    others = "the other"
+    if n_classes > 2:
+        others = "any other"
     gap = Premise(
         f"all objects but a share epsilon are on average{known} more similar to their own class than to "
-        f"{'the other' if n_classes == 2 else 'any other'}, by {rounded_up(gamma)}",
+        f"{others}, by {rounded_up(gamma)}",
         "assumed",
         evidence,
     )
