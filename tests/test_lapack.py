@@ -17,7 +17,7 @@ import similitude
 from similitude.cli import main
 from similitude.fitting.profile_ridge import fit_profiles
 from similitude.learners import KernelRanker, KreinSVC
-from similitude.learners.svm import svc
+from similitude.learners.svm import estimators
 from similitude.linear import lapack
 from similitude.maps import KernelPCA
 from similitude.support import interruptibly, threads
@@ -139,7 +139,7 @@ def test_gram_matrices_are_decomposed_where_ctrl_c_is_answered(name, all_long, m
         called.append(f.__name__)
         return interruptibly(f, *arguments)
 
-    for module in (lapack, svc, spectral_repair):
+    for module in (lapack, estimators, spectral_repair):
         monkeypatch.setattr(module, "interruptibly", waiting)
     DECOMPOSING[name]()
     assert called

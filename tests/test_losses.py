@@ -24,8 +24,7 @@ from similitude.learners.losses import (
     SquaredHinge,
 )
 from similitude.learners.representer import Norm, OwnRegularizer, SquaredNorm
-from similitude.learners.representer.minimization import Envelope
-from similitude.learners.representer.regularizers import as_regularizer
+from similitude.learners.representer.minimization import Envelope, as_regularizer
 from similitude.linear.losses import MultinomialLogistic, SmoothQuantile, softmax, weighted_quantile
 from similitude.linear.own_loss import as_loss, check_convex
 

@@ -11,7 +11,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError
 from similitude.kernels import Gaussian, Spectrum
 from similitude.learners import KernelOneClassSVM, SimilarityNovelty
-from similitude.learners.svm import dual, svc
+from similitude.learners.svm import dual, estimators
 
 rng = np.random.default_rng(0)
 X, NEW = rng.standard_normal((300, 3)), 2 * rng.standard_normal((50, 3))
@@ -22,7 +22,7 @@ G = Gaussian.from_gamma(0.4)
 @pytest.mark.parametrize("rows", ["at once", "as needed"])
 def test_the_solution_is_that_of_scikit_learn(nu, rows, monkeypatch):
     if rows == "as needed":
-        monkeypatch.setattr(svc, "MOST_AT_ONCE", 10)
+        monkeypatch.setattr(estimators, "MOST_AT_ONCE", 10)
         monkeypatch.setattr(dual, "SAMPLED_FROM", 100)
     theirs = OneClassSVM(nu=nu, gamma=0.4, tol=1e-6).fit(X)
     ours = KernelOneClassSVM(G, nu=nu, tol=1e-6).fit(X)

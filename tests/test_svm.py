@@ -16,7 +16,7 @@ from similitude.engines import LocalEngine
 from similitude.errors import InseparableError, NotAKernelError, PairError
 from similitude.kernels import Gaussian, Linear, Polynomial
 from similitude.learners import KernelSVC, KernelSVR, KreinSVC
-from similitude.learners.svm import dual, row_cache, svc
+from similitude.learners.svm import dual, estimators, row_cache
 from similitude.learners.svm.dual import BoxProblem, GramRows, solve, solve_svc
 from similitude.scikit import in_single_precision
 
@@ -42,7 +42,7 @@ def test_the_dual_solver_finds_the_minimum_of_a_naive_one(n, seed, keep_sum, C):
     Z = local.standard_normal((n, 3))
     K, sign = Z @ Z.T + 0.01 * np.eye(n), np.where(np.arange(n) % 2, 1.0, -1.0)
     problem = BoxProblem(sign, np.where(sign > 0, 0, -C), np.where(sign > 0, C, 0), np.arange(n), keep_sum)
-    found = solve(problem, GramRows(K), 1e-9)
+    beta, residual, *_ = solve(problem, GramRows(K), 1e-9)
 
     def objective(beta):
         return 0.5 * beta @ K @ beta - sign @ beta
@@ -50,10 +50,10 @@ def test_the_dual_solver_finds_the_minimum_of_a_naive_one(n, seed, keep_sum, C):
     constraint = [{"type": "eq", "fun": np.sum}] if keep_sum else []
     bounds = list(zip(problem.low, problem.high, strict=True))
     naive = minimize(objective, np.zeros(n), bounds=bounds, constraints=constraint, options={"maxiter": 500})
-    assert objective(found.beta) <= naive.fun + 1e-6 * (1 + abs(naive.fun))
-    assert (found.beta >= problem.low).all() and (found.beta <= problem.high).all()
-    assert np.allclose(found.residual, sign - K @ found.beta)
-    assert not keep_sum or abs(found.beta.sum()) < 1e-9 * (1 + C * n)
+    assert objective(beta) <= naive.fun + 1e-6 * (1 + abs(naive.fun))
+    assert (beta >= problem.low).all() and (beta <= problem.high).all()
+    assert np.allclose(residual, sign - K @ beta)
+    assert not keep_sum or abs(beta.sum()) < 1e-9 * (1 + C * n)
 
 
 @pytest.mark.parametrize("size", [2, 16, 64, 1024])
@@ -68,7 +68,7 @@ def test_working_sets_of_every_size_agree(monkeypatch, size):
 def test_a_start_from_every_fourth_example_and_computed_rows_change_nothing(monkeypatch, learner, peer):
     monkeypatch.setattr(dual, "SAMPLED_FROM", 40)
     monkeypatch.setattr(dual, "WORKING_SET", 16)
-    monkeypatch.setattr(svc, "MOST_AT_ONCE", 16)
+    monkeypatch.setattr(estimators, "MOST_AT_ONCE", 16)
     monkeypatch.setattr(row_cache, "CACHED_ROWS", 30)
     monkeypatch.setattr(row_cache, "CACHE_BYTES", 0)
     model = learner(K3, C=3.0, tol=1e-5).fit(X, y)
@@ -78,7 +78,7 @@ def test_a_start_from_every_fourth_example_and_computed_rows_change_nothing(monk
 
 
 def test_computed_rows_without_bounded_variables(monkeypatch):
-    monkeypatch.setattr(svc, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(estimators, "MOST_AT_ONCE", 0)
     Z = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0]])
     model = KernelSVC(K3, C=1e6).fit(Z, [0, 0, 1, 1])
     assert (np.abs(model.dual_coef_) < 1e6).all() and model.score(Z, [0, 0, 1, 1]) == 1

@@ -277,7 +277,7 @@ def test_out_of_memory_in_the_algebra_leaves_no_half_fitted_model(monkeypatch, m
     before = set(vars(model))
     monkeypatch.setattr(kernel_kmeans, "cluster", never)
     monkeypatch.setattr(ridge_module, "Gram", never)
-    monkeypatch.setattr("similitude.learners.neighbors.estimators.NearestOnDevice", never)
+    monkeypatch.setattr("similitude.learners.neighbors.tiles.NearestOnDevice", never)
     with warnings.catch_warnings(), pytest.raises(MemoryError, match="30 objects does not fit on cpu"):
         model.fit(X, X[:, 0]).predict(X)
     assert set(vars(model)) == before or isinstance(model, SimilarityKNeighborsRegressor)

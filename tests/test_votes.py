@@ -19,8 +19,8 @@ from similitude.checks.estimators import check_learner
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Linear
-from similitude.learners.votes import AlignmentVote, SimilarityVote, WeakSimilarityVote
-from similitude.learners.votes.weak_vote import class_pair_means, keyed_uniforms, occurrences
+from similitude.learners import AlignmentVote, SimilarityVote, WeakSimilarityVote
+from similitude.learners.votes.estimators import class_pair_means, keyed_uniforms, occurrences
 
 rng = np.random.default_rng(0)
 VECTORS = rng.standard_normal((14, 3))

@@ -30,7 +30,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "similitude.goodness.margins": ("error_at_margin",),
     "similitude.goodness.weighted": ("hinge_curve", "_deepest", "shares"),
-    "similitude.learners.votes.guarantees": ("of_vote", "of_weak_vote", "of_alignment"),
+    "similitude.learners.votes.estimators": ("of_vote", "of_weak_vote", "of_alignment"),
     "similitude.landmarks.guarantees": (),
     "similitude.landmarks.sample": ("representations",),
 }  # fmt: skip

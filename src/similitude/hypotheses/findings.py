@@ -147,8 +147,9 @@ class TestResult(Result):
             (f"{one.sample}[{one.position}]", brief(one.object), f"{one.witness:.3g}", f"{one.p_value:.4g}")
             for one in self.telling
         ]
-        heads = ("most telling", "object", "standard errors", "p")
-        return [table(heads, rows, numbers=(2, 3), noun="objects")] if rows else []
+        if not rows:
+            return []
+        return [table(("most telling", "object", "standard errors", "p"), rows, numbers=(2, 3), noun="objects")]
 
     def _kernels_in_order(self) -> list[KernelFinding]:
         return sorted(self.kernels, key=lambda one: one.p_value)
@@ -156,8 +157,8 @@ class TestResult(Result):
     def _kernel_lines(self) -> list[str]:
         """Return lines on the kernels with the smallest p-values."""
         order = self._kernels_in_order()
-        lines = [f"  {one}" for one in order[:5]]
-        return lines if len(order) <= 5 else [*lines, f"  … and {len(order) - 5} others"]
+        others = [f"  … and {len(order) - 5} others"] * (len(order) > 5)
+        return [*(f"  {one}" for one in order[:5]), *others]
 
     def _more_lines(self) -> list[str]:
         """Return the lines on the objects that tell the samples apart."""
@@ -165,7 +166,7 @@ class TestResult(Result):
             one.sample: [other for other in self.telling if other.sample == one.sample] for one in self.telling
         }
         shown = [f"  {one}" for objects in by_sample.values() for one in objects[:3]]
-        return ["Most telling objects:", *shown] if shown else []
+        return [*["Most telling objects:"] * bool(shown), *shown]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,8 +200,9 @@ class DriftResult(TestResult):
         return [self._named_batches(), *super()._more_lines()]
 
     def _html_more(self) -> list[object]:
-        named = [] if len(self.batches) == 1 else [paragraph(self._named_batches())]
-        return [*named, *super()._html_more()]
+        if len(self.batches) == 1:
+            return super()._html_more()
+        return [paragraph(self._named_batches()), *super()._html_more()]
 
     def _named_batches(self) -> str:
         named = ", ".join(printable(brief(batch)) for batch in self.drifted) or "none"

@@ -87,20 +87,24 @@ def independence_test(
     n = _number_of_pairs(X, Z, level)
     number = landmark_number(n_landmarks, n)
     rng = generator(random_state)
-    pools = PooledObjects.of(left, [X], rng), PooledObjects.of(right, [Z], rng)
+    pools = PooledObjects(left, [X], rng), PooledObjects(right, [Z], rng)
+    both = [*pools[0].kernels, *pools[1].kernels]
+    notes = []
     if number is None:
         matrices = [[centered(pool.gram(k)) for k in pool.kernels] for pool in pools]
         statistics = sums_over_pairs(matrices[0], matrices[1], n_permutations, rng) / (n * (n - 3))
     else:
-        features = [LandmarkColumns(pool, _each(n_landmarks, number, pool)) for pool in pools]
+        each = [number, number]
+        if n_landmarks == "auto":
+            each = [max(1, DEFAULT_LANDMARKS // len(pool.kernels)) for pool in pools]
+        features = list(map(LandmarkColumns, pools, each))
+        notes.append(
+            "objects are compared with landmarks drawn from all of them: the level is exact, but dependences that "
+            "these landmarks do not see are not found"
+        )
         statistics = squared_covariances(features[0], features[1], n, n_permutations, rng)
     names = [f"{k!r} and {other!r}" for k in pools[0].kernels for other in pools[1].kernels]
     statistic, p_value, kernels = found_by(statistics, names)
-    landmarks = (
-        "objects are compared with landmarks drawn from all of them: the level is exact, but dependences that "
-        "these landmarks do not see are not found"
-    )
-    both = [*pools[0].kernels, *pools[1].kernels]
     return TestResult(
         hypothesis="X and Z are independent",
         statistic=statistic,
@@ -111,7 +115,7 @@ def independence_test(
         kernels=kernels,
         telling=(),
         n_landmarks=number,
-        notes=notes_on(statistics, both, "dependences", "pairs", landmarks if number else None),
+        notes=(*notes_on(statistics, both, "dependences", "pairs"), *notes),
     )
 
 
@@ -123,11 +127,6 @@ def _number_of_pairs(X: Any, Z: Any, level: float) -> int:
     if n < 4 or math.factorial(min(n, 20)) * level < 1:
         raise ValueError(f"{n} pairs are too few for a test of independence at the level {level:g}")
     return n
-
-
-def _each(asked: Any, number: int, pool: PooledObjects) -> int:
-    """Return the number of landmarks for each kernel: what was asked for, or a share of the default."""
-    return number if asked != "auto" else max(1, DEFAULT_LANDMARKS // len(pool.kernels))
 
 
 def sums_over_pairs(

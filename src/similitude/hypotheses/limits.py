@@ -11,9 +11,3 @@ ALL_PAIRS_LIMIT = 3000
 
 DEFAULT_LANDMARKS = 200
 """Number of landmarks by default."""
-
-FEWEST_BLOCKS = 500
-"""Blocks of rows that the smallest sample is cut into."""
-
-MOST_BLOCKS = 10_000
-"""Blocks of a sample that are permuted: the sums of all of them are kept."""

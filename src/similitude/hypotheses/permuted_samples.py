@@ -16,7 +16,6 @@ import numpy as np
 
 from similitude.compute import as_numpy
 from similitude.compute.engines import Engine, format_bytes
-from similitude.hypotheses.limits import FEWEST_BLOCKS, MOST_BLOCKS
 from similitude.hypotheses.p_values import standardized
 from similitude.hypotheses.samples import PooledObjects, centered
 from similitude.landmarks import rounding_of
@@ -110,7 +109,7 @@ class LandmarkSums:
     def __init__(self, pool: PooledObjects, samples: list[np.ndarray], number: int) -> None:
         self.landmarks = pool.order[:number]
         self.columns = LandmarkColumns(pool, number)
-        self.block_size = max(1, min(map(len, samples)) // FEWEST_BLOCKS)
+        self.block_size = max(1, min(map(len, samples)) // 500)  # the smallest sample has as many blocks
         blocks = sum(map(self._number_of_blocks, samples))
         check_sums_fit(2 * 8 * blocks * self.columns.width, pool.engine)
         self.sums = {id(sample): self._summed(sample) for sample in samples}
@@ -128,7 +127,7 @@ class LandmarkSums:
         return sums[:-1], sums[-1]
 
     def _number_of_blocks(self, sample: np.ndarray) -> int:
-        return min(len(sample) // self.block_size, MOST_BLOCKS)
+        return min(len(sample) // self.block_size, 10_000)  # the sums of all blocks are kept
 
     def compare(
         self, first: np.ndarray, second: np.ndarray, n_permutations: int, rng: np.random.Generator
@@ -143,7 +142,7 @@ class LandmarkSums:
         largest = np.abs(blocks).max(axis=0) / self.block_size
         apart[np.abs(apart) <= 1e-12 * largest] = 0.0
         by_kernel = np.split(apart, len(self.columns.kernels), axis=1)
-        features = [D if T is None else D @ T for D, T in zip(by_kernel, self.columns.projections, strict=True)]
+        features = [D @ T for D, T in zip(by_kernel, self.columns.projections, strict=True)]
         statistics = np.array([np.einsum("ij,ij->i", F, F) for F in features])
         t = sum(standardized(D.T) for D in by_kernel) / len(by_kernel)
         return PermutedSamples(statistics, self.landmarks, np.asarray(t)[:, 0], np.abs(t).max(axis=0))
@@ -165,13 +164,13 @@ class LandmarkColumns:
         self.landmarks = [k.encode_checked(objects) for k in self.kernels]
         self.projections = [self._projection(k, L) for k, L in zip(self.kernels, self.landmarks, strict=True)]
 
-    def _projection(self, k: Similarity, L: object) -> np.ndarray | None:
+    def _projection(self, k: Similarity, L: object) -> np.ndarray:
         M = np.asarray(as_numpy(k.blocks(L, L, self.pool.engine).whole()), dtype=np.float64)
         if np.abs(M - M.T).max() > rounding_of(M, single=False):
-            return None
+            return np.eye(self.number)
         values, vectors = np.linalg.eigh((M + M.T) / 2)
         if values[0] < -rounding_of(M, single=False) and not k.proven:
-            return None
+            return np.eye(self.number)
         kept = values > 1e-10 * max(values[-1], 0.0)
         return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
@@ -197,8 +196,7 @@ class LandmarkColumns:
     def features(self, positions: np.ndarray) -> np.ndarray:
         """Return the features of the objects at positions, side by side for the kernels."""
         by_kernel = np.split(self.values(positions), len(self.kernels), axis=1)
-        pairs = zip(by_kernel, self.projections, strict=True)
-        return np.concatenate([K if T is None else K @ T for K, T in pairs], axis=1)
+        return np.concatenate([K @ T for K, T in zip(by_kernel, self.projections, strict=True)], axis=1)
 
     @property
     def width(self) -> int:
@@ -213,7 +211,7 @@ class LandmarkColumns:
     @property
     def feature_columns(self) -> list[slice]:
         """The columns of each kernel among the features."""
-        edges = np.cumsum([0, *[self.number if T is None else T.shape[1] for T in self.projections]]).tolist()
+        edges = np.cumsum([0, *[T.shape[1] for T in self.projections]]).tolist()
         return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -30,8 +29,11 @@ class TestedObjects(SimilarityEstimator):
     def __init__(
         self, kernel: Any, *, engine: Engine | None = None, widths: tuple[float, ...] = RELATIVE_WIDTHS
     ) -> None:
-        self.given = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
-        self.kernel = self.given[0] if self.given else kernel
+        self.kernel = kernel
+        self.given = [kernel]
+        if isinstance(kernel, (list, tuple)):
+            self.given = list(kernel)
+            self.kernel = next(iter(kernel), kernel)
         self.engine = engine
         self.widths = widths
 
@@ -109,7 +111,6 @@ def check_alike(X: Any, Z: Any, x: str, z: str) -> None:
         raise ValueError(f"{x} has {columns[0]} columns and {z} has {columns[1]}: as many are needed")
 
 
-@dataclass(frozen=True)
 class PooledObjects:
     """Several samples one after the other, and the kernels, which were fixed without looking at who is in which.
 
@@ -118,20 +119,15 @@ class PooledObjects:
     objects of the first sample, then those of the second, and so on.
     """
 
-    objects: Any
-    order: np.ndarray
-    places: np.ndarray
-    kernels: list[Similarity]
-    engine: Engine
-
-    @classmethod
-    def of(cls, tested: TestedObjects, samples: Sequence[Any], rng: np.random.Generator) -> PooledObjects:
-        """PooledObjects samples, and fix the kernels."""
-        objects = join_all(samples) if len(samples) > 1 else samples[0]
-        order = rng.permutation(check_objects(objects))
-        shuffled = take(objects, order)
-        kernels = tested.resolved(shuffled, int(rng.integers(2**31)))
-        return cls(shuffled, order, np.argsort(order), kernels, tested.checked_engine)
+    def __init__(self, tested: TestedObjects, samples: Sequence[Any], rng: np.random.Generator) -> None:
+        objects = samples[0]
+        if len(samples) > 1:
+            objects = join_all(samples)
+        self.order = rng.permutation(check_objects(objects))
+        self.places = np.argsort(self.order)
+        self.objects = take(objects, self.order)
+        self.kernels = tested.resolved(self.objects, int(rng.integers(2**31)))
+        self.engine = tested.checked_engine
 
     def __len__(self) -> int:
         return len(self.order)

@@ -69,30 +69,63 @@ def two_sample_test(
     >>> found.p_value, found.rejected, found.telling[0].object[:8]
     (0.003, True, 'ACGAACGA')
     """
+    found, _ = _tested(kernel, {"X": X, "Z": Z}, None, n_permutations, level, n_landmarks, random_state, engine)
+    return TestResult("X and Z have the same distribution", **found)
+
+
+def _tested(
+    kernel: Any,
+    named: dict[str, Any],
+    batches: Any,
+    n_permutations: int,
+    level: float,
+    n_landmarks: int | str | None,
+    random_state: Any,
+    engine: Engine | None,
+) -> tuple[dict[str, Any], dict[Any, float]]:
+    """Compare the first of two named samples with batches of the second; return the result and p-values of batches."""
     tested = TestedObjects(kernel, engine=engine)
     tested.check()
-    check_permutations(n_permutations, level)
-    X = tested.read(X, "X")
-    Z = tested.read(Z, "Z")
-    check_alike(X, Z, "X", "Z")
+    x, z = named
+    X = tested.read(named[x], x)
+    Z = tested.read(named[z], z)
+    check_alike(X, Z, x, z)
+    members = _members(batches, check_objects(Z, z))
+    check_permutations(n_permutations, level, len(members))
     rng = generator(random_state)
-    samples = positions_of([X, Z], ["X", "Z"], level)
-    number = landmark_number(n_landmarks, sum(map(len, samples)))
-    pool = PooledObjects.of(tested, [X, Z], rng)
-    compared = prepared(pool, samples, number).compare(samples[0], samples[1], n_permutations, rng)
-    statistic, p_value, kernels = found_by(compared.statistics, list(map(repr, pool.kernels)))
-    return TestResult(
-        hypothesis="X and Z have the same distribution",
-        statistic=statistic,
-        p_value=p_value,
-        level=level,
-        sizes=(len(samples[0]), len(samples[1])),
-        n_permutations=n_permutations,
-        kernels=kernels,
-        telling=telling_objects(compared, pool, {"X": samples[0], "Z": samples[1]}, len(samples[0])),
-        n_landmarks=number,
-        notes=notes_on(compared.statistics, pool.kernels, "differences", "objects", landmark_note(number)),
-    )
+    names = [z] if len(members) == 1 else [f"batch {brief(label)}" for label in members]
+    first, *_ = positions_of([X, *members.values()], [x, *names], level)
+    rest = [len(first) + numbers for numbers in members.values()]
+    size = sum(map(len, rest))
+    number = landmark_number(n_landmarks, len(first) + size)
+    pool = PooledObjects(tested, [X, Z], rng)
+    notes = []
+    both: AllPairs | LandmarkSums
+    if number is None:
+        both = AllPairs(pool)
+    else:
+        both = LandmarkSums(pool, [first, *rest], number)
+        notes.append(
+            f"objects are compared with {number:,} landmarks drawn from all of them, and blocks of rows are permuted: "
+            f"the level is exact, differences that these landmarks do not see are not found, and only landmarks are "
+            f"named as telling"
+        )
+    compared = [both.compare(first, batch, n_permutations, rng) for batch in rest]
+    found = [found_by(one.statistics, list(map(repr, pool.kernels))) for one in compared]
+    p_values = holm([p for _, p, _ in found])
+    worst = min(range(len(found)), key=lambda i: (p_values[i], found[i][1], -found[i][0]))
+    result = {
+        "statistic": found[worst][0],
+        "p_value": p_values[worst],
+        "level": level,
+        "sizes": (len(first), size),
+        "n_permutations": n_permutations,
+        "kernels": found[worst][2],
+        "telling": telling_objects(compared[worst], pool, {x: first, z: rest[worst]}, len(first)),
+        "n_landmarks": number,
+        "notes": (*notes_on(compared[worst].statistics, pool.kernels, "differences", "objects"), *notes),
+    }
+    return result, dict(zip(members, p_values, strict=True))
 
 
 def positions_of(samples: list[Any], names: list[str], level: float) -> list[np.ndarray]:
@@ -110,11 +143,6 @@ def positions_of(samples: list[Any], names: list[str], level: float) -> list[np.
             )
     edges = np.cumsum([0, *sizes])
     return [np.arange(a, b) for a, b in itertools.pairwise(edges)]
-
-
-def prepared(pool: PooledObjects, samples: list[np.ndarray], number: int | None) -> AllPairs | LandmarkSums:
-    """Return what compares samples of a pool: all pairs, or sums of similarities to landmarks."""
-    return AllPairs(pool) if number is None else LandmarkSums(pool, samples, number)
 
 
 def found_by(statistics: np.ndarray, names: list[str]) -> tuple[float, float, tuple[KernelFinding, ...]]:
@@ -146,10 +174,8 @@ def telling_objects(
     return tuple(found)
 
 
-def notes_on(
-    statistics: np.ndarray, kernels: list[Similarity], what: str, objects: str, landmarks: str | None
-) -> tuple[str, ...]:
-    """Return notes on the similarity and on landmarks."""
+def notes_on(statistics: np.ndarray, kernels: list[Similarity], what: str, objects: str) -> list[str]:
+    """Return notes on the similarity."""
     notes = []
     if not statistics.any():
         notes.append("the similarity is constant: it cannot tell any objects apart")
@@ -159,18 +185,7 @@ def notes_on(
             f"{unproven[0]} has no proof that it is a kernel: the level is exact all the same, but some {what} "
             f"may not be found with any number of {objects}"
         )
-    return tuple(notes) if landmarks is None else (*notes, landmarks)
-
-
-def landmark_note(number: int | None) -> str | None:
-    """Return what to keep in mind with a number of landmarks; None without any."""
-    if number is None:
-        return None
-    return (
-        f"objects are compared with {number:,} landmarks drawn from all of them, and blocks of rows are permuted: "
-        f"the level is exact, differences that these landmarks do not see are not found, and only landmarks are "
-        f"named as telling"
-    )
+    return notes
 
 
 def drift_test(
@@ -217,38 +232,10 @@ def drift_test(
     >>> found.drifted, found.p_value
     ((2,), 0.003)
     """
-    tested = TestedObjects(kernel, engine=engine)
-    tested.check()
-    reference = tested.read(reference, "reference")
-    new = tested.read(new, "new")
-    check_alike(reference, new, "reference", "new")
-    members = _members(batches, check_objects(new, "new"))
-    check_permutations(n_permutations, level, len(members))
-    rng = generator(random_state)
-    first, rest = _positions(reference, members, level)
-    number = landmark_number(n_landmarks, len(first) + sum(map(len, rest)))
-    pool = PooledObjects.of(tested, [reference, new], rng)
-    both = prepared(pool, [first, *rest], number)
-    compared = [both.compare(first, batch, n_permutations, rng) for batch in rest]
-    names = list(map(repr, pool.kernels))
-    found = [found_by(one.statistics, names) for one in compared]
-    p_values = holm([p for _, p, _ in found])
-    worst = min(range(len(found)), key=lambda i: (p_values[i], found[i][1], -found[i][0]))
-    new_positions = np.sort(np.concatenate(rest))
-    return DriftResult(
-        hypothesis="new objects have the distribution of the reference",
-        statistic=found[worst][0],
-        p_value=p_values[worst],
-        level=level,
-        sizes=(len(first), len(new_positions)),
-        n_permutations=n_permutations,
-        kernels=found[worst][2],
-        telling=telling_objects(compared[worst], pool, {"reference": first, "new": rest[worst]}, len(first)),
-        n_landmarks=number,
-        notes=notes_on(compared[worst].statistics, pool.kernels, "differences", "objects", landmark_note(number)),
-        batches=tuple(members),
-        p_values=tuple(p_values),
-    )
+    named = {"reference": reference, "new": new}
+    found, p_values = _tested(kernel, named, batches, n_permutations, level, n_landmarks, random_state, engine)
+    hypothesis = "new objects have the distribution of the reference"
+    return DriftResult(hypothesis, **found, batches=tuple(p_values), p_values=tuple(p_values.values()))
 
 
 def _members(batches: Any, n: int) -> dict[Any, np.ndarray]:
@@ -268,10 +255,3 @@ def _members(batches: Any, n: int) -> dict[Any, np.ndarray]:
     for i, label in enumerate(labels):
         found.setdefault(label, []).append(i)
     return {label: np.array(numbers) for label, numbers in found.items()}
-
-
-def _positions(reference: Any, members: dict[Any, np.ndarray], level: float) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the positions of the reference and of the batches in the pool; refuse what is too small."""
-    names = ["new"] if len(members) == 1 else [f"batch {brief(label)}" for label in members]
-    first, *_ = positions_of([reference, *members.values()], ["reference", *names], level)
-    return first, [len(first) + numbers for numbers in members.values()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -29,7 +29,9 @@ from similitude.compute import (
 from similitude.compute.engines import Engine
 from similitude.scikit import (
     CHECKED_OBJECTS,
+    ScoreClassifier,
     SimilarityEstimator,
+    all_or_nothing,
     demand_valid,
     proven,
     refuse_known,
@@ -37,16 +39,12 @@ from similitude.scikit import (
     whole_gram,
 )
 from similitude.similarity import Similarity, as_similarity
-from similitude.support import UnresolvedError, brief, generator
+from similitude.support import UnresolvedError, brief, check_integer, generator
 from similitude.validity import Validity, check_gram
 
 
 class KernelLearner(SimilarityEstimator):
-    """A learner whose model is a weighted sum of similarities to some of the training objects.
-
-    ``fit`` of a subclass calls `_begin` with validated objects, computes coefficients, and passes them to `_keep`;
-    `_weighted` is then the sum for new objects. Only objects with a nonzero coefficient are kept.
-    """
+    """A learner whose model is a weighted sum of similarities to the training objects with a nonzero coefficient."""
 
     def _keep(self, X: Any, A: Encoding, coefficients: np.ndarray) -> None:
         """Keep the objects with a nonzero coefficient, given coefficients of shape (n,) or (n, outputs)."""
@@ -87,37 +85,19 @@ class ScoreOutliers(OutlierMixin):
 class StreamLearner(KernelLearner):
     """A learner whose model grows with a stream of objects."""
 
-    classes_: np.ndarray
     kernel_: Any
-    partial_fit: Callable[..., Any]
     n_seen_: int
 
     def _check_params(self) -> None:
         raise NotImplementedError
 
-    def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
+    def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: np.ndarray) -> None:
+        """Learn from encoded objects and their targets or class numbers; a subclass writes it."""
         raise NotImplementedError
 
-    def _codes(self, X: Any, y: Any, classes: Any) -> np.ndarray:
-        """Return the class numbers of labels in a stream; the first call declares the classes."""
-        if classes is None and not hasattr(self, "classes_"):
-            raise ValueError("classes must be passed on the first call to partial_fit: all labels that may ever come")
-        if classes is not None:
-            self._declare(classes)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        unknown = np.flatnonzero(~np.isin(y, self.classes_))
-        if len(unknown):
-            raise ValueError(f"y holds {brief(y[unknown[0]])}, which is none of the classes {brief(self.classes_)}")
-        return np.searchsorted(self.classes_, y)
-
-    def _declare(self, classes: Any) -> None:
-        given = np.unique(column_or_1d(classes))
-        if len(given) < 2:
-            raise ValueError(f"{type(self).__name__} needs at least two classes, got {brief(classes)}")
-        if hasattr(self, "classes_") and not np.array_equal(given, self.classes_):
-            raise ValueError(f"classes are {brief(given)}, but earlier calls had {brief(self.classes_)}")
-        self.classes_ = given
+    def _learn_encoded(self, k: Similarity, X: Any, A: Encoding, target: Any) -> None:
+        """Learn from one object; a subclass writes it."""
+        raise NotImplementedError
 
     def _refuse_precomputed(self, method: str) -> None:
         if self._precomputed:
@@ -171,7 +151,63 @@ class StreamLearner(KernelLearner):
         self.n_seen_ = 0
         return k, X, A
 
-    def _learn_one(self, x: Any, y: Any, classes: Any) -> Any:
+    def _keep_more(self, k: Similarity, X: Any, A: Encoding, positions: np.ndarray) -> None:
+        self.support_objects_ = _appended(self.support_objects_, X)
+        if _can_grow(A):
+            self._support = _appended(self._support, A)
+        else:
+            self._support = k.encode(self.support_objects_)
+        self.support_ = np.concatenate([self.support_, positions])
+
+
+Classifier = TypeVar("Classifier", bound="StreamClassifier")
+
+
+class StreamClassifier(ScoreClassifier, StreamLearner):
+    """A classifier whose model grows with a stream of objects."""
+
+    def _scores_of_one(self, A: Encoding) -> np.ndarray:
+        """Return the row of ``decision_function`` for one encoded object; a subclass writes it."""
+        raise NotImplementedError
+
+    @all_or_nothing
+    def partial_fit(self: Classifier, X: Any, y: Any, classes: Any = None) -> Classifier:
+        """Learn from the next objects of a stream, once.
+
+        Data-dependent parameters of the kernel, such as ``sigma="median"``, are resolved on the first batch.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : sequence of labels
+        classes : sequence of labels
+            All classes of the stream; required in the first call.
+        """
+        X = self._next_batch(X)
+        if classes is None and not hasattr(self, "classes_"):
+            raise ValueError("classes must be passed on the first call to partial_fit: all labels that may ever come")
+        if classes is not None:
+            self._declare(classes)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        unknown = np.flatnonzero(~np.isin(y, self.classes_))
+        if len(unknown):
+            raise ValueError(f"y holds {brief(y[unknown[0]])}, which is none of the classes {brief(self.classes_)}")
+        self._learn_batch(*self._encoded_batch(X), np.searchsorted(self.classes_, y))
+        return self
+
+    @all_or_nothing
+    def learn_one(self: Classifier, x: Any, y: Any, classes: Any = None) -> Classifier:
+        """Learn from the next object of a stream.
+
+        Parameters
+        ----------
+        x : object
+            One vector, string, graph, ….
+        y : label
+        classes : sequence of labels
+            All classes of the stream; required in the first call unless `y` is True or False.
+        """
         if not hasattr(self, "n_seen_"):
             if classes is None and isinstance(y, (bool, np.bool_)):
                 classes = [False, True]
@@ -181,16 +217,24 @@ class StreamLearner(KernelLearner):
         known = self.classes_.tolist()
         if y not in known:
             raise ValueError(f"y is {brief(y)}, which is none of the classes {brief(self.classes_)}")
-        self._learn_encoded(*self._encode_one(x), known.index(y))
+        X, A = self._encode_one(x)
+        self._learn_encoded(self.kernel_, X, A, known.index(y))
         return self
 
-    def _keep_more(self, k: Similarity, X: Any, A: Encoding, positions: np.ndarray) -> None:
-        self.support_objects_ = _appended(self.support_objects_, X)
-        if _can_grow(A):
-            self._support = _appended(self._support, A)
-        else:
-            self._support = k.encode(self.support_objects_)
-        self.support_ = np.concatenate([self.support_, positions])
+    def predict_one(self, x: Any) -> Any:
+        """Return the class of one object, or None before any training."""
+        if not hasattr(self, "n_seen_"):
+            return None
+        score = self._scores_of_one(self._encode_one(x)[1])
+        return self.classes_.tolist()[int(score >= 0 if score.ndim == 0 else score.argmax())]
+
+    def _declare(self, classes: Any) -> None:
+        given = np.unique(column_or_1d(classes))
+        if len(given) < 2:
+            raise ValueError(f"{type(self).__name__} needs at least two classes, got {brief(classes)}")
+        if hasattr(self, "classes_") and not np.array_equal(given, self.classes_):
+            raise ValueError(f"classes are {brief(given)}, but earlier calls had {brief(self.classes_)}")
+        self.classes_ = given
 
 
 def _appended(objects: Any, more: Any) -> Any:
@@ -238,9 +282,11 @@ class Objects:
         A = self.encoding
         if n < check_objects(self.objects):
             A = rows(A, self.used)
-        there = self.engine.to_device(A, reserve=16 * n * n) if k.hints.on_tensors else A
-        values = k.blocks(there, engine=self.engine).whole()
-        eps = rounding_error(min(itemsize(values), itemsize(A)))
+        size = itemsize(A)
+        if k.hints.on_tensors:
+            A = self.engine.to_device(A, reserve=16 * n * n)
+        values = k.blocks(A, engine=self.engine).whole()
+        eps = rounding_error(min(itemsize(values), size))
         validity = proven(k)
         if validity is not None:
             values = in_precision(values, namespace(values).float64)
@@ -273,6 +319,15 @@ class Objects:
 def rounding_error(size: int) -> float:
     """Return the machine epsilon of numbers of 4 or 8 bytes."""
     return float(np.finfo(f"float{8 * size}").eps)
+
+
+def check_at_most(name: str, value: Any, n: int, otherwise: str = "", *, without_itself: bool = False) -> int:
+    """Validate a number of objects, clusters or landmarks among n objects."""
+    value = check_integer(name, value, otherwise=otherwise)
+    if value > n - without_itself:
+        besides = " besides the object itself" * without_itself
+        raise ValueError(f"{name} = {value} is more than there are objects{besides} (n_samples = {n})")
+    return value
 
 
 def class_signs(codes: np.ndarray, n_classes: int) -> np.ndarray:

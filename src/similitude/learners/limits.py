@@ -13,9 +13,6 @@ WORKING_SET = 4096
 SAMPLED_FROM = 2048
 """Examples from which on a sample is solved first: it shows which rows of the kernel are needed at all."""
 
-SAMPLED_EVERY = 4
-"""The sample has every fourth example."""
-
 MAX_STEPS = 10_000_000
 """Total number of steps after which the solver gives up with a warning."""
 
@@ -29,22 +26,13 @@ CACHE_BYTES = 3 * 2**27
 """More rows are cached up to this size."""
 
 MANY_ROWS = 50_000
-"""Rows from which on a fit is timed on a sample first."""
-
-TIMED_ROWS = 4_000
-"""Rows of that sample."""
-
-LONG_SECONDS = 30.0
-"""A fit that would take longer than this is announced by a warning."""
+"""Rows from which on a warning names learners that take less time."""
 
 MAX_OBJECTIVE_VALUES = 10**8
 """The objective of a stochastic descent is computed if that takes at most this number of kernel values."""
 
 MARGIN_ROUNDING = 32
 """A squared margin below this many machine epsilons of the squared lengths counts as zero (1e-7 in float64)."""
-
-DISTANCE_ROUNDING = 4 * DOUBLE_EPS
-"""Relative rounding error of a squared distance."""
 
 FEASIBILITY_TOLERANCE = 1e-10
 """Feasibility tolerance of HiGHS, the smallest that it offers. A margin of this size is not recognized."""
@@ -66,19 +54,7 @@ SCORED_EXAMPLES = 4096
 ONE_BLOCK_VALUES = 2**17
 """Values of a cheap kernel up to which one block is faster than tiles and threads."""
 
-SEARCHED_EXAMPLES = 1000
-"""Largest number of examples among which a separator is sought for a mistake bound alone."""
-
 # Risk minimization.
-
-AUTO_EXACT = 2000
-"""Objects up to which ``n_landmarks="auto"`` uses the span of all of them."""
-
-AUTO_LANDMARKS = 500
-"""Landmarks that ``n_landmarks="auto"`` uses for more objects."""
-
-BEYOND = 1e-6
-"""Newton steps continue until the gap is smaller than the tolerance by this factor: it takes a step or two."""
 
 MOST_STALLED = 10
 """Newton steps, or envelopes, in a row without progress before giving up."""
@@ -94,13 +70,7 @@ RANKING_PENALTIES = 10.0 ** np.arange(3.0, -7.01, -1.0)
 RANK_NEGLIGIBLE = 1e-12
 """Share of the largest eigenvalue below which one counts as zero."""
 
-CONFIDENCE = 0.95
-"""Confidence of the bound on the false alarm rate of one fitted model."""
-
 # Clusters.
-
-CLUSTER_LANDMARKS = 500
-"""Default number of landmarks if the matrix of all pairs does not fit."""
 
 MOST_CLUSTERS = 10
 """The largest number of clusters that is considered by default."""
@@ -131,23 +101,11 @@ SMALL_INDEX = 2000
 TRIAL_OBJECTS = 20
 """Number of objects that are searched for to see how many pairs the bounds leave."""
 
-FEW_PAIRS = 0.02
-"""Share of pairs up to which evaluating all that the bounds leave is worth an exact result."""
-
 SHORT_LIST = 0.015
 """Share of the objects, those with the largest bounds, that an approximate search evaluates for a new query."""
 
-TRUSTED_LIST = 0.75
-"""Share of the nearest objects that such a list holds in the trial at least; otherwise bounds are not used."""
-
 GRAPH_NEIGHBORS = 20
 """Fewest neighbors of each object in a graph."""
-
-MOST_SHARE = 0.02
-"""Share of all pairs that are evaluated for a graph at most, if that is more than `MOST_EACH` for each object."""
-
-MOST_EACH = 100
-"""Evaluations per object that a graph of few objects takes."""
 
 HELD_OBJECTS = 10
 """Objects whose neighbors are known and kept from the graph, to see how many of them it finds."""

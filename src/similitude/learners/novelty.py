@@ -10,7 +10,6 @@ from scipy.stats import beta
 from similitude.compute import Encoding, as_numpy, check_fits, check_objects, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import ScoreOutliers
-from similitude.learners.limits import CONFIDENCE
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import (
@@ -177,11 +176,12 @@ class SimilarityNovelty(ScoreOutliers, SimilarityEstimator):
             )
         self.offset_ = float(self.calibration_scores_[allowed - 1])
         rate = allowed / (m + 1)
-        high = float(beta.ppf(CONFIDENCE, allowed, m + 1 - allowed))
+        confidence = 0.95
+        high = float(beta.ppf(confidence, allowed, m + 1 - allowed))
         self.guarantee_ = Guarantee.under(
             [INDEPENDENT_ROWS],
             f"a new object that is no outlier raises an alarm with probability at most {rounded_up(rate)}, on average "
-            f"over the {m:,} objects set apart; with confidence {CONFIDENCE:g}, at most {rounded_up(high)} for these",
+            f"over the {m:,} objects set apart; with confidence {confidence:g}, at most {rounded_up(high)} for these",
             CONFORMAL,
             {"level": float(self.level), "rate": rate, "rate_high": high, "set_apart": float(m)},
         )

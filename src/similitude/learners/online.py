@@ -11,8 +11,8 @@ from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import BlockTask, Encoding, count, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import StreamLearner, leads
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, check_targets, tensors_for_tensors
+from similitude.learners.kernel_learner import StreamClassifier, StreamLearner, leads
+from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_choice, check_integer, check_nonnegative, check_positive
 
@@ -48,9 +48,9 @@ class OnlineLearner(StreamLearner):
 
     def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: Any) -> None:
         for i in range(count(A)):
-            self._learn(k, take(X, np.array([i])), rows(A, np.array([i])), targets[i])
+            self._learn_encoded(k, take(X, np.array([i])), rows(A, np.array([i])), targets[i])
 
-    def _learn(self, k: Similarity, x: Any, a: Encoding, target: Any) -> None:
+    def _learn_encoded(self, k: Similarity, x: Any, a: Encoding, target: Any) -> None:
         near = self._near(k, a)
         scores = near @ self.dual_coef_
         own = float(np.asarray(k.diagonal(a))[0])
@@ -95,7 +95,7 @@ class OnlineLearner(StreamLearner):
         self._inverse = np.pad(self._inverse, (0, 1)) + np.outer(corner, corner) / outside
 
 
-class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
+class OnlineKernelClassifier(StreamClassifier, OnlineLearner):
     r"""Classify objects of a stream of any length, with a bounded number of kept objects.
 
     Every object is compared with the kept ones only, and takes a gradient step of the loss. The step is projected
@@ -176,39 +176,6 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         self._learn_batch(*self._begin_stream(X), codes)
         return self
 
-    @all_or_nothing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> OnlineKernelClassifier:
-        """Learn from the next objects of a stream.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        y : sequence of labels
-        classes : sequence of labels
-            All classes of the stream; required in the first call.
-        """
-        X = self._next_batch(X)
-        codes = self._codes(X, y, classes)
-        self._learn_batch(*self._encoded_batch(X), codes)
-        return self
-
-    @all_or_nothing
-    def learn_one(self, x: Any, y: Any, classes: Any = None) -> OnlineKernelClassifier:
-        """Learn from the next object of a stream.
-
-        Parameters
-        ----------
-        x : object
-            One vector, string, graph, ….
-        y : label
-        classes : sequence of labels
-            All classes of the stream; required in the first call unless `y` is True or False.
-        """
-        return self._learn_one(x, y, classes)
-
-    def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
-        self._learn(self.kernel_, X, A, code)
-
     def _step(self, scores: np.ndarray, target: Any, rate: float) -> np.ndarray:
         own = np.zeros(len(scores))
         own[target] = 1.0
@@ -237,13 +204,8 @@ class OnlineKernelClassifier(ScoreClassifier, OnlineLearner):
         """
         return leads(self._weighted(X))
 
-    def predict_one(self, x: Any) -> Any:
-        """Return the class of one object, or None before any training."""
-        if not hasattr(self, "n_seen_"):
-            return None
-        scores = self._near(self.kernel_, self._encode_one(x)[1]) @ self.dual_coef_
-        last = len(scores) == 2 and scores[1] >= scores[0]  # as `predict` does on a tie
-        return self.classes_.tolist()[-1 if last else int(scores.argmax())]
+    def _scores_of_one(self, A: Encoding) -> Any:
+        return leads(self._near(self.kernel_, A)[None] @ self.dual_coef_)[0]
 
 
 class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
@@ -338,7 +300,7 @@ class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
         if not hasattr(self, "n_seen_"):
             return self.partial_fit(self._first_batch(x), [y])
         X, A = self._encode_one(x)
-        self._learn(self.kernel_, X, A, check_targets(self, X, [y])[0])
+        self._learn_encoded(self.kernel_, X, A, check_targets(self, X, [y])[0])
         return self
 
     def _step(self, scores: np.ndarray, target: Any, rate: float) -> np.ndarray:

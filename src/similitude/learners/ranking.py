@@ -121,7 +121,9 @@ class KernelRanker(KernelLearner):
         y = check_targets(self, X, y)
         if y.ndim > 1:
             raise ValueError(f"y must hold one grade per object, got an array of shape {y.shape}")
-        groups = np.zeros(n, dtype=np.intp) if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
+        if qid is None:
+            qid = np.zeros(n)
+        groups = np.unique(np.asarray(qid), return_inverse=True)[1]
         check_consistent_length(X, groups)
         return Grades(y, groups)
 
@@ -238,11 +240,7 @@ def _checked_pairs(pairs: Any, n: int) -> np.ndarray:
 
 
 def _solutions(K: np.ndarray, compared: Grades | Pairs, lams: np.ndarray, objects: Objects | None) -> list[np.ndarray]:
-    r"""Return the coefficients for each penalty, which is relative to the mean squared length of a comparison.
-
-    With :math:`K = R R^\top` and comparisons D, the weights in the coordinates R are
-    :math:`(R^\top D^\top D R + \lambda)^{-1} R^\top D^\top t`.
-    """
+    """Return the coefficients for each penalty: ridge regression of comparisons D in the coordinates R, K = R R'."""
     values, vectors = some_eigen(np.array(K, np.float64, order="F"), 0, len(K) - 1)
     if objects is not None and values[0] < -RANK_NEGLIGIBLE * max(values[-1], 0.0) * len(K):
         objects.refuse_negative(vectors[:, 0])

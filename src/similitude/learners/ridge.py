@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from similitude.compute import as_numpy, check_objects, is_tensor
+from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
 from similitude.fitting import Plan, PlanStep, Spent, objects_in_words, plan_gram
 from similitude.learners.kernel_learner import KernelLearner, Objects, class_signs
@@ -211,7 +211,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
         return self
 
     def _targets_in_words(self, y: Any) -> str:
-        return number_of(np.shape(y)[1] if np.ndim(y) == 2 else 1, "output")
+        return number_of(int(np.prod(np.shape(y)[1:])), "output")
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction for every object, of shape (n,) or (n, outputs)."""
@@ -284,7 +284,7 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
         return self
 
     def _targets_in_words(self, y: Any) -> str:
-        return f"{len(np.unique(as_numpy(y) if is_tensor(y) else np.asarray(y)))} classes"
+        return f"{len(np.unique(as_numpy(y)))} classes"
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the predicted code of every object: one number for two classes, one per class for several."""

@@ -91,7 +91,8 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         check_flag("fit_intercept", self.fit_intercept)
         X, y = (as_numpy(one) if is_tensor(one) else one for one in (X, y))
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        X = sparse.csr_array(X) if is_sparse(X) else X
+        if is_sparse(X):
+            X = sparse.csr_array(X)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -105,7 +106,9 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
             raise inseparable(self._what(), _conflict(X, codes, rows, examples, duals), y)
         w = v.reshape(-1, Z.shape[1]) / scale
         self.coef_ = w[:, : X.shape[1]]
-        self.intercept_ = w[:, -1] if self.fit_intercept else np.zeros(len(w))
+        self.intercept_ = np.zeros(len(w))
+        if self.fit_intercept:
+            self.intercept_ = w[:, -1]
         self.margin_ = self._margin(X, codes)
         return self
 
@@ -119,9 +122,8 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
 
     def _what(self) -> str:
         if len(self.classes_) > 2:
-            what = "a linear score for each class"
-            return what if self.fit_intercept else f"{what} without an intercept"
-        return "a hyperplane" if self.fit_intercept else "a hyperplane through the origin"
+            return "a linear score for each class" + " without an intercept" * (not self.fit_intercept)
+        return "a hyperplane" + " through the origin" * (not self.fit_intercept)
 
     def _features(self, X: Any) -> Any:
         """Return X, with a constant feature for the intercept."""
@@ -161,10 +163,7 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
 
 
 def _constraints(Z: Any, codes: np.ndarray, n_classes: int) -> tuple[Any, np.ndarray]:
-    """Return the rows of the constraints ``rows @ v > 0`` on a separator v, and the example that each belongs to.
-
-    A row is <v_own - v_other, z> / |z| for an example and another class; for two classes v = v_1 - v_0.
-    """
+    """Return constraints ``rows @ v > 0`` on a separator, <v_own - v_other, z> / |z|, and the example of each."""
     norms = row_norms(Z)
     units = sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ sparse.csr_array(Z)
     if n_classes == 2:
@@ -202,11 +201,7 @@ def _largest_margin(rows: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _conflict(X: Any, codes: np.ndarray, rows: Any, examples: np.ndarray, duals: np.ndarray) -> np.ndarray:
-    """Return a few examples that cannot all be on their own sides.
-
-    Rows with positive dual variables combine to zero: by Farkas' lemma no separator satisfies them. Examples at the
-    origin (without an intercept) and equal examples with different labels are looked for first.
-    """
+    """Return a few examples in conflict: by Farkas' lemma, rows with positive dual variables combine to zero."""
     zero = examples[row_norms(rows) == 0]
     if len(zero):
         return np.unique(zero)
@@ -218,7 +213,9 @@ def _conflict(X: Any, codes: np.ndarray, rows: Any, examples: np.ndarray, duals:
     def separator(some: np.ndarray) -> np.ndarray | None:
         inside = rows[np.isin(examples, some)]
         v = _largest_margin(inside)[0]
-        return v if (inside @ v).min() > 0 else None
+        if (inside @ v).min() > 0:
+            return v
+        return None
 
     while len(points) < len(codes):  # rounding may hide a positive dual variable: add the worst example
         v = separator(points) if len(points) else np.zeros(rows.shape[1])

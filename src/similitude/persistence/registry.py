@@ -43,7 +43,7 @@ learners: AlignmentVote ClusterNumber KernelKMeans KernelOneClassSVM KernelPerce
 learners.clusters.distances: Distances
 learners.neighbors.graph: NeighborGraph
 learners.neighbors.tiles: SquaredLengths
-learners.representer.regularizers: Norm Optimality OwnRegularizer SquaredNorm
+learners.representer.minimization: Norm Optimality OwnRegularizer SquaredNorm
 learners.svm.hard_margin: LargestMargin
 linear: EpsilonInsensitive GroupMoments Hinge Huber Logistic Moments OwnLoss Quantile SmoothQuantile Squared
     SquaredHinge

@@ -41,6 +41,7 @@ __all__ = [
     "weak_votes",
 ]
 
+
 FORMULA_ROUNDING = 1e-14
 """Relative rounding error of a formula: 0.3 / 0.1 is a little below 3, but means 3."""
 
@@ -70,9 +71,11 @@ def landmarks(epsilon: float, gamma: float, delta: float, alpha: float = 0) -> i
     """
     epsilon = check_number("epsilon", epsilon, "(0, 1)")
     alpha = check_number("alpha", alpha, "[0, 1)")
-    log = _log("delta", delta) + (math.log(2) if alpha else 0)
-    n = _up(8 / epsilon * (_inverse_square(gamma) + log))
-    return _draws(n, 1 - alpha, log) if alpha else n
+    log = _log("delta", delta)
+    if not alpha:
+        return _up(8 / epsilon * (_inverse_square(gamma) + log))
+    log += math.log(2)
+    return _draws(_up(8 / epsilon * (_inverse_square(gamma) + log)), 1 - alpha, log)
 
 
 def practical_landmarks(epsilon: float, gamma: float) -> int:

@@ -2,9 +2,8 @@
 
 from similitude.learners.clusters.density import SimilarityDensityClusters
 from similitude.learners.clusters.kernel_kmeans import KernelKMeans
-from similitude.learners.clusters.kmedoids import SimilarityKMedoids
 from similitude.learners.clusters.linkage import SimilarityLinkage
-from similitude.learners.clusters.medoids import ClusterNumber, choose_clusters
+from similitude.learners.clusters.medoids import ClusterNumber, SimilarityKMedoids, choose_clusters
 from similitude.learners.clusters.spectral import SpectralClusters
 
 __all__ = [

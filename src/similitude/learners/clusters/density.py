@@ -12,8 +12,9 @@ from sklearn.base import ClusterMixin
 from similitude.compute import check_fits, check_objects, count, itemsize, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.clusters.distances import Distances, check_rule, landmarks_or_all
+from similitude.learners.kernel_learner import check_at_most
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
-from similitude.support import check_integer, check_positive, generator
+from similitude.support import check_positive, generator
 
 
 class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
@@ -100,12 +101,19 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine)
         check_fits(m or n, n, itemsize(X), self._engine)
         k, X, A = self._start(X, self.random_state)
-        which = np.arange(n) if m is None else np.sort(generator(self.random_state).choice(n, m, replace=False))
+        which = np.arange(n)
+        some = A
+        if m is not None:
+            which = np.sort(generator(self.random_state).choice(n, m, replace=False))
+            some = rows(A, which)
         distances = Distances(self.distance, k, A)
-        values = k.blocks(A if m is None else rows(A, which), A, self._engine).whole()
+        values = k.blocks(some, A, self._engine).whole()
         D = distances.of_block(values, distances.own(which), same=m is None)
         farthest = np.partition(D, self.min_samples - 1, axis=1)[:, self.min_samples - 1]
-        self.eps_ = float(np.quantile(farthest, 0.9, method="higher") if self.eps is None else self.eps)
+        eps = self.eps
+        if eps is None:
+            eps = np.quantile(farthest, 0.9, method="higher")
+        self.eps_ = float(eps)
         is_core = farthest <= self.eps_
         self.core_sample_indices_ = which[is_core]
         self.distance_ = distances.rule
@@ -122,8 +130,7 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         check_rule(self)
         if self.eps is not None:
             check_positive("eps", self.eps, otherwise="None")
-        if check_integer("min_samples", self.min_samples) > n:
-            raise ValueError(f"min_samples = {self.min_samples} is more than there are objects (n_samples = {n})")
+        check_at_most("min_samples", self.min_samples, n)
 
     def _labels(self, far: np.ndarray) -> np.ndarray:
         """Return the cluster of the nearest core object, given the distances from all of them."""

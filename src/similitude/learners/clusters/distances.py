@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import copy
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import FLOATS, Encoding, as_numpy, count, loops
+from similitude.compute import FLOATS, Encoding, as_numpy, count
 from similitude.compute.engines import Engine, format_bytes
-from similitude.learners.limits import CLUSTER_LANDMARKS
+from similitude.learners.kernel_learner import check_at_most
 from similitude.learners.neighbors import SquaredLengths
 from similitude.scikit import refuse_known
 from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, Similarity, as_similarity, finite_diagonal, kernel_distance
-from similitude.support import PairError, check_choice, check_integer
+from similitude.support import PairError, check_choice
 
 DISTANCES = ("auto", "kernel", "similarity", "values")
 """How distances follow from the values of a similarity."""
@@ -31,8 +30,10 @@ class Distances:
         self.rule = rule
         if rule == "auto":
             self.rule = "kernel" if k.proven else "similarity"
-        self.lengths = SquaredLengths(k, fixed) if self.rule == "kernel" else None
+        self.lengths = None
         self.largest = 1.0
+        if self.rule == "kernel":
+            self.lengths = SquaredLengths(k, fixed)
         if self.rule == "similarity" and UNIT_DIAGONAL not in k.claims:
             self.largest = float(as_numpy(finite_diagonal(k, fixed)).max())
 
@@ -45,10 +46,7 @@ class Distances:
         return made
 
     def of_block(self, values: Any, own: np.ndarray | None, same: bool = False) -> np.ndarray:
-        """Return the distances for a block of similarities, in place if possible.
-
-        `own` is K(x, x) of the rows, which is needed for ``"kernel"`` only; `same` if the rows are the fixed objects.
-        """
+        """Return the distances for a block of similarities, in place if possible; `own` is K(x, x) of the rows."""
         K = as_numpy(values)
         if K.dtype not in FLOATS:
             K = K.astype(np.float64)
@@ -85,10 +83,7 @@ class Distances:
 def all_distances(
     rule: str, k: Similarity, A: Encoding, engine: Engine, given: np.ndarray | None = None
 ) -> tuple[Distances, np.ndarray]:
-    """Return the distances between all objects; entry (i, j) is that from object i to object j.
-
-    `given` is the validated matrix of a user, which is not copied if it holds the distances: do not change it.
-    """
+    """Return the distances of all objects i (rows) to all j; `given`, a user's matrix, is not copied."""
     distances = Distances(rule, k, A)
     if given is not None and distances.rule == "values":
         return distances, distances.of_block(given, None)
@@ -113,12 +108,9 @@ def towards_medoids(k: Similarity, D: np.ndarray) -> np.ndarray:
 
 def transposed(D: np.ndarray) -> np.ndarray:
     """Return the transposed matrix with rows that are contiguous; the given one if it is symmetric."""
-    parts = [slice(at, at + 128) for at in range(0, len(D), 128)]  # tiles, so that an asymmetric one is soon found
-    if all((D[i, j] == D[j, i].T).all() for i, j in combinations_with_replacement(parts, 2)):
+    if np.array_equal(D, D.T):
         return D
-    out = np.empty(D.shape[::-1], D.dtype)
-    loops.mirror(out, D)
-    return out
+    return np.ascontiguousarray(D.T)
 
 
 def check_rule(estimator: Any) -> None:
@@ -127,12 +119,6 @@ def check_rule(estimator: Any) -> None:
     given = estimator.similarity
     if estimator.distance == "kernel" and not (isinstance(given, str) and given in ("auto", "precomputed")):
         refuse_known(as_similarity(given))
-
-
-def check_number(name: str, value: Any, n: int, otherwise: str = "") -> None:
-    """Validate a number of clusters or landmarks among n objects."""
-    if check_integer(name, value, otherwise=otherwise) > n:
-        raise ValueError(f"{name} = {value} is more than there are objects (n_samples = {n})")
 
 
 def check_distinct(values: np.ndarray, n_clusters: Any) -> None:
@@ -153,7 +139,7 @@ def landmarks_or_all(
 ) -> tuple[int | None, str]:
     """Return the number of landmarks, at least that of clusters, None for all objects; and why."""
     if wanted is not None:
-        check_number("n_landmarks", wanted, n)
+        check_at_most("n_landmarks", wanted, n)
         if clusters > wanted:
             raise ValueError(f"n_clusters = {clusters} is more than n_landmarks = {wanted}")
         return wanted, f"landmarks: n_landmarks is {wanted:,}"
@@ -162,4 +148,4 @@ def landmarks_or_all(
     figures = f"the {matrix} of {n:,} objects takes {format_bytes(size)}, the budget is {format_bytes(budget)}"
     if size <= budget:
         return None, f"all objects: {figures}"
-    return max(1, min(CLUSTER_LANDMARKS, n, budget // (16 * n))), f"landmarks: {figures}"
+    return max(1, min(500, n, budget // (16 * n))), f"landmarks: {figures}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +24,8 @@ from similitude.compute import (
 )
 from similitude.compute.engines import Engine
 from similitude.landmarks import draw
-from similitude.learners.clusters.distances import check_number, landmarks_or_all
-from similitude.learners.kernel_learner import KernelLearner, Objects
+from similitude.learners.clusters.distances import landmarks_or_all
+from similitude.learners.kernel_learner import KernelLearner, Objects, check_at_most
 from similitude.learners.limits import SAME_POINT
 from similitude.learners.neighbors import SquaredLengths, squared_lengths
 from similitude.linear import unit_of
@@ -35,16 +33,6 @@ from similitude.maps import ProjectionMap
 from similitude.scikit import all_or_nothing, check_weights, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, check_integer, check_nonnegative, generator
-
-
-@contextmanager
-def _naming_medoids() -> Iterator[None]:
-    """Add to the refusal of a similarity that is not a kernel which learner takes it."""
-    try:
-        yield
-    except NotAKernelError as error:
-        advice = "SimilarityKMedoids finds clusters by any similarity."
-        raise NotAKernelError(f"{error.problem} {advice}", error.witness) from None
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelLearner):
@@ -142,16 +130,22 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise ValueError(f"n_clusters = {self.n_clusters}, but fewer objects have a positive weight: ask for fewer")
         k, X, A = self._start(X, self.random_state, sample_weight)
         rng = generator(self.random_state)
-        with self._engine.linear_algebra(f"k-means of {n:,} objects"), _naming_medoids():
-            if m is None:
-                self._fit_all(k, X, A, weights, rng)
-            else:
-                self._fit_landmarks(k, X, A, weights, rng, m)
-        self._lengths = SquaredLengths(k, A) if self._precomputed else None
+        try:
+            with self._engine.linear_algebra(f"k-means of {n:,} objects"):
+                if m is None:
+                    self._fit_all(k, X, A, weights, rng)
+                else:
+                    self._fit_landmarks(k, X, A, weights, rng, m)
+        except NotAKernelError as error:
+            advice = "SimilarityKMedoids finds clusters by any similarity."
+            raise NotAKernelError(f"{error.problem} {advice}", error.witness) from None
+        self._lengths = None
+        if self._precomputed:
+            self._lengths = SquaredLengths(k, A)
         return self
 
     def _check_params(self, n: int) -> None:
-        check_number("n_clusters", self.n_clusters, n)
+        check_at_most("n_clusters", self.n_clusters, n)
         check_integer("n_init", self.n_init)
         check_integer("max_iter", self.max_iter)
         check_nonnegative("tol", self.tol)
@@ -316,12 +310,7 @@ class Clustering:
 def cluster(
     space: InnerProducts, weights: np.ndarray, k: int, rng: np.random.Generator, max_iter: int, tol: float
 ) -> Clustering:
-    """Return a local optimum from random seeds.
-
-    The objective never increases: means are the best centers of a partition, the nearest center is the best label of
-    an object, and an empty cluster gets the object that is farthest from its center. It stops when no label changes or
-    the objective decreases by at most the share `tol`. Everything but the draw of seeds is computed on the device.
-    """
+    """Return a local optimum of Lloyd's algorithm; an empty cluster gets the object farthest from its center."""
     weights = beside(weights, space.lengths)
     sums = _ClusterSums(space, weights, k, seeded(space, weights, k, rng))
     before = math.inf
@@ -393,12 +382,7 @@ def _filled(there: Clustering, weights: Any, k: int, lengths: Any) -> Any:
 
 
 def seeded(space: InnerProducts, weights: Any, k: int, rng: np.random.Generator) -> Any:
-    """Return the nearest of k seeds for each object.
-
-    Each seed is drawn with probability proportional to the squared distance from those before it (Arthur and
-    Vassilvitskii, k-means++, 2007); of several candidates, the one that leaves the smallest sum of squares is kept.
-    There are fewer seeds if all objects coincide with seeds.
-    """
+    """Return the nearest of k seeds for each object: greedy k-means++ (Arthur and Vassilvitskii, 2007)."""
     lengths = space.lengths
     xp = namespace(lengths)
     labels = beside(np.zeros(len(weights), np.intp), lengths)

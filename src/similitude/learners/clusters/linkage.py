@@ -11,7 +11,8 @@ from sklearn.base import ClusterMixin
 
 from similitude.compute import check_fits, check_objects, itemsize
 from similitude.compute.engines import Engine
-from similitude.learners.clusters.distances import all_distances, check_distinct, check_number, check_rule, symmetric
+from similitude.learners.clusters.distances import all_distances, check_distinct, check_rule, symmetric
+from similitude.learners.kernel_learner import check_at_most
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.support import check_choice, check_nonnegative
 
@@ -123,7 +124,7 @@ class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
         if (self.n_clusters is None) == (self.distance_threshold is None):
             raise ValueError("give either n_clusters or distance_threshold, and None for the other")
         if self.n_clusters is not None:
-            check_number("n_clusters", self.n_clusters, n)
+            check_at_most("n_clusters", self.n_clusters, n)
         else:
             check_nonnegative("distance_threshold", self.distance_threshold)
         if n < 2:

@@ -11,8 +11,8 @@ from sklearn.cluster import KMeans
 
 from similitude.compute import Encoding, as_numpy, check_fits, check_objects, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.clusters.distances import check_distinct, check_number, landmarks_or_all, symmetric
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.clusters.distances import check_distinct, landmarks_or_all, symmetric
+from similitude.learners.kernel_learner import KernelLearner, check_at_most
 from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_integer, generator
@@ -106,7 +106,7 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         """
         X = self._checked(X, reset=True)
         n = check_objects(X)
-        check_number("n_clusters", self.n_clusters, n)
+        check_at_most("n_clusters", self.n_clusters, n)
         check_integer("n_init", self.n_init)
         m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine, self.n_clusters)
         check_fits(n, m or n, itemsize(X), self._engine)
@@ -215,11 +215,7 @@ class SpectralClusters(ClusterMixin, KernelLearner):
 
 
 def leading_eigenvectors(S: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest eigenvalues of a symmetric matrix, the largest first, and their eigenvectors.
-
-    Of a large matrix they are found in the Krylov space of a block of vectors, which does not miss eigenvalues that
-    occur several times, as those of unconnected parts do; ARPACK may.
-    """
+    """Return the k largest eigenvalues, in order, and eigenvectors; ARPACK may miss one that occurs several times."""
     n = len(S)
     wanted = k + 4  # so that the last one that is asked for converges as quickly as the others
     if n > max(500, 5 * wanted):
@@ -233,10 +229,7 @@ def leading_eigenvectors(S: np.ndarray, k: int, rng: np.random.Generator) -> tup
 
 
 def _krylov(S: np.ndarray, V: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the best eigenvalues and eigenvectors, as many as V has columns, in a space that begins with V.
-
-    It grows by their residuals until the largest of the first k, which is returned too, is small, or it is large.
-    """
+    """Return the best eigenpairs, as many as V has columns, in a space that begins with V and grows by residuals."""
     n, width = V.shape
     basis = np.empty((n, min(n, 16 * width)), order="F")
     products = np.empty_like(basis)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, is_tensor, itemsize
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, itemsize
 from similitude.compute.engines import Engine, LocalEngine
-from similitude.learners.kernel_learner import KernelLearner
+from similitude.learners.kernel_learner import KernelLearner, check_at_most
 from similitude.learners.neighbors.tiles import (
     BoundedSearch,
-    NearestColumns,
-    NearestOnDevice,
     SquaredLengths,
-    check_wanted,
-    leave_out_itself,
+    nearest_in_tiles,
 )
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
@@ -81,8 +77,9 @@ class BaseNeighbors(KernelLearner):
         else:
             k = self.kernel_
             A = self._support
-        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
-        wanted = check_wanted("n_neighbors", wanted, self.n_samples_fit_, X is None)
+        if n_neighbors is None:
+            n_neighbors = self.n_neighbors
+        wanted = check_at_most("n_neighbors", n_neighbors, self.n_samples_fit_, without_itself=X is None)
         if lengths is None or not return_distance:
             return self._nearest(k, A, wanted, X is None)[1]
         own = lengths.of_new(k, A, self._precomputed, "use return_distance=False and weights='uniform'")
@@ -100,21 +97,12 @@ class BaseNeighbors(KernelLearner):
             which, values, _ = BoundedSearch(k, self._support, bounds, self._engine).nearest(A, wanted, own)
             return -values, which
         there = self._engine.to_device(A) if k.hints.on_tensors else A
-        nearest: NearestColumns | NearestOnDevice | None = None
-        with (
-            self._engine.linear_algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"),
-            closing(Blocks(k, there, self._support, engine=self._engine).tiles()) as tiles,
-        ):
-            for tile, values in tiles:
-                far = -values if self._lengths is None else self._lengths.ranked(values, tile[1])
-                if without_itself:
-                    leave_out_itself(far, tile)
-                if nearest is None and is_tensor(far):
-                    nearest = NearestOnDevice(count(A), wanted, far)
-                nearest = nearest or NearestColumns(count(A), wanted)
-                nearest.look_at(tile, far)
-        assert nearest is not None
-        return as_numpy(nearest.far), as_numpy(nearest.which)
+        blocks = Blocks(k, there, self._support, engine=self._engine)
+        with self._engine.linear_algebra(f"the search for {wanted:,} neighbors of {count(A):,} objects"):
+            return nearest_in_tiles(blocks, count(A), wanted, self._ranked, without_itself)
+
+    def _ranked(self, values: Any, columns: slice) -> Any:
+        return -values if self._lengths is None else self._lengths.ranked(values, columns)
 
     def _check_params(self) -> None:
         if not callable(self.weights):
@@ -123,7 +111,7 @@ class BaseNeighbors(KernelLearner):
     def _check_training(self, X: Any) -> Any:
         self._check_params()
         X = self._checked(X, reset=True)
-        check_wanted("n_neighbors", self.n_neighbors, check_objects(X))
+        check_at_most("n_neighbors", self.n_neighbors, check_objects(X))
         return X
 
     def _remember(self, X: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from similitude.compute import Encoding, as_numpy, count, rows
-from similitude.learners.limits import GRAPH_NEIGHBORS, HELD_OBJECTS, MOST_EACH, MOST_SHARE
+from similitude.learners.limits import GRAPH_NEIGHBORS, HELD_OBJECTS
 from similitude.learners.neighbors.tiles import BoundedSearch, keep_nearest, parts
 from similitude.similarity import SYMMETRIC, Similarity
 from similitude.support import PairError
@@ -74,29 +74,9 @@ def finite_values(k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.
 class NeighborDescent:
     """The most similar objects of each object, approximately (NN-descent; Dong, Charikar and Li, 2011).
 
-    A neighbor of a neighbor is likely to be a neighbor: the neighbors of every object are compared with each other,
-    each pair once, until little changes or 2 % of all pairs are evaluated. The first neighbors are those with the
-    largest bounds; without bounds, those whose similarities to random landmarks are alike.
-
-    Parameters
-    ----------
-    k : Similarity
-        Unless it claims to be symmetric, both similarities of a pair are evaluated.
-    A : encoding
-    rng : Generator
-    search : BoundedSearch, optional
-        The objects with bounds, if there are any.
-    spent : int
-        Number of pairs that were evaluated before and count.
-
-    Attributes
-    ----------
-    n_evaluated : int
-        Number of evaluated similarities: of pairs, or twice as many.
-    held : array of int
-        Random objects whose similarities are all known, and were kept from the graph until it was done.
-    recall : float or None
-        The share of their nearest neighbors that the graph then had; None with bounds.
+    The neighbors of every object are compared with each other until little changes or 2 % of all pairs are evaluated.
+    The first neighbors have the largest bounds or, without bounds, similar similarities to random landmarks. ``recall``
+    is the share of the neighbors of the ``held`` objects that the graph had before theirs entered it.
     """
 
     def __init__(
@@ -114,7 +94,8 @@ class NeighborDescent:
         self._which = np.zeros((self.n, self.size), np.int64)
         self._new = np.zeros((self.n, self.size), bool)
         self._seen = np.empty(0, np.int64)
-        pairs = max(MOST_SHARE * self.n * (self.n - 1) / 2, MOST_EACH * self.n)
+        # at most 2 % of all pairs or, of few objects, a hundred evaluations of each
+        pairs = max(0.02 * self.n * (self.n - 1) / 2, 100 * self.n)
         self._most = int(pairs * (1 + self.both_ways)) - spent
         self.recall = self._build(rng)
 

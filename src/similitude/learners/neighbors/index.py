@@ -12,16 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, rows
 from similitude.compute.engines import Engine
+from similitude.learners.kernel_learner import check_at_most
 from similitude.learners.limits import (
-    FEW_PAIRS,
     GRAPH_NEIGHBORS,
     SHORT_LIST,
     SMALL_INDEX,
     TRIAL_OBJECTS,
-    TRUSTED_LIST,
 )
 from similitude.learners.neighbors.graph import NeighborDescent, NeighborGraph
-from similitude.learners.neighbors.tiles import BoundedSearch, NearestColumns, check_wanted, leave_out_itself
+from similitude.learners.neighbors.tiles import BoundedSearch, nearest_in_tiles
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Similarity, is_counted
 from similitude.support import check_choice, check_number, generator
@@ -170,14 +169,14 @@ class SimilarityIndex(SimilarityEstimator):
         share = evaluated / (len(drawn) * n)
         self.n_evaluated_ += evaluated
         left = f"bounds leave {share:.2%} of the pairs in a trial with {len(drawn)} objects"
-        if self.method == "auto" and share <= FEW_PAIRS:
+        if self.method == "auto" and share <= 0.02:  # worth an exact result
             self._set("bounds", True, left)
             return
         short, _, evaluated = search.nearest(trial, wanted, drawn, self._short_list(wanted))
         self.n_evaluated_ += evaluated
         recall = float(np.mean([np.isin(a, b).mean() for a, b in zip(exact, short, strict=True)]))
         reason = f"{left}; the {SHORT_LIST:.1%} with the largest bounds hold {recall:.1%} of the {wanted} nearest"
-        if recall < TRUSTED_LIST:
+        if recall < 0.75:  # bounds say too little
             self._build_graph(self.similarity_, A, n, reason)
         else:
             self._set("short list", False, reason)
@@ -209,7 +208,7 @@ class SimilarityIndex(SimilarityEstimator):
         """
         check_is_fitted(self)
         n = self.n_samples_fit_
-        k = check_wanted("k", k, n, Q is None)
+        k = check_at_most("k", k, n, without_itself=Q is None)
         if Q is None:
             which, values, evaluated = self._nearest(self._support, k, np.arange(n))
         else:
@@ -230,15 +229,9 @@ class SimilarityIndex(SimilarityEstimator):
             return graph.nearest(k, A, self._support, wanted, own)
         if self._bounded is not None:
             return self._bounded.nearest(A, wanted, own, None if self.exact_ else self._short_list(wanted))
-        nearest = NearestColumns(count(A), wanted)
         blocks = Blocks(k, A, self._support, engine=self._engine)
-        with closing(blocks.tiles()) as tiles:
-            for tile, values in tiles:
-                far = -as_numpy(values).astype(np.float64)
-                if own is not None:
-                    leave_out_itself(far, tile)
-                nearest.look_at(tile, far)
-        return nearest.which, -nearest.far, count(A) * (self.n_samples_fit_ - (own is not None))
+        far, which = nearest_in_tiles(blocks, count(A), wanted, _negated, own is not None)
+        return which, -far, count(A) * (self.n_samples_fit_ - (own is not None))
 
     def _among_themselves(self) -> tuple[NeighborGraph, int]:
         """Return a graph that starts with the largest bounds, built once, and how many pairs it took now."""
@@ -317,3 +310,7 @@ class SimilarityIndex(SimilarityEstimator):
         order = np.argsort(labels, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
         return sorted((group for group in groups if len(group) > 1), key=lambda group: int(group[0]))
+
+
+def _negated(values: Any, columns: slice) -> np.ndarray:
+    return -as_numpy(values).astype(np.float64)

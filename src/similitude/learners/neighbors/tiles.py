@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, beside, count, itemsize, namespace, rows
+from similitude.compute import Blocks, Encoding, as_numpy, beside, count, is_tensor, itemsize, namespace, rows
 from similitude.compute.engines import Engine, Tile
 from similitude.learners.kernel_learner import rounding_error
 from similitude.similarity import Bounds, Similarity
-from similitude.support import PairError, check_integer
+from similitude.support import PairError
 
 
 class SquaredLengths:
@@ -68,30 +69,30 @@ def _checked(values: np.ndarray) -> np.ndarray:
     return np.maximum(values, 0.0)
 
 
-def check_wanted(name: str, wanted: Any, n: int, without_itself: bool = False) -> int:
-    """Validate how many of n objects to return, which may leave out the query itself."""
-    wanted = check_integer(name, wanted)
-    if wanted > n - without_itself:
-        others = " besides the object itself" if without_itself else ""
-        raise ValueError(f"{name} = {wanted} is more than there are objects{others} (n_samples = {n}): ask for fewer")
-    return wanted
-
-
-def leave_out_itself(far: Any, tile: Tile) -> None:
-    """Set the distance of every object from itself to infinity."""
-    down, right = tile
-    here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
-    far[here - down.start, here - right.start] = np.inf
+def nearest_in_tiles(
+    blocks: Blocks, n: int, wanted: int, ranked: Callable[[Any, slice], Any], without_itself: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ranks and numbers of the nearest columns of n rows; `ranked` gives ranks for values and columns."""
+    nearest: NearestColumns | NearestOnDevice | None = None
+    with closing(blocks.tiles()) as tiles:
+        for tile, values in tiles:
+            down, right = tile
+            far = ranked(values, right)
+            if without_itself:
+                here = np.arange(max(down.start, right.start), min(down.stop, right.stop))
+                far[here - down.start, here - right.start] = np.inf
+            if nearest is None and is_tensor(far):
+                nearest = NearestOnDevice(n, wanted, far)
+            nearest = nearest or NearestColumns(n, wanted)
+            nearest.look_at(tile, far)
+    assert nearest is not None
+    return as_numpy(nearest.far), as_numpy(nearest.which)
 
 
 def keep_nearest(
     far: np.ndarray, which: np.ndarray, row: np.ndarray, new_far: np.ndarray, new_which: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Let candidates enter the nearest of their rows, in place; ties by number.
-
-    Returns the rows that have candidates, and for each of their places the position in what these rows held, followed
-    by the candidates.
-    """
+    """Let candidates enter the nearest of their rows, in place, ties by number; return these rows and what came in."""
     touched, group = np.unique(row, return_inverse=True)
     k = far.shape[1]
     group = np.concatenate([np.repeat(np.arange(len(touched)), k), group])
@@ -205,9 +206,47 @@ class BoundedSearch:
                 if own is not None:
                     here = np.flatnonzero((own[part] >= right.start) & (own[part] < right.stop))
                     upper[here, own[part][here] - right.start] = -np.inf
-                tile = _Tile(self, few, right, far[part], which[part])
-                evaluated += tile.run(upper, most)
+                evaluated += self._search_tile(few, right, upper, far[part], which[part], most)
         return which, -far, evaluated
+
+    def _search_tile(
+        self, A: Encoding, right: slice, upper: np.ndarray, far: np.ndarray, which: np.ndarray, most: int | None
+    ) -> int:
+        """Evaluate pairs in the order of their bounds, three times as many of each query every time; count them."""
+        wanted = far.shape[1]
+        width = upper.shape[1]
+        B = rows(self.B, right)
+        step = max(wanted, 8)
+        most = width if most is None else max(step, most * width // self.n)
+        top = np.argpartition(-upper, min(step, width) - 1, axis=1)[:, :step]
+        i = np.repeat(np.arange(len(upper)), top.shape[1])
+        j = np.sort(top, axis=1).ravel()
+        needed = (upper[i, j] >= -far[i, -1]) & (upper[i, j] > -np.inf)
+        evaluated = self._evaluate(A, B, right.start, i[needed], j[needed], far, which)
+        upper[i, j] = -np.inf
+        i, j = np.nonzero((upper >= -far[:, -1:]) & (upper > -np.inf))
+        order = np.lexsort((j, -upper[i, j], i))
+        i = i[order]
+        j = j[order]
+        limits = upper[i, j]
+        place = step + np.arange(len(i)) - np.searchsorted(i, i)
+        end = step
+        while len(i) and end < most:
+            end = min(3 * end, most)
+            needed = limits >= -far[i, -1]
+            needed &= place < end
+            evaluated += self._evaluate(A, B, right.start, i[needed], j[needed], far, which)
+            left = (place >= end) & (limits >= -far[i, -1])
+            i, j, limits, place = (part[left] for part in (i, j, limits, place))
+        return evaluated
+
+    def _evaluate(
+        self, A: Encoding, B: Encoding, start: int, i: np.ndarray, j: np.ndarray, far: np.ndarray, which: np.ndarray
+    ) -> int:
+        """Compute the similarities of pairs, sorted by i, and keep the best of each query; return their number."""
+        if len(i):
+            keep_nearest(far, which, i, -self.bounds.values(self.k, A, B, i, j, -far[i, -1]), j + start)
+        return len(i)
 
     def most_promising(self, each: int) -> np.ndarray:
         """Return for every object the others with the largest bounds, in any order."""
@@ -243,49 +282,3 @@ class BoundedSearch:
                 found = self.bounds.values(self.k, A, rows(self.B, right), i, j, np.full(len(i), threshold))
                 close = found >= threshold
                 yield i[close] + down.start, j[close] + right.start, found[close], len(i)
-
-
-class _Tile:
-    """The search of some queries among consecutive objects; `far` and `which` are the nearest so far."""
-
-    def __init__(self, search: BoundedSearch, A: Encoding, right: slice, far: np.ndarray, which: np.ndarray) -> None:
-        self.search = search
-        self.A = A
-        self.B = rows(search.B, right)
-        self.start = right.start
-        self.far = far
-        self.which = which
-
-    def run(self, upper: np.ndarray, most: int | None) -> int:
-        """Evaluate pairs in the order of their bounds, three times as many of each query every time; count them."""
-        wanted = self.far.shape[1]
-        width = upper.shape[1]
-        step = max(wanted, 8)
-        most = width if most is None else max(step, most * width // self.search.n)
-        top = np.argpartition(-upper, min(step, width) - 1, axis=1)[:, :step]
-        i = np.repeat(np.arange(len(upper)), top.shape[1])
-        j = np.sort(top, axis=1).ravel()
-        needed = (upper[i, j] >= -self.far[i, -1]) & (upper[i, j] > -np.inf)
-        evaluated = self._evaluate(i[needed], j[needed])
-        upper[i, j] = -np.inf
-        i, j = np.nonzero((upper >= -self.far[:, -1:]) & (upper > -np.inf))
-        order = np.lexsort((j, -upper[i, j], i))
-        i = i[order]
-        j = j[order]
-        limits = upper[i, j]
-        place = step + np.arange(len(i)) - np.searchsorted(i, i)
-        end = step
-        while len(i) and end < most:
-            end = min(3 * end, most)
-            needed = limits >= -self.far[i, -1]
-            evaluated += self._evaluate(i[needed & (place < end)], j[needed & (place < end)])
-            left = (place >= end) & (limits >= -self.far[i, -1])
-            i, j, limits, place = (part[left] for part in (i, j, limits, place))
-        return evaluated
-
-    def _evaluate(self, i: np.ndarray, j: np.ndarray) -> int:
-        """Compute the similarities of pairs, sorted by i, and keep the best of each query; return their number."""
-        if len(i):
-            found = self.search.bounds.values(self.search.k, self.A, self.B, i, j, -self.far[i, -1])
-            keep_nearest(self.far, self.which, i, -found, j + self.start)
-        return len(i)

@@ -9,7 +9,6 @@ import numpy as np
 
 from similitude.compute import itemsize
 from similitude.compute.loops import add_rows, perceptron_pass
-from similitude.learners.limits import SEARCHED_EXAMPLES
 from similitude.learners.perceptron.training import BinaryRule, EncodedExamples, Rule
 from similitude.scikit import CHECKED_OBJECTS
 from similitude.support import ESTIMATE, NONE, Result
@@ -56,14 +55,11 @@ def no_bound(reason: str) -> MistakeBound:
 
 
 def mistake_bound(examples: EncodedExamples, y: np.ndarray, rule: Rule, attained: float | None) -> MistakeBound:
-    """Return the bound (R / gamma)^2 of the perceptron, where gamma is the largest margin known to be attained.
-
-    `attained` is the margin of its own hypothesis on all examples, if known.
-    """
+    """Return (R / gamma)^2, where gamma is the largest margin known, such as the `attained` one of the hypothesis."""
     margin, reason = known_margin(examples, y, rule, attained)
     if margin is None:
         return no_bound(reason)
-    radius = math.sqrt(float(np.max(examples.diagonal())) * (2 if rule.outputs else 1))
+    radius = math.sqrt(float(np.max(examples.diagonal())) * (1 + bool(rule.outputs)))
     margin = _less_rounding(margin, radius, examples)
     if margin is None:
         return no_bound(TOO_SMALL)
@@ -102,7 +98,7 @@ def known_margin(
 ) -> tuple[float | None, str]:
     """Return the larger of the attained margin and that of a separator sought here, and its origin."""
     pairs = len(examples) * max(1, sum(rule.outputs) - 1)
-    limit = SEARCHED_EXAMPLES if examples.kernel.hints.threadsafe else CHECKED_OBJECTS
+    limit = 1000 if examples.kernel.hints.threadsafe else CHECKED_OBJECTS
     reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
     if pairs > limit or 32 * pairs**2 > examples.engine.budget:  # room for two matrices of float64, and for tiles
         return attained, reason if attained is None else OWN
@@ -125,11 +121,7 @@ def _pairs_of_classes(G: np.ndarray, y: np.ndarray, k: int) -> tuple[np.ndarray,
 
 
 def _attained_by_margin_perceptron(G: np.ndarray, y: np.ndarray) -> float | None:
-    """Return the margin of the separator to which a margin perceptron converges, at least a third of the largest.
-
-    With the threshold R^2 it makes at most 3 (R / gamma)^2 updates (Balcan and Blum, On a Theory of Learning with
-    Similarity Functions, 2006, Lemma 5, for examples of length at most R).
-    """
+    """Return the margin of a separator by a margin perceptron, a third of the largest or more (Balcan and Blum)."""
     threshold = float(G.diagonal().max())
     weights = np.zeros(len(y))
     scores = np.zeros(len(y))
@@ -140,7 +132,9 @@ def _attained_by_margin_perceptron(G: np.ndarray, y: np.ndarray) -> float | None
             learned = np.flatnonzero(perceptron_pass(G, y, scores.copy(), threshold, True))
             if not len(learned):
                 margin = (y * scores).min() / np.sqrt(weights @ scores)
-                return float(margin) if math.isfinite(margin) else None
+                if math.isfinite(margin):
+                    return float(margin)
+                return None
             weights[learned] += y[learned]
             if np.abs(weights).sum() > 100 * len(y):
                 return None  # there may be no separator

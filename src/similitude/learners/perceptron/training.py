@@ -15,10 +15,7 @@ from similitude.support import pairs_at
 
 
 class BinaryRule:
-    """Two classes: update where y times the score is at most a threshold, or below it if `strict`.
-
-    With ``tie="ge0"`` it updates where the prediction, positive at a score >= 0, is wrong.
-    """
+    """Two classes: update where y times the score is at most (if `strict`, below) a threshold; see `wrong` for ties."""
 
     outputs: tuple[int, ...] = ()
     """The shape of an example's scores: () for one score, (k,) for one per class."""
@@ -37,7 +34,9 @@ class BinaryRule:
         if self.tie == "ge0":
             return (scores >= 0) != (y > 0)
         margins = y * scores
-        return margins < self.threshold if self.strict else margins <= self.threshold
+        if self.strict:
+            return margins < self.threshold
+        return margins <= self.threshold
 
     def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the weight that each example gets in an update."""
@@ -48,10 +47,7 @@ class BinaryRule:
         return y * scores
 
     def learn(self, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Process examples in turn, given the kernel between them; return those that caused updates, and their weights.
-
-        `scores` are those before the first example; they are changed to the score of each example at its turn.
-        """
+        """Process examples in turn, given their kernel and scores, which change; return updates and weights."""
         if self.tie == "ge0":
             return _learn_in_turn(self, K, y, scores)
         K = np.ascontiguousarray(K if K.dtype == np.float32 else K.astype(np.float64, copy=False))
@@ -76,7 +72,9 @@ class MulticlassRule:
 
     def wrong(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return which examples cause an update."""
-        return scores.argmax(axis=1) != y if self.tie == "ge0" else self.margins(scores, y) <= 0
+        if self.tie == "ge0":
+            return scores.argmax(axis=1) != y
+        return self.margins(scores, y) <= 0
 
     def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return +1 for the true class and -1 for the strongest other one, the first on a tie."""
@@ -96,11 +94,6 @@ class MulticlassRule:
 
 
 Rule = BinaryRule | MulticlassRule
-
-
-def perceptron_rule(n_classes: int, tie: str) -> Rule:
-    """Return the rule of the plain perceptron."""
-    return MulticlassRule(n_classes, tie) if n_classes > 2 else BinaryRule(tie)
 
 
 def _learn_in_turn(rule: Rule, K: np.ndarray, y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -127,10 +120,7 @@ def _others(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @dataclass
 class EncodedExamples:
-    """Encoded examples, the kernel between them, and the numbers by which errors name them.
-
-    If their lengths are given, the kernel is divided by those of both objects.
-    """
+    """Encoded examples and the kernel between them, divided by their lengths if these are given."""
 
     kernel: Similarity
     encoding: Encoding
@@ -249,13 +239,16 @@ class PerceptronTraining:
     @property
     def margin(self) -> float | None:
         """The margin of the hypothesis on the batch in feature space, if the last epoch shows it."""
-        known = self.clean and self.least > 0 and 0 < self.squared_length < np.inf
-        return self.least / float(np.sqrt(self.squared_length)) if known else None
+        if self.clean and self.least > 0 and 0 < self.squared_length < np.inf:
+            return self.least / float(np.sqrt(self.squared_length))
+        return None
 
     def remembered(self) -> np.ndarray:
         """Return which examples are remembered, from the oldest to the newest."""
         which = np.array(list(self.order), np.intp)
-        return np.sort(which) if self.budget is None else which
+        if self.budget is None:
+            which.sort()
+        return which
 
     def _epoch(self) -> None:
         self.mistakes.append(0)

@@ -12,10 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array
-from similitude.learners.limits import AUTO_EXACT, AUTO_LANDMARKS
-from similitude.learners.representer.minimization import Risk
-from similitude.learners.representer.regularizers import (
+from similitude.learners.representer.minimization import (
     Regularizer,
+    Risk,
     SquaredNorm,
     as_regularizer,
     minimize_regularized,
@@ -75,8 +74,8 @@ class Representer(KernelLearner):
         n = check_objects(X)
         weights = check_weights(sample_weight, n)
         m = n
-        if isinstance(self.n_landmarks, str) and n > AUTO_EXACT:
-            m = AUTO_LANDMARKS
+        if isinstance(self.n_landmarks, str) and n > 2000:  # as many have an exact solution
+            m = 500
         elif is_integer(self.n_landmarks):
             m = min(n, int(self.n_landmarks))
         check_fits(n, m, 8, self._engine)
@@ -289,4 +288,6 @@ def _method(loss: Loss, regularizer: Regularizer) -> str:
         method = "Newton steps"
     elif loss.pieces(np.ones(1)) is not None:
         method = "the dual over a box"
-    return method if isinstance(regularizer, SquaredNorm) else f"{method}, for each multiplier of |f|^2 that is tried"
+    if isinstance(regularizer, SquaredNorm):
+        return method
+    return f"{method}, for each multiplier of |f|^2 that is tried"

@@ -49,11 +49,7 @@ class GramSpan:
         return float(point @ other_scores)
 
     def newton(self, curvature: np.ndarray, b: np.ndarray, mu: float) -> np.ndarray:
-        """Return the minimizer of sum_i (curvature_i f_i^2 / 2 - b_i f_i) + mu |w|^2, which solves (D G + 2 mu) a = b.
-
-        Objects without curvature are eliminated from the system. With S = sqrt(D) it is (S G S + 2 mu) S^-1 a = S^-1 b,
-        symmetric and well conditioned (Rasmussen and Williams, Gaussian Processes for Machine Learning, section 3.4).
-        """
+        """Return the minimizer of sum_i (curvature_i f_i^2 / 2 - b_i f_i) + mu |w|^2; no curvature, no equation."""
         curved = curvature > 1e-30 * curvature.max(initial=0.0)
         a = b / (2 * mu)
         if not curved.any():
@@ -155,10 +151,7 @@ def span_of_landmarks(
 
 
 def _solve_shifted(M: np.ndarray, b: np.ndarray, shift: float) -> np.ndarray:
-    """Solve (M + shift) x = b for a positive semi-definite M.
-
-    If the shift is lost in rounding, a larger one takes its place: the step is then shorter than it should be.
-    """
+    """Solve (M + shift) x = b for a PSD M; a shift that is lost in rounding is replaced by a larger one."""
     diagonal = M.diagonal().copy()
     trial = M.copy()
     rounding = DOUBLE_EPS * len(M) * max(float(diagonal.max()), shift)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from similitude.compute.loops import add_rows, pick, smo
-from similitude.learners.limits import DOUBLE_EPS, MAX_STEPS, SAMPLED_EVERY, SAMPLED_FROM, WORKING_SET
+from similitude.learners.limits import DOUBLE_EPS, MAX_STEPS, SAMPLED_FROM, WORKING_SET
 from similitude.learners.svm.row_cache import KernelRows
 
 
@@ -54,10 +54,7 @@ Rows = GramRows | KernelRows
 
 @dataclass(frozen=True)
 class BoxProblem:
-    r"""Minimize :math:`\frac12 \beta^\top K \beta - t^\top \beta` subject to :math:`l \le \beta \le h`.
-
-    With `keep_sum`, also require that the sum of beta is 0, the dual constraint of an unpenalized intercept.
-    """
+    """Minimize b' K b / 2 - t' b subject to l <= b <= h, with `keep_sum` sum(b) = 0: an unpenalized intercept."""
 
     target: np.ndarray  # t, one entry per variable
     low: np.ndarray  # l
@@ -71,38 +68,31 @@ class BoxProblem:
         return BoxProblem(self.target[inside], self.low[inside], self.high[inside], example, self.keep_sum)
 
 
-@dataclass(frozen=True)
-class BoxSolution:
-    """The minimizer of a BoxProblem."""
+Look = Callable[[np.ndarray, np.ndarray], bool]
 
-    beta: np.ndarray
-    residual: np.ndarray  # t - K beta
-    intercept: float  # the residual of all variables strictly inside the box; 0 without the constraint on the sum
-    rounds: int  # number of working sets
-
-
-Look = Callable[[np.ndarray, np.ndarray], None]
+Solution = tuple[np.ndarray, np.ndarray, float, int]
+"""beta, the residual t - K beta, the intercept (0 without the constraint on the sum), and the number of rounds."""
 
 
 def solve(
     problem: BoxProblem, K: Rows, tolerance: float, look: Look | None = None, start: np.ndarray | None = None
-) -> BoxSolution:
+) -> Solution:
     """Return the minimizer, to a violation of the optimality conditions of at most `tolerance`.
 
     Each round minimizes over the free variables and those that violate optimality most, and updates every residual
-    with the rows of the variables that moved. The solver stops early if only rounding is left to gain, if `look`,
-    called with beta and the residual after each round, raises, or with a warning after ten million steps.
+    with the rows of the variables that moved. The solver stops early if only rounding is left to gain, if `look`
+    is true of beta and the residual after a round, or with a warning after ten million steps.
 
     The default start is 0, or, where rows of K must be computed, the minimizer for every fourth example: few rows are
     then computed of examples that turn out not to matter.
     """
     beta = np.zeros(len(problem.target)) if start is None else start
     if start is None and isinstance(K, KernelRows) and K.n >= SAMPLED_FROM:
-        chosen = np.arange(0, K.n, SAMPLED_EVERY)
+        chosen = np.arange(0, K.n, 4)  # a sample shows which rows of the kernel are needed at all
         place = np.full(K.n, -1)
         place[chosen] = np.arange(len(chosen))
         inside = place[problem.example] >= 0
-        beta[inside] = solve(problem.restricted(inside, place), K.of(chosen), tolerance).beta
+        beta[inside] = solve(problem.restricted(inside, place), K.of(chosen), tolerance)[0]
     residual = problem.target.copy()
     _update(residual, problem, K, beta, np.arange(len(beta)))
     violation, intercept = _optimality(problem, beta, residual)
@@ -127,8 +117,8 @@ def solve(
         before = value
         value = 0.5 * float(beta @ (problem.target + residual))  # t' beta - beta' K beta / 2
         rounds += 1
-        if look is not None:
-            look(beta, residual)
+        if look is not None and look(beta, residual):
+            break
         if steps > MAX_STEPS:
             warnings.warn(
                 f"stopped after {MAX_STEPS:,} steps: optimality is violated by {violation:.2g}, not {tolerance:.2g}; "
@@ -141,7 +131,7 @@ def solve(
         if not gains and not keep_free:
             break  # even the worst violators bring no gain
         keep_free = gains
-    return BoxSolution(beta, residual, intercept, rounds)
+    return beta, residual, intercept, rounds
 
 
 def _among(K: Rows, examples: np.ndarray) -> np.ndarray:
@@ -166,10 +156,7 @@ def _update(residual: np.ndarray, problem: BoxProblem, K: Rows, moved: np.ndarra
 def _working_set(
     problem: BoxProblem, beta: np.ndarray, slope: np.ndarray, size: int, enough: float, keep_free: bool
 ) -> np.ndarray:
-    """Return at most `size` free variables, and half as many of those with the largest slopes above `enough`.
-
-    The slope of a variable, positive or negative, is what the objective gains as it rises.
-    """
+    """Return at most `size` free variables, and half as many of those with the largest slopes above `enough`."""
     can_rise = beta < problem.high
     can_fall = beta > problem.low
     free = np.flatnonzero(can_rise & can_fall & keep_free)
@@ -203,20 +190,16 @@ def _optimality(problem: BoxProblem, beta: np.ndarray, residual: np.ndarray) -> 
     return max(0.0, float(top) - float(bottom)), float(shared.mean())
 
 
-def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> BoxSolution:
-    """Minimize a' K a / 2 over 0 <= a <= `most` with the sum of a equal to `nu` times that of `most`.
-
-    The start is `most` for the first objects; where rows of K must be computed, for those with the lowest scores under
-    the solution for every fourth object.
-    """
+def solve_one_class(K: Rows, most: np.ndarray, nu: float, tolerance: float) -> Solution:
+    """Minimize a' K a / 2 over 0 <= a <= `most` with the sum of a equal to `nu` times that of `most`."""
     n = len(most)
     order = np.arange(n)
     if isinstance(K, KernelRows) and n >= SAMPLED_FROM:
-        chosen = np.flatnonzero(most)[::SAMPLED_EVERY]
-        sample = solve_one_class(K.of(chosen), most[chosen], nu, tolerance)
-        used = np.flatnonzero(sample.beta)
+        chosen = np.flatnonzero(most)[::4]
+        sample = solve_one_class(K.of(chosen), most[chosen], nu, tolerance)[0]
+        used = np.flatnonzero(sample)
         scores = np.zeros(n)
-        K.add_to(scores, chosen[used], sample.beta[used])
+        K.add_to(scores, chosen[used], sample[used])
         order = np.argsort(scores, kind="stable")
     before = np.concatenate([[0.0], np.cumsum(most[order])[:-1]])
     start = np.zeros(n)
@@ -244,8 +227,9 @@ def solve_svc(K: Rows, sign: np.ndarray, C: np.ndarray, fit_intercept: bool, tol
         sign, np.minimum(sign * C, 0.0), np.maximum(sign * C, 0.0), np.arange(len(sign)), fit_intercept
     )
     solution = solve(problem, K, tolerance)
-    scores = sign - solution.residual
-    losses = C * np.maximum(0, 1 - sign * (scores + solution.intercept))
+    _, residual, intercept, _ = solution
+    scores = sign - residual
+    losses = C * np.maximum(0, 1 - sign * (scores + intercept))
     return _summary(K, problem, solution, scores, losses)
 
 
@@ -260,31 +244,26 @@ def solve_svr(
     high = np.concatenate([C, zero])
     problem = BoxProblem(target, low, high, np.tile(np.arange(n), 2), fit_intercept)
     solution = solve(problem, K, tolerance)
-    scores = target[:n] - solution.residual[:n]
-    losses = C * np.maximum(0, np.abs(y - (scores + solution.intercept)) - epsilon)
+    _, residual, intercept, _ = solution
+    scores = target[:n] - residual[:n]
+    losses = C * np.maximum(0, np.abs(y - (scores + intercept)) - epsilon)
     return _summary(K, problem, solution, scores, losses)
 
 
-def _summary(
-    K: Rows, problem: BoxProblem, solution: BoxSolution, scores: np.ndarray, losses: np.ndarray
-) -> SVMSolution:
+def _summary(K: Rows, problem: BoxProblem, solution: Solution, scores: np.ndarray, losses: np.ndarray) -> SVMSolution:
     """Return the solution with its objective, duality gap and leave-one-out scores."""
-    beta = solution.beta
-    intercept = solution.intercept
+    beta, _, intercept, rounds = solution
     coefficients = np.bincount(problem.example, beta, minlength=K.n)
     squared = float(coefficients @ scores)
     objective = 0.5 * squared + float(losses.sum())
     dual = float(problem.target @ beta) - 0.5 * squared
     free = np.unique(problem.example[(beta > problem.low) & (beta < problem.high)])
     left_out = scores + intercept - coefficients * span_distances(K, free, coefficients, problem.keep_sum)
-    return SVMSolution(coefficients, intercept, squared, objective, objective - dual, left_out, solution.rounds)
+    return SVMSolution(coefficients, intercept, squared, objective, objective - dual, left_out, rounds)
 
 
 def span_distances(K: Rows, free: np.ndarray, coefficients: np.ndarray, keep_sum: bool) -> np.ndarray:
-    """Return the squared distance of each support object to the span of the free ones (Vapnik and Chapelle, 2000).
-
-    With an intercept, the span consists of the combinations whose weights sum to one.
-    """
+    """Return the squared distance of each support object to the span of the free ones (Vapnik and Chapelle, 2000)."""
     squares = np.zeros(len(coefficients))
     free = free[:500]  # whose Gram matrix is inverted
     others = np.setdiff1d(np.flatnonzero(coefficients), free)

@@ -17,7 +17,7 @@ from scipy.linalg import cho_solve, lapack
 from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, Objects
-from similitude.learners.limits import DISTANCE_ROUNDING, DOUBLE_EPS, MARGIN_ROUNDING
+from similitude.learners.limits import DOUBLE_EPS, MARGIN_ROUNDING
 from similitude.learners.svm.dual import GramRows, SVMSolution, span_distances
 from similitude.scikit import two_classes
 from similitude.support import InseparableError
@@ -55,20 +55,18 @@ def smallest_conflict(points: np.ndarray, in_conflict: Callable[[np.ndarray], bo
 def solve_hard(
     K: np.ndarray, sign: np.ndarray, fit_intercept: bool, members: np.ndarray, labels: np.ndarray
 ) -> SVMSolution:
-    """Minimize |w| subject to sign_i f(x_i) >= 1 for all i; raise InseparableError if that is infeasible.
-
-    w points to the point of a convex hull that is nearest to the origin; with an intercept it is the shortest
-    connection of two hulls. `members` are the positions of the examples among all, which `labels` belong to.
-    """
+    """Minimize |w| subject to sign_i f(x_i) >= 1 for all i, or raise InseparableError; `labels` are of all examples."""
     Q = K * sign[:, None] * sign
-    groups = sign if fit_intercept else np.zeros(len(sign))
+    groups = sign * fit_intercept
     point = nearest_point(Q, groups)
     if not separates(point):
         raise not_separable(fit_intercept, members[conflict(Q, groups, point)], labels)
     stretch = len(point.lows) / point.square
     coefficients = np.zeros(len(sign))
     coefficients[point.corners] = stretch * point.weights * sign[point.corners]
-    intercept = 1 - stretch * float(point.lows[-1]) if fit_intercept else 0.0  # the last group is the positive one
+    intercept = 0.0
+    if fit_intercept:
+        intercept = 1 - stretch * float(point.lows[-1])  # the last group is the positive one
     scores = K @ coefficients + intercept
     squared = float(coefficients @ (scores - intercept))
     gap = max(0.0, float(point.gap / point.square)) * squared / 2
@@ -78,7 +76,7 @@ def solve_hard(
 
 def not_separable(intercept: bool, conflicts: np.ndarray, labels: np.ndarray, why: str = "") -> InseparableError:
     """Return the error that names conflicting examples, for a hyperplane with or without an intercept."""
-    hyperplane = "a hyperplane" if intercept else "a hyperplane through the origin"
+    hyperplane = "a hyperplane" + " through the origin" * (not intercept)
     what = f"{hyperplane} of the kernel's feature space with a margin above rounding{why}"
     return inseparable(what, conflicts, labels)
 
@@ -152,7 +150,7 @@ class LargestMargin(KernelLearner):
         scale = signs * self._scale(objects, Q.diagonal().copy(), eps, labels)
         Q *= scale[:, None]
         Q *= scale
-        groups = signs if self.bias else np.zeros(n)
+        groups = signs * bool(self.bias)
         point = nearest_point(Q, groups)
         if not separates(point, eps):
             examples = conflict(Q, groups, point, eps)
@@ -220,7 +218,7 @@ class HullPoint:
 
     def improves(self, other: HullPoint) -> bool:
         """Whether it is nearer than another point, or equally near with a smaller gap."""
-        noise = DISTANCE_ROUNDING * max(self.reach, other.reach)
+        noise = 4 * DOUBLE_EPS * max(self.reach, other.reach)
         return self.square < other.square - noise or (self.square <= other.square + noise and self.gap < other.gap)
 
 
@@ -240,7 +238,7 @@ def nearest_point(Q: np.ndarray, groups: np.ndarray, gap: float = 1e-10) -> Hull
     point = hull.start()
     batch = 16  # corners that enter at once: twice as many after a success, a quarter after a failure
     for _ in range(1000 + 10 * len(Q)):
-        if point.gap <= gap * point.square or point.square <= DISTANCE_ROUNDING * point.reach:
+        if point.gap <= gap * point.square or point.square <= 4 * DOUBLE_EPS * point.reach:
             break
         better, batch = hull.improved(point, batch, gap)
         if better is None:
@@ -324,11 +322,7 @@ class _Hull:
             weights = weights[stays]
 
     def flat(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which corners are affinely independent, and the weights of their affine hull's nearest point.
-
-        The weights solve Q w = e nu, e'w = 1, where e indicates the groups; Q + lift e e' is positive definite on
-        affinely independent corners. One step of iterative refinement reduces the rounding error.
-        """
+        """Return which corners are affinely independent, and the weights of their affine hull's point nearest to 0."""
         e = self.members[corners]
         gram = self.Q[np.ix_(corners, corners)]
         lifted = gram + self.lift * (e @ e.T)

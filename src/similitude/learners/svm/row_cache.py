@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 
@@ -13,15 +11,11 @@ from similitude.compute.engines import Engine, format_bytes
 from similitude.compute.loops import add_rows, mirror, pick
 from similitude.learners.limits import CACHE_BYTES, CACHED_ROWS
 from similitude.similarity import Similarity
-from similitude.support import PairError
+from similitude.support import pairs_at
 
 
 class KernelRows:
-    """Rows of K(x_i, x_j) for a symmetric kernel, cached in at most half of the engine's memory.
-
-    `positions` are those of the objects in the user's X, for errors that name a pair; `most_free` is the number of free
-    variables for which a block between one and a half times as many takes a quarter of the memory.
-    """
+    """Rows of K(x_i, x_j) for a symmetric kernel, cached in half of the engine's memory; errors name `positions`."""
 
     def __init__(
         self,
@@ -34,8 +28,10 @@ class KernelRows:
         self.kernel = kernel
         self.encoding = encoding
         self.engine = engine
-        self.positions = positions
         self.n = n = count(encoding)
+        self.positions = np.arange(n)
+        if positions is not None:
+            self.positions = positions
         row = n * dtype.itemsize
         budget = engine.budget
         self.room = min(n, budget // (2 * row), max(CACHED_ROWS, CACHE_BYTES // row))
@@ -55,7 +51,8 @@ class KernelRows:
         """Return K(x_i, x_j) for i in `which` and j in `columns`."""
         if not (len(which) and len(columns)):
             return np.empty((len(which), len(columns)), self.store.dtype)
-        return np.asarray(self._blocks(which, columns).whole())
+        some = rows(self.encoding, which)
+        return np.asarray(self.kernel.blocks(some, rows(self.encoding, columns), self.engine).whole())
 
     def cached_first(self, which: np.ndarray) -> np.ndarray:
         """Return the positions in `which` of rows that are cached, then those of the others."""
@@ -68,20 +65,15 @@ class KernelRows:
         pick(self.store, self.slot[which[:n]], which, values[:n])
         if n < len(which):
             mirror(values[n:, :n], values[:n, n:])
-            self._blocks(which[n:]).whole(out=values[n:, n:])
+            self.kernel.blocks(rows(self.encoding, which[n:]), engine=self.engine).whole(out=values[n:, n:])
         return values
-
-    def _blocks(self, which: np.ndarray, columns: np.ndarray | None = None) -> Blocks:
-        """Return the blocks of some rows with some columns; of a Gram matrix without columns."""
-        others = None if columns is None else rows(self.encoding, columns)
-        return self.kernel.blocks(rows(self.encoding, which), others, self.engine)
 
     def of(self, which: np.ndarray) -> KernelRows:
         """Return the rows of the Gram matrix of some of the objects."""
         if len(which) == self.n:
             return self
-        positions = which if self.positions is None else self.positions[which]
-        return KernelRows(self.kernel, rows(self.encoding, which), self.engine, self.store.dtype, positions)
+        some = rows(self.encoding, which)
+        return KernelRows(self.kernel, some, self.engine, self.store.dtype, self.positions[which])
 
     def whole(self) -> np.ndarray:
         """Return the whole matrix in float64; its size is checked first."""
@@ -99,7 +91,7 @@ class KernelRows:
         stored = np.setdiff1d(np.arange(len(which)), rest)
         add_rows(self.store, self.load(which[stored]), weights[stored], out)
         if len(rest):
-            with self._named_pairs(which[rest]):
+            with pairs_at(self.positions[which[rest]], self.positions):
                 out += self._rows(which[rest]).transposed_times(weights[rest])
 
     def prefetch(self, which: np.ndarray) -> None:
@@ -128,7 +120,7 @@ class KernelRows:
         self.slot[missing] = free
         self.owner[free] = missing
         self.used[free] = self.clock
-        with self._named_pairs(missing):
+        with pairs_at(self.positions[missing], self.positions):
             if free[-1] - free[0] + 1 == len(free):
                 self._rows(missing).whole(out=self.store[free[0] : free[-1] + 1])
             else:
@@ -137,16 +129,3 @@ class KernelRows:
 
     def _rows(self, which: np.ndarray) -> Blocks:
         return self.kernel.blocks(rows(self.encoding, which), self.encoding, self.engine)
-
-    @contextmanager
-    def _named_pairs(self, which: np.ndarray) -> Iterator[None]:
-        """Let an error name a pair by its positions in the user's X."""
-        try:
-            yield
-        except PairError as error:
-            i = which[error.i]
-            j = error.j
-            if self.positions is not None:
-                i = self.positions[i]
-                j = self.positions[j]
-            raise PairError(int(i), int(j), error.problem) from error.__cause__

@@ -116,7 +116,9 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         order : sequence of int, optional
             The example of each step. Default: drawn uniformly.
         """
-        mu = check_positive("lam", self.lam) * (1 if self.as_printed else 2)
+        mu = check_positive("lam", self.lam)
+        if not self.as_printed:
+            mu *= 2
         if self.n_iter is not None:
             check_integer("n_iter", self.n_iter, 1, 10**9)  # the example of each step is drawn in advance
         X = self._checked(X, reset=True)
@@ -207,11 +209,7 @@ def _positive(k: Similarity, n: int) -> Premise:
 
 
 class SGDRun:
-    """The steps of one binary problem, on the examples that are ever drawn.
-
-    At step t, w is 1 / (mu t) times the sum over all violations so far. Scores are stored divided by the largest
-    K(x, x), the `radius`.
-    """
+    """The steps of one binary problem: w is 1 / (mu t) times the sum of violations; scores are over the radius."""
 
     def __init__(self, y: np.ndarray, mu: float, radius: float) -> None:
         self.y = y

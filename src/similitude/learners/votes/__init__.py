@@ -1,6 +1,5 @@
 """Votes: labeled examples vote by their similarities, which need be neither PSD nor symmetric."""
 
-from similitude.learners.votes.similarity_vote import AlignmentVote, SimilarityVote
-from similitude.learners.votes.weak_vote import WeakSimilarityVote
+from similitude.learners.votes.estimators import AlignmentVote, SimilarityVote, WeakSimilarityVote
 
 __all__ = ["AlignmentVote", "SimilarityVote", "WeakSimilarityVote"]

@@ -1,32 +1,33 @@
-"""KernelPerceptron: the perceptron in the feature space of a kernel, for batches and streams."""
+"""KernelPerceptron, for batches and streams, and MarginPerceptron, in the feature space of a kernel."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute import BlockTask, Encoding, rows, take
+from similitude.compute import BlockTask, Encoding, itemsize, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import StreamLearner
-from similitude.learners.limits import MOST_EPOCHS
-from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
+from similitude.learners.kernel_learner import KernelLearner, StreamClassifier, class_signs, without_single_column
+from similitude.learners.limits import MAX_EPOCHS, MOST_EPOCHS
+from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound, update_bound
 from similitude.learners.perceptron.training import (
+    BinaryRule,
     EncodedExamples,
+    MulticlassRule,
     PerceptronTraining,
     Rule,
     check_finite,
     lengthening,
-    perceptron_rule,
 )
 from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import check_choice, check_integer
 
-NO_STREAM_BOUND = no_bound("the examples of a stream are not kept, so their margin is not known")
 
-
-class KernelPerceptron(ScoreClassifier, StreamLearner):
+class KernelPerceptron(StreamClassifier):
     r"""The perceptron in the feature space of a kernel: on a mistake, remember the example.
 
     The score of x is :math:`\sum_i a_i K(x_i, x)` over the remembered examples. An example with label :math:`y = \pm 1`
@@ -152,46 +153,17 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
             self.mistake_bound_ = mistake_bound(training.examples, training.y, training.rule, training.margin)
         return self
 
-    @all_or_nothing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
-        """Train on the next examples of a stream, once.
+    def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: np.ndarray) -> None:
+        self._count(self._train(k, X, A, targets, 1).mistakes[0])
 
-        Data-dependent parameters of the kernel, such as ``sigma="median"``, are resolved on the first batch.
-
-        Parameters
-        ----------
-        X : sequence of objects
-        y : sequence of labels
-        classes : sequence of labels
-            All classes of the stream; required in the first call.
-        """
-        X = self._next_batch(X)
-        codes = self._codes(X, y, classes)
-        return self._count(self._train(*self._encoded_batch(X), codes, 1).mistakes[0])
-
-    @all_or_nothing
-    def learn_one(self, x: Any, y: Any, classes: Any = None) -> KernelPerceptron:
-        """Train on the next example of a stream.
-
-        Parameters
-        ----------
-        x : object
-            One vector, string, graph, ….
-        y : label
-        classes : sequence of labels
-            All classes of the stream; required in the first call unless `y` is True or False.
-        """
-        return self._learn_one(x, y, classes)
-
-    def _learn_encoded(self, X: Any, A: Encoding, code: int) -> None:
+    def _learn_encoded(self, k: Similarity, X: Any, A: Encoding, target: int) -> None:
         """Learn from one encoded example, without the machinery of a batch."""
-        k = self.kernel_
         rule = self._rule()
-        target = rule.targets(np.array([code]))
-        scores = self._scores_of_one(A, self._weights)
-        wrong = bool(rule.wrong(scores, target)[0])
+        code = rule.targets(np.array([target]))
+        scores = self._sums_of_one(A, self._weights)
+        wrong = bool(rule.wrong(scores, code)[0])
         if wrong:
-            steps = rule.steps(scores, target)
+            steps = rule.steps(scores, code)
             diagonal = np.asarray(k.diagonal(A), np.float64)
             self._keep_more(k, X, A, np.array([self.n_seen_]))
             self._weights = np.concatenate([self._weights, steps])
@@ -205,13 +177,6 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         self.n_seen_ += 1
         self._time += 1
         self._count(int(wrong))
-
-    def predict_one(self, x: Any) -> Any:
-        """Return the class of one object, or None before any training."""
-        if not hasattr(self, "n_seen_"):
-            return None
-        score = self._scores_of_one(self._encode_one(x)[1], self.dual_coef_)[0]
-        return self.classes_.tolist()[int(score >= 0) if score.ndim == 0 else int(score.argmax())]
 
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:
@@ -238,7 +203,9 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
         check_choice("tie", self.tie, ("le0", "ge0"))
 
     def _rule(self) -> Rule:
-        return perceptron_rule(len(self.classes_), self.tie)
+        if len(self.classes_) > 2:
+            return MulticlassRule(len(self.classes_), self.tie)
+        return BinaryRule(self.tie)
 
     def _begin_stream(self, X: Any) -> tuple[Similarity, Any, Encoding]:
         k, X, A = super()._begin_stream(X)
@@ -288,14 +255,142 @@ class KernelPerceptron(ScoreClassifier, StreamLearner):
             objects = take(self.support_objects_, some)
             demand_kernel_on(k, rows(self._support, some), objects, self.support_[some], self.n_seen_, self._engine)
 
-    def _count(self, mistakes: int) -> KernelPerceptron:
+    def _count(self, mistakes: int) -> None:
         so_far = getattr(self, "mistakes_per_epoch_", [0])
         self.mistakes_per_epoch_ = [*so_far[:-1], so_far[-1] + mistakes]
-        self.mistake_bound_ = NO_STREAM_BOUND
-        return self
+        self.mistake_bound_ = no_bound("the examples of a stream are not kept, so their margin is not known")
 
-    def _scores_of_one(self, A: Encoding, weights: np.ndarray) -> np.ndarray:
+    def _scores_of_one(self, A: Encoding) -> Any:
+        return self._sums_of_one(A, self.dual_coef_)[0]
+
+    def _sums_of_one(self, A: Encoding, weights: np.ndarray) -> np.ndarray:
         if not len(self.support_):
             return np.zeros((1, *weights.shape[1:]))
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(np.asarray(BlockTask(self.kernel_)(A, self._support)) @ weights)
+
+
+class MarginPerceptron(ScoreClassifier, KernelLearner):
+    r"""The perceptron with a margin: update wherever :math:`y \langle w, x\rangle < 1`.
+
+    Examples are scaled to length 1: K(x, z) is divided by :math:`\sqrt{K(x, x) K(z, z)}`. It starts with
+    :math:`w = y_1 x_1` and adds y x wherever :math:`y \langle w, x\rangle < 1`. If some separator has margin
+    :math:`\gamma`, it makes at most :math:`3/\gamma^2` updates, including the first, no w is longer than
+    :math:`3/\gamma`, and after a clean epoch its margin is at least :math:`\gamma/3`. (Balcan and Blum, On a Theory of
+    Learning with Similarity Functions, 2006, Lemma 5.) A product that is below 1 by rounding alone counts as 1. Several
+    classes are classified one-vs-rest.
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        ``"precomputed"``: X is the matrix K(train, train), then K(new, train).
+    epochs : int or None
+        Number of passes over the examples, in the order given. None: until an epoch is clean, with a warning after
+        1,000.
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    updates_ : int
+        Number of updates, summed over classes if there are several.
+    update_bound_ : MistakeBound
+        The lemma's bound for the training examples, summed over classes; its ``value`` is None, with the ``reason``,
+        if no margin is known.
+    converged_ : bool
+        Whether the last epoch changed nothing.
+    n_iter_ : int
+        Number of epochs, including those after a clean one.
+    margin_ : float or None
+        The margin of w on the training examples, if it converged; the smallest one for several classes.
+    longest_ : float
+        The length of the longest w during training.
+    classes_ : array
+    support_ : array of int
+        Positions in X of the examples that caused updates.
+    support_objects_ : sequence
+        These examples.
+    dual_coef_ : array of shape (n_support,) or (n_support, n_classes)
+        Their weights, divided by their lengths: the score of x is the weighted sum of K(x, x_j), which is the product
+        of w with x at its own length.
+    kernel_ : Similarity
+        With data-dependent parameters resolved.
+    validity_ : Validity
+        The verdict on the kernel.
+
+    Examples
+    --------
+    >>> from similitude.learners import MarginPerceptron
+    >>> X = [[1., 0.], [0., 1.], [-1., 0.], [.6, .8], [.8, -.6]]
+    >>> model = MarginPerceptron("linear", epochs=None).fit(X, [1, 1, -1, 1, 1])
+    >>> model.updates_, model.margin_
+    (6, 0.31622777)
+    """
+
+    def __init__(self, kernel: Any = "auto", *, epochs: int | None = 1, engine: Engine | None = None) -> None:
+        self.kernel = kernel
+        self.epochs = epochs
+        self.engine = engine
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any) -> MarginPerceptron:
+        """Train on the examples in their order.
+
+        Parameters
+        ----------
+        X : sequence of objects
+            For ``"precomputed"`` the square matrix of their similarities.
+        y : sequence of labels
+        """
+        if self.epochs is not None:
+            check_integer("epochs", self.epochs, 1, MOST_EPOCHS)
+        X = self._checked(X, reset=True)
+        self.classes_, codes = check_labels(self, X, y)
+        k, X, A = self._start(X, kernel=True)
+        lengths = _lengths(k, A)
+        examples = EncodedExamples(k, A, self._engine, np.arange(len(codes)), lengths)
+        rounding = 1e-5 if itemsize(A) == 4 else 1e-10
+        rule = BinaryRule(threshold=1.0 - rounding, strict=True)
+        runs = []
+        for signs in class_signs(codes, len(self.classes_)).reshape(len(codes), -1).T:
+            training = PerceptronTraining(examples, np.ascontiguousarray(signs), rule)
+            runs.append(training.run(int(self.epochs or MAX_EPOCHS), until_clean=self.epochs is None))
+        self._set_figures(examples, runs)
+        weights = without_single_column(np.stack([run.weights for run in runs], axis=1))
+        self._keep(X, A, (weights.T / lengths).T)
+        return self
+
+    @tensors_for_tensors
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of each object, or one score per class for several classes."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return check_finite(self._weighted(X))
+
+    def _set_figures(self, examples: EncodedExamples, runs: list[PerceptronTraining]) -> None:
+        margins = [run.margin for run in runs]
+        known = [margin for margin in margins if margin is not None]
+        self.margin_ = None
+        if len(known) == len(margins):
+            self.margin_ = min(known)
+        self.updates_ = sum(sum(run.mistakes) for run in runs)
+        self.n_iter_ = max(len(run.mistakes) for run in runs)
+        self.converged_ = all(run.clean for run in runs)
+        self.longest_ = float(np.sqrt(max(run.longest for run in runs)))
+        self.update_bound_ = update_bound(examples, [run.y for run in runs], margins)
+        if self.epochs is None and not self.converged_:
+            warnings.warn(
+                f"MarginPerceptron did not converge in {MAX_EPOCHS} epochs: the classes may not be separable",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _lengths(k: Similarity, A: Encoding) -> np.ndarray:
+    """Return sqrt(K(x, x)) of every example; examples of length zero are refused."""
+    squares = np.asarray(k.diagonal(A), np.float64)
+    bad = np.flatnonzero(~(squares > 0) | ~np.isfinite(squares))
+    if len(bad):
+        raise ValueError(
+            f"object {bad[0]}: K(x, x) = {squares[bad[0]]:.6g}, so it cannot be scaled to length 1, which the margin "
+            f"perceptron needs: leave it out, or add a constant to the kernel, k + 1"
+        )
+    return np.sqrt(squares)

@@ -1,20 +1,20 @@
-"""KernelSVC and KreinSVC: support vector classification with a kernel or with any symmetric similarity."""
+"""Support vector machines: KernelSVC, KreinSVC, KernelSVR and KernelOneClassSVM."""
 
 from __future__ import annotations
 
-import time
 import warnings
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import column_or_1d
 
-from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows, take
+from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows
 from similitude.compute.engines import Engine, one_blas_thread
-from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, without_single_column
-from similitude.learners.limits import LONG_SECONDS, MANY_ROWS, MOST_AT_ONCE, TIMED_ROWS
-from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_svc
+from similitude.learners.kernel_learner import KernelLearner, ScoreOutliers, scalar_or_array, without_single_column
+from similitude.learners.limits import MANY_ROWS, MOST_AT_ONCE
+from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_one_class, solve_svc, solve_svr
 from similitude.learners.svm.hard_margin import solve_hard
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear import probabilities, temperature
@@ -24,6 +24,7 @@ from similitude.scikit import (
     all_or_nothing,
     check_class_weights,
     check_labels,
+    check_targets,
     check_weights,
     class_weights,
     demand_valid,
@@ -31,8 +32,16 @@ from similitude.scikit import (
     tensors_for_tensors,
     whole_gram,
 )
-from similitude.similarity import Similarity, as_similarity, is_counted
-from similitude.support import NotAKernelError, check_flag, check_positive, generator, interruptibly
+from similitude.similarity import Similarity
+from similitude.support import (
+    NotAKernelError,
+    check_flag,
+    check_nonnegative,
+    check_number,
+    check_positive,
+    interruptibly,
+    user_stacklevel,
+)
 from similitude.validity import Validity, check_gram
 
 
@@ -63,11 +72,7 @@ class BaseSVM(KernelLearner):
         return demand_valid(check_gram(k, self._gram, X, np.arange(n), n))
 
     def _rows(self, k: Similarity, A: Encoding, costs: np.ndarray, shared: bool = False) -> Rows:
-        """Return the rows of the Gram matrix for the solver.
-
-        They are computed all at once if they are few or shared by several problems, else as they are needed; in single
-        precision if that is accurate enough. ``precision_`` says which.
-        """
+        """Return the rows of the Gram matrix: at once if they are few or shared, else as they are needed."""
         if self.tol >= 1e-5 and not self.hard:
             A = in_single_precision(k, A, 0.1 * self.tol / costs.max())
         n = len(costs)
@@ -87,19 +92,6 @@ class BaseSVM(KernelLearner):
         self.objective_, self.dual_gap_, self.intercept_, squared = map(scalar_or_array, figures)
         self.margin_ = 1 / np.sqrt(np.maximum(squared, 1e-300))
         self.n_iter_ = sum(svm.rounds for svm in svms)
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in the unit that suits it.
-
-    >>> _duration(40), _duration(400), _duration(40_000)
-    ('40 seconds', '7 minutes', '11 hours')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} seconds"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.0f} hours"
 
 
 class BaseSVC(ScoreClassifier, BaseSVM):
@@ -126,8 +118,13 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         weights = check_weights(sample_weight, len(codes)) * each[codes]
         check_class_weights(self.classes_, codes, weights)
         costs = self._costs(weights)
-        if len(codes) >= MANY_ROWS and not self.hard:
-            self._warn_of_time(X, codes)
+        if len(codes) >= MANY_ROWS:
+            warnings.warn(
+                f"{type(self).__name__} on {len(codes):,} rows takes long: the time grows with the square of their "
+                f"number. KernelSGDSVC takes less, and so do SimilarityClassifier or a LandmarkMap before LinearSVC, "
+                f"which compare rows with landmarks only",
+                stacklevel=user_stacklevel(),
+            )
         k, X, A = self._start(X, sample_weight=sample_weight, kernel=self._role == "kernel")
         K = self._rows(k, A, costs, shared=len(self.classes_) > 2)
         pairs = list(combinations(range(len(self.classes_)), 2))
@@ -152,29 +149,6 @@ class BaseSVC(ScoreClassifier, BaseSVM):
         self.n_support_ = np.bincount(codes[self.support_], minlength=len(self.classes_))
         self.scale_ = self._scale(k, A, codes, weights, left_out)
         return self
-
-    def _warn_of_time(self, X: Any, codes: np.ndarray) -> None:
-        """Warn before a long fit: of about how long it takes, by a fit to a few rows, and of what takes less."""
-        if self._precomputed or is_counted(as_similarity(getattr(self, self._role))):
-            return
-        n = len(codes)
-        some = np.sort(generator(0).permutation(n)[:TIMED_ROWS])
-        times = []
-        for _ in range(2):  # the first one warms up
-            start = time.perf_counter()
-            try:
-                clone(self).fit(take(X, some), self.classes_[codes[some]])
-            except ValueError:  # the fit to all rows reports its own
-                return
-            times.append(time.perf_counter() - start)
-        seconds = min(times) * (n / TIMED_ROWS) ** 2
-        if seconds >= LONG_SECONDS:
-            warnings.warn(
-                f"{type(self).__name__} on {n:,} rows takes about {_duration(seconds)}: {TIMED_ROWS:,} rows were "
-                f"tried, and the time grows with the square of their number. KernelSGDSVC takes less, and so do "
-                f"SimilarityClassifier or a LandmarkMap before LinearSVC, which compare rows with landmarks only",
-                stacklevel=2,
-            )
 
     def _scale(self, k: Similarity, A: Encoding, codes: np.ndarray, weights: np.ndarray, left_out: np.ndarray) -> float:
         """Return the scale of the probabilities, from leave-one-out scores of training objects."""
@@ -393,3 +367,177 @@ class AbsoluteRows(GramRows):
     def of_the_similarity(self, a: np.ndarray) -> np.ndarray:
         """Return the coefficients that give the same scores with K as these with |K|, in columns."""
         return self.U @ (np.sign(self.values)[:, None] * (self.U.T @ a))
+
+
+class KernelSVR(RegressorMixin, BaseSVM):
+    r"""Support vector regression, solved exactly by its dual.
+
+    Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, |y_i - \langle w, \phi(x_i)\rangle - b| - \epsilon)`, with
+    the same solver as :class:`KernelSVC`.
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        Must be PSD.
+    C, lam, fit_intercept, tol, engine
+        See :class:`KernelSVC`.
+    epsilon : float
+        Errors up to this cost nothing.
+
+    Attributes
+    ----------
+    support_, support_objects_, dual_coef_, intercept_, objective_, dual_gap_, precision_, kernel_, validity_
+        See :class:`KernelSVC`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from similitude.learners import KernelSVR
+    >>> X = np.linspace(0, 3, 30)[:, None]
+    >>> model = KernelSVR(C=100.0, epsilon=0.01).fit(X, np.sin(X[:, 0]))
+    >>> bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.02)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        *,
+        C: float = 1.0,
+        lam: float | None = None,
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        tol: float = 1e-3,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.lam = lam
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.engine = engine
+
+    @all_or_nothing
+    @one_blas_thread  # its other threads would wait busily beside those of the engine
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelSVR:
+        """Fit to objects and their targets.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : sequence of float
+        sample_weight : sequence of float, optional
+            Multiplies C for each example.
+        """
+        epsilon = check_nonnegative("epsilon", self.epsilon)
+        check_flag("fit_intercept", self.fit_intercept)
+        X = self._checked(X, reset=True)
+        y = check_targets(self, X, y)
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(
+                f"y should be a 1d array, got an array of shape {y.shape} instead: "
+                "sklearn.multioutput.MultiOutputRegressor(KernelSVR()) fits one model for each column"
+            )
+        y = column_or_1d(y, warn=True)
+        costs = self._costs(check_weights(sample_weight, len(y)))
+        k, X, A = self._start(X, sample_weight=sample_weight, kernel=True)
+        svm = solve_svr(self._rows(k, A, costs), y, costs, epsilon, self.fit_intercept, self.tol)
+        self._set_figures([svm])
+        self._keep(X, A, svm.coefficients)
+        return self
+
+    @tensors_for_tensors
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the prediction for each object."""
+        return self._weighted(X) + self.intercept_
+
+
+class KernelOneClassSVM(ScoreOutliers, BaseSVM):
+    r"""A one-class support vector machine, which finds objects unlike most of the training objects.
+
+    Separates the training objects from the origin of the feature space,
+    :math:`\min_{w, \rho, \xi} \frac12 |w|^2 - \nu n \rho + \sum_i \xi_i` with
+    :math:`\langle w, \phi(x_i)\rangle \ge \rho - \xi_i` and :math:`\xi_i \ge 0`, by its dual
+    :math:`\min_a \frac12 a^\top K a` with :math:`0 \le a_i \le 1`, :math:`\sum_i a_i = \nu n`. At most the share
+    :math:`\nu` of the training objects are outliers, and at least that share are support objects, up to the tolerance.
+    (Schölkopf, Platt, Shawe-Taylor, Smola and Williamson, "Estimating the Support of a High-Dimensional Distribution",
+    2001.) The conventions are those of ``sklearn.svm.OneClassSVM``, the solver is that of :class:`KernelSVC`.
+    For similarities that are not kernels, and for a false alarm rate on new objects, see :class:`SimilarityNovelty`.
+
+    Parameters
+    ----------
+    kernel : Similarity, str or callable
+        Must be PSD.
+    nu : float
+        In (0, 1].
+    tol : float
+        Tolerance of the optimality conditions. From 1e-5 on, kernel values of vectors are computed in single precision
+        if a sample shows that this is accurate enough.
+    engine : Engine, optional
+
+    Attributes
+    ----------
+    support_, support_objects_, dual_coef_
+        Positions of the support objects in X, the objects, and their coefficients a.
+    offset_ : float
+        :math:`\rho`; the score of an object is sum_j dual_coef_j K(x, support_j), and it is an outlier if that is less.
+    objective_ : float
+        The minimized function of the dual.
+    n_iter_, precision_
+        Rounds of the solver, and the precision of the kernel values in it.
+    kernel_, validity_
+        The kernel with data-dependent parameters resolved, and the verdict on it.
+
+    Examples
+    --------
+    >>> from similitude.learners import KernelOneClassSVM
+    >>> words = ["banana", "bandana", "cabana", "ananas", "savanna", "cabala"]
+    >>> model = KernelOneClassSVM("spectrum(2)", nu=0.2).fit(words)
+    >>> model.predict(["cabanas", "xylophone"])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "auto",
+        *,
+        nu: float = 0.5,
+        tol: float = 1e-3,
+        engine: Engine | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.nu = nu
+        self.tol = tol
+        self.engine = engine
+
+    @all_or_nothing
+    @one_blas_thread  # its other threads would wait busily beside those of the engine
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KernelOneClassSVM:
+        """Fit to objects.
+
+        Parameters
+        ----------
+        X : sequence of objects
+        y : ignored
+        sample_weight : sequence of float, optional
+            The largest coefficient of each object; an integer is the same as repetition.
+        """
+        check_positive("tol", self.tol)
+        nu = check_number("nu", self.nu, "(0, 1]")
+        X = self._checked(X, reset=True)
+        n = check_objects(X)
+        weights = check_weights(sample_weight, n)
+        k, X, A = self._start(X, sample_weight=sample_weight, kernel=True)
+        # Rounding errors of the values add up like the square root of their number.
+        K = self._rows(k, A, np.full(n, np.sqrt(weights.sum())))
+        beta, residual, intercept, self.n_iter_ = solve_one_class(K, weights, nu, self.tol)
+        self._keep(X, A, beta)
+        self.offset_ = -intercept
+        self.objective_ = -0.5 * float(beta @ residual)
+        return self
+
+    @tensors_for_tensors
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the score of each object: the lower, the more unlike the training objects."""
+        return self._weighted(X)
