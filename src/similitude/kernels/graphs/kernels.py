@@ -48,17 +48,8 @@ MOST_ITERATIONS = 100
 class GraphHistograms(Histograms):
     """Histograms of graphs; those of labeled and of unlabeled graphs are not comparable (see `EncodedGraphs.kinds`)."""
 
-    def __init__(self, starts: np.ndarray, keys: np.ndarray, counts: np.ndarray, kinds: np.ndarray) -> None:
-        super().__init__(starts, keys, counts)
-        self.kinds = kinds
-
-    def __getitem__(self, which: slice | np.ndarray) -> GraphHistograms:
-        return GraphHistograms(*super().__getitem__(which).arrays, self.kinds[which])
-
-    def scaled(self, scales: np.ndarray) -> GraphHistograms:
-        """Return the histograms with each count multiplied by a number."""
-        starts, keys, counts = super().scaled(scales).arrays
-        return GraphHistograms(starts, keys, counts, self.kinds)
+    of_rows = ("kinds",)
+    kinds: np.ndarray
 
     def products(self, other: Histograms, out: Any = None) -> np.ndarray:
         """Return the dot products; refuse graphs of which only some have labels."""

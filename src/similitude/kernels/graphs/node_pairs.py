@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, rows
 from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs
-from similitude.kernels.ragged import ragged_rows, starts_of
+from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
 from similitude.similarity import PSD, SYMMETRIC, Similarity
 from similitude.support import brief, error_prefix
 
@@ -162,16 +161,16 @@ COLUMNS_AT_ONCE = 2048
 """Columns of counts that are multiplied at once."""
 
 
-@dataclass(eq=False)
-class NodeVectors:
+class NodeVectors(Ragged):
     """Graphs as bags of nodes, stored consecutively.
 
-    Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``. Each node has a label, an encoded vector, and perhaps
+    Graph g owns the nodes ``starts[g]:starts[g + 1]``. Each node has a label, an encoded vector, and perhaps
     a sparse row of counts; the graph has its `kinds` (see `EncodedGraphs`) and the number of attributes of its nodes.
     For kernels of edges, they take the place of nodes; each may have several labels, one per column.
     """
 
-    node_starts: np.ndarray
+    of_entries = ("labels", "vectors", "counts")
+    of_rows = ("kinds", "widths")
     labels: np.ndarray
     vectors: Encoding
     counts: Any
@@ -186,15 +185,6 @@ class NodeVectors:
         widths = np.where(np.diff(graphs.node_starts) > 0, graphs.attributes.shape[1], 0)  # type: ignore[union-attr]
         return cls(graphs.node_starts, graphs.labels, encoded, counts, graphs.kinds, widths)
 
-    def __len__(self) -> int:
-        return len(self.node_starts) - 1
-
-    def __getitem__(self, which: slice | np.ndarray) -> NodeVectors:
-        node_starts, nodes = ragged_rows(self.node_starts, which)
-        counts = None if self.counts is None else self.counts[nodes]
-        vectors = rows(self.vectors, nodes)
-        return NodeVectors(node_starts, self.labels[nodes], vectors, counts, self.kinds[which], self.widths[which])
-
     @property
     def columns(self) -> np.ndarray:
         """The number of columns of counts up to the last one that a graph has; 0 without counts."""
@@ -203,7 +193,7 @@ class NodeVectors:
         last = np.zeros(len(self.labels) + 1, np.int64)
         some = np.flatnonzero(np.diff(self.counts.indptr))
         last[some] = np.maximum.reduceat(self.counts.indices, self.counts.indptr[some]) + 1 if len(some) else 0
-        return np.where(np.diff(self.node_starts) > 0, np.maximum.reduceat(last, self.node_starts[:-1]), 0)
+        return np.where(self.lengths > 0, np.maximum.reduceat(last, self.starts[:-1]), 0)
 
     def groups(self) -> Iterator[NodeGroup]:
         """Yield all nodes in groups, those of graphs with few columns of counts first.
@@ -212,8 +202,8 @@ class NodeVectors:
         """
         columns = self.columns
         order = np.argsort(columns, kind="stable")
-        order = order[np.diff(self.node_starts)[order] > 0]
-        starts, nodes = ragged_rows(self.node_starts, order)
+        order = order[self.lengths[order] > 0]
+        starts, nodes = ragged_rows(self.starts, order)
         for first, last in pairwise(_cuts(starts)):
             own = slice(np.searchsorted(starts, first, "right") - 1, np.searchsorted(starts, last))
             chosen = nodes[first:last]

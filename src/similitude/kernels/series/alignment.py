@@ -129,7 +129,7 @@ class GlobalAlignment(SeriesSimilarity):
         """Return the values of all series in one array, their starts, and half the logarithm of k(x, x)."""
         A = as_series(objects)
         values = _summable(A)
-        return Series(A.values, A.starts, 0.5 * loops.self_alignment(values, A.starts, self._scale()))
+        return Series(A.starts, A.values, 0.5 * loops.self_alignment(values, A.starts, self._scale()))
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the kernel of all pairs."""

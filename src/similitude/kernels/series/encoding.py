@@ -17,7 +17,7 @@ from similitude.compute import (
     is_table,
     warn_if_rounded,
 )
-from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.kernels.ragged import Ragged, starts_of
 from similitude.support import brief
 
 
@@ -31,14 +31,10 @@ class Series(Ragged):
     (2, array([2, 3]), array([4., 5., 1., 2., 3.]))
     """
 
-    def __init__(self, values: np.ndarray, starts: np.ndarray, norms: np.ndarray | None = None) -> None:
-        self.values = values
-        self.starts = starts
-        self.norms = norms
-
-    def __getitem__(self, which: slice | np.ndarray) -> Series:
-        starts, times = ragged_rows(self.starts, which)
-        return Series(self.values[times], starts, None if self.norms is None else self.norms[which])
+    of_entries = ("values",)
+    of_rows = ("norms",)
+    values: np.ndarray
+    norms: Any
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -78,7 +74,8 @@ def _of_array(X: np.ndarray) -> Series:
         raise ValueError(f"series 0 is empty (the array has shape {X.shape}): every series needs at least one value")
     X = X.reshape(n, time, -1)
     _check_finite(X.reshape(n * time, -1), lambda row: (row // time, row % time))
-    return Series(np.require(X, requirements=["C", "A"]).reshape(n * time, -1), np.arange(n + 1, dtype=np.int64) * time)
+    values = np.require(X, requirements=["C", "A"]).reshape(n * time, -1)
+    return Series(np.arange(n + 1, dtype=np.int64) * time, values)
 
 
 def _of_list(objects: list[Any]) -> Series:
@@ -97,7 +94,7 @@ def _of_list(objects: list[Any]) -> Series:
     starts = starts_of([len(piece) for piece in pieces])
     values = np.ascontiguousarray(np.concatenate(pieces))
     _check_finite(values, lambda row: _place(starts, row))
-    return Series(values, starts)
+    return Series(starts, values)
 
 
 def _one(i: int, one: Any) -> np.ndarray:
@@ -159,5 +156,5 @@ def in_common_precision(A: Series, B: Series) -> tuple[Series, Series]:
         raise ValueError(f"the series of X have {A.channels} channels, those of Z {B.channels}: both need the same")
     if A is B or A.dtype == B.dtype:
         return A, B
-    first, second = (Series(one.values.astype(np.float64), one.starts, one.norms) for one in (A, B))
+    first, second = (Series(one.starts, one.values.astype(np.float64), one.norms) for one in (A, B))
     return first, second

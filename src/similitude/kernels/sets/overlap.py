@@ -8,7 +8,7 @@ digests, equal for equal items and in all processes; two of a million different 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 from typing import Any
 
@@ -23,7 +23,7 @@ from similitude.kernels.feature_weights import (
     scales_of_keys,
     sorted_roots,
 )
-from similitude.kernels.ragged import Histograms, Ragged, item_keys, ragged_rows, starts_of
+from similitude.kernels.ragged import Histograms, Ragged, item_keys, starts_of
 from similitude.kernels.signatures_of_sets import Items, SetBounds, shared_counts
 from similitude.kernels.tables.cells import is_missing
 from similitude.similarity import BOUNDED, KERNEL, SYMMETRIC, UNIT_KERNEL, Bounds, Similarity
@@ -37,13 +37,12 @@ class ItemSets(Ragged):
     of the weights of items, none of which is zero; None without weights.
     """
 
-    def __init__(
-        self, keys: np.ndarray, starts: np.ndarray, width: int | None = None, roots: np.ndarray | None = None
-    ) -> None:
-        self.keys = keys
-        self.starts = starts
+    of_entries = ("keys", "roots")
+    keys: np.ndarray
+
+    def __init__(self, starts: np.ndarray, keys: np.ndarray, width: int | None = None, roots: Any = None) -> None:
+        super().__init__(starts, keys, roots)
         self.width = width
-        self.roots = roots
 
     @classmethod
     def of(cls, keys: np.ndarray, sizes: np.ndarray, width: int | None = None) -> ItemSets:
@@ -52,21 +51,17 @@ class ItemSets(Ragged):
         keys = _sorted_within(keys, owner, sizes)
         new = np.ones(len(keys), bool)
         new[1:] = (keys[1:] != keys[:-1]) | (owner[1:] != owner[:-1])
-        return cls(keys[new], starts_of(np.bincount(owner[new], minlength=len(sizes))), width)
+        return cls(starts_of(np.bincount(owner[new], minlength=len(sizes))), keys[new], width)
 
     @property
     def sizes(self) -> np.ndarray:
         """The number of items of each set, or the sum of their weights."""
         return self.lengths if self.roots is None else self.histograms().squared_norms()
 
-    def __getitem__(self, which: Any) -> ItemSets:
-        starts, items = ragged_rows(self.starts, which)
-        return ItemSets(self.keys[items], starts, self.width, None if self.roots is None else self.roots[items])
-
-    def weighted(self, roots_of: Callable[[np.ndarray], np.ndarray]) -> ItemSets:
-        """Return the sets with the roots of weights, given as a function of keys, without items of weight 0."""
-        made = self.histograms().scaled(roots_of(self.keys))
-        return ItemSets(made.keys, made.starts, self.width, made.counts)
+    def weighted(self, roots: np.ndarray) -> ItemSets:
+        """Return the sets with the roots of weights, without items of weight 0."""
+        kept = self.only(roots > 0)
+        return ItemSets(kept.starts, kept.keys, self.width, roots[roots > 0])
 
     def as_items(self) -> ItemSets:
         """Return itself."""
@@ -107,7 +102,7 @@ class BitSets:
         """Return the same sets as sorted column numbers."""
         bits = np.unpackbits(np.ascontiguousarray(self.words).view(np.uint8), axis=1, bitorder="little")
         owner, keys = np.nonzero(bits)
-        return ItemSets(keys.astype(np.uint64), starts_of(np.bincount(owner, minlength=len(self))), self.width)
+        return ItemSets(starts_of(np.bincount(owner, minlength=len(self))), keys.astype(np.uint64), self.width)
 
 
 Sets = ItemSets | BitSets
@@ -280,7 +275,8 @@ class WeightedSets(WeightedFeatures):
             return sets
         known, roots = remembered(self, lambda: sorted_roots(self._known_items(sets), given), "items", sets.width)
         default = float(self.default_weight) ** 0.5
-        return sets.as_items().weighted(lambda keys: scales_of_keys(keys, known, roots, default))
+        items = sets.as_items()
+        return items.weighted(scales_of_keys(items.keys, known, roots, default))
 
     def _known_items(self, sets: Any) -> np.ndarray:
         """Return the keys of the items that have a weight: digests, or numbers of columns."""

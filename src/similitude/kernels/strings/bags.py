@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.compute import loops
 from similitude.compute.loops import BagArrays, Patterns
-from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.kernels.ragged import Ragged, ragged_rows, starts_of, starts_of_kept
 from similitude.kernels.vectors.pairwise import csr
 
 
@@ -180,8 +180,7 @@ def _rare(numbers: np.ndarray, bags: Bags, first: int, width: int, counted: bool
     kept = numbers >= first
     columns = numbers[kept] - np.int32(first)
     values = bags.numbers(counted)[kept]
-    starts = np.concatenate([[0], np.cumsum(kept)])[bags.starts]
-    return csr_array((values, columns, starts), shape=(len(bags), width - first))
+    return csr_array((values, columns, starts_of_kept(bags.starts, kept)), shape=(len(bags), width - first))
 
 
 def bag_features(A: Bags, known: Bags, patterns: Patterns, counted: bool) -> Any:

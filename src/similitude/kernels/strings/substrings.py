@@ -14,6 +14,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.compute.loops import BagArrays, Patterns
 from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, remembered
+from similitude.kernels.ragged import starts_of_kept
 from similitude.kernels.strings.bags import Bags, bag_features, bag_products, joined_bags
 from similitude.kernels.strings.letters import Letters, as_letters, letters_in_parts
 from similitude.similarity import KERNEL, Similarity
@@ -208,8 +209,8 @@ class Spectrum(WeightedFeatures, BagSimilarity):
 
 def _only(bags: BagArrays, kept: np.ndarray) -> BagArrays:
     """Return the bags without some of their features."""
-    starts = np.concatenate([[0], np.cumsum(kept)])[bags.starts]
-    return bags._replace(codes=bags.codes[kept], counts=bags.counts[kept], places=bags.places[kept], starts=starts)
+    codes, counts, places = (one[kept] for one in bags[:3])
+    return bags._replace(codes=codes, counts=counts, places=places, starts=starts_of_kept(bags.starts, kept))
 
 
 @lru_cache(maxsize=64)
