@@ -40,6 +40,7 @@ ABSTRACT = {
     "Extreme",
     "Wrapped",
     "Learnable",  # has no values before it is learned
+    "OfImages",
 }
 
 

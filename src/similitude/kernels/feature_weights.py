@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from similitude.compute import take
+from similitude.kernels.stated import stated
 from similitude.similarity import Similarity
 from similitude.support import brief, check_nonnegative
 
@@ -82,7 +83,7 @@ class WeightedFeatures(Similarity):
         table = self.feature_table(X)
         values, default = idf_weights(table.rows)
         k = self.with_params(weights=dict(zip(table.keys, values.tolist(), strict=True)), default_weight=default)
-        remembered(k, _nothing_to_check, "checked", type(k), k._key_params())
+        remembered(k, dict, "checked", type(k), k._key_params())  # valid: computed here
         return k
 
     def written_params(self) -> dict[str, str]:
@@ -96,17 +97,9 @@ class WeightedFeatures(Similarity):
         return written
 
 
-def _nothing_to_check() -> None:
-    """Stand for the validation of weights that were computed here."""
-
-
 def proof_with_weights(reason: str) -> Any:
     """Return the property `reason` of a kernel that is proven by this text, and by a further step with weights."""
-
-    def text(k: WeightedFeatures) -> str:
-        return reason if k.weights is None else f"{reason}; {SCALED}"
-
-    return property(text, doc="Why it is a kernel; with weights, as one of scaled features.")
+    return stated("weights", reason, lambda k, text: f"{text}; {SCALED}")
 
 
 def idf_weights(rows: Any) -> tuple[np.ndarray, float]:
@@ -139,19 +132,17 @@ def remembered(k: WeightedFeatures, make: Any, *more: Any) -> Any:
     return made
 
 
-def scales_of_keys(keys: np.ndarray, known: np.ndarray, roots: np.ndarray, default: float) -> np.ndarray:
-    """Return the root of the weight of each key, given those of sorted known keys and that of all others.
-
-    >>> scales_of_keys(np.array([7, 3, 7]), np.array([3, 5]), np.array([2.0, 0.0]), 1.0)
-    array([1., 2., 1.])
-    """
-    if not len(known):
+def roots_of_weights(k: WeightedFeatures, keys: np.ndarray, known: Callable[[], np.ndarray], *more: Any) -> np.ndarray:
+    """Return the root of the weight of each key; `known` returns the keys that the weights name, in their order."""
+    numbers, roots = remembered(k, lambda: _sorted_roots(known(), k.weights), "roots", *more)
+    default = float(k.default_weight) ** 0.5
+    if not len(numbers):
         return np.full(len(keys), default)
-    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[places] == keys, roots[places], default)
+    places = np.minimum(np.searchsorted(numbers, keys), len(numbers) - 1)
+    return np.where(numbers[places] == keys, roots[places], default)
 
 
-def sorted_roots(keys: np.ndarray, weights: Mapping[Any, float]) -> tuple[np.ndarray, np.ndarray]:
+def _sorted_roots(keys: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the keys of weights in increasing order, and the roots of these weights."""
     order = np.argsort(keys, kind="stable")
     return keys[order], np.sqrt(np.fromiter(weights.values(), float, len(weights)))[order]

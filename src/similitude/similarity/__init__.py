@@ -52,6 +52,7 @@ from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls,
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
+from similitude.similarity.wrappers import OfImages as OfImages
 
 __all__ = [
     "BOUNDED",

@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
-from similitude.kernels.feature_weights import (
-    FeatureTable,
-    WeightedFeatures,
-    proof_with_weights,
-    remembered,
-    scales_of_keys,
-    sorted_roots,
-)
+from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
 from similitude.kernels.graphs.encoding import EncodedGraphs, as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
 from similitude.kernels.graphs.node_pairs import (
@@ -32,11 +25,11 @@ from similitude.kernels.graphs.node_pairs import (
     hints_with_attributes,
     neighborhood_vectors,
     path_positions,
-    proof_with_attributes,
     sums_over_nodes,
 )
 from similitude.kernels.graphs.subtrees import subtree_names
 from similitude.kernels.ragged import Histograms
+from similitude.kernels.stated import stated
 from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, squared_norms
 from similitude.similarity import BOUNDED, KERNEL, Similarity
 from similitude.support import brief, check_choice, check_flag, check_integer, is_integer
@@ -217,13 +210,16 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
 
     claims = claims_with_attributes(KERNEL)
     hints = hints_with_attributes(Hints(finite=True))
-    reason = proof_with_attributes(
+    reason = stated(
+        "attributes",
         proof_with_weights(
             "the dot product of histograms of refined labels, which are explicit features of each graph "
             "(Shervashidze et al. 2011, section 3.2)"
         ),
-        "the sum over all pairs of nodes of a kernel of their vectors, times 1 or 0 for equal or different labels: the "
-        "dot product of the sums of the features of both graphs' nodes",
+        lambda *_: (
+            "the sum over all pairs of nodes of a kernel of their vectors, times 1 or 0 for equal or different labels: "
+            "the dot product of the sums of the features of both graphs' nodes"
+        ),
     )
 
     def __init__(
@@ -271,15 +267,11 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
         found = self._histograms(objects)
         if self.weights is None:
             return found
-        known, roots = remembered(self, self._known_labels, "labels")
-        return found.scaled(scales_of_keys(found.keys, known, roots, np.sqrt(float(self.default_weight))))
+        given: Any = self.weights
+        return found.scaled(roots_of_weights(self, found.keys, lambda: np.fromiter(given, np.uint64, len(given))))
 
     def _histograms(self, objects: Any) -> GraphHistograms:
         return label_histograms(as_graphs(objects), int(self.iterations))
-
-    def _known_labels(self) -> tuple[np.ndarray, np.ndarray]:
-        given: Any = self.weights
-        return sorted_roots(np.fromiter(given, np.uint64, len(given)), given)
 
     def feature_table(self, objects: Any) -> FeatureTable:
         """Return the numbers of nodes with each refined label, and the numbers of these labels."""
@@ -349,12 +341,15 @@ class ShortestPath(AttributeSimilarity):
 
     claims = claims_with_attributes(KERNEL)
     hints = hints_with_attributes(Hints(finite=True))
-    reason = proof_with_attributes(
+    reason = stated(
+        "attributes",
         "the dot product of the counts of (label, label, distance) over pairs of nodes, which are explicit features of "
         "each graph (Borgwardt and Kriegel 2005)",
-        "the sum over all pairs of nodes of a kernel of their attributes, times 1 or 0 for equal or different labels, "
-        "times the dot product of how often they are at each position of shortest paths: products and sums of kernels "
-        "(Feragen et al. 2013)",
+        lambda *_: (
+            "the sum over all pairs of nodes of a kernel of their attributes, times 1 or 0 for equal or different "
+            "labels, times the dot product of how often they are at each position of shortest paths: products and sums "
+            "of kernels (Feragen et al. 2013)"
+        ),
     )
 
     def __init__(self, attributes: Similarity | None = None) -> None:

@@ -12,6 +12,7 @@ from similitude.compute import Encoding, Hints, rows
 from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.kernels.stated import stated
 from similitude.similarity import PSD, SYMMETRIC, Similarity
 from similitude.support import brief, error_prefix
 
@@ -311,33 +312,10 @@ def check_base(k: Any) -> None:
 
 
 def claims_with_attributes(claims: frozenset[str]) -> Any:
-    """Return the property `claims` of a kernel that has these, and with attributes what follows from the base."""
-
-    def found(k: Any) -> frozenset[str]:
-        return claims if k.attributes is None else k.attributes.claims & {SYMMETRIC, PSD}
-
-    return property(found, doc="What holds without attributes; with them, symmetry and PSD of the base kernel.")
+    """Return the property `claims` of a kernel: these, or with attributes what follows from the base kernel."""
+    return stated("attributes", claims, lambda k, _: k.attributes.claims & {SYMMETRIC, PSD})
 
 
 def hints_with_attributes(hints: Hints) -> Any:
-    """Return the property `hints` of a kernel that has these, and with attributes what the base kernel restricts."""
-
-    def found(k: Any) -> Hints:
-        if k.attributes is None:
-            return hints
-        return Hints(heavy=True, threadsafe=k.attributes.hints.threadsafe)
-
-    return property(
-        found, doc="Finite without attributes; with them, heavy and as safe for threads as the base kernel."
-    )
-
-
-def proof_with_attributes(reason: Any, of_pairs: str) -> Any:
-    """Return the property `reason` of a kernel that is proven by a text or property, and with attributes by another."""
-
-    def text(k: Any) -> str:
-        if k.attributes is not None:
-            return of_pairs
-        return str(reason.__get__(k) if isinstance(reason, property) else reason)
-
-    return property(text, doc="Why it is a kernel, without and with a base kernel of attributes.")
+    """Return the property `hints` of a kernel: these, or with attributes what the base kernel restricts."""
+    return stated("attributes", hints, lambda k, _: Hints(heavy=True, threadsafe=k.attributes.hints.threadsafe))

@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, check_columns, is_column, is_sparse, is_table, loops, take
-from similitude.kernels.feature_weights import (
-    FeatureTable,
-    WeightedFeatures,
-    proof_with_weights,
-    remembered,
-    scales_of_keys,
-    sorted_roots,
-)
+from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
 from similitude.kernels.ragged import Histograms, Ragged, item_keys, starts_of
 from similitude.kernels.signatures_of_sets import Items, SetBounds, shared_counts
 from similitude.kernels.tables.cells import is_missing
@@ -270,13 +263,10 @@ class WeightedSets(WeightedFeatures):
     def encode(self, objects: Any) -> Encoding:
         """Return the sets as keys of their items or rows of bits; with weights, as keys with the roots of these."""
         sets = as_sets(objects)
-        given = self.weights
-        if not isinstance(given, Mapping):
+        if not isinstance(self.weights, Mapping):
             return sets
-        known, roots = remembered(self, lambda: sorted_roots(self._known_items(sets), given), "items", sets.width)
-        default = float(self.default_weight) ** 0.5
         items = sets.as_items()
-        return items.weighted(scales_of_keys(items.keys, known, roots, default))
+        return items.weighted(roots_of_weights(self, items.keys, lambda: self._known_items(sets), sets.width))
 
     def _known_items(self, sets: Any) -> np.ndarray:
         """Return the keys of the items that have a weight: digests, or numbers of columns."""

@@ -160,23 +160,16 @@ def neighbor_counts(A: Letters) -> Items:
     return *as_counted(np.repeat(np.arange(len(A)), sizes), (before << np.uint64(21)) | after), sizes
 
 
-class _EditDistance(Similarity):
+class _EditDistance(Edit):
     """The number or cost of edits, for `Edit.distances`."""
 
-    objects = "strings"
-    hints = Hints(finite=True, heavy=True)
-
-    def __init__(self, costs: Any) -> None:
-        self.costs = costs
+    hints = Edit.hints
+    diagonal = Similarity.diagonal
 
     @property
     def claims(self) -> frozenset[str]:
         """Symmetric if insertions and deletions cost the same."""
-        return Edit(self.costs).claims & {SYMMETRIC}
-
-    def encode(self, objects: Any) -> Encoding:
-        """Return the letters of each string."""
-        return as_letters(objects)
+        return super().claims & {SYMMETRIC}
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the distances."""

@@ -10,14 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, loops
-from similitude.kernels.feature_weights import (
-    FeatureTable,
-    WeightedFeatures,
-    proof_with_weights,
-    remembered,
-    scales_of_keys,
-    sorted_roots,
-)
+from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
 from similitude.kernels.ragged import Histograms
 from similitude.kernels.strings.letters import as_letters, as_text
 from similitude.similarity import BOUNDED, KERNEL, image
@@ -138,18 +131,16 @@ class Words(WeightedFeatures):
         counted = self._counted(objects)
         found = Histograms(counted.starts, counted.keys[counted.columns], counted.values)
         if isinstance(self.weights, Mapping):
-            known, roots = remembered(self, self._known_terms, "terms", self._key_params())
-            scales = scales_of_keys(counted.keys, known, roots, float(self.default_weight) ** 0.5)
-            found = found.scaled(scales[counted.columns])
+            roots = roots_of_weights(self, counted.keys, self._known_terms, self._key_params())
+            found = found.scaled(roots[counted.columns])
         norms = np.sqrt(found.squared_norms())
         return found.scaled(1.0 / norms[found.owners])
 
-    def _known_terms(self) -> tuple[np.ndarray, np.ndarray]:
-        given: Any = self.weights
-        if not given:
-            return np.zeros(0, np.uint64), np.zeros(0)
-        terms = as_letters(list(given))
-        return sorted_roots(loops.term_keys(terms.text, terms.starts), given)
+    def _known_terms(self) -> np.ndarray:
+        if not self.weights:
+            return np.zeros(0, np.uint64)
+        terms = as_letters(list(self.weights))
+        return loops.term_keys(terms.text, terms.starts)
 
     def _counted(self, objects: Any) -> CountedTerms:
         shortest, longest = self.letters or (1, 0)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_matrix, loops, namespace
+from similitude.kernels.stated import stated
 from similitude.kernels.vectors.metric import PULLBACK, check_metric, transformed, written_metric
 from similitude.kernels.vectors.pairwise import (
     IDENTITY,
@@ -171,11 +172,7 @@ def values_at_scales(
 
 def proof_with_metric(reason: str) -> Any:
     """Return the property `reason` of a kernel that is proven by this text, and with a metric as its pullback."""
-
-    def text(k: DistanceSimilarity) -> str:
-        return reason if k.metric is None else f"{reason}; {PULLBACK}"
-
-    return property(text, doc="Why it is a kernel; with a metric, as the pullback by a linear map.")
+    return stated("metric", reason, lambda k, text: f"{text}; {PULLBACK}")
 
 
 class Gaussian(DistanceSimilarity):
