@@ -25,7 +25,6 @@ ABSTRACT = {
     "Family",
     "DistanceSimilarity",
     "VectorSimilarity",
-    "SetSimilarity",
     "AttributeSimilarity",
     "BagSimilarity",
     "WeightedFeatures",

@@ -78,9 +78,7 @@ class WeightedFeatures(Similarity):
         """Replace the weights "idf" by those of X, without rows of weight 0."""
         if not isinstance(self.weights, str):
             return self
-        if sample_weight is not None:
-            X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
-        table = self.feature_table(X)
+        table = self.feature_table(counted(X, sample_weight))
         values, default = idf_weights(table.rows)
         k = self.with_params(weights=dict(zip(table.keys, values.tolist(), strict=True)), default_weight=default)
         remembered(k, dict, "checked", type(k), k._key_params())  # valid: computed here
@@ -95,6 +93,11 @@ class WeightedFeatures(Similarity):
             written["weights"] = f"<{len(self.weights):,} weights>"
             written["default_weight"] = f"{float(self.default_weight):.4g}"
         return written
+
+
+def counted(X: Any, sample_weight: Any) -> Any:
+    """Return the objects that count: all but those of weight 0."""
+    return X if sample_weight is None else take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
 
 
 def proof_with_weights(reason: str) -> Any:

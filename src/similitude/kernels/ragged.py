@@ -200,17 +200,21 @@ class Histograms(Ragged):
         It has a column for every key that occurs in `known`, in increasing order, and a last one for the norm of the
         counts of all other keys.
         """
-        from scipy.sparse import csr_array
-
         ordered = np.sort(known.keys)  # several times as quick as np.unique
         vocabulary = ordered[np.diff(ordered, prepend=ordered[:1] + np.uint64(1)) != 0]
         places = np.minimum(np.searchsorted(vocabulary, self.keys), max(0, len(vocabulary) - 1))
         found = vocabulary[places] == self.keys if len(vocabulary) else np.zeros(len(self.keys), dtype=bool)
         places[~found] = len(vocabulary)
-        shape = len(self), len(vocabulary) + 1
-        features = csr_array((np.where(found, self.counts, self.counts**2), places, self.starts), shape=shape)
-        if not found.all():
-            features.sum_duplicates()
-            last = features.indices == len(vocabulary)
-            features.data[last] = np.sqrt(features.data[last])
-        return features
+        return with_norm_of_others(self.counts, places, self.starts, len(vocabulary))
+
+
+def with_norm_of_others(values: np.ndarray, columns: np.ndarray, starts: np.ndarray, width: int) -> Any:
+    """Return sparse rows with one more column, the last: the norm of the values that are in it."""
+    from scipy.sparse import csr_array
+
+    squared = np.where(columns == width, values**2, values)
+    features = csr_array((squared, columns, starts), shape=(len(starts) - 1, width + 1))
+    features.sum_duplicates()
+    last = features.indices == width
+    features.data[last] = np.sqrt(features.data[last])
+    return features

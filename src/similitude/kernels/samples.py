@@ -8,6 +8,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_numpy, as_objects, count, is_column, is_table
 from similitude.kernels.ragged import Ragged, starts_of
+from similitude.kernels.vectors.pairwise import repeated
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, Similarity
 from similitude.support import brief
 
@@ -73,7 +74,7 @@ class MeanOf(Similarity):
         if not self.k.unresolved():
             return self
         elements, starts = _elements(X)
-        weight = None if sample_weight is None else np.repeat(np.asarray(sample_weight), np.diff(starts))
+        weight = repeated(sample_weight, np.diff(starts))
         resolved: Similarity = self.with_params(k=self.k.resolve(elements, random_state, weight))
         return resolved
 

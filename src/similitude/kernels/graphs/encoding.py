@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.graphs.parsing import ParsedGraph, attribute_matrix, is_one_graph, parse_graphs
+from similitude.kernels.graphs.parsing import ParsedGraph, attribute_matrix, is_one_graph, named, parse_graphs
 from similitude.kernels.ragged import item_keys, ragged_rows, starts_of
 from similitude.kernels.tables.cells import missing_cells
 from similitude.support import brief
@@ -144,13 +144,8 @@ def _label_keys(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
         which = int(np.searchsorted(starts, missing[0], side="right")) - 1
         g = graphs[which]
         at = int(missing[0] - starts[which])
-        who = f"node {parts[g].name(at)}" if of == "node" else f"the edge between nodes {_pair(parts[g], at)}"
-        raise ValueError(f"{who} of graph {g} has no label, other {of}s have one")
+        raise ValueError(f"{named(parts[g], of, at)} of graph {g} has no label, other {of}s have one")
     return item_keys(values)
-
-
-def _pair(one: ParsedGraph, edge: int) -> str:
-    return " and ".join(one.name(node) for node in one.ends[edge].tolist())
 
 
 def _adjacency(

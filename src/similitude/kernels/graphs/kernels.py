@@ -30,7 +30,7 @@ from similitude.kernels.graphs.node_pairs import (
 from similitude.kernels.graphs.subtrees import subtree_names
 from similitude.kernels.ragged import Histograms
 from similitude.kernels.stated import stated
-from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, squared_norms
+from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, repeated, squared_norms
 from similitude.similarity import BOUNDED, KERNEL, Similarity
 from similitude.support import brief, check_choice, check_flag, check_integer, is_integer
 
@@ -116,7 +116,7 @@ class AttributeSimilarity(HistogramSimilarity):
         vectors = self.node_vectors(graphs)
         if not len(vectors):
             raise ValueError("the graphs have no nodes: nothing tells how large distances between attributes are")
-        weight = None if sample_weight is None else np.repeat(sample_weight, np.diff(graphs.node_starts))
+        weight = repeated(sample_weight, np.diff(graphs.node_starts))
         return self.with_params(attributes=self.attributes.resolve(vectors, random_state, weight))
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:

@@ -13,6 +13,7 @@ from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
 from similitude.kernels.stated import stated
+from similitude.kernels.vectors.pairwise import takes_vectors
 from similitude.similarity import PSD, SYMMETRIC, Similarity
 from similitude.support import brief, error_prefix
 
@@ -305,7 +306,7 @@ def neighborhood_vectors(graphs: EncodedGraphs, rounds: int) -> np.ndarray:
 
 def check_base(k: Any) -> None:
     """Validate that k is a similarity of vectors, with valid parameters."""
-    if not isinstance(k, Similarity) or k.objects not in ("vectors", "any"):
+    if not takes_vectors(k):
         raise TypeError(f"attributes must be a kernel of vectors, such as Gaussian(), or None, got {brief(k)}")
     with error_prefix("attributes"):
         k.check_params()

@@ -332,7 +332,7 @@ def attribute_matrix(parts: list[ParsedGraph], of: str = "node") -> np.ndarray:
         wrong = first_nonfinite(values)
         if wrong is not None:
             place, column = wrong
-            which = f"attribute {column} of {_named(parts[g], of, place)} of graph {g}"
+            which = f"attribute {column} of {named(parts[g], of, place)} of graph {g}"
             raise ValueError(f"{which} is {values[place, column]}: attributes must be finite numbers")
     return np.concatenate(list(found.values())) if found else np.zeros((0, 1))
 
@@ -369,7 +369,7 @@ def _wrong_vector(g: int, one: ParsedGraph, of: str, given: Any) -> Exception:
     """Return the error of the first node or edge whose attributes are missing, no vector, or more or fewer."""
     width = None
     for place, vector in enumerate(given):
-        who = f"{_named(one, of, place)} of graph {g}"
+        who = f"{named(one, of, place)} of graph {g}"
         if vector is None:
             return ValueError(f"{who} has no attributes, other {of}s have some")
         values = _numbers(vector)
@@ -378,12 +378,12 @@ def _wrong_vector(g: int, one: ParsedGraph, of: str, given: Any) -> Exception:
         if width is None:
             width = values.size
         if values.size != width:
-            first = _named(one, of, 0)
+            first = named(one, of, 0)
             return ValueError(f"{who} has {values.size} attributes, {first} has {width}: all need as many")
     return TypeError(f"the {of} attributes of graph {g} are {brief(given)}: give a vector for each {of}")
 
 
-def _named(one: ParsedGraph, of: str, place: int) -> str:
+def named(one: ParsedGraph, of: str, place: int) -> str:
     """Return how to call a node or an edge of a graph."""
     if of == "node":
         return f"node {one.name(place)}"

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops, take
+from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.feature_weights import counted
 from similitude.kernels.graphs.encoding import EncodedGraphs, as_graphs
 from similitude.kernels.graphs.kernels import check_comparable
 from similitude.kernels.ragged import Ragged, starts_of
@@ -99,9 +100,7 @@ class RandomWalk(Similarity):
         """Replace the decay "auto" by half of the largest one for X, without rows of weight 0."""
         if not self.unresolved():
             return self
-        if sample_weight is not None:
-            X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
-        radius = float(_walked(as_graphs(X)).radii.max(initial=0.0))
+        radius = float(_walked(as_graphs(counted(X, sample_weight))).radii.max(initial=0.0))
         # half of the largest decay for which all sums are finite
         return self.with_params(decay=0.5 / max(radius, 1.0) ** 2)
 

@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.series.elastic import ElasticSimilarity, SeriesSimilarity
 from similitude.kernels.series.encoding import Series, as_series, in_common_precision
-from similitude.kernels.vectors.pairwise import check_scale, median_distance
+from similitude.kernels.vectors.pairwise import check_scale, median_distance, repeated
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Bounds, Similarity
 
 
@@ -121,7 +121,7 @@ class GlobalAlignment(SeriesSimilarity):
         if not self.unresolved():
             return self
         A = as_series(X)
-        weight = None if sample_weight is None else np.repeat(np.asarray(sample_weight), A.lengths)
+        weight = repeated(sample_weight, A.lengths)
         distance = median_distance(A.values, random_state=random_state, sample_weight=weight)
         return self.with_params(sigma=distance * math.sqrt(float(np.median(A.lengths))))
 

@@ -86,7 +86,7 @@ class Signature(ExplicitFeatures):
         if not self.unresolved():
             return self
         A = as_series(X)
-        weight = np.ones(len(A)) if sample_weight is None else checked_weights(sample_weight, len(A))
+        weight = checked_weights(sample_weight, len(A))
         scales = _median_ranges(A, weight) if self.scales is None else self.scales
         k = self.with_params(scales=scales)
         if k.norms is None:

@@ -238,16 +238,6 @@ RATES = "items arrive at random times, at rates equal to their weights (those of
 """How the random order of weighted items comes about."""
 
 
-class SetSimilarity(Similarity):
-    """A similarity of sets."""
-
-    objects = "sets"
-
-    def encode(self, objects: Any) -> Encoding:
-        """Return the sets as sorted keys of their items, or as rows of bits."""
-        return as_sets(objects)
-
-
 class WeightedSets(WeightedFeatures):
     """A similarity of sets whose items have weights."""
 
@@ -403,7 +393,7 @@ class Jaccard(WeightedSets):
         return np.ones(len(A))
 
 
-class SharesAny(SetSimilarity):
+class SharesAny(Similarity):
     r"""Whether two sets have a common item: 1 or 0. Natural, but not a kernel.
 
     Two documents are similar if they have a common author or keyword. The first may share an author with the second
@@ -427,6 +417,7 @@ class SharesAny(SetSimilarity):
     'INVALID'
     """
 
+    objects = "sets"
     claims = frozenset({SYMMETRIC, BOUNDED})
     hints = Hints(finite=True)
     reason = (
@@ -437,6 +428,10 @@ class SharesAny(SetSimilarity):
     def counterexamples(self) -> list[Any]:
         """Return the three sets of the reason."""
         return [[{"a", "b"}, {"b", "c"}, {"c", "d"}]]
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the sets as sorted keys of their items, or as rows of bits."""
+        return as_sets(objects)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return 1 for pairs with a common item, 0 for others."""

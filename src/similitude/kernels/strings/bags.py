@@ -8,7 +8,7 @@ import numpy as np
 
 from similitude.compute import loops
 from similitude.compute.loops import BagArrays, Patterns
-from similitude.kernels.ragged import Ragged, ragged_rows, starts_of, starts_of_kept
+from similitude.kernels.ragged import Ragged, ragged_rows, starts_of, starts_of_kept, with_norm_of_others
 from similitude.kernels.vectors.pairwise import csr
 
 
@@ -185,16 +185,9 @@ def _rare(numbers: np.ndarray, bags: Bags, first: int, width: int, counted: bool
 
 def bag_features(A: Bags, known: Bags, patterns: Patterns, counted: bool) -> Any:
     """Return the counts as a sparse matrix: a column per feature of `known`, and one for the norm of all others."""
-    from scipy.sparse import csr_array
-
     _, numbers, width = loops.shared_features(known.arrays, known.arrays, patterns)
     a, b, _ = loops.shared_features(A.arrays, known.arrays, patterns)
     columns = np.zeros(int(b.max(initial=-1)) + 2, np.int64)
     columns[b] = numbers  # -1 is the last one
     columns[-1] = width
-    features = csr_array((A.numbers(counted), columns[a], A.starts), shape=(len(A), width + 1))
-    features.data[features.indices == width] **= 2
-    features.sum_duplicates()
-    last = features.indices == width
-    features.data[last] = np.sqrt(features.data[last])
-    return features
+    return with_norm_of_others(A.numbers(counted), columns[a], A.starts, width)

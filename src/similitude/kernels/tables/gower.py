@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops, take
+from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.feature_weights import counted
 from similitude.kernels.tables.cells import (
     check_kind,
     check_weights,
@@ -157,8 +158,7 @@ class Gower(Similarity):
         """Take the columns and their ranges from X, without rows of weight 0."""
         if self.ranges is not None:
             return self
-        if sample_weight is not None:
-            X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
+        X = counted(X, sample_weight)
         resolved: Gower = self.with_params(ranges={name: _range_of(name, column(X, name)) for name in column_names(X)})
         resolved.check_params()
         return resolved

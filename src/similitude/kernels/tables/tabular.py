@@ -19,6 +19,7 @@ from similitude.kernels.tables.cells import (
     missing_cells,
     numbers_or_seconds,
 )
+from similitude.kernels.vectors.pairwise import takes_vectors
 from similitude.similarity import OfImages, Similarity, hints_of_parts
 from similitude.support import brief, outlier_limits
 
@@ -76,7 +77,7 @@ class Tabular(OfImages):
 
     def check_params(self) -> None:
         """Validate the kernel of vectors."""
-        if not isinstance(self.k, Similarity) or self.k.objects not in ("vectors", "any"):
+        if not takes_vectors(self.k):
             raise TypeError(f"Tabular takes a kernel of vectors such as Gaussian(), got {self.k!r}")
         if self.columns is not None and not isinstance(self.columns, (Mapping, list)):
             raise TypeError(f"columns must be a dict or list that k.resolve(X) finds, got {brief(self.columns)}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, as_numpy
 from similitude.kernels.vectors.metric import as_array
+from similitude.kernels.vectors.pairwise import takes_vectors
 from similitude.similarity import Similarity
 
 
@@ -72,7 +73,7 @@ class Partitioned(Similarity):
 
     def check_params(self) -> None:
         """Validate the kernel and the shapes of the tree."""
-        if not isinstance(self.k, Similarity) or self.k.objects not in ("vectors", "any"):
+        if not takes_vectors(self.k):
             raise TypeError(f"Partitioned takes a kernel of vectors such as Gaussian(), got {self.k!r}")
         self.k.check_params()
         directions = as_array(self.directions, "directions")
