@@ -17,6 +17,7 @@ from similitude.compute.loops.reference.bags import MOST_NEIGHBORS, words_near
 from similitude.compute.loops.reference.graphs import refined_labels
 from similitude.compute.loops.reference.series import convolved
 from similitude.compute.loops.reference.strings import LONGEST_SUBSEQUENCE, SIZES_OF_FACTORS
+from similitude.compute.loops.reference.tables import weighted_gower
 
 if np.int_(0).itemsize < 8:
     raise ImportError(
@@ -60,5 +61,5 @@ __all__ = [
     "Patterns",
     "TermArrays",
 ]
-__all__ += ["apply_each", "convolved", "formula", "refined_labels", "words_near"]
+__all__ += ["apply_each", "convolved", "formula", "refined_labels", "weighted_gower", "words_near"]
 __all__ += reference.__all__

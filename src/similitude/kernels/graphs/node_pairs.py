@@ -21,21 +21,6 @@ STEPS_AT_ONCE = 2**20
 """Steps from a node to a neighbor, over all first nodes of paths that are followed at once."""
 
 
-class Reached(NamedTuple):
-    """What shortest paths from some nodes, the sources, reach. A place is a source with a node of its graph.
-
-    `starts` says where the places of each source begin; each place has a node, its distance from the source (-1 if it
-    is not reached) and the number of shortest paths to it, which step from the place `before` to the place `after`.
-    """
-
-    starts: np.ndarray
-    nodes: np.ndarray
-    distance: np.ndarray
-    paths: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-
-
 def path_positions(graphs: EncodedGraphs) -> Any:
     r"""Return a sparse matrix with a row for each node: how often it is the i-th node of a shortest path with l edges.
 
@@ -54,9 +39,11 @@ def path_positions(graphs: EncodedGraphs) -> Any:
     entries = 0
     found = []
     for sources in _source_groups(graphs):
-        reached = _followed(graphs, sources)
-        entries += _check_entries(graphs, sources, reached, entries)
-        found.append(_positions(reached))
+        starts, nodes, distance, *paths = _followed(graphs, sources)
+        longest = np.maximum.reduceat(distance, starts[:-1])
+        entries += int(((longest + 1) * (longest + 2) // 2).sum())
+        _check_entries(graphs, sources, longest, entries)
+        found.append(_positions(nodes, distance, *paths))
     if not found:
         return coo_array((n, 1)).tocsr()
     nodes, columns, values = (np.concatenate(some) for some in zip(*found, strict=True))
@@ -85,8 +72,12 @@ def _source_groups(graphs: EncodedGraphs) -> Iterator[np.ndarray]:
         yield from np.split(np.arange(len(group)), np.flatnonzero(np.diff(group)) + 1)
 
 
-def _followed(graphs: EncodedGraphs, sources: np.ndarray) -> Reached:
-    """Follow all shortest paths from some nodes, step by step."""
+def _followed(graphs: EncodedGraphs, sources: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Follow all shortest paths from some nodes, step by step. A place is a source with a node of its graph.
+
+    Return where the places of each source begin; of each place the node, its distance (-1 if it is not reached) and
+    the number of paths to it; and the steps, from which place to which.
+    """
     sizes = np.diff(graphs.node_starts)
     first = np.repeat(graphs.node_starts[:-1], sizes)[sources]
     lengths = np.repeat(sizes, sizes)[sources]
@@ -111,14 +102,12 @@ def _followed(graphs: EncodedGraphs, sources: np.ndarray) -> Reached:
         paths += np.bincount(after, paths[before], minlength=len(nodes))
         reached = np.flatnonzero(distance == len(steps))
     before, after = (np.concatenate(some) for some in zip(*steps, strict=True))
-    return Reached(starts, nodes, distance, paths, before, after)
+    return starts, nodes, distance, paths, before, after
 
 
-def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, reached: Reached, others: int) -> int:
-    """Return the most positions that some nodes can have; refuse more, with others, than the memory budget holds."""
-    longest = np.maximum.reduceat(reached.distance, reached.starts[:-1])
-    entries = int(((longest + 1) * (longest + 2) // 2).sum())
-    size = (others + entries) * 24  # bytes of a node, a column and a count
+def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, longest: np.ndarray, entries: int) -> None:
+    """Refuse more positions on paths, of these lengths at most, than the memory budget holds."""
+    size = entries * 24  # bytes of a node, a column and a count
     budget = current_engine().budget
     if size > budget:
         at = int(longest.argmax())
@@ -128,24 +117,18 @@ def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, reached: Reached,
             f"{format_bytes(budget)}: graph {g} has shortest paths of {longest[at]} edges; use "
             f"WeisfeilerLehman(attributes=...), smaller graphs, or an engine with more memory"
         )
-    return entries
 
 
-def _positions(reached: Reached) -> tuple[np.ndarray, ...]:
+def _positions(nodes: Any, distance: Any, paths: Any, before: Any, after: Any) -> tuple[np.ndarray, ...]:
     """Return nodes, columns and counts: of each place, by the number of edges that paths to it can be continued by."""
-    nodes = reached.nodes
-    distance = reached.distance
-    before = reached.before
-    after = reached.after
-    onward: Any = (distance >= 0).astype(
-        np.float64
-    )  # how often a shortest path to each place continues by `length` edges
+    # how often a shortest path to each place continues by `length` edges
+    onward: Any = (distance >= 0).astype(np.float64)
     first = int(nodes[0])
     found = []
     for length in range(int(distance.max()) + 1):
         at = np.flatnonzero((onward > 0) & (distance <= length))
         keys = (nodes[at] - first) * (length + 1) + distance[at]
-        counts = np.bincount(keys, reached.paths[at] * onward[at])
+        counts = np.bincount(keys, paths[at] * onward[at])
         some = np.flatnonzero(counts)
         node, position = np.divmod(some, length + 1)
         found.append((node + first, (position + length + 1) ** 2 // 4 + position, counts[some]))

@@ -192,7 +192,8 @@ class Gower(Similarity):
         if out is None:
             out = np.empty((len(A[0]), len(B[0])))
         if self.weights is not None:
-            return self._weighted(A, B, out)
+            loops.weighted_gower(out, A, B, *self._encoded_weights())
+            return out
         a, b = ((np.ascontiguousarray(numbers), np.ascontiguousarray(keys)) for numbers, keys in (A, B))
         loops.gower(out, a, b)
         return out
@@ -201,22 +202,6 @@ class Gower(Similarity):
         """Return the ranges of the columns that have a weight."""
         weights = self.weights or {}
         return {name: given for name, given in (self.ranges or {}).items() if weights.get(name, 1.0)}
-
-    def _weighted(self, A: Encoding, B: Encoding, out: np.ndarray) -> np.ndarray:
-        """Write the weighted mean similarity, column by column."""
-        known = np.zeros(out.shape)
-        out[...] = 0
-        of_numbers, of_keys = self._encoded_weights()
-        for weight, a, b in zip(of_numbers, A[0].T, B[0].T, strict=True):
-            gaps = np.abs(a[:, None] - b)
-            out += weight * np.where(np.isnan(gaps), 0, 1 - gaps)
-            known += weight * ~np.isnan(gaps)
-        for weight, a, b in zip(of_keys, A[1].T, B[1].T, strict=True):
-            both = (a[:, None] != 0) & (b != 0)
-            out += weight * (both & (a[:, None] == b))
-            known += weight * both
-        out /= np.where(known > 0, known, 1.0)
-        return out
 
     def _encoded_weights(self) -> tuple[list[float], list[float]]:
         """Return the weights of columns of numbers, and of columns of keys, in the order in which they are encoded."""

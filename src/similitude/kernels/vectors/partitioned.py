@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_numpy
-from similitude.kernels.vectors.metric import as_array
 from similitude.kernels.vectors.pairwise import takes_vectors
+from similitude.kernels.vectors.radial import as_array
 from similitude.similarity import Similarity
 
 
