@@ -195,7 +195,6 @@ class Goodness(Result):
 
 
 def _verdict(found: Goodness) -> str:
-    """Say whether similar objects share labels."""
     if found.p_value.value > SIGNIFICANT:
         return (
             f"no sign that similar objects share labels: shuffled labels fit as well in "
@@ -215,7 +214,6 @@ def _verdict(found: Goodness) -> str:
 
 
 def _wrong_labels(suspects: np.ndarray, noun: str) -> str:
-    """Name the labels that look wrong."""
     if not len(suspects):
         return ""
     some = _listed(np.sort(suspects[:10])) + (", …" if len(suspects) > 10 else "")
@@ -384,13 +382,11 @@ def _witnesses(weighted: WeightedGoodness) -> np.ndarray:
 
 
 def _constant(K: np.ndarray) -> bool:
-    """Whether all similarities between different examples are equal."""
     others = ~np.eye(len(K), dtype=bool)
     return bool(K.min(where=others, initial=np.inf) == K.max(where=others, initial=-np.inf))
 
 
 def _left_out(who: SamplingPlan) -> list[str]:
-    """Return notes on the examples that are left out."""
     alone = who.labels.alone
     n = int((who.labels.codes >= 0).sum())
     notes = []
@@ -406,7 +402,6 @@ def _left_out(who: SamplingPlan) -> list[str]:
 
 
 def _remarks(found: Similarities, who: SamplingPlan) -> list[str]:
-    """Return notes on the similarities."""
     notes = []
     if found.scale > 1 + 1e-6:  # less is rounding
         notes.append(f"similarities reach {found.scale:.4g} in magnitude and were divided by that")

@@ -106,7 +106,6 @@ class Programs:
         return self._solve(np.append(np.zeros(self.d), self.masses), [-scaled, -self.slack], -1.0, limits)
 
     def _solve(self, costs: np.ndarray, parts: list[Any], limit: float, bounds: list[Any]) -> np.ndarray:
-        """Return the optimal weights, the first d variables of the program."""
         from scipy import sparse
         from scipy.optimize import linprog
 

@@ -67,7 +67,6 @@ class WeightedFeatures(Similarity):
             check_nonnegative(f"the weight of {brief(key)}", weight)
 
     def _key_params(self) -> tuple[Any, ...]:
-        """Return the parameters that say what a feature is."""
         return ()
 
     def unresolved(self) -> list[str]:
@@ -146,6 +145,5 @@ def roots_of_weights(k: WeightedFeatures, keys: np.ndarray, known: Callable[[], 
 
 
 def _sorted_roots(keys: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the keys of weights in increasing order, and the roots of these weights."""
     order = np.argsort(keys, kind="stable")
     return keys[order], np.sqrt(np.fromiter(weights.values(), float, len(weights)))[order]

@@ -102,7 +102,6 @@ class MeanOf(Similarity):
 
 
 def _elements(samples: Any) -> tuple[Any, np.ndarray]:
-    """Return the elements of all samples in one collection, and the start of each sample."""
     listed = as_objects(samples)
     for i, sample in enumerate(listed):
         if isinstance(sample, (str, bytes, dict, set)) or not hasattr(sample, "__len__"):

@@ -88,7 +88,6 @@ def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> 
 
 
 def _takes_two(mutate: Callable[..., Any]) -> bool:
-    """Tell whether a function has two required arguments."""
     try:
         parameters = inspect.signature(mutate).parameters.values()
     except (TypeError, ValueError):

@@ -212,7 +212,6 @@ def _default_sample(k: Similarity, rng: np.random.Generator) -> Any:
 
 
 def _matrix_of(k: Similarity) -> Precomputed | None:
-    """Return the precomputed matrix that a similarity rests on, if any."""
     if isinstance(k, Precomputed):
         return k
     return next(filter(None, map(_matrix_of, k.parts())), None)

@@ -5,8 +5,6 @@ selects the reference loops, ``SIMILITUDE_SIMD=baseline|avx2|avx512`` an instruc
 """
 
 import os
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -44,12 +42,6 @@ if COMPILED:
     IN_USE = f"compiled ({_compiled.in_use()})"
 
 
-def apply_each(matrices: Sequence[np.ndarray], forms: Sequence[tuple[Any, ...]]) -> None:
-    """Replace the entries of each matrix by a function of its own, in place; see `apply`."""
-    for values, form in zip(matrices, forms, strict=True):
-        apply(values, *form)  # noqa: F405
-
-
 __all__ = [
     "COMPILED",
     "CSR",
@@ -61,5 +53,5 @@ __all__ = [
     "Patterns",
     "TermArrays",
 ]
-__all__ += ["apply_each", "convolved", "formula", "refined_labels", "weighted_gower", "words_near"]
+__all__ += ["convolved", "formula", "refined_labels", "weighted_gower", "words_near"]
 __all__ += reference.__all__

@@ -111,7 +111,6 @@ def as_graphs(
 
 
 def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> None:
-    """Refuse nodes that do not exist, and self-loops."""
     outside = np.flatnonzero(((ends < 0) | (ends >= sizes[owner][:, None])).any(axis=1))
     if len(outside):
         g = int(owner[outside[0]])

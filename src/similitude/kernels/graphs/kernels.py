@@ -537,7 +537,6 @@ class WeisfeilerLehmanAssignment(HistogramSimilarity):
         return _ranked(found, roots)
 
     def _roots(self, graphs: EncodedGraphs, keys: np.ndarray) -> np.ndarray:
-        """Return the root of the weight of each refined label."""
         levels = loops.refined_labels(graphs.structure, graphs.labels, graphs.edge_labels, int(self.iterations))
         known, first = np.unique(np.concatenate(levels), return_index=True)
         depths = first // max(1, len(levels[0]))
@@ -643,7 +642,6 @@ class WeisfeilerLehmanEdges(Similarity):
 
 
 def _edges(objects: Any) -> tuple[np.ndarray, np.ndarray, EncodedGraphs]:
-    """Return the graph of each edge, its place among neighbors, from its first node, and the graphs."""
     graphs = as_graphs(objects, edge_attributes=True)
     source = _sources(graphs)
     edges = np.flatnonzero(source < graphs.neighbors)
@@ -652,7 +650,6 @@ def _edges(objects: Any) -> tuple[np.ndarray, np.ndarray, EncodedGraphs]:
 
 
 def _sources(graphs: EncodedGraphs) -> np.ndarray:
-    """Return the node that each neighbor is one of, numbered within its graph."""
     sizes = np.diff(graphs.node_starts)
     numbers = np.arange(graphs.node_starts[-1]) - np.repeat(graphs.node_starts[:-1], sizes)
     return np.repeat(numbers, np.diff(graphs.starts))
@@ -673,7 +670,6 @@ def _labels(graphs: EncodedGraphs, edges: np.ndarray, iterations: int) -> np.nda
 
 
 def _mixed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a 64-bit hash of pairs of keys."""
     found = (a ^ (a >> np.uint64(31))) * STEPS[0] + b
     for step in STEPS[1:]:
         found = (found ^ (found >> np.uint64(30))) * step

@@ -97,7 +97,6 @@ def _from_networkx(
     with_attributes: bool = True,
     with_edge_attributes: bool = True,
 ) -> list[ParsedGraph]:
-    """Return simple graphs of networkx, which have numbers in the whole sequence, in parts."""
     for i, graph in graphs.items():
         _refuse_directed(i, graph.is_directed(), "graph.to_undirected()")
     names = [list(graph) for graph in graphs.values()]
@@ -338,7 +337,6 @@ def attribute_matrix(parts: list[ParsedGraph], of: str = "node") -> np.ndarray:
 
 
 def _matrix(g: int, one: ParsedGraph, of: str) -> np.ndarray:
-    """Return a row of numbers for each node or edge of one graph."""
     given = one.attributes if of == "node" else one.edge_attributes
     if given is None:
         entry = "fourth entry of a tuple (edges, node_labels, edge_labels, node_attributes)"
@@ -355,7 +353,6 @@ def _matrix(g: int, one: ParsedGraph, of: str) -> np.ndarray:
 
 
 def _numbers(given: Any) -> np.ndarray | None:
-    """Return an array of float64, or None if there are other values than numbers."""
     try:
         values = np.asarray(given)
         if values.dtype.kind not in NUMBERS or (values.dtype == object and any(one is None for one in values.flat)):

@@ -56,12 +56,10 @@ def _edge(text: str) -> str:
 
 
 def _refined(graph: EncodedGraphs, iterations: int) -> list[np.ndarray]:
-    """Return the keys of the labels of all nodes after each refinement."""
     return loops.refined_labels(graph.structure, graph.labels, graph.edge_labels, iterations)
 
 
 def _label_texts(graph: Any) -> dict[int, str]:
-    """Return the labels of nodes and edges as text, by their keys."""
     parsed = parse_graph(0, graph)
     labels = [one for some in (parsed.labels, parsed.edge_labels) if some is not None for one in _listed(some)]
     return dict(zip(item_keys(labels).tolist(), map(str, labels), strict=True))
@@ -72,5 +70,4 @@ def _listed(labels: Any) -> list[Any]:
 
 
 def _short(name: str) -> str:
-    """Shorten a long name in its middle."""
     return name if len(name) <= 60 else f"{name[:40]}…{name[-17:]}"

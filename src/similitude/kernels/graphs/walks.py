@@ -132,7 +132,6 @@ class RandomWalk(Similarity):
 
 
 def _walked(graphs: EncodedGraphs) -> WalkedGraphs:
-    """Return graphs with their eigenvalues, without those that no walk sees."""
     values = [np.zeros(0)]
     weights = [np.zeros(0)]
     radii = np.zeros(len(graphs))

@@ -208,7 +208,6 @@ class WarpingBounds(Bounds):
         return np.exp(-self._least(A, B) * (slack / self.sigma))
 
     def _least(self, A: Sketch, B: Sketch) -> np.ndarray:
-        """Return lower bounds on the distances."""
         both = np.result_type(A[0], B[0])
         width = A[0].shape[1]
         if width == B[0].shape[1] and width > 0:

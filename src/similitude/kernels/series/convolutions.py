@@ -112,7 +112,6 @@ class Convolutions(ExplicitFeatures):
 
 
 def _check_filters(filters: Any) -> None:
-    """Validate a table of filters."""
     if (
         not isinstance(filters, np.ndarray)
         or filters.ndim != 2

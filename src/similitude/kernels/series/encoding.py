@@ -98,7 +98,6 @@ def _of_list(objects: list[Any]) -> Series:
 
 
 def _one(i: int, one: Any) -> np.ndarray:
-    """Return one series as an array of shape (time, channel)."""
     if isinstance(one, np.ma.MaskedArray) and np.ma.is_masked(one):
         at = int(np.argwhere(np.ma.getmaskarray(one))[0][0])
         raise ValueError(f"series {i} has no value at position {at} (masked): fill or cut missing values first")
@@ -137,7 +136,6 @@ def _missing(name: str, time: int, channel: int, channels: int, value: Any) -> s
 
 
 def _check_finite(values: np.ndarray, place: Any) -> None:
-    """Refuse missing and infinite values; the error names the series and the position."""
     bad = first_nonfinite(values)
     if bad is not None:
         row, channel = bad

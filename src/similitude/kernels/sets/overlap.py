@@ -16,14 +16,14 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, check_columns, is_column, is_sparse, is_table, loops, take
 from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
-from similitude.kernels.ragged import Histograms, Ragged, item_keys, starts_of
+from similitude.kernels.ragged import Histograms, item_keys, starts_of
 from similitude.kernels.signatures_of_sets import Items, SetBounds, shared_counts
 from similitude.kernels.tables.cells import is_missing
 from similitude.similarity import BOUNDED, KERNEL, SYMMETRIC, UNIT_KERNEL, Bounds, Similarity
 from similitude.support import brief, is_integer
 
 
-class ItemSets(Ragged):
+class ItemSets(Items):
     """Sets as sorted 64-bit keys, stored consecutively: set i is ``keys[starts[i]:starts[i + 1]]``.
 
     `width` is the number of columns if the keys are column numbers, and None if they represent items. `roots` are those
@@ -31,7 +31,6 @@ class ItemSets(Ragged):
     """
 
     of_entries = ("keys", "roots")
-    keys: np.ndarray
 
     def __init__(self, starts: np.ndarray, keys: np.ndarray, width: int | None = None, roots: Any = None) -> None:
         super().__init__(starts, keys, roots)
@@ -102,7 +101,6 @@ Sets = ItemSets | BitSets
 
 
 def _sorted_within(keys: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the keys sorted within each set."""
     widest = int(sizes.max(initial=0))
     if len(sizes) * widest > 4 * len(keys):  # some sets are far larger than the others
         return keys[np.lexsort((keys, owner))]
@@ -187,7 +185,6 @@ def _items(objects: list[Any]) -> ItemSets:
 
 
 def _unique(one: Any, i: int) -> Set[Any]:
-    """Return the different items of an object."""
     if isinstance(one, (set, frozenset)):
         return one
     if not (isinstance(one, (Set, list, tuple)) or is_column(one) or (isinstance(one, np.ndarray) and one.ndim == 1)):
@@ -386,7 +383,7 @@ class Jaccard(WeightedSets):
         """Return bounds by the sizes of the sets and rows of bits; none with weights."""
         if isinstance(self.weights, Mapping):
             return None
-        return JaccardBounds(A, items_of_sets, "share_of_all")
+        return JaccardBounds(A, type(A).as_items, "share_of_all")
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return ones."""
@@ -449,15 +446,8 @@ class JaccardBounds(SetBounds):
         self, k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, floors: np.ndarray
     ) -> np.ndarray:
         """Return the shares of common items, each pair by itself."""
-        first = items_of_sets(A)
-        second = items_of_sets(B)
-        common = shared_counts(i, j, first, second)
-        sizes = first[2][i] + second[2][j]
-        total = sizes - common
+        first = A.as_items()[i]
+        second = B.as_items()[j]
+        common = shared_counts(first, second)
+        total = first.lengths + second.lengths - common
         return np.where(total > 0, common / np.where(total > 0, total, 1), 1.0)
-
-
-def items_of_sets(A: Encoding) -> Items:
-    """Return the items of encoded sets."""
-    sets: ItemSets = A.as_items()
-    return sets.owners, sets.keys, sets.lengths

@@ -246,7 +246,7 @@ class LocalAlignment(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return strings as numbers of letters, and half the logarithm of k(x, x) of each."""
-        table = self._table()
+        table = as_substitution(self.substitution)
         strings = table.rows(as_letters(objects))
         text, _, factors = table.of_block(strings.text, strings.text)
         norms = 0.5 * loops.self_sum_alignments(text, strings.starts, *self._factors(factors))
@@ -256,7 +256,7 @@ class LocalAlignment(Similarity):
         """Return the kernel of all pairs."""
         if out is None:
             out = np.empty((len(A), len(B)))
-        a, b, factors = self._table().of_block(A.text, B.text)
+        a, b, factors = as_substitution(self.substitution).of_block(A.text, B.text)
         loops.sum_alignments(out, a, A.starts, b, B.starts, *self._factors(factors), A is B)
         out -= A.norms[:, None] + B.norms
         if self.claims >= UNIT_KERNEL:
@@ -266,9 +266,6 @@ class LocalAlignment(Similarity):
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
         return np.ones(len(A))
-
-    def _table(self) -> Substitution:
-        return as_substitution(self.substitution)
 
     def _factors(self, scores: np.ndarray) -> tuple[np.ndarray, float, float]:
         beta = float(self.beta)

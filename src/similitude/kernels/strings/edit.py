@@ -147,7 +147,7 @@ class EditBounds(Bounds):
 
 def letter_counts(A: Letters) -> Items:
     """Return the letters of each string as the items of a set; its second e is another item than its first."""
-    return *as_counted(A.owners, A.text), A.lengths
+    return as_counted(A.lengths, A.text)
 
 
 def neighbor_counts(A: Letters) -> Items:
@@ -157,7 +157,7 @@ def neighbor_counts(A: Letters) -> Items:
     places = np.arange(len(A.text)) + A.owners  # each string before has one more pair than letters
     after[places] = A.text
     before[places + 1] = A.text
-    return *as_counted(np.repeat(np.arange(len(A)), sizes), (before << np.uint64(21)) | after), sizes
+    return as_counted(sizes, (before << np.uint64(21)) | after)
 
 
 class _EditDistance(Edit):
@@ -177,7 +177,6 @@ class _EditDistance(Edit):
 
 
 def _as_costs(given: Any) -> Costs:
-    """Validate the costs of an insertion, a deletion and a substitution."""
     if given is None:
         return UNIT
     if not isinstance(given, (tuple, list)) or len(given) != 3:

@@ -45,7 +45,7 @@ class BagSimilarity(Similarity):
 
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of windows of each string."""
-        return Bags(loops.window_bags(letters.text, letters.starts, self.patterns()))
+        return Bags.of(loops.window_bags(letters.text, letters.starts, self.patterns()))
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of bags."""
@@ -161,10 +161,9 @@ class Spectrum(WeightedFeatures, BagSimilarity):
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of substrings of each string; with weights, without those of weight 0."""
         bags = loops.window_bags(letters.text, letters.starts, self.patterns())
-        return Bags(bags) if self.weights is None else self._weighted(bags)
+        return Bags.of(bags) if self.weights is None else self._weighted(bags)
 
     def _weighted(self, bags: BagArrays) -> Bags:
-        """Return bags with the roots of weights as values."""
         known, roots = remembered(self, self._known_substrings, "substrings", self._key_params())
         numbers, theirs, width = loops.shared_features(bags, known, self.patterns())
         scales = np.full(width + 1, np.sqrt(float(self.default_weight)))  # the last one is that of number -1
@@ -172,7 +171,7 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         values = scales[numbers]
         kept = values > 0
         values = values[kept] * bags.counts[kept] if self.counts else values[kept]
-        return Bags(_only(bags, kept), values)
+        return Bags.of(_only(bags, kept), values)
 
     def _known_substrings(self) -> tuple[BagArrays, np.ndarray]:
         """Return the substrings that have a weight as bags of one feature each, and the roots of the weights."""
@@ -208,14 +207,12 @@ class Spectrum(WeightedFeatures, BagSimilarity):
 
 
 def _only(bags: BagArrays, kept: np.ndarray) -> BagArrays:
-    """Return the bags without some of their features."""
     codes, counts, places = (one[kept] for one in bags[:3])
     return bags._replace(codes=codes, counts=counts, places=places, starts=starts_of_kept(bags.starts, kept))
 
 
 @lru_cache(maxsize=64)
 def _patterns(of: tuple[tuple[Sequence[int], int], ...]) -> Patterns:
-    """Return patterns as arrays; each is given by its positions and the length of its windows."""
     positions = np.array([at for chosen, _ in of for at in chosen], np.int64)
     starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen, _ in of])]).astype(np.int64)
     return Patterns(positions, starts, np.array([span for _, span in of], np.int64))
@@ -353,7 +350,6 @@ class Mismatch(BagSimilarity):
             )
 
     def _letters(self) -> np.ndarray:
-        """Return the code points of the alphabet; refuse letters that occur twice."""
         if not isinstance(self.alphabet, Iterable):
             raise TypeError(f"alphabet must be a string, or a sequence of letters, got {brief(self.alphabet)}")
         given = self.alphabet if isinstance(self.alphabet, (str, bytes)) else list(self.alphabet)
@@ -375,7 +371,7 @@ class Mismatch(BagSimilarity):
         known = np.append(alphabet, 0)[places] == letters.text if len(alphabet) else np.zeros(len(places), bool)
         known &= places < len(alphabet)
         numbers = np.where(known, places, len(alphabet)).astype(np.uint32)
-        return Bags(loops.neighbor_bags(numbers, letters.starts, len(alphabet), int(self.p), int(self.m)))
+        return Bags.of(loops.neighbor_bags(numbers, letters.starts, len(alphabet), int(self.p), int(self.m)))
 
 
 class Subsequence(Similarity):

@@ -178,7 +178,6 @@ class Columns(Similarity):
         return total / len(values) if self.how == "mean" else total
 
     def _factors(self) -> list[float]:
-        """Return the factor of each column in the sum."""
         weights = [float((self.weights or {}).get(name, 1.0)) for name in self.columns]
         return [weight / sum(weights) for weight in weights] if self.how == "mean" else weights
 

@@ -199,7 +199,6 @@ class Gower(Similarity):
         return out
 
     def _counted(self) -> dict[Any, Any]:
-        """Return the ranges of the columns that have a weight."""
         weights = self.weights or {}
         return {name: given for name, given in (self.ranges or {}).items() if weights.get(name, 1.0)}
 
@@ -318,6 +317,5 @@ def _is_boolean(values: Any, missing: np.ndarray) -> bool:
 
 
 def _numbers(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:
-    """Return a column of numbers or times as floats, NaN if missing; errors name the column."""
     check_kind(name, values, missing, kind, f"its range is that of {kind}s")
     return numbers_or_seconds(name, values, missing, kind)

@@ -107,7 +107,6 @@ class Tabular(OfImages):
         return [f"column {name}" if isinstance(self.columns, list) else str(name) for name, _ in parts], owners
 
     def _parts(self, X: Any) -> list[tuple[Any, np.ndarray]]:
-        """Return the features of each column."""
         if isinstance(self.columns, list):
             A = as_matrix(X)
             if A.shape[1] != len(self.columns):

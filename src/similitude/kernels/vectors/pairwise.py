@@ -199,7 +199,6 @@ def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any,
 
 
 def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return both matrices as the loops take them, and `out` or a new matrix for the result."""
     dtype = np.result_type(A, B)
     same = A is B
     A = np.require(A, dtype, ["C", "A"])
@@ -238,7 +237,6 @@ def _finite_norms(A: Any, B: Any) -> tuple[Any, Any]:
 
 
 def _of_tensors(A: Any, B: Any, sums: str) -> Any:
-    """Return the sums over features of tensors."""
     if sums == "product":
         return inner(A, B)
     if sums == "squared_difference":

@@ -109,7 +109,6 @@ class Partitioned(Similarity):
         return at - len(thresholds)
 
     def _mapped(self, A: np.ndarray, cells: np.ndarray) -> np.ndarray:
-        """Return the rows of A under the linear map of the cell of each."""
         if self.metrics is None:
             return A
         T = as_array(self.metrics)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, as_matrix, beside, in_precision, is_sparse, loops, namespace
+from similitude.compute import Encoding, Hints, as_matrix, beside, in_precision, is_sparse, namespace
 from similitude.kernels.stated import stated
 from similitude.kernels.vectors.pairwise import (
     IDENTITY,
@@ -92,7 +92,6 @@ class DistanceSimilarity(VectorSimilarity):
         return self._form_at(getattr(self, name))
 
     def _form_at(self, scale: Any) -> Form:
-        """Return the function of the distance, given the scale."""
         raise NotImplementedError
 
     def encode(self, objects: Any) -> Encoding:
@@ -161,12 +160,7 @@ def values_at_scales(
     >>> values_at_scales(Gaussian(), [1.0, 2.0], [np.array([[2.0]]), np.array([[8.0]])])
     [array([[0.36787944]]), array([[0.36787944]])]
     """
-    forms = [k._form_at(scale) for scale in scales]
-    named = [form for form in forms if isinstance(form, tuple)]
-    if len(named) < len(forms):
-        return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
-    loops.apply_each(distances, named)
-    return distances
+    return [apply_form(k._form_at(scale), D) for scale, D in zip(scales, distances, strict=True)]
 
 
 def proof_with_metric(reason: str) -> Any:
@@ -236,7 +230,6 @@ class Gaussian(DistanceSimilarity):
         return cls(sigma=check_positive("c", c) / math.sqrt(2.0))
 
     def _form_at(self, scale: Any) -> Form:
-        """Return the exponential of the squared distance."""
         return "gaussian", -0.5 / float(scale) ** 2
 
 
@@ -299,7 +292,6 @@ class Laplace(DistanceSimilarity):
         return resolved.with_params(sigma=math.sqrt(resolved.sigma))
 
     def _form_at(self, scale: Any) -> Form:
-        """Return the exponential of the distance."""
         p = -0.5 / float(scale) ** 2 if self.squared_scale else -1.0 / float(scale)
         return "gaussian" if self.norm == 1 else "laplace", p
 
@@ -419,7 +411,6 @@ class RationalQuadratic(DistanceSimilarity):
         super().check_params()
 
     def _form_at(self, scale: Any) -> Form:
-        """Return the power of the squared distance."""
         alpha = float(self.alpha)
         return "rational_quadratic", 1.0 / (2.0 * alpha * float(scale) ** 2), alpha
 
