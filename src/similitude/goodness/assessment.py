@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -136,8 +136,7 @@ class Goodness(Result):
         return f"Goodness({self.n} examples, {len(self.classes_)} classes, p = {self.p_value.value:.4g})"
 
     def __str__(self) -> str:
-        classes = ", ".join(str(name) for name in self.classes_.tolist()[:10])
-        classes += ", …" if len(self.classes_) > 10 else ""
+        classes = _listed(self.classes_[:10], len(self.classes_))
         parts = [
             f"{self.verdict()}.",
             f"How good the similarity is for {self.n:,} examples of {len(self.classes_)} classes ({classes})",
@@ -216,14 +215,17 @@ def _verdict(found: Goodness) -> str:
 def _wrong_labels(suspects: np.ndarray, noun: str) -> str:
     if not len(suspects):
         return ""
-    some = _listed(np.sort(suspects[:10])) + (", …" if len(suspects) > 10 else "")
+    some = _listed(np.sort(suspects[:10]), len(suspects))
     if len(suspects) == 1:
         return f"; one label looks wrong: {noun.removesuffix('s')} {some}"
     return f"; {len(suspects):,} labels look wrong: {noun} {some}"
 
 
-def _listed(positions: np.ndarray) -> str:
-    return ", ".join(str(i) for i in positions.tolist()) or "none"
+def _listed(positions: np.ndarray, out_of: int = 0) -> str:
+    named = [str(i) for i in positions.tolist()]
+    if out_of > len(named):
+        named.append("…")
+    return ", ".join(named) or "none"
 
 
 def assess(
@@ -391,7 +393,7 @@ def _left_out(who: SamplingPlan) -> list[str]:
     n = int((who.labels.codes >= 0).sum())
     notes = []
     if len(alone):
-        some = _listed(alone[:10]) + (", …" if len(alone) > 10 else "")
+        some = _listed(alone[:10], len(alone))
         notes.append(f"left out, because they are alone in their classes: examples {some}")
     if len(who.used) < n:
         notes.append(f"a sample of {len(who.used):,} of {n:,} examples was used")
@@ -472,17 +474,17 @@ def sizes(
     k = len(weak.classes_)
     delta = DELTA / (k - 1)
     epsilon, gamma = _first_positive(strong)
-    needed = bounds.votes(gamma, delta) if gamma > 1e-9 else None
+    needed = _needed(bounds.votes, gamma, delta)
     found = [Size("votes of each class", f"Theorem 1, {BALCAN_BLUM}", gamma, epsilon, delta, needed, per_class)]
     if weighted is not None:
         epsilon, gamma = _first_positive(weighted)
-        needed = bounds.similarity_landmarks(gamma, delta) if gamma > 1e-9 else None
+        needed = _needed(bounds.similarity_landmarks, gamma, delta)
         theorem = f"Theorem 2, {BALCAN_BLUM}"
         found.append(Size("landmarks of each class", theorem, gamma, epsilon, delta, needed, landmarks_per_class))
     if k == 2:
         gamma = min(weak.balanced.value, 1.0)
         theorem = f"Theorem 8, {BALCAN_BLUM}"
-        needed = bounds.weak_votes(gamma, DELTA) if gamma > 1e-9 else None
+        needed = _needed(bounds.weak_votes, gamma, DELTA)
         found.append(Size("weak votes of each class", theorem, gamma, None, DELTA, needed, per_class))
     if margin.value is not None and margin.value > 1e-9:
         gamma = min(margin.value, 1.0)
@@ -490,6 +492,10 @@ def sizes(
         needed = bounds.landmarks(0.1, gamma, DELTA)
         found.append(Size("landmarks of the kernel", theorem, gamma, None, DELTA, needed, margin.n))
     return tuple(found)
+
+
+def _needed(bound: Callable[[float, float], int], gamma: float, delta: float) -> int | None:
+    return bound(gamma, delta) if gamma > 1e-9 else None
 
 
 def _first_positive(curve: Curve) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.compute import take
+from similitude.kernels.ragged import places_of
 from similitude.kernels.stated import stated
 from similitude.similarity import Similarity
 from similitude.support import brief, check_nonnegative
@@ -137,11 +138,10 @@ def remembered(k: WeightedFeatures, make: Any, *more: Any) -> Any:
 def roots_of_weights(k: WeightedFeatures, keys: np.ndarray, known: Callable[[], np.ndarray], *more: Any) -> np.ndarray:
     """Return the root of the weight of each key; `known` returns the keys that the weights name, in their order."""
     numbers, roots = remembered(k, lambda: _sorted_roots(known(), k.weights), "roots", *more)
-    default = float(k.default_weight) ** 0.5
-    if not len(numbers):
-        return np.full(len(keys), default)
-    places = np.minimum(np.searchsorted(numbers, keys), len(numbers) - 1)
-    return np.where(numbers[places] == keys, roots[places], default)
+    places, found = places_of(numbers, keys)
+    found_roots: np.ndarray = np.full(len(keys), float(k.default_weight) ** 0.5)
+    found_roots[found] = roots[places[found]]
+    return found_roots
 
 
 def _sorted_roots(keys: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:

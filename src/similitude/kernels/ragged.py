@@ -73,6 +73,19 @@ def ragged_rows(starts: np.ndarray, which: Any) -> tuple[np.ndarray, Any]:
     return new, np.arange(new[-1]) + np.repeat(starts[:-1][which] - new[:-1], lengths)
 
 
+def places_of(known: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place of each key among known keys, which are increasing, and whether it is one of them."""
+    places = np.minimum(np.searchsorted(known, keys), max(0, len(known) - 1))
+    if not len(known):
+        return places, np.zeros(len(keys), bool)
+    return places, known[places] == keys
+
+
+def listed(values: Any) -> list[Any]:
+    """Return values of an array, a column or a sequence as Python objects."""
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
 class Ragged:
     """Base class of encodings that store rows of different lengths consecutively: row i is starts[i]:starts[i + 1].
 
@@ -202,8 +215,7 @@ class Histograms(Ragged):
         """
         ordered = np.sort(known.keys)  # several times as quick as np.unique
         vocabulary = ordered[np.diff(ordered, prepend=ordered[:1] + np.uint64(1)) != 0]
-        places = np.minimum(np.searchsorted(vocabulary, self.keys), max(0, len(vocabulary) - 1))
-        found = vocabulary[places] == self.keys if len(vocabulary) else np.zeros(len(self.keys), dtype=bool)
+        places, found = places_of(vocabulary, self.keys)
         places[~found] = len(vocabulary)
         return with_norm_of_others(self.counts, places, self.starts, len(vocabulary))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, loops, rows
-from similitude.kernels.ragged import Ragged, starts_of
+from similitude.kernels.ragged import Ragged, places_of, starts_of
 from similitude.similarity import Bounds, Candidates
 
 SIGNATURE_BITS = 256
@@ -48,11 +48,9 @@ class SetBounds(Bounds):
         sets = self.items(A)
         keys = sets.keys
         sizes = sets.lengths
-        at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
-        known = self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), bool)
-        bits = np.where(
-            known, self.bits[at] if len(self.keys) else 0, (keys % np.uint64(SIGNATURE_BITS)).astype(np.int64)
-        )
+        places, known = places_of(self.keys, keys)
+        bits = (keys % np.uint64(SIGNATURE_BITS)).astype(np.int64)
+        bits[known] = self.bits[places[known]]
         signs = np.zeros((len(sizes), SIGNATURE_BITS), bool)
         signs[sets.owners, bits] = True
         words = np.packbits(signs, axis=1, bitorder="little").view(np.uint64)

@@ -366,7 +366,7 @@ class ShortestPath(AttributeSimilarity):
 
     def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
         """Return the attributes of each node."""
-        return graphs.attributes  # type: ignore[return-value]
+        return graphs.attributes
 
     def node_counts(self, graphs: EncodedGraphs) -> Any:
         """Return how often each node is at each position of shortest paths of each length."""
@@ -621,13 +621,13 @@ class WeisfeilerLehmanEdges(Similarity):
         if not len(edges):
             raise ValueError("the graphs have no edges: nothing tells how large distances between attributes are")
         weight = None if sample_weight is None else np.asarray(sample_weight)[owner]
-        vectors = graphs.edge_attributes[edges]  # type: ignore[index]
+        vectors = graphs.edge_attributes[edges]
         return self.with_params(attributes=self.attributes.resolve(vectors, random_state, weight))
 
     def encode(self, objects: Any) -> Encoding:
         """Return the attributes of the edges of each graph, encoded for the base kernel, with their labels."""
         owner, edges, graphs = _edges(objects)
-        vectors: np.ndarray = graphs.edge_attributes[edges]  # type: ignore[index]
+        vectors = graphs.edge_attributes[edges]
         counts = np.bincount(owner, minlength=len(graphs))
         with error_prefix("attributes"):
             encoded = self.attributes.encode(vectors) if len(vectors) else vectors

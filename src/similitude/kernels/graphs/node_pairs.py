@@ -167,7 +167,7 @@ class NodeVectors(Ragged):
         """Return graphs with a vector for each node, encoded for the base kernel k."""
         with error_prefix("attributes"):
             encoded = k.encode(vectors) if len(vectors) else vectors
-        widths = np.where(np.diff(graphs.node_starts) > 0, graphs.attributes.shape[1], 0)  # type: ignore[union-attr]
+        widths = np.where(np.diff(graphs.node_starts) > 0, graphs.attributes.shape[1], 0)
         return cls(graphs.node_starts, graphs.labels, encoded, counts, graphs.kinds, widths)
 
     @property
@@ -281,7 +281,7 @@ def neighborhood_vectors(graphs: EncodedGraphs, rounds: int) -> np.ndarray:
     found = [graphs.attributes]
     for _ in range(rounds):
         found.append(own * found[-1] + around @ found[-1])
-    return np.hstack(found)  # type: ignore[arg-type]
+    return np.hstack(found)
 
 
 # What a kernel with an optional base kernel of attributes states of itself.

@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import as_objects, loops
 from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs, as_graphs
 from similitude.kernels.graphs.parsing import parse_graph
-from similitude.kernels.ragged import item_keys
+from similitude.kernels.ragged import item_keys, listed
 
 
 def subtree_names(objects: Any, iterations: int, wanted: Set[int] | None = None) -> dict[int, str]:
@@ -61,12 +61,8 @@ def _refined(graph: EncodedGraphs, iterations: int) -> list[np.ndarray]:
 
 def _label_texts(graph: Any) -> dict[int, str]:
     parsed = parse_graph(0, graph)
-    labels = [one for some in (parsed.labels, parsed.edge_labels) if some is not None for one in _listed(some)]
+    labels = [one for some in (parsed.labels, parsed.edge_labels) if some is not None for one in listed(some)]
     return dict(zip(item_keys(labels).tolist(), map(str, labels), strict=True))
-
-
-def _listed(labels: Any) -> list[Any]:
-    return list(labels.tolist() if hasattr(labels, "tolist") else labels)
 
 
 def _short(name: str) -> str:

@@ -72,10 +72,9 @@ def _of_array(X: np.ndarray) -> Series:
     X = _floating(X, "an array")
     if X.size == 0:
         raise ValueError(f"series 0 is empty (the array has shape {X.shape}): every series needs at least one value")
-    X = X.reshape(n, time, -1)
-    _check_finite(X.reshape(n * time, -1), lambda row: (row // time, row % time))
-    values = np.require(X, requirements=["C", "A"]).reshape(n * time, -1)
-    return Series(np.arange(n + 1, dtype=np.int64) * time, values)
+    return _finite(
+        np.arange(n + 1, dtype=np.int64) * time, np.require(X, requirements=["C", "A"]).reshape(n * time, -1)
+    )
 
 
 def _of_list(objects: list[Any]) -> Series:
@@ -91,10 +90,7 @@ def _of_list(objects: list[Any]) -> Series:
                 f"series must all have the same channels: series {i} has {piece.shape[1]}, series 0 has {channels} "
                 f"(the shape of a series is (time, channel))"
             )
-    starts = starts_of([len(piece) for piece in pieces])
-    values = np.ascontiguousarray(np.concatenate(pieces))
-    _check_finite(values, lambda row: _place(starts, row))
-    return Series(starts, values)
+    return _finite(starts_of([len(piece) for piece in pieces]), np.ascontiguousarray(np.concatenate(pieces)))
 
 
 def _one(i: int, one: Any) -> np.ndarray:
@@ -135,17 +131,15 @@ def _missing(name: str, time: int, channel: int, channels: int, value: Any) -> s
     return f"{name} is {value} at {where}: series kernels need finite numbers, so fill or cut missing values first"
 
 
-def _check_finite(values: np.ndarray, place: Any) -> None:
+def _finite(starts: np.ndarray, values: np.ndarray) -> Series:
+    """Return the series; refuse missing and infinite values, with the series and the position."""
     bad = first_nonfinite(values)
     if bad is not None:
         row, channel = bad
-        i, time = place(row)
-        raise ValueError(_missing(f"series {i}", time, channel, values.shape[1], values[row, channel]))
-
-
-def _place(starts: np.ndarray, row: int) -> tuple[int, int]:
-    i = int(np.searchsorted(starts, row, side="right")) - 1
-    return i, row - int(starts[i])
+        i = int(np.searchsorted(starts, row, side="right")) - 1
+        place = _missing(f"series {i}", row - int(starts[i]), channel, values.shape[1], values[row, channel])
+        raise ValueError(place)
+    return Series(starts, values)
 
 
 def in_common_precision(A: Series, B: Series) -> tuple[Series, Series]:

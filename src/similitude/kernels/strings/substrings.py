@@ -14,7 +14,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.compute.loops import BagArrays, Patterns
 from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, remembered
-from similitude.kernels.ragged import starts_of_kept
+from similitude.kernels.ragged import places_of, starts_of_kept
 from similitude.kernels.strings.bags import Bags, bag_features, bag_products, joined_bags
 from similitude.kernels.strings.letters import Letters, as_letters, letters_in_parts, numbered
 from similitude.similarity import KERNEL, Similarity
@@ -367,9 +367,7 @@ class Mismatch(BagSimilarity):
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of words near the substrings of each string."""
         alphabet = self._letters()
-        places = np.searchsorted(alphabet, letters.text)
-        known = np.append(alphabet, 0)[places] == letters.text if len(alphabet) else np.zeros(len(places), bool)
-        known &= places < len(alphabet)
+        places, known = places_of(alphabet, letters.text)
         numbers = np.where(known, places, len(alphabet)).astype(np.uint32)
         return Bags.of(loops.neighbor_bags(numbers, letters.starts, len(alphabet), int(self.p), int(self.m)))
 
