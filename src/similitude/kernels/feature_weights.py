@@ -10,8 +10,7 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.kernels.ragged import places_of
-from similitude.kernels.stated import stated
-from similitude.similarity import Similarity
+from similitude.similarity import Similarity, stated
 from similitude.support import brief, check_nonnegative
 
 IDF = "idf"

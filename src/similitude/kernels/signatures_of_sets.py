@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ ROUNDING_ROOM = 1e-12
 class Items(Ragged):
     """Sets as the 64-bit keys of their items."""
 
-    of_entries = ("keys",)
+    of_entries: ClassVar[tuple[str, ...]] = ("keys",)
     keys: np.ndarray
 
 

@@ -26,6 +26,7 @@ from similitude.similarity.algebra import (
     Sum,
     hints_of_parts,
 )
+from similitude.similarity.algebra import stated as stated
 from similitude.similarity.automatic import Auto
 from similitude.similarity.bounds import Bounds, Candidates
 from similitude.similarity.cached import (

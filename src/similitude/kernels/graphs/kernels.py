@@ -29,10 +29,9 @@ from similitude.kernels.graphs.node_pairs import (
 )
 from similitude.kernels.graphs.subtrees import subtree_names
 from similitude.kernels.ragged import Histograms, starts_of
-from similitude.kernels.stated import stated
 from similitude.kernels.vectors import Gaussian
 from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, repeated, squared_norms
-from similitude.similarity import BOUNDED, KERNEL, Similarity
+from similitude.similarity import BOUNDED, KERNEL, Similarity, stated
 from similitude.support import (
     brief,
     check_choice,
@@ -52,16 +51,6 @@ class GraphHistograms(Histograms):
 
     of_rows = ("kinds",)
     kinds: np.ndarray
-
-    def products(self, other: Histograms, out: Any = None) -> np.ndarray:
-        """Return the dot products; refuse graphs of which only some have labels."""
-        check_comparable(self.kinds, other.kinds)  # type: ignore[attr-defined]
-        return super().products(other, out)
-
-    def features(self, known: Histograms) -> Any:
-        """Return the sparse features; refuse graphs of which only some have labels."""
-        check_comparable(self.kinds, known.kinds)  # type: ignore[attr-defined]
-        return super().features(known)
 
 
 def check_comparable(some: np.ndarray, others: np.ndarray) -> None:
@@ -83,6 +72,7 @@ class HistogramSimilarity(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the histograms, float64."""
+        check_comparable(A.kinds, B.kinds)
         return A.products(B, out)
 
     def diagonal(self, A: Encoding) -> Any:
@@ -92,7 +82,9 @@ class HistogramSimilarity(Similarity):
     def features(self, objects: Any, like: Any = None) -> Any:
         """Return a sparse matrix with a column per key that occurs in `like`, and one for the norm of all others."""
         A = self.encode(objects)
-        return A.features(A if like is None else self.encode(like))
+        known = A if like is None else self.encode(like)
+        check_comparable(A.kinds, known.kinds)
+        return A.features(known)
 
 
 class AttributeSimilarity(HistogramSimilarity):
@@ -131,7 +123,7 @@ class AttributeSimilarity(HistogramSimilarity):
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the histograms, or the sums over pairs of nodes, float64."""
         if self.attributes is None:
-            return A.products(B, out)
+            return super().block(A, B, out)
         check_comparable(A.kinds, B.kinds)
         return into(out, sums_over_nodes(self.attributes, A, B))
 

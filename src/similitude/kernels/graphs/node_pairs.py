@@ -12,9 +12,8 @@ from similitude.compute import Encoding, Hints, rows
 from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs
 from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
-from similitude.kernels.stated import stated
 from similitude.kernels.vectors.pairwise import takes_vectors
-from similitude.similarity import PSD, SYMMETRIC, Similarity
+from similitude.similarity import PSD, SYMMETRIC, Similarity, stated
 from similitude.support import brief, error_prefix
 
 STEPS_AT_ONCE = 2**20

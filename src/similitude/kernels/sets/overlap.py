@@ -31,6 +31,7 @@ class ItemSets(Items):
     """
 
     of_entries = ("keys", "roots")
+    roots: Any
 
     def __init__(self, starts: np.ndarray, keys: np.ndarray, width: int | None = None, roots: Any = None) -> None:
         super().__init__(starts, keys, roots)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_matrix, beside, in_precision, is_sparse, namespace
-from similitude.kernels.stated import stated
 from similitude.kernels.vectors.pairwise import (
     IDENTITY,
     ROOT,
@@ -22,7 +21,7 @@ from similitude.kernels.vectors.pairwise import (
     pairwise,
     vector_profile,
 )
-from similitude.similarity import UNIT_KERNEL, Bounds
+from similitude.similarity import UNIT_KERNEL, Bounds, stated
 from similitude.support import brief, check_positive, digest, written
 
 AXES_FROM = 2000
