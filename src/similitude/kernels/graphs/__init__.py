@@ -10,17 +10,3 @@ from similitude.kernels.graphs.kernels import (
 )
 from similitude.kernels.graphs.parsing import ParsedGraph, is_graph, parse_graph, parse_graphs
 from similitude.kernels.graphs.walks import RandomWalk
-
-__all__ = [
-    "Graphlet",
-    "ParsedGraph",
-    "RandomWalk",
-    "ShortestPath",
-    "WeisfeilerLehman",
-    "WeisfeilerLehmanAssignment",
-    "WeisfeilerLehmanEdges",
-    "as_graphs",
-    "is_graph",
-    "parse_graph",
-    "parse_graphs",
-]
