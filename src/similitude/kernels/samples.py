@@ -75,8 +75,7 @@ class MeanOf(Similarity):
             return self
         elements, starts = _elements(X)
         weight = repeated(sample_weight, np.diff(starts))
-        resolved: Similarity = self.with_params(k=self.k.resolve(elements, random_state, weight))
-        return resolved
+        return self.with_params(k=self.k.resolve(elements, random_state, weight))
 
     def encode(self, objects: Any) -> Encoding:
         """Return the encoded elements of all samples, and the start of each sample."""

@@ -168,8 +168,7 @@ class OfImages(Wrapped):
         """Resolve the part on the images of X."""
         if not self.k.unresolved():
             return self
-        resolved: Similarity = self.with_params(k=self.k.resolve(self._images(X), random_state, sample_weight))
-        return resolved
+        return self.with_params(k=self.k.resolve(self._images(X), random_state, sample_weight))
 
     def encode(self, objects: Any) -> Encoding:
         """Encode the images of the objects."""

@@ -33,25 +33,10 @@ if not WHY_REFERENCE:
 COMPILED = not WHY_REFERENCE
 IN_USE = f"reference ({WHY_REFERENCE})"
 if COMPILED:
-    globals().update({name: getattr(_compiled, name) for name in reference.__all__})
+    globals().update({name: getattr(_compiled, name) for name in reference.LOOPS})
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
             _compiled.choose(os.environ["SIMILITUDE_SIMD"])
         except ValueError as error:
             raise ValueError(f"SIMILITUDE_SIMD: {error}") from None
     IN_USE = f"compiled ({_compiled.in_use()})"
-
-
-__all__ = [
-    "COMPILED",
-    "CSR",
-    "IN_USE",
-    "LONGEST_SUBSEQUENCE",
-    "MOST_NEIGHBORS",
-    "SIZES_OF_FACTORS",
-    "BagArrays",
-    "Patterns",
-    "TermArrays",
-]
-__all__ += ["convolved", "formula", "refined_labels", "weighted_gower", "words_near"]
-__all__ += reference.__all__

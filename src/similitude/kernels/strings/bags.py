@@ -54,8 +54,7 @@ class Bags(Ragged):
 
     def compact(self) -> Bags:
         """Return the bags with copies of their features: the loops reserve more room than they fill."""
-        found: Bags = self.only(np.ones(len(self.codes), bool))
-        return found
+        return self.only(np.ones(len(self.codes), bool))
 
     def squared_norms(self, counted: bool) -> np.ndarray:
         """Return the dot product of each bag with itself."""
