@@ -86,7 +86,8 @@ class Tabular(OfImages):
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Tabular:
         """Learn from X how columns become numbers, and resolve the kernel on these numbers."""
         whole = self if self.columns is not None else self.with_params(columns=self._learned(X))
-        return OfImages.resolve(whole, X, random_state, sample_weight)
+        resolved: Any = OfImages.resolve(whole, X, random_state, sample_weight)
+        return resolved
 
     def _learned(self, X: Any) -> Any:
         if _is_matrix(X):
