@@ -25,7 +25,7 @@ class EncodedGraphs:
     Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbors
     ``neighbors[starts[v]:starts[v + 1]]``, numbered within the graph and increasing, each edge in both directions.
     ``labels`` and ``edge_labels`` are uint64 keys of the labels of each node and of each neighbor; 0 without labels.
-    ``attributes`` has a row for each node, and ``edge_attributes`` one for each neighbor, if they were asked for.
+    ``attributes`` has a row for each node, and ``edge_attributes`` one for each neighbor, empty if not asked for.
 
     >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
     >>> graphs = as_graphs([path, triangle])
