@@ -25,7 +25,6 @@ ABSTRACT = {
     "Family",
     "DistanceSimilarity",
     "VectorSimilarity",
-    "SetSimilarity",
     "AttributeSimilarity",
     "BagSimilarity",
     "WeightedFeatures",
@@ -40,6 +39,7 @@ ABSTRACT = {
     "Extreme",
     "Wrapped",
     "Learnable",  # has no values before it is learned
+    "OfImages",
 }
 
 

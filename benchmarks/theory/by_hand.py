@@ -464,7 +464,7 @@ def _fits(weights: np.ndarray, gamma: float) -> Fits:
     from similitude.goodness.weighted import NUS
 
     plain = np.ones(len(weights))
-    return Fits([*[plain] * len(NUS), weights, plain], np.array([gamma]), plain)
+    return [*[plain] * len(NUS), weights, plain], np.array([gamma]), plain
 
 
 HAND: dict[str, tuple[Callable[[], Pairs], str]] = {

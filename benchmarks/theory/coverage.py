@@ -229,7 +229,7 @@ def hinge_truths(
     """Return the intervals of Definition 4, at the first and the last gap, with the truth."""
     intervals = {}
     for i in (0, -1):
-        truth = float(population.masses @ hinge(everyone.gaps(fits.of_hinge[i]), found.x[i]))
+        truth = float(population.masses @ hinge(everyone.gaps(fits[0][len(NUS) : -1][i]), found.x[i]))
         name = f"hinge loss at the {'last' if i else 'first'} gap"
         intervals[name] = (float(found.low[i]), float(found.high[i]), truth)
     return intervals

@@ -1,10 +1,9 @@
 """How good a similarity is for given labels: Definitions 2 to 5 of Balcan and Blum, alignment and margins.
 
-``gaps`` is Definition 2 (unweighted), ``weight_programs`` and ``weighted`` are Definitions 3 and 4 (weights fitted on
-some examples and tested on others), ``class_means`` is Definition 5 (on average), ``alignments`` and ``permutation``
-compare with the labels as a whole, ``margins`` and ``separability`` are about kernels, ``sample_sizes`` about the
-numbers of examples in the theorems. ``sampling`` chooses the examples, ``resampling`` computes intervals, and
-``assessment`` combines it all.
+``gaps`` is Definition 2 (unweighted), ``weighted`` is Definitions 3 and 4 (weights fitted on some examples and tested
+on others), ``class_means`` is Definition 5 (on average), ``alignments`` compares with the labels as a whole, and
+``margins`` is about kernels. ``sampling`` chooses the examples, ``resampling`` computes intervals, and ``assessment``
+combines it all, with the numbers of examples in the theorems.
 """
 
 from similitude.goodness.alignments import SIGNIFICANT, alignment

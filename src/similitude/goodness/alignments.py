@@ -72,7 +72,6 @@ def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
 
 
 def _matrix(name: str, values: Any) -> np.ndarray:
-    """Validate a square matrix of finite numbers, and divide it by its largest magnitude."""
     if hasattr(values, "toarray"):
         values = values.toarray()
     matrix = np.asarray(values)
@@ -215,7 +214,6 @@ def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _expected(n: int, sums: Any, pairs: Any, turned: Any, out: Any, into: Any, mixed: Any) -> Any:
-    """Return the combination of means over 2, 3 and 4 different examples, given sums over all of them."""
     three = n * (n - 1) * (n - 2)
     four = n * (n - 1) * (n - 2) * (n - 3)
     apart = sums - out - into - mixed + pairs + turned
@@ -291,7 +289,6 @@ def permutation_test(
 
 
 def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the sum of C over pairs of the same class, for each column of class numbers."""
     n_classes = int(codes.max()) + 1
     if n_classes == 2:  # 1[equal] = (1 + l l') / 2, and C sums to zero
         signs = 2.0 * codes - 1.0
@@ -306,7 +303,6 @@ def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _blocks_sum(C: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
-    """Return the sum of C over pairs of the same class, block by block."""
     order = np.argsort(codes, kind="stable")
     edges = np.searchsorted(codes[order], np.arange(n_classes + 1))
     return float(sum(C[np.ix_(own, own)].sum() for own in (order[a:b] for a, b in pairwise(edges))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,6 @@ from similitude.goodness.gaps import StrongGoodness, class_similarities, gaps, l
 from similitude.goodness.label_errors import suspicious_labels
 from similitude.goodness.margins import Separability, separability
 from similitude.goodness.resampling import band
-from similitude.goodness.sample_sizes import Size, sizes
 from similitude.goodness.sampling import (
     AssessedSimilarity,
     Labels,
@@ -32,6 +31,7 @@ from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, Weight
 from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call, is_counted
 from similitude.support import (
     ESTIMATE,
+    Curve,
     Estimate,
     Result,
     bullets,
@@ -42,7 +42,7 @@ from similitude.support import (
     paragraph,
     written,
 )
-from similitude.theory import LEVEL
+from similitude.theory import BALCAN_BLUM, BALCAN_BLUM_VEMPALA, DELTA, LEVEL, bounds
 
 EPSILONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 """Shares of examples that may fall short of the gap."""
@@ -136,8 +136,7 @@ class Goodness(Result):
         return f"Goodness({self.n} examples, {len(self.classes_)} classes, p = {self.p_value.value:.4g})"
 
     def __str__(self) -> str:
-        classes = ", ".join(str(name) for name in self.classes_.tolist()[:10])
-        classes += ", …" if len(self.classes_) > 10 else ""
+        classes = _listed(self.classes_[:10], len(self.classes_))
         parts = [
             f"{self.verdict()}.",
             f"How good the similarity is for {self.n:,} examples of {len(self.classes_)} classes ({classes})",
@@ -195,7 +194,6 @@ class Goodness(Result):
 
 
 def _verdict(found: Goodness) -> str:
-    """Say whether similar objects share labels."""
     if found.p_value.value > SIGNIFICANT:
         return (
             f"no sign that similar objects share labels: shuffled labels fit as well in "
@@ -215,17 +213,19 @@ def _verdict(found: Goodness) -> str:
 
 
 def _wrong_labels(suspects: np.ndarray, noun: str) -> str:
-    """Name the labels that look wrong."""
     if not len(suspects):
         return ""
-    some = _listed(np.sort(suspects[:10])) + (", …" if len(suspects) > 10 else "")
+    some = _listed(np.sort(suspects[:10]), len(suspects))
     if len(suspects) == 1:
         return f"; one label looks wrong: {noun.removesuffix('s')} {some}"
     return f"; {len(suspects):,} labels look wrong: {noun} {some}"
 
 
-def _listed(positions: np.ndarray) -> str:
-    return ", ".join(str(i) for i in positions.tolist()) or "none"
+def _listed(positions: np.ndarray, out_of: int = 0) -> str:
+    named = [str(i) for i in positions.tolist()]
+    if out_of > len(named):
+        named.append("…")
+    return ", ".join(named) or "none"
 
 
 def assess(
@@ -384,18 +384,16 @@ def _witnesses(weighted: WeightedGoodness) -> np.ndarray:
 
 
 def _constant(K: np.ndarray) -> bool:
-    """Whether all similarities between different examples are equal."""
     others = ~np.eye(len(K), dtype=bool)
     return bool(K.min(where=others, initial=np.inf) == K.max(where=others, initial=-np.inf))
 
 
 def _left_out(who: SamplingPlan) -> list[str]:
-    """Return notes on the examples that are left out."""
     alone = who.labels.alone
     n = int((who.labels.codes >= 0).sum())
     notes = []
     if len(alone):
-        some = _listed(alone[:10]) + (", …" if len(alone) > 10 else "")
+        some = _listed(alone[:10], len(alone))
         notes.append(f"left out, because they are alone in their classes: examples {some}")
     if len(who.used) < n:
         notes.append(f"a sample of {len(who.used):,} of {n:,} examples was used")
@@ -406,7 +404,6 @@ def _left_out(who: SamplingPlan) -> list[str]:
 
 
 def _remarks(found: Similarities, who: SamplingPlan) -> list[str]:
-    """Return notes on the similarities."""
     notes = []
     if found.scale > 1 + 1e-6:  # less is rounding
         notes.append(f"similarities reach {found.scale:.4g} in magnitude and were divided by that")
@@ -424,3 +421,86 @@ def _warn(notes: list[str]) -> None:
     """Warn the caller of `assess`."""
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=3)
+
+
+@dataclass(frozen=True)
+class Size(Result):
+    """The number of examples that a theorem needs, if the gap is that of the sample.
+
+    Attributes
+    ----------
+    what : str
+        What is counted.
+    theorem : str
+    gamma : float
+        The estimated gap or margin, at most 1.
+    epsilon : float or None
+        The share of objects that fall short of it.
+    delta : float
+        The probability of failure.
+    needed : int or None
+        None if no positive gap was observed.
+    used : int
+        The number that was used.
+    """
+
+    what: str
+    theorem: str
+    gamma: float
+    epsilon: float | None
+    delta: float
+    needed: int | None
+    used: int
+
+    def __str__(self) -> str:
+        if self.needed is None:
+            return f"{self.what}: no positive gap was observed; {self.used:,} were used ({self.theorem})"
+        short = "" if self.epsilon is None else f" for all but {100 * self.epsilon:g} %"
+        return (
+            f"{self.what}: {self.needed:,} if the gap is {self.gamma:.3g}{short}; {self.used:,} were used "
+            f"({self.theorem})"
+        )
+
+
+def sizes(
+    strong: StrongGoodness,
+    weighted: WeightedGoodness | None,
+    weak: WeakGoodness,
+    margin: Separability,
+    per_class: int,
+    landmarks_per_class: int,
+) -> tuple[Size, ...]:
+    """Return the sizes in the theorems; with k classes delta is divided by k - 1, the number of other classes."""
+    k = len(weak.classes_)
+    delta = DELTA / (k - 1)
+    epsilon, gamma = _first_positive(strong)
+    needed = _needed(bounds.votes, gamma, delta)
+    found = [Size("votes of each class", f"Theorem 1, {BALCAN_BLUM}", gamma, epsilon, delta, needed, per_class)]
+    if weighted is not None:
+        epsilon, gamma = _first_positive(weighted)
+        needed = _needed(bounds.similarity_landmarks, gamma, delta)
+        theorem = f"Theorem 2, {BALCAN_BLUM}"
+        found.append(Size("landmarks of each class", theorem, gamma, epsilon, delta, needed, landmarks_per_class))
+    if k == 2:
+        gamma = min(weak.balanced.value, 1.0)
+        theorem = f"Theorem 8, {BALCAN_BLUM}"
+        needed = _needed(bounds.weak_votes, gamma, DELTA)
+        found.append(Size("weak votes of each class", theorem, gamma, None, DELTA, needed, per_class))
+    if margin.value is not None and margin.value > 1e-9:
+        gamma = min(margin.value, 1.0)
+        theorem = f"Theorem 1, {BALCAN_BLUM_VEMPALA}"
+        needed = bounds.landmarks(0.1, gamma, DELTA)
+        found.append(Size("landmarks of the kernel", theorem, gamma, None, DELTA, needed, margin.n))
+    return tuple(found)
+
+
+def _needed(bound: Callable[[float, float], int], gamma: float, delta: float) -> int | None:
+    return bound(gamma, delta) if gamma > 1e-9 else None
+
+
+def _first_positive(curve: Curve) -> tuple[float, float]:
+    """Return the first share, from 10 % on, at which the gap is positive, and the gap, at most 1."""
+    from_here = np.flatnonzero(curve.x >= 0.1 - 1e-12)
+    positive = from_here[curve.y[from_here] > 0]
+    at = int(positive[0] if len(positive) else from_here[-1])
+    return float(curve.x[at]), min(float(curve.y[at]), 1.0)

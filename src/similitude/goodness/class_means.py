@@ -78,7 +78,7 @@ def balanced_gamma(means: np.ndarray) -> float:
 
 def weak_goodness(K: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> WeakGoodness:
     """Return the class means of a sample of similarities in [-1, 1], with their intervals."""
-    sums = _PairSums.of(K, codes)
+    sums = _PairSums(K, codes)
     means = sums.means
     size = effective_size(codes)
     spread = sums.variances()
@@ -91,7 +91,7 @@ def weak_goodness(K: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> Weak
     plain = plain_gamma(means, sums.sizes, sums.sizes)
     first = sums.plain_variance()
     second = sums.second_order()
-    pairs = np.outer(sums.sizes, sums.sizes) - np.diag(sums.sizes)
+    pairs = sums.pairs
     same = np.eye(len(means), dtype=bool)
     shares = pairs / np.where(same, pairs[same].sum(), pairs[~same].sum())
     gamma = by_jackknife(plain, first + _doubled(shares, second), size, 2.0)
@@ -104,7 +104,6 @@ def _doubled(shares: np.ndarray, second: np.ndarray) -> float:
     return float((shares**2 * second * np.where(same, 1, 2)).sum())
 
 
-@dataclass(frozen=True)
 class _PairSums:
     """Sums of similarities over pairs of different examples.
 
@@ -113,21 +112,15 @@ class _PairSums:
     squares after row and column effects are removed.
     """
 
-    codes: np.ndarray
-    sizes: np.ndarray
-    out: np.ndarray
-    into: np.ndarray
-    total: np.ndarray
-    squares: np.ndarray
-
-    @classmethod
-    def of(cls, K: np.ndarray, codes: np.ndarray) -> _PairSums:
+    def __init__(self, K: np.ndarray, codes: np.ndarray) -> None:
         member = np.eye(codes.max() + 1)[codes]
         own = np.diag(K)[:, None] * member
-        out = K @ member - own
-        into = K.T @ member - own
-        squares = member.T @ without_effects(K, codes) ** 2 @ member
-        return cls(codes, np.bincount(codes), out, into, member.T @ out, squares)
+        self.codes = codes
+        self.sizes = np.bincount(codes)
+        self.out = K @ member - own
+        self.into = K.T @ member - own
+        self.total = member.T @ self.out
+        self.squares = member.T @ without_effects(K, codes) ** 2 @ member
 
     @property
     def pairs(self) -> np.ndarray:

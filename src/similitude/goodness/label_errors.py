@@ -54,7 +54,6 @@ def suspicious_labels(K: np.ndarray, codes: np.ndarray, own: np.ndarray | None =
 
 
 def _most_similar(K: np.ndarray, most: int) -> np.ndarray:
-    """Return the columns of the largest values of each row, the largest first, and of equal ones the first."""
     if K.shape[1] <= 2 * most:
         return np.argsort(-K, axis=1, kind="stable")[:, :most]
     least = np.partition(K, K.shape[1] - most, axis=1)[:, K.shape[1] - most]

@@ -255,7 +255,6 @@ def _gammas(gammas: Any) -> np.ndarray:
 
 
 def _classes(model: Any) -> list[Any]:
-    """Return the two labels of a fitted model, the positive one last."""
     if hasattr(model, "fit"):
         check_is_fitted(model)
     classes = getattr(model, "classes_", None)
@@ -279,7 +278,6 @@ def _signs(labels: np.ndarray, classes: list[Any]) -> np.ndarray:
 
 
 def _normalized_margins(model: Any, X: Any, n: int) -> np.ndarray:
-    """Return the signed normalized margins of objects."""
     if hasattr(model, "normalized_margin"):
         values = np.asarray(model.normalized_margin(X), dtype=float)
     elif hasattr(model, "steps"):

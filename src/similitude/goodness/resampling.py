@@ -73,7 +73,6 @@ def _replicates(
 
 
 def _resampled(pairs: np.ndarray, members: list[np.ndarray], counts: np.ndarray) -> np.ndarray:
-    """Return the mean similarities to each class in each replicate; NaN if a class has no other member there."""
     means = np.empty((len(pairs), len(members), counts.shape[1]))
     for c, who in enumerate(members):
         totals = np.broadcast_to(counts[who].sum(axis=0), (len(pairs), counts.shape[1])).copy()

@@ -106,7 +106,6 @@ class Programs:
         return self._solve(np.append(np.zeros(self.d), self.masses), [-scaled, -self.slack], -1.0, limits)
 
     def _solve(self, costs: np.ndarray, parts: list[Any], limit: float, bounds: list[Any]) -> np.ndarray:
-        """Return the optimal weights, the first d variables of the program."""
         from scipy import sparse
         from scipy.optimize import linprog
 
@@ -242,21 +241,9 @@ class HingeGoodness(Curve):
         return "\n".join([f"mean hinge loss of held-out examples ({100 * self.level:g} %, {self.grade})", *lines])
 
 
-@dataclass(frozen=True)
-class Fits:
-    """Fitted weights: a vector for each share that may fall short, one for each gamma of the hinge loss, and ones.
-
-    ``credit`` is the contribution of each landmark to the mean contrast of own and other classes, with weight 1.
-    """
-
-    weights: list[np.ndarray]
-    gammas: np.ndarray
-    credit: np.ndarray
-
-    @property
-    def of_hinge(self) -> list[np.ndarray]:
-        """The weights with the smallest hinge loss for each gamma."""
-        return self.weights[len(NUS) : len(NUS) + len(self.gammas)]
+Fits = tuple[list[np.ndarray], np.ndarray, np.ndarray]
+"""Weights for each share that may fall short, for each gamma of the hinge loss, and ones; these gammas; and the
+contribution of each landmark to the mean contrast of own and other classes, with weight 1."""
 
 
 def fit(comparison: WeightedSample) -> Fits:
@@ -266,7 +253,7 @@ def fit(comparison: WeightedSample) -> Fits:
     size = float(np.abs(comparison.gaps(plain)).mean())
     gammas = np.array([gamma for gamma in size * np.array(GAMMAS) if 1e-12 < gamma <= 1])
     tolerant = [programs.tolerant(nu) if nu else programs.widest() for nu in NUS]
-    return Fits([*tolerant, *[programs.least_hinge(gamma) for gamma in gammas], plain], gammas, programs.credit)
+    return [*tolerant, *[programs.least_hinge(gamma) for gamma in gammas], plain], gammas, programs.credit
 
 
 def certify(
@@ -280,7 +267,8 @@ def certify(
     """Choose weights on some examples and test them on others."""
     nus = np.array(NUS)
     n = len(test.own)
-    candidates = [stretched(weights) for weights in fits.weights]
+    fitted_weights, _, credit = fits
+    candidates = [stretched(weights) for weights in fitted_weights]
     seen, fresh = (np.stack([part.gaps(w) for w in candidates], axis=1) for part in (fitted, test))
     reached = largest_gap(seen, nus)
     best = reached.argmax(axis=1)
@@ -294,7 +282,7 @@ def certify(
         fitted=reached[np.arange(len(nus)), best],
         landmarks=landmarks,
         weights=candidates[chosen],
-        credit=fits.credit,
+        credit=credit,
         error=proportion((fresh[:, chosen] <= 0).sum(), n, HELD_OUT),
         error_at_gap=shares(at, (fresh[:, chosen, None] < at - REACHED * np.abs(at)).sum(axis=0), n),
         fits=np.stack([candidates[b] for b in best]),
@@ -308,8 +296,9 @@ def certify(
 
 def hinge_curve(fits: Fits, fitted: WeightedSample, test: WeightedSample, rng: np.random.Generator) -> HingeGoodness:
     """Return the hinge loss at each gamma, on the fitted examples and on others."""
+    of_all, gammas, _ = fits
     rows: list[tuple[float, ...]] = []
-    for gamma, weights in zip(fits.gammas, fits.of_hinge, strict=True):
+    for gamma, weights in zip(gammas, of_all[len(NUS) : -1], strict=True):
         losses = hinge(test.gaps(weights), gamma)
         most = 1 + _deepest(weights, fitted) / gamma
         optimum = float(fitted.masses @ hinge(fitted.gaps(weights), gamma))

@@ -24,7 +24,7 @@ from similitude.kernels.series import Convolutions, Signature
 from similitude.kernels.sets import Intersection
 from similitude.kernels.strings import Gapped, Mismatch, Spectrum, Words
 from similitude.kernels.vectors import Cosine, Gaussian, Linear, Polynomial
-from similitude.kernels.vectors.pairwise import squared_norms
+from similitude.kernels.vectors.pairwise import squared_norms, unit_rows
 from similitude.similarity import (
     Exponential,
     Normalized,
@@ -211,7 +211,7 @@ _RULES: dict[type, Callable[..., _Map]] = {
     **dict.fromkeys((WeisfeilerLehman, WeisfeilerLehmanAssignment, ShortestPath), lambda k, degree, F: F),
     **dict.fromkeys((Graphlet, Convolutions), lambda k, degree, F: F.then(lambda A: A, k.width)),
     Signature: lambda k, degree, F: F.then(lambda A: A, k.width(F.width)),
-    Cosine: lambda k, degree, F: F.then(_unit),
+    Cosine: lambda k, degree, F: F.then(unit_rows),
     Polynomial: lambda k, degree, F: F.then(lambda A: A * sqrt(k.scale)).plus(k.coef0).power(int(k.degree)),
     Gaussian: lambda k, degree, F: F.then(lambda A: A * (1 / float(k.sigma))).power(degree, True, True),
     Sum: lambda k, _, *F: _Map(sum(f.width for f in F), lambda: _stacked([f.build() for f in F], axis=1)),
@@ -220,18 +220,12 @@ _RULES: dict[type, Callable[..., _Map]] = {
     Shifted: lambda k, degree, F: F.plus(k.constant),
     Power: lambda k, degree, F: F.power(int(k.exponent)),
     Exponential: lambda k, degree, F: F.power(degree, True),
-    Normalized: lambda k, degree, F: F.then(_unit),
+    Normalized: lambda k, degree, F: F.then(unit_rows),
     Pullback: lambda k, degree, F: F,
 }
 
 
-def _unit(A: Any) -> Any:
-    norms = np.sqrt(squared_norms(A))
-    return _outer(A, np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)[:, None])
-
-
 def _monomials(A: Any, k: int, series: bool, damped: bool) -> Any:
-    """Return monomials of degree k times sqrt(k! / alpha!), or in a series up to degree k times sqrt(1 / alpha!)."""
     start = np.exp(-0.5 * squared_norms(A)) if damped else np.ones(A.shape[0], A.dtype)
     if is_sparse(A):
         return _sparse_monomials(A, k, series, start)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from similitude.compute import take
-from similitude.similarity import Similarity
+from similitude.kernels.ragged import places_of
+from similitude.similarity import Similarity, stated
 from similitude.support import brief, check_nonnegative
 
 IDF = "idf"
@@ -66,7 +67,6 @@ class WeightedFeatures(Similarity):
             check_nonnegative(f"the weight of {brief(key)}", weight)
 
     def _key_params(self) -> tuple[Any, ...]:
-        """Return the parameters that say what a feature is."""
         return ()
 
     def unresolved(self) -> list[str]:
@@ -77,12 +77,10 @@ class WeightedFeatures(Similarity):
         """Replace the weights "idf" by those of X, without rows of weight 0."""
         if not isinstance(self.weights, str):
             return self
-        if sample_weight is not None:
-            X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
-        table = self.feature_table(X)
+        table = self.feature_table(counted(X, sample_weight))
         values, default = idf_weights(table.rows)
         k = self.with_params(weights=dict(zip(table.keys, values.tolist(), strict=True)), default_weight=default)
-        remembered(k, _nothing_to_check, "checked", type(k), k._key_params())
+        remembered(k, dict, "checked", type(k), k._key_params())  # valid: computed here
         return k
 
     def written_params(self) -> dict[str, str]:
@@ -96,17 +94,14 @@ class WeightedFeatures(Similarity):
         return written
 
 
-def _nothing_to_check() -> None:
-    """Stand for the validation of weights that were computed here."""
+def counted(X: Any, sample_weight: Any) -> Any:
+    """Return the objects that count: all but those of weight 0."""
+    return X if sample_weight is None else take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
 
 
 def proof_with_weights(reason: str) -> Any:
     """Return the property `reason` of a kernel that is proven by this text, and by a further step with weights."""
-
-    def text(k: WeightedFeatures) -> str:
-        return reason if k.weights is None else f"{reason}; {SCALED}"
-
-    return property(text, doc="Why it is a kernel; with weights, as one of scaled features.")
+    return stated("weights", reason, lambda k, text: f"{text}; {SCALED}")
 
 
 def idf_weights(rows: Any) -> tuple[np.ndarray, float]:
@@ -139,19 +134,15 @@ def remembered(k: WeightedFeatures, make: Any, *more: Any) -> Any:
     return made
 
 
-def scales_of_keys(keys: np.ndarray, known: np.ndarray, roots: np.ndarray, default: float) -> np.ndarray:
-    """Return the root of the weight of each key, given those of sorted known keys and that of all others.
-
-    >>> scales_of_keys(np.array([7, 3, 7]), np.array([3, 5]), np.array([2.0, 0.0]), 1.0)
-    array([1., 2., 1.])
-    """
-    if not len(known):
-        return np.full(len(keys), default)
-    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[places] == keys, roots[places], default)
+def roots_of_weights(k: WeightedFeatures, keys: np.ndarray, known: Callable[[], np.ndarray], *more: Any) -> np.ndarray:
+    """Return the root of the weight of each key; `known` returns the keys that the weights name, in their order."""
+    numbers, roots = remembered(k, lambda: _sorted_roots(known(), k.weights), "roots", *more)
+    places, found = places_of(numbers, keys)
+    found_roots: np.ndarray = np.full(len(keys), float(k.default_weight) ** 0.5)
+    found_roots[found] = roots[places[found]]
+    return found_roots
 
 
-def sorted_roots(keys: np.ndarray, weights: Mapping[Any, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the keys of weights in increasing order, and the roots of these weights."""
+def _sorted_roots(keys: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(keys, kind="stable")
     return keys[order], np.sqrt(np.fromiter(weights.values(), float, len(weights)))[order]

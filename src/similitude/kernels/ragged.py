@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from itertools import zip_longest
+from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import keys, loops, mixed, mixed_entries
+from similitude.compute import keys, loops, mixed, mixed_entries, rows
 from similitude.support import digest
 
 PLAIN = frozenset({str, int, float, bool, bytes})
@@ -52,6 +53,11 @@ def starts_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64, copy=False)
 
 
+def starts_of_kept(starts: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Return the starts of rows of which only the marked entries are kept."""
+    return np.concatenate([[0], np.cumsum(kept)])[starts]
+
+
 def ragged_rows(starts: np.ndarray, which: Any) -> tuple[np.ndarray, Any]:
     """Return the starts of the chosen rows after selection, and the positions of their entries before it.
 
@@ -67,13 +73,53 @@ def ragged_rows(starts: np.ndarray, which: Any) -> tuple[np.ndarray, Any]:
     return new, np.arange(new[-1]) + np.repeat(starts[:-1][which] - new[:-1], lengths)
 
 
-class Ragged:
-    """Base class of encodings that store rows of different lengths consecutively."""
+def places_of(known: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place of each key among known keys, which are increasing, and whether it is one of them."""
+    places = np.minimum(np.searchsorted(known, keys), max(0, len(known) - 1))
+    if not len(known):
+        return places, np.zeros(len(keys), bool)
+    return places, known[places] == keys
 
-    starts: np.ndarray
+
+def listed(values: Any) -> list[Any]:
+    """Return values of an array, a column or a sequence as Python objects."""
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+class Ragged:
+    """Base class of encodings that store rows of different lengths consecutively: row i is starts[i]:starts[i + 1].
+
+    A subclass names its arrays: those with a value per entry and those with one per row. Either may be None.
+    """
+
+    of_entries: ClassVar[tuple[str, ...]] = ()
+    of_rows: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, starts: np.ndarray, *arrays: Any) -> None:
+        self.starts = starts
+        for name, values in zip_longest(self.of_entries + self.of_rows, arrays):
+            setattr(self, name, values)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
+
+    def __getitem__(self, which: slice | np.ndarray) -> Any:
+        starts, entries = ragged_rows(self.starts, which)
+        return self._with_rows(starts, entries, which)
+
+    def _with_rows(self, starts: np.ndarray, entries: Any, which: Any) -> Any:
+        """Return the same with other starts, some of the entries, and what each row has."""
+        found = object.__new__(type(self))
+        vars(found).update(vars(self), starts=starts)
+        for names, some in ((self.of_entries, entries), (self.of_rows, which)):
+            for name in names:
+                values = getattr(self, name)
+                setattr(found, name, None if values is None else rows(values, some))
+        return found
+
+    def only(self, kept: np.ndarray) -> Any:
+        """Return the same without the entries that a boolean array does not mark."""
+        return self._with_rows(starts_of_kept(self.starts, kept), kept, slice(None))
 
     @property
     def lengths(self) -> np.ndarray:
@@ -118,14 +164,9 @@ class Histograms(Ragged):
            [4., 0.]])
     """
 
-    def __init__(self, starts: np.ndarray, keys: np.ndarray, counts: np.ndarray) -> None:
-        self.starts = starts
-        self.keys = keys
-        self.counts = counts
-
-    def __getitem__(self, which: slice | np.ndarray) -> Histograms:
-        starts, entries = ragged_rows(self.starts, which)
-        return Histograms(starts, self.keys[entries], self.counts[entries])
+    of_entries = ("keys", "counts")
+    keys: np.ndarray
+    counts: np.ndarray
 
     def entries(self) -> tuple[np.ndarray, ...]:
         """Return keys and counts."""
@@ -144,8 +185,9 @@ class Histograms(Ragged):
         array([6.])
         """
         kept = scales > 0
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
-        return Histograms(starts, self.keys[kept], self.counts[kept] * scales[kept])
+        found = self.only(kept)
+        found.counts *= scales[kept]
+        return found
 
     def table(self) -> tuple[Any, np.ndarray]:
         """Return a sparse row per histogram, and the key of each column, in increasing order."""
@@ -171,17 +213,20 @@ class Histograms(Ragged):
         It has a column for every key that occurs in `known`, in increasing order, and a last one for the norm of the
         counts of all other keys.
         """
-        from scipy.sparse import csr_array
-
         ordered = np.sort(known.keys)  # several times as quick as np.unique
         vocabulary = ordered[np.diff(ordered, prepend=ordered[:1] + np.uint64(1)) != 0]
-        places = np.minimum(np.searchsorted(vocabulary, self.keys), max(0, len(vocabulary) - 1))
-        found = vocabulary[places] == self.keys if len(vocabulary) else np.zeros(len(self.keys), dtype=bool)
+        places, found = places_of(vocabulary, self.keys)
         places[~found] = len(vocabulary)
-        shape = len(self), len(vocabulary) + 1
-        features = csr_array((np.where(found, self.counts, self.counts**2), places, self.starts), shape=shape)
-        if not found.all():
-            features.sum_duplicates()
-            last = features.indices == len(vocabulary)
-            features.data[last] = np.sqrt(features.data[last])
-        return features
+        return with_norm_of_others(self.counts, places, self.starts, len(vocabulary))
+
+
+def with_norm_of_others(values: np.ndarray, columns: np.ndarray, starts: np.ndarray, width: int) -> Any:
+    """Return sparse rows with one more column, the last: the norm of the values that are in it."""
+    from scipy.sparse import csr_array
+
+    squared = np.where(columns == width, values**2, values)
+    features = csr_array((squared, columns, starts), shape=(len(starts) - 1, width + 1))
+    features.sum_duplicates()
+    last = features.indices == width
+    features.data[last] = np.sqrt(features.data[last])
+    return features

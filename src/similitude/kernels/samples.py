@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, as_objects, count, is_column, is_table, rows
-from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.compute import Encoding, as_numpy, as_objects, count, is_column, is_table
+from similitude.kernels.ragged import Ragged, starts_of
+from similitude.kernels.vectors.pairwise import repeated
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, Similarity
 from similitude.support import brief
 
@@ -18,13 +19,8 @@ MOST_BASE_VALUES = 2**22
 class Samples(Ragged):
     """Encoded samples: the encoded elements of all of them, one after the other, and the start of each sample."""
 
-    def __init__(self, elements: Encoding, starts: np.ndarray) -> None:
-        self.elements = elements
-        self.starts = starts
-
-    def __getitem__(self, which: slice | np.ndarray) -> Samples:
-        starts, elements = ragged_rows(self.starts, which)
-        return Samples(rows(self.elements, elements), starts)
+    of_entries = ("elements",)
+    elements: Encoding
 
 
 class MeanOf(Similarity):
@@ -78,14 +74,13 @@ class MeanOf(Similarity):
         if not self.k.unresolved():
             return self
         elements, starts = _elements(X)
-        weight = None if sample_weight is None else np.repeat(np.asarray(sample_weight), np.diff(starts))
-        resolved: Similarity = self.with_params(k=self.k.resolve(elements, random_state, weight))
-        return resolved
+        weight = repeated(sample_weight, np.diff(starts))
+        return self.with_params(k=self.k.resolve(elements, random_state, weight))
 
     def encode(self, objects: Any) -> Encoding:
         """Return the encoded elements of all samples, and the start of each sample."""
         elements, starts = _elements(objects)
-        return Samples(self.k.encode(elements), starts)
+        return Samples(starts, self.k.encode(elements))
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the means, some samples of A after the others."""
@@ -106,7 +101,6 @@ class MeanOf(Similarity):
 
 
 def _elements(samples: Any) -> tuple[Any, np.ndarray]:
-    """Return the elements of all samples in one collection, and the start of each sample."""
     listed = as_objects(samples)
     for i, sample in enumerate(listed):
         if isinstance(sample, (str, bytes, dict, set)) or not hasattr(sample, "__len__"):

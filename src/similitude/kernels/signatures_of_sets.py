@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from similitude.compute import Encoding, loops, rows
+from similitude.kernels.ragged import Ragged, places_of, starts_of
 from similitude.similarity import Bounds, Candidates
 
 SIGNATURE_BITS = 256
@@ -19,8 +20,12 @@ SETS_AT_ONCE = 256
 ROUNDING_ROOM = 1e-12
 """Share by which bounds are raised: similarities are rounded in another way."""
 
-Items = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""The set that each item belongs to, a 64-bit key of each item, and the number of items of each set."""
+
+class Items(Ragged):
+    """Sets as the 64-bit keys of their items."""
+
+    of_entries: ClassVar[tuple[str, ...]] = ("keys",)
+    keys: np.ndarray
 
 
 class SetBounds(Bounds):
@@ -32,7 +37,7 @@ class SetBounds(Bounds):
     def __init__(self, A: Encoding, items: Callable[[Encoding], Items], bound: str) -> None:
         self.items = items
         self.bound = bound
-        keys, counts = np.unique(items(A)[1], return_counts=True)
+        keys, counts = np.unique(items(A).keys, return_counts=True)
         ranks = np.empty(len(keys), np.int64)
         ranks[np.argsort(-counts, kind="stable")] = np.arange(len(keys))
         self.keys = keys
@@ -40,14 +45,14 @@ class SetBounds(Bounds):
 
     def sketch(self, A: Encoding) -> Any:
         """Return the bits as words, the sizes, and the numbers of items beyond the bits."""
-        owners, keys, sizes = self.items(A)
-        at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
-        known = self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), bool)
-        bits = np.where(
-            known, self.bits[at] if len(self.keys) else 0, (keys % np.uint64(SIGNATURE_BITS)).astype(np.int64)
-        )
+        sets = self.items(A)
+        keys = sets.keys
+        sizes = sets.lengths
+        places, known = places_of(self.keys, keys)
+        bits = (keys % np.uint64(SIGNATURE_BITS)).astype(np.int64)
+        bits[known] = self.bits[places[known]]
         signs = np.zeros((len(sizes), SIGNATURE_BITS), bool)
-        signs[owners, bits] = True
+        signs[sets.owners, bits] = True
         words = np.packbits(signs, axis=1, bitorder="little").view(np.uint64)
         return words, sizes.astype(float), sizes - signs.sum(axis=1).astype(float)
 
@@ -89,32 +94,21 @@ class SetBounds(Bounds):
         return i, j, upper
 
 
-def shared_counts(i: np.ndarray, j: np.ndarray, A: Items, B: Items) -> np.ndarray:
-    """Return how many items set i[p] of A and set j[p] of B have in common, for every pair."""
-    pairs, keys = zip(_items_of(i, *A), _items_of(j, *B), strict=True)
-    pair = np.concatenate(pairs)
-    key = np.concatenate(keys)
+def shared_counts(A: Items, B: Items) -> np.ndarray:
+    """Return how many items each set of A has in common with that of B."""
+    pair = np.concatenate([A.owners, B.owners])
+    key = np.concatenate([A.keys, B.keys])
     order = np.lexsort((key, pair))
     twice = (pair[order][1:] == pair[order][:-1]) & (key[order][1:] == key[order][:-1])
-    return np.bincount(pair[order][1:][twice], minlength=len(i))
+    return np.bincount(pair[order][1:][twice], minlength=len(A))
 
 
-def _items_of(which: np.ndarray, owners: np.ndarray, keys: np.ndarray, sizes: np.ndarray) -> tuple[Any, Any]:
-    """Return, for the chosen sets one after the other, the position of the choice and the key of every item."""
-    starts = np.cumsum(sizes) - sizes
-    counts = sizes[which]
-    ends = np.cumsum(counts)
-    position = np.repeat(np.arange(len(which)), counts)
-    return position, keys[np.arange(len(position)) - np.repeat(ends - counts, counts) + starts[which][position]]
-
-
-def as_counted(owners: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return multisets as sets, sorted: the second occurrence of a key below 2^42 is another item than the first."""
-    order = np.lexsort((keys, owners))
-    keys = keys[order].astype(np.uint64)
-    owners = owners[order]
-    new = np.ones(len(order), bool)
+def as_counted(sizes: np.ndarray, keys: np.ndarray) -> Items:
+    """Return multisets of these sizes as sets: the second occurrence of a key below 2^42 is another item."""
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    keys = keys[np.lexsort((keys, owners))].astype(np.uint64)
+    new = np.ones(len(keys), bool)
     new[1:] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
     starts = np.flatnonzero(new)
-    occurrence = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    return owners, (keys << np.uint64(22)) | occurrence.astype(np.uint64)
+    occurrence = np.arange(len(keys)) - np.repeat(starts, np.diff(np.append(starts, len(keys))))
+    return Items(starts_of(sizes), (keys << np.uint64(22)) | occurrence.astype(np.uint64))

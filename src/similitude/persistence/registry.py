@@ -21,10 +21,10 @@ fitting.profile_ridge: ProfileRidge
 fitting.spread: LandmarkVariance Spread
 goodness: Goodness Margin MarginCurve
 goodness.alignments: PermutationTest
+goodness.assessment: Size
 goodness.class_means: WeakGoodness
 goodness.gaps: StrongGoodness
 goodness.margins: Separability
-goodness.sample_sizes: Size
 goodness.weighted: HingeGoodness WeightedGoodness
 hypotheses: DriftResult KernelFinding TellingObject TestResult
 kernel_learning: Direction GradientImportance Learned LearnedSummary LearningStep Round

@@ -26,6 +26,7 @@ from similitude.similarity.algebra import (
     Sum,
     hints_of_parts,
 )
+from similitude.similarity.algebra import stated as stated
 from similitude.similarity.automatic import Auto
 from similitude.similarity.bounds import Bounds, Candidates
 from similitude.similarity.cached import (
@@ -52,6 +53,7 @@ from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls,
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
+from similitude.similarity.wrappers import OfImages as OfImages
 
 __all__ = [
     "BOUNDED",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -152,7 +153,37 @@ class Symmetrized(Wrapped):
         return f"{in_brackets(self.k)}.symmetrized()"
 
 
-class Pullback(Wrapped):
+class OfImages(Wrapped):
+    """K(f(x), f(z)): the similarity of the images of the objects under a function; a subclass writes `_images`."""
+
+    @property
+    def claims(self) -> Claims:
+        """The claims of the part."""
+        return self.k.claims
+
+    @abstractmethod
+    def _images(self, X: Any) -> Any: ...
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
+        """Resolve the part on the images of X."""
+        if not self.k.unresolved():
+            return self
+        return self.with_params(k=self.k.resolve(self._images(X), random_state, sample_weight))
+
+    def encode(self, objects: Any) -> Encoding:
+        """Encode the images of the objects."""
+        return self.k.encode(self._images(objects))
+
+    def block(self, A: Encoding, B: Encoding) -> Any:
+        """Return the block of the part."""
+        return self.k.block(A, B)
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the diagonal of the part."""
+        return self.k.diagonal(A)
+
+
+class Pullback(OfImages):
     """K(f(x), f(z)): the similarity of the images of the objects under a function."""
 
     objects = "any"
@@ -165,11 +196,6 @@ class Pullback(Wrapped):
     reason = "a kernel of f(x) and f(z) is a kernel of x and z: its features are phi(f(x))"
     hints = hints_of_parts(lambda self: profile_of(self.k))
 
-    @property
-    def claims(self) -> Claims:
-        """The claims of the part."""
-        return self.k.claims
-
     def check_params(self) -> None:
         """Validate `f` and the part."""
         if not callable(self.f):
@@ -177,25 +203,8 @@ class Pullback(Wrapped):
         check_flag("batched", self.batched)
         super().check_params()
 
-    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
-        """Resolve the part on f(X)."""
-        if not self.k.unresolved():
-            return self
-        images = image(self.f, X, self.batched)
-        resolved: Similarity = self.with_params(k=self.k.resolve(images, random_state, sample_weight))
-        return resolved
-
-    def encode(self, objects: Any) -> Encoding:
-        """Encode f(objects)."""
-        return self.k.encode(image(self.f, objects, self.batched))
-
-    def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the block of the part."""
-        return self.k.block(A, B)
-
-    def diagonal(self, A: Encoding) -> Any:
-        """Return the diagonal of the part."""
-        return self.k.diagonal(A)
+    def _images(self, X: Any) -> Any:
+        return image(self.f, X, self.batched)
 
     def __repr__(self) -> str:
         name = getattr(self.f, "__qualname__", repr(self.f))

@@ -335,7 +335,6 @@ def _least_needed(values: np.ndarray, vectors: np.ndarray) -> int:
 
 
 def _exhaustive(K: np.ndarray, size: int, tolerance: Tolerance) -> np.ndarray | None:
-    """Return the set of this size with the smallest eigenvalue, if it is negative beyond the tolerance."""
     sets = np.array(list(itertools.combinations(range(len(K)), size)))
     lowest = np.linalg.eigvalsh(K[sets[:, :, None], sets[:, None, :]])[:, 0]
     best = sets[lowest.argmin()]

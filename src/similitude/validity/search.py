@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,24 +19,17 @@ SEARCH_STARTS = {"normal": 3, "high": 30}
 SEARCH_STEPS = {"normal": 80, "high": 400}
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a search: the counterexample, if any, and a sentence on the effort."""
-
-    objects: Any
-    gram: np.ndarray | None
-    effort: str
-
-
-def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str, rng: np.random.Generator) -> Outcome:
-    """Search for at most five objects with a negative direction, starting from objects of X."""
+def search(
+    k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str, rng: np.random.Generator
+) -> tuple[Any, np.ndarray | None, str]:
+    """Return at most five objects with a negative direction and their matrix, if any, and a sentence on the search."""
     if mutate is not None:
         move = _mutations(X, mutate, rng)
         kind = "mutated objects"
     else:
         matrix, why_not = _free_vectors(k, X)
         if matrix is None:
-            return Outcome(None, None, f"no search beyond the sample ({why_not})")
+            return None, None, f"no search beyond the sample ({why_not})"
         wants_rows = np.ndim(X) == 2 or k.objects == "vectors"
         move = _moved_vectors(matrix, rng, wants_rows)
         kind = "moved vectors"
@@ -50,8 +42,8 @@ def search(k: Similarity, X: Any, mutate: Callable[..., Any] | None, effort: str
             gram = _gram(k, objects)
             # the magnitude of a negative eigenvalue, relative to the largest entry, that deserves a closer look
             if _lowness(gram) < -1e-7:
-                return Outcome(objects, gram, f"{tried} local searches over {kind}")
-    return Outcome(None, None, f"{tried} local searches over {kind} found none")
+                return objects, gram, f"{tried} local searches over {kind}"
+    return None, None, f"{tried} local searches over {kind} found none"
 
 
 def _gram(k: Similarity, objects: Any) -> np.ndarray | None:
@@ -96,7 +88,6 @@ def _mutations(X: Any, mutate: Callable[..., Any], rng: np.random.Generator) -> 
 
 
 def _takes_two(mutate: Callable[..., Any]) -> bool:
-    """Tell whether a function has two required arguments."""
     try:
         parameters = inspect.signature(mutate).parameters.values()
     except (TypeError, ValueError):

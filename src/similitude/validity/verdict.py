@@ -212,7 +212,6 @@ def _default_sample(k: Similarity, rng: np.random.Generator) -> Any:
 
 
 def _matrix_of(k: Similarity) -> Precomputed | None:
-    """Return the precomputed matrix that a similarity rests on, if any."""
     if isinstance(k, Precomputed):
         return k
     return next(filter(None, map(_matrix_of, k.parts())), None)
@@ -265,15 +264,15 @@ def _examine(
     if seen.verdict != UNKNOWN:
         return seen
     try:
-        beyond = search(k, sample.objects, mutate, effort, rng)
+        objects, gram, searched = search(k, sample.objects, mutate, effort, rng)
     except BudgetError:
         return replace(seen, effort=f"{sample}, and a search beyond them until the budget of calls was spent")
     tolerance = Tolerance.of(values, sample.precision(values))
-    few = None if beyond.gram is None else smallest_negative_set(beyond.gram, tolerance, scan_triples=True)
-    examined = f"{sample}, {beyond.effort}"
-    if beyond.gram is None or few is None:
+    few = None if gram is None else smallest_negative_set(gram, tolerance, scan_triples=True)
+    examined = f"{sample}, {searched}"
+    if gram is None or few is None:
         return replace(seen, effort=examined)
-    witness = _witness(beyond.gram, few, beyond.objects, None, tolerance)
+    witness = _witness(gram, few, objects, None, tolerance)
     return replace(seen, verdict=INVALID, witness=witness, effort=examined, remark="The objects were found by search.")
 
 

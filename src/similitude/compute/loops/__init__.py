@@ -5,8 +5,6 @@ selects the reference loops, ``SIMILITUDE_SIMD=baseline|avx2|avx512`` an instruc
 """
 
 import os
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from similitude.compute.loops.reference.bags import MOST_NEIGHBORS, words_near
 from similitude.compute.loops.reference.graphs import refined_labels
 from similitude.compute.loops.reference.series import convolved
 from similitude.compute.loops.reference.strings import LONGEST_SUBSEQUENCE, SIZES_OF_FACTORS
+from similitude.compute.loops.reference.tables import weighted_gower
 
 if np.int_(0).itemsize < 8:
     raise ImportError(
@@ -34,31 +33,10 @@ if not WHY_REFERENCE:
 COMPILED = not WHY_REFERENCE
 IN_USE = f"reference ({WHY_REFERENCE})"
 if COMPILED:
-    globals().update({name: getattr(_compiled, name) for name in reference.__all__})
+    globals().update({name: getattr(_compiled, name) for name in reference.LOOPS})
     if os.environ.get("SIMILITUDE_SIMD"):
         try:
             _compiled.choose(os.environ["SIMILITUDE_SIMD"])
         except ValueError as error:
             raise ValueError(f"SIMILITUDE_SIMD: {error}") from None
     IN_USE = f"compiled ({_compiled.in_use()})"
-
-
-def apply_each(matrices: Sequence[np.ndarray], forms: Sequence[tuple[Any, ...]]) -> None:
-    """Replace the entries of each matrix by a function of its own, in place; see `apply`."""
-    for values, form in zip(matrices, forms, strict=True):
-        apply(values, *form)  # noqa: F405
-
-
-__all__ = [
-    "COMPILED",
-    "CSR",
-    "IN_USE",
-    "LONGEST_SUBSEQUENCE",
-    "MOST_NEIGHBORS",
-    "SIZES_OF_FACTORS",
-    "BagArrays",
-    "Patterns",
-    "TermArrays",
-]
-__all__ += ["apply_each", "convolved", "formula", "refined_labels", "words_near"]
-__all__ += reference.__all__

@@ -1,22 +1,12 @@
 """Graph kernels."""
 
-from similitude.kernels.graphs.assignments import WeisfeilerLehmanAssignment
-from similitude.kernels.graphs.edges import WeisfeilerLehmanEdges
 from similitude.kernels.graphs.encoding import as_graphs
-from similitude.kernels.graphs.kernels import Graphlet, ShortestPath, WeisfeilerLehman
+from similitude.kernels.graphs.kernels import (
+    Graphlet,
+    ShortestPath,
+    WeisfeilerLehman,
+    WeisfeilerLehmanAssignment,
+    WeisfeilerLehmanEdges,
+)
 from similitude.kernels.graphs.parsing import ParsedGraph, is_graph, parse_graph, parse_graphs
 from similitude.kernels.graphs.walks import RandomWalk
-
-__all__ = [
-    "Graphlet",
-    "ParsedGraph",
-    "RandomWalk",
-    "ShortestPath",
-    "WeisfeilerLehman",
-    "WeisfeilerLehmanAssignment",
-    "WeisfeilerLehmanEdges",
-    "as_graphs",
-    "is_graph",
-    "parse_graph",
-    "parse_graphs",
-]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.graphs.parsing import ParsedGraph, attribute_matrix, is_one_graph, parse_graphs
-from similitude.kernels.ragged import item_keys, ragged_rows, starts_of
+from similitude.kernels.graphs.parsing import ParsedGraph, attribute_matrix, is_one_graph, named, parse_graphs
+from similitude.kernels.ragged import item_keys, listed, ragged_rows, starts_of
 from similitude.kernels.tables.cells import missing_cells
 from similitude.support import brief
 
@@ -25,7 +25,7 @@ class EncodedGraphs:
     Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``; node v has the neighbors
     ``neighbors[starts[v]:starts[v + 1]]``, numbered within the graph and increasing, each edge in both directions.
     ``labels`` and ``edge_labels`` are uint64 keys of the labels of each node and of each neighbor; 0 without labels.
-    ``attributes`` has a row for each node, and ``edge_attributes`` one for each neighbor, if they were asked for.
+    ``attributes`` has a row for each node, and ``edge_attributes`` one for each neighbor, empty if not asked for.
 
     >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
     >>> graphs = as_graphs([path, triangle])
@@ -38,8 +38,8 @@ class EncodedGraphs:
     starts: np.ndarray
     neighbors: np.ndarray
     edge_labels: np.ndarray
-    attributes: np.ndarray | None = None
-    edge_attributes: np.ndarray | None = None
+    attributes: np.ndarray
+    edge_attributes: np.ndarray
 
     def __len__(self) -> int:
         return len(self.node_starts) - 1
@@ -47,11 +47,8 @@ class EncodedGraphs:
     def __getitem__(self, which: slice | np.ndarray) -> EncodedGraphs:
         node_starts, nodes = ragged_rows(self.node_starts, which)
         starts, ends = ragged_rows(self.starts, nodes)
-        attributes = None if self.attributes is None else self.attributes[nodes]
-        of_edges = None if self.edge_attributes is None else self.edge_attributes[ends]
-        return EncodedGraphs(
-            node_starts, self.labels[nodes], starts, self.neighbors[ends], self.edge_labels[ends], attributes, of_edges
-        )
+        of_edges = self.neighbors[ends], self.edge_labels[ends], self.attributes[nodes], self.edge_attributes[ends]
+        return EncodedGraphs(node_starts, self.labels[nodes], starts, *of_edges)
 
     @property
     def kinds(self) -> np.ndarray:
@@ -100,18 +97,23 @@ def as_graphs(
     owner = np.repeat(np.arange(len(parts)), counts)
     ends = np.concatenate([one.ends for one in parts])
     _check_ends(parts, ends, owner, sizes)
-    vectors = attribute_matrix(parts) if attributes else None
-    of_edges = attribute_matrix(parts, "edge") if edge_attributes else None
-    labels = _label_keys(parts, "node") if nodes else None
-    if labels is None:
-        labels = np.full(node_starts[-1], NO_LABEL, np.uint64)
-    edge_keys = _label_keys(parts, "edge") if edges else None
+    vectors = np.zeros((node_starts[-1], 0))
+    of_edges = np.zeros((len(ends), 0))
+    labels = np.full(node_starts[-1], NO_LABEL, np.uint64)
+    edge_keys = np.full(len(ends), NO_LABEL, np.uint64)
+    if attributes:
+        vectors = attribute_matrix(parts)
+    if edge_attributes:
+        of_edges = attribute_matrix(parts, "edge")
+    if nodes:
+        labels = _label_keys(parts, "node", labels)
+    if edges:
+        edge_keys = _label_keys(parts, "edge", edge_keys)
     starts, neighbors, marks, of_edges = _adjacency(parts, ends, owner, node_starts, edge_keys, of_edges)
     return EncodedGraphs(node_starts, labels, starts, neighbors, marks, vectors, of_edges)
 
 
 def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> None:
-    """Refuse nodes that do not exist, and self-loops."""
     outside = np.flatnonzero(((ends < 0) | (ends >= sizes[owner][:, None])).any(axis=1))
     if len(outside):
         g = int(owner[outside[0]])
@@ -124,33 +126,29 @@ def _check_ends(parts: list[ParsedGraph], ends: np.ndarray, owner: np.ndarray, s
         raise ValueError(f"graph {g} has a self-loop at node {node}: graph kernels take simple graphs, so remove it")
 
 
-def _label_keys(parts: list[ParsedGraph], of: str) -> np.ndarray | None:
-    """Return the keys of the labels of all nodes or all given edges; None if no graph has any."""
+def _label_keys(parts: list[ParsedGraph], of: str, none: np.ndarray) -> np.ndarray:
+    """Return the keys of the labels of all nodes or all given edges; `none` if no graph has any."""
     own = [(one.labels, one.nodes) if of == "node" else (one.edge_labels, len(one.ends)) for one in parts]
     graphs = [g for g, (_, size) in enumerate(own) if size]
     labels = [own[g][0] for g in graphs]
     labeled = [some is not None for some in labels]
     if not any(labeled):
-        return None
+        return none
     if not all(labeled):
         without = graphs[labeled.index(False)]
         having = graphs[labeled.index(True)]
         raise ValueError(f"graph {without} has no {of} labels, graph {having} has: label all graphs or none")
-    values = [label for some in labels for label in (some.tolist() if hasattr(some, "tolist") else some)]
-    plain = set(map(type, values)) <= {str, int}
-    missing = np.zeros(0, int) if plain else np.flatnonzero(missing_cells(values))
+    values = [label for some in labels for label in listed(some)]
+    if set(map(type, values)) <= {str, int}:
+        return item_keys(values)
+    missing = np.flatnonzero(missing_cells(values))
     if len(missing):
         starts = starts_of([len(some) for some in labels])
         which = int(np.searchsorted(starts, missing[0], side="right")) - 1
         g = graphs[which]
         at = int(missing[0] - starts[which])
-        who = f"node {parts[g].name(at)}" if of == "node" else f"the edge between nodes {_pair(parts[g], at)}"
-        raise ValueError(f"{who} of graph {g} has no label, other {of}s have one")
+        raise ValueError(f"{named(parts[g], of, at)} of graph {g} has no label, other {of}s have one")
     return item_keys(values)
-
-
-def _pair(one: ParsedGraph, edge: int) -> str:
-    return " and ".join(one.name(node) for node in one.ends[edge].tolist())
 
 
 def _adjacency(
@@ -158,8 +156,8 @@ def _adjacency(
     ends: np.ndarray,
     owner: np.ndarray,
     node_starts: np.ndarray,
-    labels: np.ndarray | None,
-    attributes: np.ndarray | None,
+    labels: np.ndarray,
+    attributes: np.ndarray,
 ) -> Iterator[Any]:
     """Yield the start of the neighbors of each node, the neighbors, and labels and attributes of the edges to them."""
     n = int(node_starts[-1])
@@ -169,11 +167,9 @@ def _adjacency(
     keys = keys[order]
     again = np.zeros(len(keys), bool)
     again[1:] = keys[1:] == keys[:-1]
-    both = None if labels is None else np.concatenate([labels, labels])[order]
-    vectors = None if attributes is None else np.concatenate([attributes, attributes])[order]
-    for what, values in (("labels", None if both is None else both[:, None]), ("attributes", vectors)):
-        if values is None:
-            continue
+    both = np.concatenate([labels, labels])[order]
+    vectors = np.concatenate([attributes, attributes])[order]
+    for what, values in (("labels", both[:, None]), ("attributes", vectors)):
         different = np.flatnonzero(again[1:] & (values[1:] != values[:-1]).any(axis=1))
         if len(different):
             edge = int(order[different[0]]) % len(ends)
@@ -185,5 +181,5 @@ def _adjacency(
     yield starts_of(np.bincount(source, minlength=n))
     first = np.repeat(node_starts[:-1], np.diff(node_starts))
     yield (target - first[source]).astype(np.int32)
-    yield np.zeros(len(keys), np.uint64) if both is None else both[~again]
-    yield None if vectors is None else vectors[~again]
+    yield both[~again]
+    yield vectors[~again]

@@ -15,14 +15,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
-from similitude.kernels.feature_weights import (
-    FeatureTable,
-    WeightedFeatures,
-    proof_with_weights,
-    remembered,
-    scales_of_keys,
-    sorted_roots,
-)
+from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
 from similitude.kernels.graphs.encoding import EncodedGraphs, as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
 from similitude.kernels.graphs.node_pairs import (
@@ -32,14 +25,22 @@ from similitude.kernels.graphs.node_pairs import (
     hints_with_attributes,
     neighborhood_vectors,
     path_positions,
-    proof_with_attributes,
     sums_over_nodes,
 )
 from similitude.kernels.graphs.subtrees import subtree_names
-from similitude.kernels.ragged import Histograms
-from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, squared_norms
-from similitude.similarity import BOUNDED, KERNEL, Similarity
-from similitude.support import brief, check_choice, check_flag, check_integer, is_integer
+from similitude.kernels.ragged import Histograms, starts_of
+from similitude.kernels.vectors import Gaussian
+from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, repeated, squared_norms
+from similitude.similarity import BOUNDED, KERNEL, Similarity, stated
+from similitude.support import (
+    brief,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_nonnegative,
+    error_prefix,
+    is_integer,
+)
 
 MOST_ITERATIONS = 100
 """The largest number of refinements; labels stop changing the partition of the nodes long before."""
@@ -48,27 +49,8 @@ MOST_ITERATIONS = 100
 class GraphHistograms(Histograms):
     """Histograms of graphs; those of labeled and of unlabeled graphs are not comparable (see `EncodedGraphs.kinds`)."""
 
-    def __init__(self, starts: np.ndarray, keys: np.ndarray, counts: np.ndarray, kinds: np.ndarray) -> None:
-        super().__init__(starts, keys, counts)
-        self.kinds = kinds
-
-    def __getitem__(self, which: slice | np.ndarray) -> GraphHistograms:
-        return GraphHistograms(*super().__getitem__(which).arrays, self.kinds[which])
-
-    def scaled(self, scales: np.ndarray) -> GraphHistograms:
-        """Return the histograms with each count multiplied by a number."""
-        starts, keys, counts = super().scaled(scales).arrays
-        return GraphHistograms(starts, keys, counts, self.kinds)
-
-    def products(self, other: Histograms, out: Any = None) -> np.ndarray:
-        """Return the dot products; refuse graphs of which only some have labels."""
-        check_comparable(self.kinds, other.kinds)  # type: ignore[attr-defined]
-        return super().products(other, out)
-
-    def features(self, known: Histograms) -> Any:
-        """Return the sparse features; refuse graphs of which only some have labels."""
-        check_comparable(self.kinds, known.kinds)  # type: ignore[attr-defined]
-        return super().features(known)
+    of_rows = ("kinds",)
+    kinds: np.ndarray
 
 
 def check_comparable(some: np.ndarray, others: np.ndarray) -> None:
@@ -90,6 +72,7 @@ class HistogramSimilarity(Similarity):
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the histograms, float64."""
+        check_comparable(A.kinds, B.kinds)
         return A.products(B, out)
 
     def diagonal(self, A: Encoding) -> Any:
@@ -99,7 +82,9 @@ class HistogramSimilarity(Similarity):
     def features(self, objects: Any, like: Any = None) -> Any:
         """Return a sparse matrix with a column per key that occurs in `like`, and one for the norm of all others."""
         A = self.encode(objects)
-        return A.features(A if like is None else self.encode(like))
+        known = A if like is None else self.encode(like)
+        check_comparable(A.kinds, known.kinds)
+        return A.features(known)
 
 
 class AttributeSimilarity(HistogramSimilarity):
@@ -132,13 +117,13 @@ class AttributeSimilarity(HistogramSimilarity):
         vectors = self.node_vectors(graphs)
         if not len(vectors):
             raise ValueError("the graphs have no nodes: nothing tells how large distances between attributes are")
-        weight = None if sample_weight is None else np.repeat(sample_weight, np.diff(graphs.node_starts))
+        weight = repeated(sample_weight, np.diff(graphs.node_starts))
         return self.with_params(attributes=self.attributes.resolve(vectors, random_state, weight))
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the histograms, or the sums over pairs of nodes, float64."""
         if self.attributes is None:
-            return A.products(B, out)
+            return super().block(A, B, out)
         check_comparable(A.kinds, B.kinds)
         return into(out, sums_over_nodes(self.attributes, A, B))
 
@@ -226,13 +211,16 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
 
     claims = claims_with_attributes(KERNEL)
     hints = hints_with_attributes(Hints(finite=True))
-    reason = proof_with_attributes(
+    reason = stated(
+        "attributes",
         proof_with_weights(
             "the dot product of histograms of refined labels, which are explicit features of each graph "
             "(Shervashidze et al. 2011, section 3.2)"
         ),
-        "the sum over all pairs of nodes of a kernel of their vectors, times 1 or 0 for equal or different labels: the "
-        "dot product of the sums of the features of both graphs' nodes",
+        lambda *_: (
+            "the sum over all pairs of nodes of a kernel of their vectors, times 1 or 0 for equal or different labels: "
+            "the dot product of the sums of the features of both graphs' nodes"
+        ),
     )
 
     def __init__(
@@ -280,15 +268,11 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
         found = self._histograms(objects)
         if self.weights is None:
             return found
-        known, roots = remembered(self, self._known_labels, "labels")
-        return found.scaled(scales_of_keys(found.keys, known, roots, np.sqrt(float(self.default_weight))))
+        given: Any = self.weights
+        return found.scaled(roots_of_weights(self, found.keys, lambda: np.fromiter(given, np.uint64, len(given))))
 
     def _histograms(self, objects: Any) -> GraphHistograms:
         return label_histograms(as_graphs(objects), int(self.iterations))
-
-    def _known_labels(self) -> tuple[np.ndarray, np.ndarray]:
-        given: Any = self.weights
-        return sorted_roots(np.fromiter(given, np.uint64, len(given)), given)
 
     def feature_table(self, objects: Any) -> FeatureTable:
         """Return the numbers of nodes with each refined label, and the numbers of these labels."""
@@ -358,12 +342,15 @@ class ShortestPath(AttributeSimilarity):
 
     claims = claims_with_attributes(KERNEL)
     hints = hints_with_attributes(Hints(finite=True))
-    reason = proof_with_attributes(
+    reason = stated(
+        "attributes",
         "the dot product of the counts of (label, label, distance) over pairs of nodes, which are explicit features of "
         "each graph (Borgwardt and Kriegel 2005)",
-        "the sum over all pairs of nodes of a kernel of their attributes, times 1 or 0 for equal or different labels, "
-        "times the dot product of how often they are at each position of shortest paths: products and sums of kernels "
-        "(Feragen et al. 2013)",
+        lambda *_: (
+            "the sum over all pairs of nodes of a kernel of their attributes, times 1 or 0 for equal or different "
+            "labels, times the dot product of how often they are at each position of shortest paths: products and sums "
+            "of kernels (Feragen et al. 2013)"
+        ),
     )
 
     def __init__(self, attributes: Similarity | None = None) -> None:
@@ -371,7 +358,7 @@ class ShortestPath(AttributeSimilarity):
 
     def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
         """Return the attributes of each node."""
-        return graphs.attributes  # type: ignore[return-value]
+        return graphs.attributes
 
     def node_counts(self, graphs: EncodedGraphs) -> Any:
         """Return how often each node is at each position of shortest paths of each length."""
@@ -469,3 +456,213 @@ class Graphlet(Similarity):
     def diagonal(self, A: Encoding) -> Any:
         """Return the squared norms of the rows."""
         return squared_norms(A)
+
+
+class WeisfeilerLehmanAssignment(HistogramSimilarity):
+    r"""The optimal assignment kernel of Weisfeiler and Lehman: the best assignment of the nodes of two graphs.
+
+    .. math:: K(G, H) = \max_B \sum_{(u, v) \in B} \sum_{t=0}^{h} w_t\, [\ell_t(u) = \ell_t(v)]
+              = \sum_{t=0}^{h} w_t \sum_a \min\{c_{t,a}(G),\, c_{t,a}(H)\},
+
+    where B assigns each node of the smaller graph to a different node of the larger one, :math:`\ell_t(u)` is the label
+    of u after t refinements (see `WeisfeilerLehman`), and :math:`c_{t,a}(G)` counts the nodes of G with label a. Nodes
+    with equal labels had equal labels before: this hierarchy makes the best assignment the intersection of the
+    histograms. (Kriege, Giscard and Wilson 2016, On valid optimal assignment kernels and applications to graph
+    classification, sections 4 and 5.2.) Frequent labels do not dominate it as they dominate `WeisfeilerLehman`: of m
+    and n nodes with the same label, min(m, n) count and not m n.
+
+    A graph without nodes has the value 0 with all graphs. Refined labels are 64-bit hashes, as in `WeisfeilerLehman`.
+
+    Parameters
+    ----------
+    iterations : int
+        h, from 0 to 100; 0 compares labels only.
+    depth_weights : sequence of float or None
+        :math:`w_0, \dots, w_h \ge 0`; None: all 1.
+
+    Examples
+    --------
+    >>> from similitude.kernels import WeisfeilerLehmanAssignment
+    >>> path = [(0, 1), (1, 2)], ["C", "O", "C"]
+    >>> ring = [(0, 1), (1, 2), (2, 0)], ["C", "O", "C"]
+    >>> WeisfeilerLehmanAssignment(iterations=1).gram([path, ring])  # all labels agree, then that of the O
+    array([[6., 4.],
+           [4., 6.]])
+    >>> WeisfeilerLehmanAssignment(iterations=1, depth_weights=[0.0, 1.0]).gram([path, ring])
+    array([[3., 1.],
+           [1., 3.]])
+    """
+
+    claims = KERNEL
+    hints = Hints(finite=True)
+    reason = (
+        "min(m, n) is the number of ranks r = 1, 2, … with r <= m and r <= n, so the intersection of histograms of "
+        "refined labels is the dot product of one feature per label and rank, multiplied by the root of a weight >= 0 "
+        "(Kriege, Giscard and Wilson 2016, theorem 1 and section 5.2)"
+    )
+
+    def __init__(self, iterations: int = 3, depth_weights: Sequence[float] | None = None) -> None:
+        self.iterations = iterations
+        self.depth_weights = depth_weights
+
+    def check_params(self) -> None:
+        """Validate the number of iterations and the weights."""
+        check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
+        given = self.depth_weights
+        if given is None:
+            return
+        if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != self.iterations + 1:
+            raise ValueError(
+                f"depth_weights must be {self.iterations + 1} numbers >= 0, one for the labels and one for each of "
+                f"{self.iterations} refinements, got {brief(given)}"
+            )
+        for t, weight in enumerate(given):
+            check_nonnegative(f"depth_weights[{t}]", weight)
+        if not any(given):
+            raise ValueError("every depth has weight 0: one at least must count")
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return a histogram of each graph with one entry for each label and rank, the root of its weight."""
+        graphs = as_graphs(objects)
+        found = label_histograms(graphs, int(self.iterations))
+        roots = np.ones(len(found.keys)) if self.depth_weights is None else self._roots(graphs, found.keys)
+        return _ranked(found, roots)
+
+    def _roots(self, graphs: EncodedGraphs, keys: np.ndarray) -> np.ndarray:
+        levels = loops.refined_labels(graphs.structure, graphs.labels, graphs.edge_labels, int(self.iterations))
+        known, first = np.unique(np.concatenate(levels), return_index=True)
+        depths = first // max(1, len(levels[0]))
+        return np.sqrt(np.asarray(self.depth_weights, float))[depths[np.searchsorted(known, keys)]]
+
+
+def _ranked(found: GraphHistograms, values: np.ndarray) -> GraphHistograms:
+    """Return histograms with an entry, the value of its key, for each rank 1, …, count of every key."""
+    counts = found.counts.astype(np.int64)
+    ends = starts_of(counts)
+    ranks = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
+    # keys are digests: with what a rank adds, modulo 2^64, sums are as different as they are
+    keys = np.repeat(found.keys, counts) + ranks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    starts = ends[found.starts]
+    order = np.lexsort([keys, np.repeat(np.arange(len(found)), np.diff(starts))])
+    kept = np.repeat(values, counts)[order]
+    return GraphHistograms(starts, keys[order], np.ones(len(keys)), found.kinds).scaled(kept)
+
+
+STEPS = tuple(map(np.uint64, (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))
+"""Odd numbers that the bits of keys are mixed by."""
+
+GAUSSIAN = Gaussian()
+"""The base kernel, if no other is given."""
+
+
+class WeisfeilerLehmanEdges(Similarity):
+    r"""The edge kernel of Weisfeiler and Lehman: edges with attributes between nodes with the same refined labels.
+
+    .. math:: K(G, H) = \sum_{t=0}^{h} \sum_{e \in G,\, e' \in H} [\ell_t(e) = \ell_t(e')]\, k(x_e, x_{e'}),
+
+    where :math:`x_e` are the attributes of an edge, k is any kernel of vectors, and :math:`\ell_t(e)` is the label of
+    the edge together with those of both of its nodes, in either order, after t refinements (see `WeisfeilerLehman`).
+    Without labels, t = 0 compares all edges with each other. (Shervashidze, Schweitzer, van Leeuwen, Mehlhorn and
+    Borgwardt 2011, Weisfeiler-Lehman graph kernels, section 3.3.) A graph without edges has the value 0 with all
+    graphs. The time grows with the product of the numbers of edges.
+
+    Node attributes are those of another kernel, which can be added or multiplied:
+    ``WeisfeilerLehman(attributes=Gaussian()) + WeisfeilerLehmanEdges(attributes=Gaussian())``.
+
+    Parameters
+    ----------
+    iterations : int
+        h, from 0 to 100; 0 compares edges with the labels that they and their nodes are given.
+    attributes : Similarity
+        A kernel of vectors for the attributes of edges; its data-dependent parameters are fixed on all edges.
+
+    Examples
+    --------
+    Edges with one number each, as the fifth entry of a tuple:
+
+    >>> from similitude.kernels import Gaussian, WeisfeilerLehmanEdges
+    >>> path = [(0, 1), (1, 2)], None, None, None, [0.0, 1.0]
+    >>> ring = [(0, 1), (1, 2), (2, 0)], None, None, None, [0.0, 1.0, 1.0]
+    >>> WeisfeilerLehmanEdges(iterations=0, attributes=Gaussian(sigma=0.5)).gram([path, ring]).round(3)
+    array([[2.271, 3.406],
+           [3.406, 5.541]])
+    """
+
+    objects = "graphs"
+    claims = claims_with_attributes(KERNEL)
+    hints = hints_with_attributes(Hints(heavy=True))
+    reason = (
+        "the sum over all pairs of edges of a kernel of their attributes, times 1 or 0 for equal or different labels: "
+        "the dot product of the sums of the features of both graphs' edges (Shervashidze et al. 2011, section 3.3)"
+    )
+
+    def __init__(self, iterations: int = 1, attributes: Similarity = GAUSSIAN) -> None:
+        self.iterations = iterations
+        self.attributes = attributes
+
+    def check_params(self) -> None:
+        """Validate the number of iterations and the base kernel."""
+        check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
+        check_base(self.attributes)
+
+    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
+        """Resolve the base kernel on the attributes of all edges; an edge has the weight of its graph."""
+        if not self.attributes.unresolved():
+            return self
+        owner, edges, graphs = _edges(X)
+        if not len(edges):
+            raise ValueError("the graphs have no edges: nothing tells how large distances between attributes are")
+        weight = None if sample_weight is None else np.asarray(sample_weight)[owner]
+        vectors = graphs.edge_attributes[edges]
+        return self.with_params(attributes=self.attributes.resolve(vectors, random_state, weight))
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the attributes of the edges of each graph, encoded for the base kernel, with their labels."""
+        owner, edges, graphs = _edges(objects)
+        vectors = graphs.edge_attributes[edges]
+        counts = np.bincount(owner, minlength=len(graphs))
+        with error_prefix("attributes"):
+            encoded = self.attributes.encode(vectors) if len(vectors) else vectors
+        labels = _labels(graphs, edges, int(self.iterations))
+        widths = np.where(counts > 0, vectors.shape[1], 0)
+        return NodeVectors(np.append(0, np.cumsum(counts)), labels, encoded, None, graphs.kinds, widths)
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the sums over pairs of edges, float64."""
+        check_comparable(A.kinds, B.kinds)
+        return into(out, sums_over_nodes(self.attributes, A, B, "edges"))
+
+
+def _edges(objects: Any) -> tuple[np.ndarray, np.ndarray, EncodedGraphs]:
+    graphs = as_graphs(objects, edge_attributes=True)
+    source = _sources(graphs)
+    edges = np.flatnonzero(source < graphs.neighbors)
+    starts = graphs.starts[graphs.node_starts]
+    return np.searchsorted(starts, edges, side="right") - 1, edges, graphs
+
+
+def _sources(graphs: EncodedGraphs) -> np.ndarray:
+    sizes = np.diff(graphs.node_starts)
+    numbers = np.arange(graphs.node_starts[-1]) - np.repeat(graphs.node_starts[:-1], sizes)
+    return np.repeat(numbers, np.diff(graphs.starts))
+
+
+def _labels(graphs: EncodedGraphs, edges: np.ndarray, iterations: int) -> np.ndarray:
+    """Return a key for each edge and number of refinements: of its label and those of both nodes."""
+    levels = loops.refined_labels(graphs.structure, graphs.labels, graphs.edge_labels, iterations)
+    source = np.repeat(np.arange(len(graphs.labels)), np.diff(graphs.starts))[edges]
+    first = np.repeat(graphs.node_starts[:-1], np.diff(graphs.starts[graphs.node_starts]))[edges]
+    target = first + graphs.neighbors[edges]
+    columns = []
+    for labels in levels:
+        a = labels[source]
+        b = labels[target]
+        columns.append(_mixed(_mixed(np.minimum(a, b), np.maximum(a, b)), graphs.edge_labels[edges]))
+    return np.stack(columns, axis=1)
+
+
+def _mixed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    found = (a ^ (a >> np.uint64(31))) * STEPS[0] + b
+    for step in STEPS[1:]:
+        found = (found ^ (found >> np.uint64(30))) * step
+    return found ^ (found >> np.uint64(31))

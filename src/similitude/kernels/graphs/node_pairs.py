@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -12,27 +11,13 @@ import numpy as np
 from similitude.compute import Encoding, Hints, rows
 from similitude.compute.engines import current_engine, format_bytes
 from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs
-from similitude.kernels.ragged import ragged_rows, starts_of
-from similitude.similarity import PSD, SYMMETRIC, Similarity
+from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.kernels.vectors.pairwise import takes_vectors
+from similitude.similarity import PSD, SYMMETRIC, Similarity, stated
 from similitude.support import brief, error_prefix
 
 STEPS_AT_ONCE = 2**20
 """Steps from a node to a neighbor, over all first nodes of paths that are followed at once."""
-
-
-class Reached(NamedTuple):
-    """What shortest paths from some nodes, the sources, reach. A place is a source with a node of its graph.
-
-    `starts` says where the places of each source begin; each place has a node, its distance from the source (-1 if it
-    is not reached) and the number of shortest paths to it, which step from the place `before` to the place `after`.
-    """
-
-    starts: np.ndarray
-    nodes: np.ndarray
-    distance: np.ndarray
-    paths: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
 
 
 def path_positions(graphs: EncodedGraphs) -> Any:
@@ -53,9 +38,11 @@ def path_positions(graphs: EncodedGraphs) -> Any:
     entries = 0
     found = []
     for sources in _source_groups(graphs):
-        reached = _followed(graphs, sources)
-        entries += _check_entries(graphs, sources, reached, entries)
-        found.append(_positions(reached))
+        starts, nodes, distance, *paths = _followed(graphs, sources)
+        longest = np.maximum.reduceat(distance, starts[:-1])
+        entries += int(((longest + 1) * (longest + 2) // 2).sum())
+        _check_entries(graphs, sources, longest, entries)
+        found.append(_positions(nodes, distance, *paths))
     if not found:
         return coo_array((n, 1)).tocsr()
     nodes, columns, values = (np.concatenate(some) for some in zip(*found, strict=True))
@@ -84,8 +71,12 @@ def _source_groups(graphs: EncodedGraphs) -> Iterator[np.ndarray]:
         yield from np.split(np.arange(len(group)), np.flatnonzero(np.diff(group)) + 1)
 
 
-def _followed(graphs: EncodedGraphs, sources: np.ndarray) -> Reached:
-    """Follow all shortest paths from some nodes, step by step."""
+def _followed(graphs: EncodedGraphs, sources: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Follow all shortest paths from some nodes, step by step. A place is a source with a node of its graph.
+
+    Return where the places of each source begin; of each place the node, its distance (-1 if it is not reached) and
+    the number of paths to it; and the steps, from which place to which.
+    """
     sizes = np.diff(graphs.node_starts)
     first = np.repeat(graphs.node_starts[:-1], sizes)[sources]
     lengths = np.repeat(sizes, sizes)[sources]
@@ -110,14 +101,12 @@ def _followed(graphs: EncodedGraphs, sources: np.ndarray) -> Reached:
         paths += np.bincount(after, paths[before], minlength=len(nodes))
         reached = np.flatnonzero(distance == len(steps))
     before, after = (np.concatenate(some) for some in zip(*steps, strict=True))
-    return Reached(starts, nodes, distance, paths, before, after)
+    return starts, nodes, distance, paths, before, after
 
 
-def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, reached: Reached, others: int) -> int:
-    """Return the most positions that some nodes can have; refuse more, with others, than the memory budget holds."""
-    longest = np.maximum.reduceat(reached.distance, reached.starts[:-1])
-    entries = int(((longest + 1) * (longest + 2) // 2).sum())
-    size = (others + entries) * 24  # bytes of a node, a column and a count
+def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, longest: np.ndarray, entries: int) -> None:
+    """Refuse more positions on paths, of these lengths at most, than the memory budget holds."""
+    size = entries * 24  # bytes of a node, a column and a count
     budget = current_engine().budget
     if size > budget:
         at = int(longest.argmax())
@@ -127,24 +116,18 @@ def _check_entries(graphs: EncodedGraphs, sources: np.ndarray, reached: Reached,
             f"{format_bytes(budget)}: graph {g} has shortest paths of {longest[at]} edges; use "
             f"WeisfeilerLehman(attributes=...), smaller graphs, or an engine with more memory"
         )
-    return entries
 
 
-def _positions(reached: Reached) -> tuple[np.ndarray, ...]:
+def _positions(nodes: Any, distance: Any, paths: Any, before: Any, after: Any) -> tuple[np.ndarray, ...]:
     """Return nodes, columns and counts: of each place, by the number of edges that paths to it can be continued by."""
-    nodes = reached.nodes
-    distance = reached.distance
-    before = reached.before
-    after = reached.after
-    onward: Any = (distance >= 0).astype(
-        np.float64
-    )  # how often a shortest path to each place continues by `length` edges
+    # how often a shortest path to each place continues by `length` edges
+    onward: Any = (distance >= 0).astype(np.float64)
     first = int(nodes[0])
     found = []
     for length in range(int(distance.max()) + 1):
         at = np.flatnonzero((onward > 0) & (distance <= length))
         keys = (nodes[at] - first) * (length + 1) + distance[at]
-        counts = np.bincount(keys, reached.paths[at] * onward[at])
+        counts = np.bincount(keys, paths[at] * onward[at])
         some = np.flatnonzero(counts)
         node, position = np.divmod(some, length + 1)
         found.append((node + first, (position + length + 1) ** 2 // 4 + position, counts[some]))
@@ -162,16 +145,16 @@ COLUMNS_AT_ONCE = 2048
 """Columns of counts that are multiplied at once."""
 
 
-@dataclass(eq=False)
-class NodeVectors:
+class NodeVectors(Ragged):
     """Graphs as bags of nodes, stored consecutively.
 
-    Graph g owns the nodes ``node_starts[g]:node_starts[g + 1]``. Each node has a label, an encoded vector, and perhaps
+    Graph g owns the nodes ``starts[g]:starts[g + 1]``. Each node has a label, an encoded vector, and perhaps
     a sparse row of counts; the graph has its `kinds` (see `EncodedGraphs`) and the number of attributes of its nodes.
     For kernels of edges, they take the place of nodes; each may have several labels, one per column.
     """
 
-    node_starts: np.ndarray
+    of_entries = ("labels", "vectors", "counts")
+    of_rows = ("kinds", "widths")
     labels: np.ndarray
     vectors: Encoding
     counts: Any
@@ -183,17 +166,8 @@ class NodeVectors:
         """Return graphs with a vector for each node, encoded for the base kernel k."""
         with error_prefix("attributes"):
             encoded = k.encode(vectors) if len(vectors) else vectors
-        widths = np.where(np.diff(graphs.node_starts) > 0, graphs.attributes.shape[1], 0)  # type: ignore[union-attr]
+        widths = np.where(np.diff(graphs.node_starts) > 0, graphs.attributes.shape[1], 0)
         return cls(graphs.node_starts, graphs.labels, encoded, counts, graphs.kinds, widths)
-
-    def __len__(self) -> int:
-        return len(self.node_starts) - 1
-
-    def __getitem__(self, which: slice | np.ndarray) -> NodeVectors:
-        node_starts, nodes = ragged_rows(self.node_starts, which)
-        counts = None if self.counts is None else self.counts[nodes]
-        vectors = rows(self.vectors, nodes)
-        return NodeVectors(node_starts, self.labels[nodes], vectors, counts, self.kinds[which], self.widths[which])
 
     @property
     def columns(self) -> np.ndarray:
@@ -203,7 +177,7 @@ class NodeVectors:
         last = np.zeros(len(self.labels) + 1, np.int64)
         some = np.flatnonzero(np.diff(self.counts.indptr))
         last[some] = np.maximum.reduceat(self.counts.indices, self.counts.indptr[some]) + 1 if len(some) else 0
-        return np.where(np.diff(self.node_starts) > 0, np.maximum.reduceat(last, self.node_starts[:-1]), 0)
+        return np.where(self.lengths > 0, np.maximum.reduceat(last, self.starts[:-1]), 0)
 
     def groups(self) -> Iterator[NodeGroup]:
         """Yield all nodes in groups, those of graphs with few columns of counts first.
@@ -212,8 +186,8 @@ class NodeVectors:
         """
         columns = self.columns
         order = np.argsort(columns, kind="stable")
-        order = order[np.diff(self.node_starts)[order] > 0]
-        starts, nodes = ragged_rows(self.node_starts, order)
+        order = order[self.lengths[order] > 0]
+        starts, nodes = ragged_rows(self.starts, order)
         for first, last in pairwise(_cuts(starts)):
             own = slice(np.searchsorted(starts, first, "right") - 1, np.searchsorted(starts, last))
             chosen = nodes[first:last]
@@ -306,7 +280,7 @@ def neighborhood_vectors(graphs: EncodedGraphs, rounds: int) -> np.ndarray:
     found = [graphs.attributes]
     for _ in range(rounds):
         found.append(own * found[-1] + around @ found[-1])
-    return np.hstack(found)  # type: ignore[arg-type]
+    return np.hstack(found)
 
 
 # What a kernel with an optional base kernel of attributes states of itself.
@@ -314,40 +288,17 @@ def neighborhood_vectors(graphs: EncodedGraphs, rounds: int) -> np.ndarray:
 
 def check_base(k: Any) -> None:
     """Validate that k is a similarity of vectors, with valid parameters."""
-    if not isinstance(k, Similarity) or k.objects not in ("vectors", "any"):
+    if not takes_vectors(k):
         raise TypeError(f"attributes must be a kernel of vectors, such as Gaussian(), or None, got {brief(k)}")
     with error_prefix("attributes"):
         k.check_params()
 
 
 def claims_with_attributes(claims: frozenset[str]) -> Any:
-    """Return the property `claims` of a kernel that has these, and with attributes what follows from the base."""
-
-    def found(k: Any) -> frozenset[str]:
-        return claims if k.attributes is None else k.attributes.claims & {SYMMETRIC, PSD}
-
-    return property(found, doc="What holds without attributes; with them, symmetry and PSD of the base kernel.")
+    """Return the property `claims` of a kernel: these, or with attributes what follows from the base kernel."""
+    return stated("attributes", claims, lambda k, _: k.attributes.claims & {SYMMETRIC, PSD})
 
 
 def hints_with_attributes(hints: Hints) -> Any:
-    """Return the property `hints` of a kernel that has these, and with attributes what the base kernel restricts."""
-
-    def found(k: Any) -> Hints:
-        if k.attributes is None:
-            return hints
-        return Hints(heavy=True, threadsafe=k.attributes.hints.threadsafe)
-
-    return property(
-        found, doc="Finite without attributes; with them, heavy and as safe for threads as the base kernel."
-    )
-
-
-def proof_with_attributes(reason: Any, of_pairs: str) -> Any:
-    """Return the property `reason` of a kernel that is proven by a text or property, and with attributes by another."""
-
-    def text(k: Any) -> str:
-        if k.attributes is not None:
-            return of_pairs
-        return str(reason.__get__(k) if isinstance(reason, property) else reason)
-
-    return property(text, doc="Why it is a kernel, without and with a base kernel of attributes.")
+    """Return the property `hints` of a kernel: these, or with attributes what the base kernel restricts."""
+    return stated("attributes", hints, lambda k, _: Hints(heavy=True, threadsafe=k.attributes.hints.threadsafe))

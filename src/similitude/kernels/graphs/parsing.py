@@ -97,7 +97,6 @@ def _from_networkx(
     with_attributes: bool = True,
     with_edge_attributes: bool = True,
 ) -> list[ParsedGraph]:
-    """Return simple graphs of networkx, which have numbers in the whole sequence, in parts."""
     for i, graph in graphs.items():
         _refuse_directed(i, graph.is_directed(), "graph.to_undirected()")
     names = [list(graph) for graph in graphs.values()]
@@ -332,13 +331,12 @@ def attribute_matrix(parts: list[ParsedGraph], of: str = "node") -> np.ndarray:
         wrong = first_nonfinite(values)
         if wrong is not None:
             place, column = wrong
-            which = f"attribute {column} of {_named(parts[g], of, place)} of graph {g}"
+            which = f"attribute {column} of {named(parts[g], of, place)} of graph {g}"
             raise ValueError(f"{which} is {values[place, column]}: attributes must be finite numbers")
     return np.concatenate(list(found.values())) if found else np.zeros((0, 1))
 
 
 def _matrix(g: int, one: ParsedGraph, of: str) -> np.ndarray:
-    """Return a row of numbers for each node or edge of one graph."""
     given = one.attributes if of == "node" else one.edge_attributes
     if given is None:
         entry = "fourth entry of a tuple (edges, node_labels, edge_labels, node_attributes)"
@@ -355,7 +353,6 @@ def _matrix(g: int, one: ParsedGraph, of: str) -> np.ndarray:
 
 
 def _numbers(given: Any) -> np.ndarray | None:
-    """Return an array of float64, or None if there are other values than numbers."""
     try:
         values = np.asarray(given)
         if values.dtype.kind not in NUMBERS or (values.dtype == object and any(one is None for one in values.flat)):
@@ -369,7 +366,7 @@ def _wrong_vector(g: int, one: ParsedGraph, of: str, given: Any) -> Exception:
     """Return the error of the first node or edge whose attributes are missing, no vector, or more or fewer."""
     width = None
     for place, vector in enumerate(given):
-        who = f"{_named(one, of, place)} of graph {g}"
+        who = f"{named(one, of, place)} of graph {g}"
         if vector is None:
             return ValueError(f"{who} has no attributes, other {of}s have some")
         values = _numbers(vector)
@@ -378,12 +375,12 @@ def _wrong_vector(g: int, one: ParsedGraph, of: str, given: Any) -> Exception:
         if width is None:
             width = values.size
         if values.size != width:
-            first = _named(one, of, 0)
+            first = named(one, of, 0)
             return ValueError(f"{who} has {values.size} attributes, {first} has {width}: all need as many")
     return TypeError(f"the {of} attributes of graph {g} are {brief(given)}: give a vector for each {of}")
 
 
-def _named(one: ParsedGraph, of: str, place: int) -> str:
+def named(one: ParsedGraph, of: str, place: int) -> str:
     """Return how to call a node or an edge of a graph."""
     if of == "node":
         return f"node {one.name(place)}"

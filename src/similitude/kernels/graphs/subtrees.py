@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import as_objects, loops
 from similitude.kernels.graphs.encoding import NO_LABEL, EncodedGraphs, as_graphs
 from similitude.kernels.graphs.parsing import parse_graph
-from similitude.kernels.ragged import item_keys
+from similitude.kernels.ragged import item_keys, listed
 
 
 def subtree_names(objects: Any, iterations: int, wanted: Set[int] | None = None) -> dict[int, str]:
@@ -56,21 +56,14 @@ def _edge(text: str) -> str:
 
 
 def _refined(graph: EncodedGraphs, iterations: int) -> list[np.ndarray]:
-    """Return the keys of the labels of all nodes after each refinement."""
     return loops.refined_labels(graph.structure, graph.labels, graph.edge_labels, iterations)
 
 
 def _label_texts(graph: Any) -> dict[int, str]:
-    """Return the labels of nodes and edges as text, by their keys."""
     parsed = parse_graph(0, graph)
-    labels = [one for some in (parsed.labels, parsed.edge_labels) if some is not None for one in _listed(some)]
+    labels = [one for some in (parsed.labels, parsed.edge_labels) if some is not None for one in listed(some)]
     return dict(zip(item_keys(labels).tolist(), map(str, labels), strict=True))
 
 
-def _listed(labels: Any) -> list[Any]:
-    return list(labels.tolist() if hasattr(labels, "tolist") else labels)
-
-
 def _short(name: str) -> str:
-    """Shorten a long name in its middle."""
     return name if len(name) <= 60 else f"{name[:40]}…{name[-17:]}"

@@ -6,36 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops, take
+from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.feature_weights import counted
 from similitude.kernels.graphs.encoding import EncodedGraphs, as_graphs
 from similitude.kernels.graphs.kernels import check_comparable
-from similitude.kernels.ragged import ragged_rows, starts_of
+from similitude.kernels.ragged import Ragged, starts_of
 from similitude.similarity import KERNEL, Similarity
 from similitude.support import check_nonnegative
 
 
-class WalkedGraphs:
+class WalkedGraphs(Ragged):
     """Graphs with the eigenvalues of their adjacency matrices.
 
     Graph g has the eigenvalues ``values[starts[g]:starts[g + 1]]``; the weight of one is the squared sum of the entries
     of its eigenvector. Its largest eigenvalue is ``radii[g]``.
     """
 
-    def __init__(
-        self, graphs: EncodedGraphs, starts: np.ndarray, values: np.ndarray, weights: np.ndarray, radii: np.ndarray
-    ) -> None:
-        self.graphs = graphs
-        self.starts = starts
-        self.values = values
-        self.weights = weights
-        self.radii = radii
-
-    def __len__(self) -> int:
-        return len(self.graphs)
-
-    def __getitem__(self, which: slice | np.ndarray) -> WalkedGraphs:
-        starts, entries = ragged_rows(self.starts, which)
-        return WalkedGraphs(self.graphs[which], starts, self.values[entries], self.weights[entries], self.radii[which])
+    of_entries = ("values", "weights")
+    of_rows = ("graphs", "radii")
+    values: np.ndarray
+    weights: np.ndarray
+    graphs: EncodedGraphs
+    radii: np.ndarray
 
     @property
     def labeled(self) -> bool:
@@ -108,9 +100,7 @@ class RandomWalk(Similarity):
         """Replace the decay "auto" by half of the largest one for X, without rows of weight 0."""
         if not self.unresolved():
             return self
-        if sample_weight is not None:
-            X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
-        radius = float(_walked(as_graphs(X)).radii.max(initial=0.0))
+        radius = float(_walked(as_graphs(counted(X, sample_weight))).radii.max(initial=0.0))
         # half of the largest decay for which all sums are finite
         return self.with_params(decay=0.5 / max(radius, 1.0) ** 2)
 
@@ -133,17 +123,15 @@ class RandomWalk(Similarity):
         if A.labeled or B.labeled:
             loops.labeled_walks(values, A.arrays, B.arrays, float(self.decay))
             return values
-        owners = np.repeat(np.arange(len(B)), np.diff(B.starts))
         for g, row in enumerate(values):
             own = slice(A.starts[g], A.starts[g + 1])
             terms = 1 - float(self.decay) * np.multiply.outer(A.values[own], B.values)
             sums = np.divide(A.weights[own, None], terms, out=terms).sum(axis=0)
-            row[:] = np.bincount(owners, sums * B.weights, minlength=len(B))
+            row[:] = np.bincount(B.owners, sums * B.weights, minlength=len(B))
         return values
 
 
 def _walked(graphs: EncodedGraphs) -> WalkedGraphs:
-    """Return graphs with their eigenvalues, without those that no walk sees."""
     values = [np.zeros(0)]
     weights = [np.zeros(0)]
     radii = np.zeros(len(graphs))
@@ -161,4 +149,4 @@ def _walked(graphs: EncodedGraphs) -> WalkedGraphs:
         weights.append(squares[kept])
         radii[g] = max(float(found[-1]), 0.0)
         lengths[g] = kept.sum()
-    return WalkedGraphs(graphs, starts_of(lengths), np.concatenate(values), np.concatenate(weights), radii)
+    return WalkedGraphs(starts_of(lengths), np.concatenate(values), np.concatenate(weights), graphs, radii)

@@ -5,5 +5,3 @@ from similitude.kernels.series.convolutions import Convolutions
 from similitude.kernels.series.derivative import Derivative
 from similitude.kernels.series.elastic import ERP, MSM, TWE, SoftDTW
 from similitude.kernels.series.signature import Signature
-
-__all__ = ["DTW", "ERP", "MSM", "TWE", "Convolutions", "Derivative", "GlobalAlignment", "Signature", "SoftDTW"]

@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.series.elastic import ElasticSimilarity, SeriesSimilarity
 from similitude.kernels.series.encoding import Series, as_series, in_common_precision
-from similitude.kernels.vectors.pairwise import check_scale, median_distance
+from similitude.kernels.vectors.pairwise import check_scale, median_distance, repeated
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Bounds, Similarity
 
 
@@ -121,7 +121,7 @@ class GlobalAlignment(SeriesSimilarity):
         if not self.unresolved():
             return self
         A = as_series(X)
-        weight = None if sample_weight is None else np.repeat(np.asarray(sample_weight), A.lengths)
+        weight = repeated(sample_weight, A.lengths)
         distance = median_distance(A.values, random_state=random_state, sample_weight=weight)
         return self.with_params(sigma=distance * math.sqrt(float(np.median(A.lengths))))
 
@@ -129,7 +129,7 @@ class GlobalAlignment(SeriesSimilarity):
         """Return the values of all series in one array, their starts, and half the logarithm of k(x, x)."""
         A = as_series(objects)
         values = _summable(A)
-        return Series(A.values, A.starts, 0.5 * loops.self_alignment(values, A.starts, self._scale()))
+        return Series(A.starts, A.values, 0.5 * loops.self_alignment(values, A.starts, self._scale()))
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the kernel of all pairs."""
@@ -208,7 +208,6 @@ class WarpingBounds(Bounds):
         return np.exp(-self._least(A, B) * (slack / self.sigma))
 
     def _least(self, A: Sketch, B: Sketch) -> np.ndarray:
-        """Return lower bounds on the distances."""
         both = np.result_type(A[0], B[0])
         width = A[0].shape[1]
         if width == B[0].shape[1] and width > 0:

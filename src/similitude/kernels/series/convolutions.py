@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from typing import Any
 
@@ -10,15 +9,12 @@ import numpy as np
 
 from similitude.compute import Hints, loops
 from similitude.kernels.series.encoding import Series, as_series
-from similitude.kernels.vectors.pairwise import ExplicitFeatures, checked_weights
+from similitude.kernels.vectors.pairwise import ExplicitFeatures, checked_weights, drawn
 from similitude.similarity import KERNEL
 from similitude.support import brief, check_integer, generator
 
 N_KERNELS = 84
 """Number of ways to place three taps of weight 2 among nine."""
-
-STANDARDIZED_ON = 1000
-"""The largest number of series that means and deviations are computed on; of more, a sample is drawn."""
 
 KERNEL_NUMBER, DILATION, PADDED, BIAS, MEAN, DEVIATION, FIRST_CHANNEL = range(7)
 """The columns of a table of filters; the channels are the last ones."""
@@ -91,13 +87,9 @@ class Convolutions(ExplicitFeatures):
             return self
         A = as_series(X)
         rng = generator(random_state)
-        weight = np.ones(len(A)) if sample_weight is None else checked_weights(sample_weight, len(A))
+        weight = checked_weights(sample_weight, len(A))
         filters = _random_filters(A, weight, self.width, rng)
-        if np.count_nonzero(weight) > STANDARDIZED_ON:
-            logging.getLogger("similitude").info("means of convolutions from %d of %d series", STANDARDIZED_ON, len(A))
-            chosen = rng.choice(len(A), STANDARDIZED_ON, replace=False, p=weight / weight.sum())
-            A = A[np.sort(chosen)]
-            weight = np.ones(STANDARDIZED_ON)
+        A, weight = drawn(A, weight, 1000, rng, "means of convolutions from %d of %d series")
         shares = _shares(A, filters).astype(float, copy=False)
         mean = np.average(shares, axis=0, weights=weight)
         deviation = np.sqrt(np.average((shares - mean) ** 2, axis=0, weights=weight))
@@ -120,7 +112,6 @@ class Convolutions(ExplicitFeatures):
 
 
 def _check_filters(filters: Any) -> None:
-    """Validate a table of filters."""
     if (
         not isinstance(filters, np.ndarray)
         or filters.ndim != 2

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding
-from similitude.kernels.series.elastic import SeriesSimilarity
 from similitude.kernels.series.encoding import as_series
-from similitude.similarity import Similarity, hints_of_parts
+from similitude.similarity import OfImages, Similarity, hints_of_parts
 from similitude.support import brief
 
 
-class Derivative(SeriesSimilarity):
+class Derivative(OfImages):
     r"""A similarity of the derivatives of two series, :math:`K(x, z) = k(x', z')`: of their shapes, not their levels.
 
     The derivative at a time is the mean of the slope from the time before and of half the slope from the time before to
@@ -34,16 +32,12 @@ class Derivative(SeriesSimilarity):
     1.0
     """
 
+    objects = "series"
     reason = "a kernel of the derivatives is a kernel of the series: its features are those of the derivatives"
     hints = hints_of_parts()
 
     def __init__(self, k: Similarity) -> None:
         self.k = k
-
-    @property
-    def claims(self) -> frozenset[str]:
-        """The claims of the part."""
-        return self.k.claims
 
     def check_params(self) -> None:
         """Validate the part."""
@@ -55,23 +49,8 @@ class Derivative(SeriesSimilarity):
         """Return none: those of the part are derivatives."""
         return []
 
-    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
-        """Resolve the part on derivatives."""
-        if not self.k.unresolved():
-            return self
-        return self.with_params(k=self.k.resolve(derivatives(X), random_state, sample_weight))
-
-    def encode(self, objects: Any) -> Encoding:
-        """Encode the derivatives."""
-        return self.k.encode(derivatives(objects))
-
-    def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the block of the part."""
-        return self.k.block(A, B)
-
-    def diagonal(self, A: Encoding) -> Any:
-        """Return the diagonal of the part."""
-        return self.k.diagonal(A)
+    def _images(self, X: Any) -> Any:
+        return derivatives(X)
 
 
 def derivatives(X: Any) -> list[np.ndarray]:

@@ -201,7 +201,7 @@ class SoftDTW(ElasticSimilarity):
             out = np.empty((1, 1), A.dtype)
             self.write_distances(out, one, one, True)
             halves[i] = 0.5 * out[0, 0]
-        return Series(A.values, A.starts, halves)
+        return Series(A.starts, A.values, halves)
 
     def compared(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the divergences."""

@@ -17,7 +17,7 @@ from similitude.compute import (
     is_table,
     warn_if_rounded,
 )
-from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.kernels.ragged import Ragged, starts_of
 from similitude.support import brief
 
 
@@ -31,14 +31,10 @@ class Series(Ragged):
     (2, array([2, 3]), array([4., 5., 1., 2., 3.]))
     """
 
-    def __init__(self, values: np.ndarray, starts: np.ndarray, norms: np.ndarray | None = None) -> None:
-        self.values = values
-        self.starts = starts
-        self.norms = norms
-
-    def __getitem__(self, which: slice | np.ndarray) -> Series:
-        starts, times = ragged_rows(self.starts, which)
-        return Series(self.values[times], starts, None if self.norms is None else self.norms[which])
+    of_entries = ("values",)
+    of_rows = ("norms",)
+    values: np.ndarray
+    norms: Any
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -76,9 +72,9 @@ def _of_array(X: np.ndarray) -> Series:
     X = _floating(X, "an array")
     if X.size == 0:
         raise ValueError(f"series 0 is empty (the array has shape {X.shape}): every series needs at least one value")
-    X = X.reshape(n, time, -1)
-    _check_finite(X.reshape(n * time, -1), lambda row: (row // time, row % time))
-    return Series(np.require(X, requirements=["C", "A"]).reshape(n * time, -1), np.arange(n + 1, dtype=np.int64) * time)
+    return _finite(
+        np.arange(n + 1, dtype=np.int64) * time, np.require(X, requirements=["C", "A"]).reshape(n * time, -1)
+    )
 
 
 def _of_list(objects: list[Any]) -> Series:
@@ -94,14 +90,10 @@ def _of_list(objects: list[Any]) -> Series:
                 f"series must all have the same channels: series {i} has {piece.shape[1]}, series 0 has {channels} "
                 f"(the shape of a series is (time, channel))"
             )
-    starts = starts_of([len(piece) for piece in pieces])
-    values = np.ascontiguousarray(np.concatenate(pieces))
-    _check_finite(values, lambda row: _place(starts, row))
-    return Series(values, starts)
+    return _finite(starts_of([len(piece) for piece in pieces]), np.ascontiguousarray(np.concatenate(pieces)))
 
 
 def _one(i: int, one: Any) -> np.ndarray:
-    """Return one series as an array of shape (time, channel)."""
     if isinstance(one, np.ma.MaskedArray) and np.ma.is_masked(one):
         at = int(np.argwhere(np.ma.getmaskarray(one))[0][0])
         raise ValueError(f"series {i} has no value at position {at} (masked): fill or cut missing values first")
@@ -139,18 +131,15 @@ def _missing(name: str, time: int, channel: int, channels: int, value: Any) -> s
     return f"{name} is {value} at {where}: series kernels need finite numbers, so fill or cut missing values first"
 
 
-def _check_finite(values: np.ndarray, place: Any) -> None:
-    """Refuse missing and infinite values; the error names the series and the position."""
+def _finite(starts: np.ndarray, values: np.ndarray) -> Series:
+    """Return the series; refuse missing and infinite values, with the series and the position."""
     bad = first_nonfinite(values)
     if bad is not None:
         row, channel = bad
-        i, time = place(row)
-        raise ValueError(_missing(f"series {i}", time, channel, values.shape[1], values[row, channel]))
-
-
-def _place(starts: np.ndarray, row: int) -> tuple[int, int]:
-    i = int(np.searchsorted(starts, row, side="right")) - 1
-    return i, row - int(starts[i])
+        i = int(np.searchsorted(starts, row, side="right")) - 1
+        place = _missing(f"series {i}", row - int(starts[i]), channel, values.shape[1], values[row, channel])
+        raise ValueError(place)
+    return Series(starts, values)
 
 
 def in_common_precision(A: Series, B: Series) -> tuple[Series, Series]:
@@ -159,5 +148,5 @@ def in_common_precision(A: Series, B: Series) -> tuple[Series, Series]:
         raise ValueError(f"the series of X have {A.channels} channels, those of Z {B.channels}: both need the same")
     if A is B or A.dtype == B.dtype:
         return A, B
-    first, second = (Series(one.values.astype(np.float64), one.starts, one.norms) for one in (A, B))
+    first, second = (Series(one.starts, one.values.astype(np.float64), one.norms) for one in (A, B))
     return first, second

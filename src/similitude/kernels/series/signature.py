@@ -86,7 +86,7 @@ class Signature(ExplicitFeatures):
         if not self.unresolved():
             return self
         A = as_series(X)
-        weight = np.ones(len(A)) if sample_weight is None else checked_weights(sample_weight, len(A))
+        weight = checked_weights(sample_weight, len(A))
         scales = _median_ranges(A, weight) if self.scales is None else self.scales
         k = self.with_params(scales=scales)
         if k.norms is None:
@@ -107,11 +107,9 @@ class Signature(ExplicitFeatures):
         return features
 
     def _sizes(self, channels: int) -> list[int]:
-        """Return the number of features of each level."""
         return [(channels + bool(self.time)) ** m for m in range(1, int(self.level) + 1)]
 
     def _signatures(self, A: Series) -> np.ndarray:
-        """Return the signatures of scaled series."""
         if A.channels != len(self.scales):
             raise ValueError(f"series of {len(self.scales)} channels are expected, these have {A.channels}")
         sizes = self._sizes(A.channels)
@@ -127,7 +125,6 @@ class Signature(ExplicitFeatures):
 
 
 def _check_positive_array(name: str, value: Any, number: int | None) -> None:
-    """Validate scales or norms: None, or an array of positive numbers, `number` of them if that is given."""
     if value is None:
         return
     array = value if isinstance(value, np.ndarray) else np.zeros(0)
@@ -149,7 +146,6 @@ def _check_width(sizes: list[int], included: str) -> None:
 
 
 def _median_ranges(A: Series, weight: np.ndarray) -> np.ndarray:
-    """Return the median over series of the largest value minus the smallest, channel by channel."""
     first = A.starts[:-1]
     with np.errstate(over="ignore"):
         ranges = np.maximum.reduceat(A.values, first) - np.minimum.reduceat(A.values, first)
@@ -157,6 +153,5 @@ def _median_ranges(A: Series, weight: np.ndarray) -> np.ndarray:
 
 
 def _times(A: Series) -> np.ndarray:
-    """Return the times of all series, from 0 to 1 in each."""
     steps = np.arange(len(A.values)) - np.repeat(A.starts[:-1], A.lengths)
     return (steps / np.repeat(np.maximum(A.lengths - 1, 1), A.lengths)).astype(A.dtype)

@@ -1,5 +1,3 @@
 """Similarities of sets."""
 
 from similitude.kernels.sets.overlap import Intersection, Jaccard, SharesAny
-
-__all__ = ["Intersection", "Jaccard", "SharesAny"]

@@ -8,42 +8,34 @@ digests, equal for equal items and in all processes; two of a million different 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, check_columns, is_column, is_sparse, is_table, loops, take
-from similitude.kernels.feature_weights import (
-    FeatureTable,
-    WeightedFeatures,
-    proof_with_weights,
-    remembered,
-    scales_of_keys,
-    sorted_roots,
-)
-from similitude.kernels.ragged import Histograms, Ragged, item_keys, ragged_rows, starts_of
+from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
+from similitude.kernels.ragged import Histograms, item_keys, starts_of
 from similitude.kernels.signatures_of_sets import Items, SetBounds, shared_counts
 from similitude.kernels.tables.cells import is_missing
 from similitude.similarity import BOUNDED, KERNEL, SYMMETRIC, UNIT_KERNEL, Bounds, Similarity
 from similitude.support import brief, is_integer
 
 
-class ItemSets(Ragged):
+class ItemSets(Items):
     """Sets as sorted 64-bit keys, stored consecutively: set i is ``keys[starts[i]:starts[i + 1]]``.
 
     `width` is the number of columns if the keys are column numbers, and None if they represent items. `roots` are those
     of the weights of items, none of which is zero; None without weights.
     """
 
-    def __init__(
-        self, keys: np.ndarray, starts: np.ndarray, width: int | None = None, roots: np.ndarray | None = None
-    ) -> None:
-        self.keys = keys
-        self.starts = starts
+    of_entries = ("keys", "roots")
+    roots: Any
+
+    def __init__(self, starts: np.ndarray, keys: np.ndarray, width: int | None = None, roots: Any = None) -> None:
+        super().__init__(starts, keys, roots)
         self.width = width
-        self.roots = roots
 
     @classmethod
     def of(cls, keys: np.ndarray, sizes: np.ndarray, width: int | None = None) -> ItemSets:
@@ -52,21 +44,17 @@ class ItemSets(Ragged):
         keys = _sorted_within(keys, owner, sizes)
         new = np.ones(len(keys), bool)
         new[1:] = (keys[1:] != keys[:-1]) | (owner[1:] != owner[:-1])
-        return cls(keys[new], starts_of(np.bincount(owner[new], minlength=len(sizes))), width)
+        return cls(starts_of(np.bincount(owner[new], minlength=len(sizes))), keys[new], width)
 
     @property
     def sizes(self) -> np.ndarray:
         """The number of items of each set, or the sum of their weights."""
         return self.lengths if self.roots is None else self.histograms().squared_norms()
 
-    def __getitem__(self, which: Any) -> ItemSets:
-        starts, items = ragged_rows(self.starts, which)
-        return ItemSets(self.keys[items], starts, self.width, None if self.roots is None else self.roots[items])
-
-    def weighted(self, roots_of: Callable[[np.ndarray], np.ndarray]) -> ItemSets:
-        """Return the sets with the roots of weights, given as a function of keys, without items of weight 0."""
-        made = self.histograms().scaled(roots_of(self.keys))
-        return ItemSets(made.keys, made.starts, self.width, made.counts)
+    def weighted(self, roots: np.ndarray) -> ItemSets:
+        """Return the sets with the roots of weights, without items of weight 0."""
+        kept = self.only(roots > 0)
+        return ItemSets(kept.starts, kept.keys, self.width, roots[roots > 0])
 
     def as_items(self) -> ItemSets:
         """Return itself."""
@@ -107,14 +95,13 @@ class BitSets:
         """Return the same sets as sorted column numbers."""
         bits = np.unpackbits(np.ascontiguousarray(self.words).view(np.uint8), axis=1, bitorder="little")
         owner, keys = np.nonzero(bits)
-        return ItemSets(keys.astype(np.uint64), starts_of(np.bincount(owner, minlength=len(self))), self.width)
+        return ItemSets(starts_of(np.bincount(owner, minlength=len(self))), keys.astype(np.uint64), self.width)
 
 
 Sets = ItemSets | BitSets
 
 
 def _sorted_within(keys: np.ndarray, owner: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the keys sorted within each set."""
     widest = int(sizes.max(initial=0))
     if len(sizes) * widest > 4 * len(keys):  # some sets are far larger than the others
         return keys[np.lexsort((keys, owner))]
@@ -199,7 +186,6 @@ def _items(objects: list[Any]) -> ItemSets:
 
 
 def _unique(one: Any, i: int) -> Set[Any]:
-    """Return the different items of an object."""
     if isinstance(one, (set, frozenset)):
         return one
     if not (isinstance(one, (Set, list, tuple)) or is_column(one) or (isinstance(one, np.ndarray) and one.ndim == 1)):
@@ -250,16 +236,6 @@ RATES = "items arrive at random times, at rates equal to their weights (those of
 """How the random order of weighted items comes about."""
 
 
-class SetSimilarity(Similarity):
-    """A similarity of sets."""
-
-    objects = "sets"
-
-    def encode(self, objects: Any) -> Encoding:
-        """Return the sets as sorted keys of their items, or as rows of bits."""
-        return as_sets(objects)
-
-
 class WeightedSets(WeightedFeatures):
     """A similarity of sets whose items have weights."""
 
@@ -275,12 +251,10 @@ class WeightedSets(WeightedFeatures):
     def encode(self, objects: Any) -> Encoding:
         """Return the sets as keys of their items or rows of bits; with weights, as keys with the roots of these."""
         sets = as_sets(objects)
-        given = self.weights
-        if not isinstance(given, Mapping):
+        if not isinstance(self.weights, Mapping):
             return sets
-        known, roots = remembered(self, lambda: sorted_roots(self._known_items(sets), given), "items", sets.width)
-        default = float(self.default_weight) ** 0.5
-        return sets.as_items().weighted(lambda keys: scales_of_keys(keys, known, roots, default))
+        items = sets.as_items()
+        return items.weighted(roots_of_weights(self, items.keys, lambda: self._known_items(sets), sets.width))
 
     def _known_items(self, sets: Any) -> np.ndarray:
         """Return the keys of the items that have a weight: digests, or numbers of columns."""
@@ -410,14 +384,14 @@ class Jaccard(WeightedSets):
         """Return bounds by the sizes of the sets and rows of bits; none with weights."""
         if isinstance(self.weights, Mapping):
             return None
-        return JaccardBounds(A, items_of_sets, "share_of_all")
+        return JaccardBounds(A, type(A).as_items, "share_of_all")
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return ones."""
         return np.ones(len(A))
 
 
-class SharesAny(SetSimilarity):
+class SharesAny(Similarity):
     r"""Whether two sets have a common item: 1 or 0. Natural, but not a kernel.
 
     Two documents are similar if they have a common author or keyword. The first may share an author with the second
@@ -441,6 +415,7 @@ class SharesAny(SetSimilarity):
     'INVALID'
     """
 
+    objects = "sets"
     claims = frozenset({SYMMETRIC, BOUNDED})
     hints = Hints(finite=True)
     reason = (
@@ -451,6 +426,10 @@ class SharesAny(SetSimilarity):
     def counterexamples(self) -> list[Any]:
         """Return the three sets of the reason."""
         return [[{"a", "b"}, {"b", "c"}, {"c", "d"}]]
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the sets as sorted keys of their items, or as rows of bits."""
+        return as_sets(objects)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return 1 for pairs with a common item, 0 for others."""
@@ -468,15 +447,8 @@ class JaccardBounds(SetBounds):
         self, k: Similarity, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, floors: np.ndarray
     ) -> np.ndarray:
         """Return the shares of common items, each pair by itself."""
-        first = items_of_sets(A)
-        second = items_of_sets(B)
-        common = shared_counts(i, j, first, second)
-        sizes = first[2][i] + second[2][j]
-        total = sizes - common
+        first = A.as_items()[i]
+        second = B.as_items()[j]
+        common = shared_counts(first, second)
+        total = first.lengths + second.lengths - common
         return np.where(total > 0, common / np.where(total > 0, total, 1), 1.0)
-
-
-def items_of_sets(A: Encoding) -> Items:
-    """Return the items of encoded sets."""
-    sets: ItemSets = A.as_items()
-    return sets.owners, sets.keys, sets.lengths

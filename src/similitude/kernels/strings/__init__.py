@@ -2,8 +2,5 @@
 
 from similitude.kernels.strings.alignment import Aligned, LocalAlignment
 from similitude.kernels.strings.edit import Edit
-from similitude.kernels.strings.subsequence import Subsequence
-from similitude.kernels.strings.substrings import Gapped, Mismatch, Spectrum
+from similitude.kernels.strings.substrings import Gapped, Mismatch, Spectrum, Subsequence
 from similitude.kernels.strings.words import Words
-
-__all__ = ["Aligned", "Edit", "Gapped", "LocalAlignment", "Mismatch", "Spectrum", "Subsequence", "Words"]

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
-from similitude.kernels.ragged import Ragged, ragged_rows
 from similitude.kernels.strings.letters import Letters, as_letters, numbered
 from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import brief, check_nonnegative, check_positive
@@ -74,7 +73,7 @@ class Substitution(NamedTuple):
                 f"object {string} has {chr(int(strings.text[unknown[0]]))!r} at position {at}, which has no scores: "
                 f"the letters of the table are {known!r}, and case matters"
             )
-        return Letters(found.astype(np.uint32), strings.starts)
+        return Letters(strings.starts, found.astype(np.uint32))
 
     def of_block(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the letters of two blocks as numbers of rows of a table of scores, and that table."""
@@ -147,17 +146,10 @@ def _table(letters: str, scores: np.ndarray) -> Substitution:
     return Substitution(np.array([ord(letter) for letter in letters], np.uint32), scores)
 
 
-class ScoredStrings(Ragged):
+class ScoredStrings(Letters):
     """Strings as numbers of letters, with half the logarithm of k(x, x) of each."""
 
-    def __init__(self, text: np.ndarray, starts: np.ndarray, norms: np.ndarray) -> None:
-        self.text = text
-        self.starts = starts
-        self.norms = norms
-
-    def __getitem__(self, which: Any) -> ScoredStrings:
-        starts, letters = ragged_rows(self.starts, which)
-        return ScoredStrings(self.text[letters], starts, self.norms[which])
+    of_rows = ("norms",)
 
 
 class LocalAlignment(Similarity):
@@ -254,17 +246,17 @@ class LocalAlignment(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return strings as numbers of letters, and half the logarithm of k(x, x) of each."""
-        table = self._table()
+        table = as_substitution(self.substitution)
         strings = table.rows(as_letters(objects))
         text, _, factors = table.of_block(strings.text, strings.text)
         norms = 0.5 * loops.self_sum_alignments(text, strings.starts, *self._factors(factors))
-        return ScoredStrings(strings.text, strings.starts, norms)
+        return ScoredStrings(strings.starts, strings.text, norms)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the kernel of all pairs."""
         if out is None:
             out = np.empty((len(A), len(B)))
-        a, b, factors = self._table().of_block(A.text, B.text)
+        a, b, factors = as_substitution(self.substitution).of_block(A.text, B.text)
         loops.sum_alignments(out, a, A.starts, b, B.starts, *self._factors(factors), A is B)
         out -= A.norms[:, None] + B.norms
         if self.claims >= UNIT_KERNEL:
@@ -274,9 +266,6 @@ class LocalAlignment(Similarity):
     def diagonal(self, A: Encoding) -> Any:
         """Return ones."""
         return np.ones(len(A))
-
-    def _table(self) -> Substitution:
-        return as_substitution(self.substitution)
 
     def _factors(self, scores: np.ndarray) -> tuple[np.ndarray, float, float]:
         beta = float(self.beta)

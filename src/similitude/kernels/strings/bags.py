@@ -8,7 +8,8 @@ import numpy as np
 
 from similitude.compute import loops
 from similitude.compute.loops import BagArrays, Patterns
-from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.kernels.ragged import Ragged, starts_of, starts_of_kept, with_norm_of_others
+from similitude.kernels.strings.letters import Letters
 from similitude.kernels.vectors.pairwise import csr
 
 
@@ -20,26 +21,24 @@ class Bags(Ragged):
     of the weights of their features; None otherwise.
     """
 
-    def __init__(self, bags: BagArrays, values: np.ndarray | None = None) -> None:
-        self.values = values
-        self.codes = bags.codes
-        self.counts = bags.counts
-        self.starts = bags.starts
-        digests = bool((bags.codes >> np.uint64(63)).any()) if len(bags.places) else False
-        none = np.zeros(0, np.int64)
-        self.places = bags.places if digests else none
-        self.text = bags.text if digests else np.zeros(0, np.uint32)
-        self.text_starts = bags.text_starts if digests else none
+    of_entries = ("codes", "counts", "places", "values")
+    of_rows = ("letters",)
+    codes: np.ndarray
+    counts: np.ndarray
+    places: Any
+    values: Any
+    letters: Letters | None
 
-    def __getitem__(self, which: Any) -> Bags:
-        starts, features = ragged_rows(self.starts, which)
-        text_starts = self.text_starts
-        letters: Any = slice(0, 0)
-        if len(self.places):
-            text_starts, letters = ragged_rows(self.text_starts, which)
-        chosen = self.codes[features], self.counts[features], self.places[features if len(self.places) else slice(0, 0)]
-        values = None if self.values is None else self.values[features]
-        return Bags(BagArrays(*chosen, starts, self.text[letters], text_starts), values)
+    @classmethod
+    def of(cls, bags: BagArrays, values: np.ndarray | None = None) -> Bags:
+        """Return bags as the loops give them, without letters if no code is a digest."""
+        if not len(bags.places) or not (bags.codes >> np.uint64(63)).any():
+            return cls(bags.starts, bags.codes, bags.counts, None, values)
+        return cls(bags.starts, bags.codes, bags.counts, bags.places, values, Letters(bags.text_starts, bags.text))
+
+    def _with_rows(self, starts: np.ndarray, entries: Any, which: Any) -> Bags:
+        found: Bags = super()._with_rows(starts, entries, which)
+        return found if found.letters is None else Bags.of(found.arrays, found.values)
 
     def entries(self) -> tuple[np.ndarray, ...]:
         """Return codes and counts."""
@@ -48,12 +47,14 @@ class Bags(Ragged):
     @property
     def arrays(self) -> BagArrays:
         """The arrays, as the loops take them."""
-        return BagArrays(self.codes, self.counts, self.places, self.starts, self.text, self.text_starts)
+        none = np.zeros(0, np.int64)
+        if self.letters is None:
+            return BagArrays(self.codes, self.counts, none, self.starts, np.zeros(0, np.uint32), none)
+        return BagArrays(self.codes, self.counts, self.places, self.starts, self.letters.text, self.letters.starts)
 
     def compact(self) -> Bags:
         """Return the bags with copies of their features: the loops reserve more room than they fill."""
-        values = None if self.values is None else self.values.copy()
-        return Bags(self.arrays._replace(codes=self.codes.copy(), counts=self.counts.copy()), values)
+        return self.only(np.ones(len(self.codes), bool))
 
     def squared_norms(self, counted: bool) -> np.ndarray:
         """Return the dot product of each bag with itself."""
@@ -75,19 +76,21 @@ def joined_bags(parts: list[Bags]) -> Bags:
     """Return the bags of all parts, one after the other; the parts are taken out of their list."""
     if len(parts) == 1:
         return parts[0]
-    digests = any(len(part.places) for part in parts)
+    digests = any(part.letters is not None for part in parts)
     columns: list[list[Any]] = [[], [], [], [], [], [], []]
     while parts:
         part = parts.pop(0)
-        has_text = len(part.places) > 0
-        places = part.places if has_text or not digests else np.zeros(len(part.codes), np.int64)
-        lengths = np.diff(part.text_starts) if has_text else np.zeros(len(part), np.int64)
-        found = (part.codes, part.counts, places, part.lengths, part.text, lengths, part.values)
+        places = part.places
+        letters = part.letters
+        if letters is None:
+            places = np.zeros(len(part.codes) if digests else 0, np.int64)
+            letters = Letters(np.zeros(len(part) + 1, np.int64), np.zeros(0, np.uint32))
+        found = (part.lengths, part.codes, part.counts, places, letters.lengths, letters.text, part.values)
         for column, one in zip(columns, found, strict=True):
             column.append(one)
-    codes, counts, places, lengths, text, text_lengths = (_emptied(column) for column in columns[:6])
+    lengths, codes, counts, places, text_lengths, text = (_emptied(column) for column in columns[:6])
     values = None if columns[6][0] is None else _emptied(columns[6])
-    return Bags(BagArrays(codes, counts, places, starts_of(lengths), text, starts_of(text_lengths)), values)
+    return Bags.of(BagArrays(codes, counts, places, starts_of(lengths), text, starts_of(text_lengths)), values)
 
 
 def _emptied(parts: list[np.ndarray]) -> np.ndarray:
@@ -180,22 +183,14 @@ def _rare(numbers: np.ndarray, bags: Bags, first: int, width: int, counted: bool
     kept = numbers >= first
     columns = numbers[kept] - np.int32(first)
     values = bags.numbers(counted)[kept]
-    starts = np.concatenate([[0], np.cumsum(kept)])[bags.starts]
-    return csr_array((values, columns, starts), shape=(len(bags), width - first))
+    return csr_array((values, columns, starts_of_kept(bags.starts, kept)), shape=(len(bags), width - first))
 
 
 def bag_features(A: Bags, known: Bags, patterns: Patterns, counted: bool) -> Any:
     """Return the counts as a sparse matrix: a column per feature of `known`, and one for the norm of all others."""
-    from scipy.sparse import csr_array
-
     _, numbers, width = loops.shared_features(known.arrays, known.arrays, patterns)
     a, b, _ = loops.shared_features(A.arrays, known.arrays, patterns)
     columns = np.zeros(int(b.max(initial=-1)) + 2, np.int64)
     columns[b] = numbers  # -1 is the last one
     columns[-1] = width
-    features = csr_array((A.numbers(counted), columns[a], A.starts), shape=(len(A), width + 1))
-    features.data[features.indices == width] **= 2
-    features.sum_duplicates()
-    last = features.indices == width
-    features.data[last] = np.sqrt(features.data[last])
-    return features
+    return with_norm_of_others(A.numbers(counted), columns[a], A.starts, width)

@@ -147,7 +147,7 @@ class EditBounds(Bounds):
 
 def letter_counts(A: Letters) -> Items:
     """Return the letters of each string as the items of a set; its second e is another item than its first."""
-    return *as_counted(A.owners, A.text), A.lengths
+    return as_counted(A.lengths, A.text)
 
 
 def neighbor_counts(A: Letters) -> Items:
@@ -157,26 +157,19 @@ def neighbor_counts(A: Letters) -> Items:
     places = np.arange(len(A.text)) + A.owners  # each string before has one more pair than letters
     after[places] = A.text
     before[places + 1] = A.text
-    return *as_counted(np.repeat(np.arange(len(A)), sizes), (before << np.uint64(21)) | after), sizes
+    return as_counted(sizes, (before << np.uint64(21)) | after)
 
 
-class _EditDistance(Similarity):
+class _EditDistance(Edit):
     """The number or cost of edits, for `Edit.distances`."""
 
-    objects = "strings"
-    hints = Hints(finite=True, heavy=True)
-
-    def __init__(self, costs: Any) -> None:
-        self.costs = costs
+    hints = Edit.hints
+    diagonal = Similarity.diagonal
 
     @property
     def claims(self) -> frozenset[str]:
         """Symmetric if insertions and deletions cost the same."""
-        return Edit(self.costs).claims & {SYMMETRIC}
-
-    def encode(self, objects: Any) -> Encoding:
-        """Return the letters of each string."""
-        return as_letters(objects)
+        return super().claims & {SYMMETRIC}
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the distances."""
@@ -184,7 +177,6 @@ class _EditDistance(Similarity):
 
 
 def _as_costs(given: Any) -> Costs:
-    """Validate the costs of an insertion, a deletion and a substitution."""
     if given is None:
         return UNIT
     if not isinstance(given, (tuple, list)) or len(given) != 3:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.ragged import Ragged, ragged_rows, starts_of
+from similitude.kernels.ragged import Ragged, starts_of
 from similitude.support import brief
 
 LETTERS_AT_ONCE = 1 << 16
@@ -18,13 +18,8 @@ LETTERS_AT_ONCE = 1 << 16
 class Letters(Ragged):
     """Strings as numbers of letters, stored consecutively: string i is ``text[starts[i]:starts[i + 1]]``."""
 
-    def __init__(self, text: np.ndarray, starts: np.ndarray) -> None:
-        self.text = text
-        self.starts = starts
-
-    def __getitem__(self, which: Any) -> Letters:
-        starts, letters = ragged_rows(self.starts, which)
-        return Letters(self.text[letters], starts)
+    of_entries = ("text",)
+    text: np.ndarray
 
     def entries(self) -> tuple[np.ndarray, ...]:
         """Return the letters."""
@@ -44,7 +39,7 @@ def as_letters(objects: Any, first: int = 0) -> Letters:
     except TypeError:
         text = "".join(map(as_text, range(first, first + len(strings)), strings))
     code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint32, copy=False)
-    return Letters(code_points, starts_of(np.fromiter(map(len, strings), np.int64, len(strings))))
+    return Letters(starts_of(np.fromiter(map(len, strings), np.int64, len(strings))), code_points)
 
 
 def letters_in_parts(objects: Any) -> Iterator[Letters]:

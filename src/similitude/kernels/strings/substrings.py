@@ -14,10 +14,11 @@ import numpy as np
 from similitude.compute import Encoding, Hints, loops
 from similitude.compute.loops import BagArrays, Patterns
 from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, remembered
+from similitude.kernels.ragged import places_of, starts_of_kept
 from similitude.kernels.strings.bags import Bags, bag_features, bag_products, joined_bags
-from similitude.kernels.strings.letters import Letters, as_letters, letters_in_parts
+from similitude.kernels.strings.letters import Letters, as_letters, letters_in_parts, numbered
 from similitude.similarity import KERNEL, Similarity
-from similitude.support import brief, check_integer
+from similitude.support import brief, check_integer, check_positive
 
 MOST_PATTERNS = 5_000
 """The largest number of sets of positions; each gives one feature of every window."""
@@ -44,7 +45,7 @@ class BagSimilarity(Similarity):
 
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of windows of each string."""
-        return Bags(loops.window_bags(letters.text, letters.starts, self.patterns()))
+        return Bags.of(loops.window_bags(letters.text, letters.starts, self.patterns()))
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of bags."""
@@ -160,10 +161,9 @@ class Spectrum(WeightedFeatures, BagSimilarity):
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of substrings of each string; with weights, without those of weight 0."""
         bags = loops.window_bags(letters.text, letters.starts, self.patterns())
-        return Bags(bags) if self.weights is None else self._weighted(bags)
+        return Bags.of(bags) if self.weights is None else self._weighted(bags)
 
     def _weighted(self, bags: BagArrays) -> Bags:
-        """Return bags with the roots of weights as values."""
         known, roots = remembered(self, self._known_substrings, "substrings", self._key_params())
         numbers, theirs, width = loops.shared_features(bags, known, self.patterns())
         scales = np.full(width + 1, np.sqrt(float(self.default_weight)))  # the last one is that of number -1
@@ -171,7 +171,7 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         values = scales[numbers]
         kept = values > 0
         values = values[kept] * bags.counts[kept] if self.counts else values[kept]
-        return Bags(_only(bags, kept), values)
+        return Bags.of(_only(bags, kept), values)
 
     def _known_substrings(self) -> tuple[BagArrays, np.ndarray]:
         """Return the substrings that have a weight as bags of one feature each, and the roots of the weights."""
@@ -207,14 +207,12 @@ class Spectrum(WeightedFeatures, BagSimilarity):
 
 
 def _only(bags: BagArrays, kept: np.ndarray) -> BagArrays:
-    """Return the bags without some of their features."""
-    starts = np.concatenate([[0], np.cumsum(kept)])[bags.starts]
-    return bags._replace(codes=bags.codes[kept], counts=bags.counts[kept], places=bags.places[kept], starts=starts)
+    codes, counts, places = (one[kept] for one in bags[:3])
+    return bags._replace(codes=codes, counts=counts, places=places, starts=starts_of_kept(bags.starts, kept))
 
 
 @lru_cache(maxsize=64)
 def _patterns(of: tuple[tuple[Sequence[int], int], ...]) -> Patterns:
-    """Return patterns as arrays; each is given by its positions and the length of its windows."""
     positions = np.array([at for chosen, _ in of for at in chosen], np.int64)
     starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen, _ in of])]).astype(np.int64)
     return Patterns(positions, starts, np.array([span for _, span in of], np.int64))
@@ -352,7 +350,6 @@ class Mismatch(BagSimilarity):
             )
 
     def _letters(self) -> np.ndarray:
-        """Return the code points of the alphabet; refuse letters that occur twice."""
         if not isinstance(self.alphabet, Iterable):
             raise TypeError(f"alphabet must be a string, or a sequence of letters, got {brief(self.alphabet)}")
         given = self.alphabet if isinstance(self.alphabet, (str, bytes)) else list(self.alphabet)
@@ -370,8 +367,84 @@ class Mismatch(BagSimilarity):
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of words near the substrings of each string."""
         alphabet = self._letters()
-        places = np.searchsorted(alphabet, letters.text)
-        known = np.append(alphabet, 0)[places] == letters.text if len(alphabet) else np.zeros(len(places), bool)
-        known &= places < len(alphabet)
+        places, known = places_of(alphabet, letters.text)
         numbers = np.where(known, places, len(alphabet)).astype(np.uint32)
-        return Bags(loops.neighbor_bags(numbers, letters.starts, len(alphabet), int(self.p), int(self.m)))
+        return Bags.of(loops.neighbor_bags(numbers, letters.starts, len(alphabet), int(self.p), int(self.m)))
+
+
+class Subsequence(Similarity):
+    r"""The subsequence kernel: subsequences of p letters that two strings share, each weighted by what it spans.
+
+    .. math:: K(s, t) = \sum_{u \in \Sigma^p} \phi_u(s)\,\phi_u(t), \qquad
+        \phi_u(s) = \sum_{i_1 < \dots < i_p,\; s_{i_1} \dots s_{i_p} = u} \lambda^{i_p - i_1 + 1},
+
+    where :math:`\lambda` is the decay: letters of u need not be neighbors in s, and each letter between its first and
+    its last costs a factor (Lodhi, Saunders, Shawe-Taylor, Cristianini and Watkins 2002). It grows with the lengths of
+    strings: ``Subsequence().normalized()`` is what is usually meant. Letters are unicode code points or bytes; case
+    matters. A string shorter than p has no such subsequences, and K = 0 with every string.
+
+    Parameters
+    ----------
+    p : int
+        The number of letters of subsequences, from 1 to 1,000.
+    decay : float
+        Above 0 and at most 1. With 1, all subsequences count equally; near 0, only those without gaps.
+
+    Notes
+    -----
+    One pair of strings takes p times the product of their lengths steps, for several strings at once. Matched letters
+    are not weighted on the way but in the end, by :math:`\lambda^{2p}`, so that sums do not become small with the
+    length of strings; what is smaller than 1e-308 is 0. :math:`\lambda^{2p}` must be at least 1e-250. The values are
+    symmetric bit for bit.
+
+    Examples
+    --------
+    >>> from similitude.kernels import Subsequence
+    >>> Subsequence(2, decay=0.5)("cat", "cart")  # ca spans 2 and 2 letters, at 2 and 3, ct 3 and 4
+    0.1015625
+    >>> Subsequence(2).normalized()("science is organized knowledge", "wisdom is organized life")
+    0.5798137
+    """
+
+    objects = "strings"
+    claims = KERNEL
+    reason = (
+        "K(s, t) = <phi(s), phi(t)>, where phi has one number per word of p letters: the sum of the weights with which "
+        "it is a subsequence (Lodhi et al. 2002)"
+    )
+    hints = Hints(heavy=True)
+
+    def __init__(self, p: int = 3, decay: float = 0.5) -> None:
+        self.p = p
+        self.decay = decay
+
+    def check_params(self) -> None:
+        """Validate the length and the decay."""
+        p = check_integer("p", self.p, 1)
+        if p > loops.LONGEST_SUBSEQUENCE:
+            raise ValueError(f"p must be at most {loops.LONGEST_SUBSEQUENCE:,}, got {p:,}")
+        if check_positive("decay", self.decay) > 1:
+            raise ValueError(f"decay must be at most 1, got {brief(self.decay)}")
+        # the weight of a pair of subsequences without gaps, with room below it for gaps
+        if float(self.decay) ** (2 * p) < 1e-250:
+            raise ValueError(
+                f"decay = {self.decay!r} and p = {p}: decay^(2 p) is below 1e-250, where numbers end; take "
+                f"a smaller p or a decay nearer to 1"
+            )
+
+    def encode(self, objects: Any) -> Encoding:
+        """Return the letters of each string."""
+        return as_letters(objects)
+
+    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
+        """Return the sums over common subsequences."""
+        if out is None:
+            out = np.empty((len(A), len(B)))
+        a, b = numbered(A.text, B.text)
+        loops.subsequences(out, a, A.starts, b, B.starts, int(self.p), float(self.decay), A is B)
+        return out
+
+    def diagonal(self, A: Encoding) -> Any:
+        """Return the sums over the subsequences of each string."""
+        text, _ = numbered(A.text, A.text)
+        return loops.self_subsequences(text, A.starts, int(self.p), float(self.decay))

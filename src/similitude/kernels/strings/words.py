@@ -5,19 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_objects, loops
-from similitude.kernels.feature_weights import (
-    FeatureTable,
-    WeightedFeatures,
-    proof_with_weights,
-    remembered,
-    scales_of_keys,
-    sorted_roots,
-)
+from similitude.compute.loops import TermArrays
+from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
 from similitude.kernels.ragged import Histograms
 from similitude.kernels.strings.letters import as_letters, as_text
 from similitude.similarity import BOUNDED, KERNEL, image
@@ -136,22 +130,20 @@ class Words(WeightedFeatures):
     def encode(self, objects: Any) -> Encoding:
         """Return the terms of each text with their values, as vectors of length 1, or 0 for a text without terms."""
         counted = self._counted(objects)
-        found = Histograms(counted.starts, counted.keys[counted.columns], counted.values)
+        found = Histograms(counted.starts, counted.keys[counted.columns], counted.counts)
         if isinstance(self.weights, Mapping):
-            known, roots = remembered(self, self._known_terms, "terms", self._key_params())
-            scales = scales_of_keys(counted.keys, known, roots, float(self.default_weight) ** 0.5)
-            found = found.scaled(scales[counted.columns])
+            roots = roots_of_weights(self, counted.keys, self._known_terms, self._key_params())
+            found = found.scaled(roots[counted.columns])
         norms = np.sqrt(found.squared_norms())
         return found.scaled(1.0 / norms[found.owners])
 
-    def _known_terms(self) -> tuple[np.ndarray, np.ndarray]:
-        given: Any = self.weights
-        if not given:
-            return np.zeros(0, np.uint64), np.zeros(0)
-        terms = as_letters(list(given))
-        return sorted_roots(loops.term_keys(terms.text, terms.starts), given)
+    def _known_terms(self) -> np.ndarray:
+        if not self.weights:
+            return np.zeros(0, np.uint64)
+        terms = as_letters(list(self.weights))
+        return loops.term_keys(terms.text, terms.starts)
 
-    def _counted(self, objects: Any) -> CountedTerms:
+    def _counted(self, objects: Any) -> TermArrays:
         shortest, longest = self.letters or (1, 0)
         return image(_term_counter(int(self.words), int(shortest), int(longest)), objects, batched=True)
 
@@ -175,7 +167,7 @@ class Words(WeightedFeatures):
 
         found = self._counted(objects)
         shape = len(found.starts) - 1, len(found.keys)
-        return FeatureTable(csr_array((found.values, found.columns, found.starts), shape=shape), found.names())
+        return FeatureTable(csr_array((found.counts, found.columns, found.starts), shape=shape), _names(found))
 
     def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
         """Return the terms; pieces of words in quotes."""
@@ -191,39 +183,26 @@ def _words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-class CountedTerms(NamedTuple):
-    """Terms of texts with one plus the logarithms of their counts, as sparse rows, and the key of each column.
-
-    The columns of a row are in the order of their keys. Letters are those of the terms, with a newline after each.
-    """
-
-    starts: np.ndarray
-    columns: np.ndarray
-    values: np.ndarray
-    keys: np.ndarray
-    letters: np.ndarray
-
-    def names(self) -> list[str]:
-        """Return the term of each column."""
-        return self.letters.astype("<u4", copy=False).tobytes().decode("utf-32-le").split("\n")[:-1]
+def _names(found: TermArrays) -> list[str]:
+    return found.names.astype("<u4", copy=False).tobytes().decode("utf-32-le").split("\n")[:-1]
 
 
 @cache
-def _term_counter(words: int, shortest: int, longest: int) -> Callable[[Any], CountedTerms]:
+def _term_counter(words: int, shortest: int, longest: int) -> Callable[[Any], TermArrays]:
     """Return the function that counts terms of these sizes, always the same one, so that its values are remembered."""
     return partial(_counted_terms, words=words, shortest=shortest, longest=longest)
 
 
-def _counted_terms(objects: Any, words: int, shortest: int, longest: int) -> CountedTerms:
-    """Count the terms of each text.
+def _counted_terms(objects: Any, words: int, shortest: int, longest: int) -> TermArrays:
+    """Return the terms of each text; of each the logarithm of its count, plus one.
 
     >>> found = _counted_terms(["The cat's kittens!"], words=1, shortest=1, longest=0)
-    >>> sorted(found.names())
+    >>> sorted(_names(found))
     ['cat', 'kittens', 's', 'the']
     """
     texts = as_letters([as_text(i, one).lower() for i, one in enumerate(as_objects(objects))])
     found = loops.term_bags(_only_words(texts.text), texts.starts, words, shortest, longest)
-    return CountedTerms(found.starts, found.columns, 1.0 + np.log(found.counts), found.keys, found.names)
+    return found._replace(counts=1.0 + np.log(found.counts))
 
 
 def _only_words(text: np.ndarray) -> np.ndarray:

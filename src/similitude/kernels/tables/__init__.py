@@ -4,5 +4,3 @@ from similitude.kernels.tables.columns import Columns
 from similitude.kernels.tables.gower import Gower
 from similitude.kernels.tables.tabular import Tabular
 from similitude.kernels.tables.values import Equal, Ordinal, OrMissing
-
-__all__ = ["Columns", "Equal", "Gower", "OrMissing", "Ordinal", "Tabular"]

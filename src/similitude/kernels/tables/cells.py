@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects, check_columns, check_objects, is_column, is_table, take, warn_if_rounded
-from similitude.kernels.ragged import item_keys
+from similitude.kernels.ragged import item_keys, listed
 from similitude.support import brief, check_nonnegative
 
 ANY_KIND = ("mixed", "missing")
@@ -192,7 +192,7 @@ def is_categorical(values: Any) -> bool:
 
 def known_of(values: Any, missing: np.ndarray) -> list[Any]:
     """Return the values of a column that are not missing."""
-    there = values.tolist() if hasattr(values, "tolist") else list(values)
+    there = listed(values)
     return list(compress(there, ~missing)) if missing.any() else there
 
 
@@ -230,7 +230,7 @@ def order_of(values: Any) -> list[Any] | None:
     categories = getattr(dtype, "categories", None)
     if categories is None or not (getattr(dtype, "ordered", False) or type(dtype).__name__ == "Enum"):
         return None
-    return list(categories.tolist() if hasattr(categories, "tolist") else categories)
+    return listed(categories)
 
 
 def check_weights(weights: Any, names: Iterable[Any] | None) -> None:

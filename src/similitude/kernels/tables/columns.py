@@ -149,8 +149,7 @@ class Columns(Similarity):
             values, schema[name] = self._column(X, name, part)
             with error_prefix(f"column {name!r}"):
                 fixed[name] = part.resolve(values, random_state, sample_weight)
-        resolved: Columns = self.with_params(columns=fixed, schema=schema if self.schema is None else self.schema)
-        return resolved
+        return self.with_params(columns=fixed, schema=schema if self.schema is None else self.schema)
 
     def encode(self, objects: Any) -> Encoding:
         """Return a tuple with the encoding of each column."""
@@ -178,7 +177,6 @@ class Columns(Similarity):
         return total / len(values) if self.how == "mean" else total
 
     def _factors(self) -> list[float]:
-        """Return the factor of each column in the sum."""
         weights = [float((self.weights or {}).get(name, 1.0)) for name in self.columns]
         return [weight / sum(weights) for weight in weights] if self.how == "mean" else weights
 

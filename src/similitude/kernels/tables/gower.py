@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops, take
+from similitude.compute import Encoding, Hints, loops
+from similitude.kernels.feature_weights import counted
 from similitude.kernels.tables.cells import (
     check_kind,
     check_weights,
@@ -157,8 +158,7 @@ class Gower(Similarity):
         """Take the columns and their ranges from X, without rows of weight 0."""
         if self.ranges is not None:
             return self
-        if sample_weight is not None:
-            X = take(X, np.flatnonzero(np.asarray(sample_weight) > 0))
+        X = counted(X, sample_weight)
         resolved: Gower = self.with_params(ranges={name: _range_of(name, column(X, name)) for name in column_names(X)})
         resolved.check_params()
         return resolved
@@ -192,31 +192,15 @@ class Gower(Similarity):
         if out is None:
             out = np.empty((len(A[0]), len(B[0])))
         if self.weights is not None:
-            return self._weighted(A, B, out)
+            loops.weighted_gower(out, A, B, *self._encoded_weights())
+            return out
         a, b = ((np.ascontiguousarray(numbers), np.ascontiguousarray(keys)) for numbers, keys in (A, B))
         loops.gower(out, a, b)
         return out
 
     def _counted(self) -> dict[Any, Any]:
-        """Return the ranges of the columns that have a weight."""
         weights = self.weights or {}
         return {name: given for name, given in (self.ranges or {}).items() if weights.get(name, 1.0)}
-
-    def _weighted(self, A: Encoding, B: Encoding, out: np.ndarray) -> np.ndarray:
-        """Write the weighted mean similarity, column by column."""
-        known = np.zeros(out.shape)
-        out[...] = 0
-        of_numbers, of_keys = self._encoded_weights()
-        for weight, a, b in zip(of_numbers, A[0].T, B[0].T, strict=True):
-            gaps = np.abs(a[:, None] - b)
-            out += weight * np.where(np.isnan(gaps), 0, 1 - gaps)
-            known += weight * ~np.isnan(gaps)
-        for weight, a, b in zip(of_keys, A[1].T, B[1].T, strict=True):
-            both = (a[:, None] != 0) & (b != 0)
-            out += weight * (both & (a[:, None] == b))
-            known += weight * both
-        out /= np.where(known > 0, known, 1.0)
-        return out
 
     def _encoded_weights(self) -> tuple[list[float], list[float]]:
         """Return the weights of columns of numbers, and of columns of keys, in the order in which they are encoded."""
@@ -333,6 +317,5 @@ def _is_boolean(values: Any, missing: np.ndarray) -> bool:
 
 
 def _numbers(name: Any, values: Any, missing: np.ndarray, kind: str) -> np.ndarray:
-    """Return a column of numbers or times as floats, NaN if missing; errors name the column."""
     check_kind(name, values, missing, kind, f"its range is that of {kind}s")
     return numbers_or_seconds(name, values, missing, kind)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Encoding, as_matrix, profile_of
+from similitude.compute import as_matrix, profile_of
 from similitude.kernels.tables.cells import (
     check_kind,
     column,
@@ -19,11 +19,12 @@ from similitude.kernels.tables.cells import (
     missing_cells,
     numbers_or_seconds,
 )
-from similitude.similarity import Similarity, hints_of_parts
+from similitude.kernels.vectors.pairwise import takes_vectors
+from similitude.similarity import OfImages, Similarity, hints_of_parts
 from similitude.support import brief, outlier_limits
 
 
-class Tabular(Similarity):
+class Tabular(OfImages):
     r"""A kernel of vectors on the rows of a table, whose columns become numbers first.
 
     Numbers and times are standardized; a few cells that are far beyond all others are moved to a limit before. With
@@ -74,14 +75,9 @@ class Tabular(Similarity):
         """Tables; vectors, if it was resolved on an array."""
         return "vectors" if isinstance(self.columns, list) else "table"
 
-    @property
-    def claims(self) -> frozenset[str]:
-        """The claims of the kernel of vectors."""
-        return self.k.claims
-
     def check_params(self) -> None:
         """Validate the kernel of vectors."""
-        if not isinstance(self.k, Similarity) or self.k.objects not in ("vectors", "any"):
+        if not takes_vectors(self.k):
             raise TypeError(f"Tabular takes a kernel of vectors such as Gaussian(), got {self.k!r}")
         if self.columns is not None and not isinstance(self.columns, (Mapping, list)):
             raise TypeError(f"columns must be a dict or list that k.resolve(X) finds, got {brief(self.columns)}")
@@ -90,10 +86,7 @@ class Tabular(Similarity):
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Tabular:
         """Learn from X how columns become numbers, and resolve the kernel on these numbers."""
         whole = self if self.columns is not None else self.with_params(columns=self._learned(X))
-        if not whole.k.unresolved():
-            return whole
-        k = whole.k.resolve(whole.features(X), random_state, sample_weight)
-        resolved: Tabular = whole.with_params(k=k)
+        resolved: Any = OfImages.resolve(whole, X, random_state, sample_weight)
         return resolved
 
     def _learned(self, X: Any) -> Any:
@@ -114,7 +107,6 @@ class Tabular(Similarity):
         return [f"column {name}" if isinstance(self.columns, list) else str(name) for name, _ in parts], owners
 
     def _parts(self, X: Any) -> list[tuple[Any, np.ndarray]]:
-        """Return the features of each column."""
         if isinstance(self.columns, list):
             A = as_matrix(X)
             if A.shape[1] != len(self.columns):
@@ -127,17 +119,8 @@ class Tabular(Similarity):
             raise ValueError("no column holds numbers or repeated categories: there is nothing to compare rows by")
         return parts
 
-    def encode(self, objects: Any) -> Encoding:
-        """Return the encoding of the features."""
-        return self.k.encode(self.features(objects))
-
-    def block(self, A: Encoding, B: Encoding) -> Any:
-        """Return the block of the kernel of vectors."""
-        return self.k.block(A, B)
-
-    def diagonal(self, A: Encoding) -> Any:
-        """Return the diagonal of the kernel of vectors."""
-        return self.k.diagonal(A)
+    def _images(self, X: Any) -> Any:
+        return self.features(X)
 
 
 def _is_matrix(X: Any) -> bool:

@@ -103,8 +103,7 @@ class Ordinal(Similarity):
         order = order_of(X)
         if order is None:
             raise ValueError("these values have no order of their own: give Ordinal(order=[...]), lowest first")
-        resolved: Similarity = self.with_params(order=order)
-        return resolved
+        return self.with_params(order=order)
 
     def encode(self, objects: Any) -> Encoding:
         """Return the ranks, scaled to [0, 1]."""
@@ -180,8 +179,7 @@ class OrMissing(Similarity):
         if not known.any():
             raise ValueError(f"every value is missing: nothing to fix {', '.join(self.k.unresolved())} from")
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        resolved: Similarity = self.with_params(k=self.k.resolve(take(X, np.flatnonzero(known)), random_state, weight))
-        return resolved
+        return self.with_params(k=self.k.resolve(take(X, np.flatnonzero(known)), random_state, weight))
 
     def encode(self, objects: Any) -> Encoding:
         """Return the encoding of the known values, and their positions."""

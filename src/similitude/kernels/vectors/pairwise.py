@@ -91,6 +91,11 @@ class ExplicitFeatures(Similarity):
         return squared_norms(A)
 
 
+def takes_vectors(k: Any) -> bool:
+    """Whether k is a similarity of vectors, or of anything."""
+    return isinstance(k, Similarity) and k.objects in ("vectors", "any")
+
+
 def vector_profile(k: Any) -> Profile | None:
     """Return the profile of a `VectorSimilarity`, or None if the loops do not know its function."""
     form = k.form()
@@ -194,7 +199,6 @@ def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any,
 
 
 def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return both matrices as the loops take them, and `out` or a new matrix for the result."""
     dtype = np.result_type(A, B)
     same = A is B
     A = np.require(A, dtype, ["C", "A"])
@@ -233,7 +237,6 @@ def _finite_norms(A: Any, B: Any) -> tuple[Any, Any]:
 
 
 def _of_tensors(A: Any, B: Any, sums: str) -> Any:
-    """Return the sums over features of tensors."""
     if sums == "product":
         return inner(A, B)
     if sums == "squared_difference":
@@ -294,14 +297,9 @@ def median_distance(
     weight counts as repetition. If the median is zero, the mean positive distance is returned; if all distances are
     zero, 1.
     """
-    n = count(A)
-    weight = np.ones(n) if sample_weight is None else checked_weights(sample_weight, n)
-    if np.count_nonzero(weight) > sample:
-        logging.getLogger("similitude").info("median distance from a sample of %d of %d rows", sample, n)
-        chosen = generator(random_state).choice(n, sample, replace=False, p=weight / weight.sum())
-        A = rows(A, np.sort(chosen))
-        weight = np.ones(sample)
-    elif n > sample:
+    weight = checked_weights(sample_weight, count(A))
+    A, weight = drawn(A, weight, sample, random_state, "median distance from a sample of %d of %d rows")
+    if len(weight) > sample:
         A = rows(A, np.flatnonzero(weight))
         weight = weight[weight > 0]
     upper = np.triu_indices(len(weight), k=1)
@@ -310,8 +308,24 @@ def median_distance(
     return weighted_median(np.append(values, 0.0), np.append(weight[upper[0]] * weight[upper[1]], copies.sum()))
 
 
+def drawn(A: Any, weight: np.ndarray, most: int, random_state: Any, message: str) -> tuple[Any, np.ndarray]:
+    """Return encoded objects and their weights; of more with positive weight than `most`, a sample drawn by weight."""
+    if np.count_nonzero(weight) <= most:
+        return A, weight
+    logging.getLogger("similitude").info(message, most, len(weight))
+    chosen = generator(random_state).choice(len(weight), most, replace=False, p=weight / weight.sum())
+    return rows(A, np.sort(chosen)), np.ones(most)
+
+
+def repeated(sample_weight: Any, lengths: np.ndarray) -> Any:
+    """Return the weight of each entry of rows with these lengths, if there are weights."""
+    return None if sample_weight is None else np.repeat(np.asarray(sample_weight), lengths)
+
+
 def checked_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """Return the weights of n objects as an array; refuse others than numbers >= 0, not all zero."""
+    """Return the weights of n objects as an array, ones by default; refuse others than numbers >= 0, not all zero."""
+    if sample_weight is None:
+        return np.ones(n)
     try:
         weight = np.asarray(sample_weight, dtype=float)
     except (TypeError, ValueError):

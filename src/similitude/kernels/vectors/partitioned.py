@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, Hints, as_numpy
-from similitude.kernels.vectors.metric import as_array
+from similitude.kernels.vectors.pairwise import takes_vectors
+from similitude.kernels.vectors.radial import as_array
 from similitude.similarity import Similarity
 
 
@@ -72,7 +73,7 @@ class Partitioned(Similarity):
 
     def check_params(self) -> None:
         """Validate the kernel and the shapes of the tree."""
-        if not isinstance(self.k, Similarity) or self.k.objects not in ("vectors", "any"):
+        if not takes_vectors(self.k):
             raise TypeError(f"Partitioned takes a kernel of vectors such as Gaussian(), got {self.k!r}")
         self.k.check_params()
         directions = as_array(self.directions, "directions")
@@ -108,7 +109,6 @@ class Partitioned(Similarity):
         return at - len(thresholds)
 
     def _mapped(self, A: np.ndarray, cells: np.ndarray) -> np.ndarray:
-        """Return the rows of A under the linear map of the cell of each."""
         if self.metrics is None:
             return A
         T = as_array(self.metrics)

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, as_matrix, loops, namespace
-from similitude.kernels.vectors.metric import PULLBACK, check_metric, transformed, written_metric
+from similitude.compute import Encoding, Hints, as_matrix, beside, in_precision, is_sparse, namespace
 from similitude.kernels.vectors.pairwise import (
     IDENTITY,
     ROOT,
@@ -22,8 +21,8 @@ from similitude.kernels.vectors.pairwise import (
     pairwise,
     vector_profile,
 )
-from similitude.similarity import UNIT_KERNEL, Bounds
-from similitude.support import brief, check_positive, digest
+from similitude.similarity import UNIT_KERNEL, Bounds, stated
+from similitude.support import brief, check_positive, digest, written
 
 AXES_FROM = 2000
 """Most vectors that the axes are computed from."""
@@ -83,7 +82,7 @@ class DistanceSimilarity(VectorSimilarity):
     sums: str = "squared_difference"
     metric: Any = None
     _quiet = ("metric",)
-    _writers: ClassVar = {"metric": written_metric}
+    _writers: ClassVar = {"metric": lambda metric: written_metric(metric)}
     stated_for = (*VectorSimilarity.stated_for, "_form_at")
 
     def form(self) -> Form:
@@ -92,7 +91,6 @@ class DistanceSimilarity(VectorSimilarity):
         return self._form_at(getattr(self, name))
 
     def _form_at(self, scale: Any) -> Form:
-        """Return the function of the distance, given the scale."""
         raise NotImplementedError
 
     def encode(self, objects: Any) -> Encoding:
@@ -161,21 +159,12 @@ def values_at_scales(
     >>> values_at_scales(Gaussian(), [1.0, 2.0], [np.array([[2.0]]), np.array([[8.0]])])
     [array([[0.36787944]]), array([[0.36787944]])]
     """
-    forms = [k._form_at(scale) for scale in scales]
-    named = [form for form in forms if isinstance(form, tuple)]
-    if len(named) < len(forms):
-        return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
-    loops.apply_each(distances, named)
-    return distances
+    return [apply_form(k._form_at(scale), D) for scale, D in zip(scales, distances, strict=True)]
 
 
 def proof_with_metric(reason: str) -> Any:
     """Return the property `reason` of a kernel that is proven by this text, and with a metric as its pullback."""
-
-    def text(k: DistanceSimilarity) -> str:
-        return reason if k.metric is None else f"{reason}; {PULLBACK}"
-
-    return property(text, doc="Why it is a kernel; with a metric, as the pullback by a linear map.")
+    return stated("metric", reason, lambda k, text: f"{text}; {PULLBACK}")
 
 
 class Gaussian(DistanceSimilarity):
@@ -240,7 +229,6 @@ class Gaussian(DistanceSimilarity):
         return cls(sigma=check_positive("c", c) / math.sqrt(2.0))
 
     def _form_at(self, scale: Any) -> Form:
-        """Return the exponential of the squared distance."""
         return "gaussian", -0.5 / float(scale) ** 2
 
 
@@ -303,7 +291,6 @@ class Laplace(DistanceSimilarity):
         return resolved.with_params(sigma=math.sqrt(resolved.sigma))
 
     def _form_at(self, scale: Any) -> Form:
-        """Return the exponential of the distance."""
         p = -0.5 / float(scale) ** 2 if self.squared_scale else -1.0 / float(scale)
         return "gaussian" if self.norm == 1 else "laplace", p
 
@@ -423,6 +410,78 @@ class RationalQuadratic(DistanceSimilarity):
         super().check_params()
 
     def _form_at(self, scale: Any) -> Form:
-        """Return the power of the squared distance."""
         alpha = float(self.alpha)
         return "rational_quadratic", 1.0 / (2.0 * alpha * float(scale) ** 2), alpha
+
+
+PULLBACK = "a kernel of T'x and T'z, for any linear map T, is one of x and z: its features are phi(T'x)"
+"""The proof of a kernel with a metric, given that of the kernel without."""
+
+
+def check_metric(metric: Any, vector_only: bool = False) -> None:
+    """Validate a metric: weights of the columns, or a matrix with one row per column.
+
+    >>> check_metric([1.0, float("nan")])
+    Traceback (most recent call last):
+        ...
+    ValueError: metric must consist of finite numbers, but entry 1 is nan
+    """
+    T = as_array(metric)
+    if T.ndim not in (1, 2) or T.size == 0:
+        raise ValueError(
+            f"metric must be a vector with one weight per column, or a matrix with one row per column, "
+            f"got {brief(metric)} of shape {T.shape}"
+        )
+    if vector_only and T.ndim == 2:
+        raise ValueError(
+            "with norm=1 metric must be a vector, one weight per column: use norm=2, or a Gaussian, for a matrix"
+        )
+    if not np.isfinite(T).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(T))[0])
+        raise ValueError(
+            f"metric must consist of finite numbers, but entry {', '.join(map(str, at))} is {float(T[at])}"
+        )
+    if not T.any():
+        raise ValueError("metric is zero in every column, so that all vectors would be equal")
+
+
+def as_array(metric: Any, name: str = "metric") -> np.ndarray:
+    """Return a metric, or another array of a kernel, as floats."""
+    try:
+        T = np.asarray(metric)
+        if T.dtype.kind not in "fiub":
+            raise TypeError
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be an array of numbers, got {brief(metric)}") from None
+    return np.asarray(T, dtype=np.float64)
+
+
+def transformed(A: Any, metric: Any) -> Any:
+    """Return the rows of A under the linear map: multiplied by weights, or by a matrix from the right.
+
+    Sparse rows stay sparse under weights; a matrix makes them dense.
+    """
+    T = as_array(metric)
+    if T.shape[0] != A.shape[1]:
+        what = "weights" if T.ndim == 1 else "rows"
+        raise ValueError(f"metric has {T.shape[0]} {what}, one per column, but the vectors have {A.shape[1]} columns")
+    if is_sparse(A):
+        if T.ndim == 1:
+            return A.multiply(T[None, :]).tocsr().astype(A.dtype, copy=False)
+        return A @ T.astype(A.dtype)
+    T = in_precision(beside(T, A), A.dtype)
+    return A * T if T.ndim == 1 else A @ T
+
+
+def written_metric(metric: Any) -> str:
+    """Return a metric as `repr` shows it.
+
+    >>> written_metric(np.array([1.0, 0.25])), written_metric(np.eye(3))
+    ('[1.0, 0.25]', '<3 x 3 matrix>')
+    """
+    T = as_array(metric)
+    if T.ndim == 1 and len(T) <= 8:
+        if isinstance(metric, (list, tuple)):
+            return written(metric)
+        return f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"
+    return f"<{len(T)} weights>" if T.ndim == 1 else f"<{' x '.join(map(str, T.shape))} matrix>"
