@@ -57,7 +57,7 @@ from similitude.fitting import (
     draw_seed,
     first_rows,
     held_out_of_batch,
-    judges,
+    judging,
     open_scales,
     plan_fit,
     reads_memory_map,
@@ -136,7 +136,7 @@ class LandmarkEstimator(LandmarkPredictor):
             if self.certify is None:
                 fit = self._fit_rows(data, options)
                 self.certificate_ = NOT_CERTIFIED
-                if judges():
+                if judging.get():
                     with phase("judging the fit on rows left out"):
                         self._judge(fit.evaluate())
             else:

@@ -12,7 +12,7 @@ from similitude.fitting.cascade import Cascade, CascadeInfluence, decided
 from similitude.fitting.costs import Spent
 from similitude.fitting.distributed import Prediction, partition_prediction, sample_collection
 from similitude.fitting.facts import RIDGE, Facts, FitOptions, objects_in_words, open_scales
-from similitude.fitting.fit import judges, run, unjudged
+from similitude.fitting.fit import judging, run, unjudged
 from similitude.fitting.frugal import fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import (

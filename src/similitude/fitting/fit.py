@@ -163,14 +163,14 @@ def _frugally(facts: Facts) -> FittedModel:
         curve=found.curve,
         representations=(Representation("similarities", reason, features.side),),
         guarantee=Guarantee.none(blind),
-        notes=_notes_of_engine(options, [k]),
+        notes=_notes_of_engine(options, (k,)),
         cascade=replace(found.model, features=features),
         mean_calls=found.calls,
         groups=data.groups_of(found.learned),
     )
 
 
-def _notes_of_engine(options: FitOptions, similarities: list[Similarity]) -> list[str]:
+def _notes_of_engine(options: FitOptions, similarities: tuple[Similarity, ...]) -> list[str]:
     """Return the engine's remarks on similarities that it cannot compute on its device."""
     return list(filter(None, map(options.engine.fallback_note, similarities)))
 
@@ -198,7 +198,7 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         with phase("choosing the similarity"):
             chosen = _chosen(plan, facts, learned, why)
     data = _prepared(facts.data, chosen.similarities, options)
-    notes = _notes_of_engine(options, list(data.similarities))
+    notes = _notes_of_engine(options, data.similarities)
     again = plan.candidates != AS_GIVEN and len(data.order) <= limits.LEAVE_ONE_OUT  # in the folds of the evaluation
     options = replace(options, similarities=chosen.again if again else chosen.similarities)
     if plan.case == PILOT_FIT:
@@ -230,7 +230,8 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         guarantee = _guarantee(fit, data, options, n_scales * len(choice.sizes))
     else:
         guarantee = OF_NUMBERS if data.labels is None else OF_LEARNED
-    curve = zip(fit.curve.x, fit.curve.y, strict=True)
+    for n, loss in zip(fit.curve.x.tolist(), fit.curve.y.tolist(), strict=True):
+        scores += ((number_of(int(n), "landmark"), loss),)
     return replace(
         fit,
         evaluation=LandmarkFolds(data, options, choice, fit),
@@ -238,17 +239,23 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         chosen=chosen.reason,
         learned=chosen.summary,
         notes=notes,
-        scores=(*scores, *[(number_of(int(n), "landmark"), float(loss)) for n, loss in curve]),
+        scores=scores,
     )
 
 
 def _guarantee(fit: FittedModel, data: TrainingSet, options: FitOptions, choices: int) -> Guarantee:
     """Return what theory promises of the features, which are one of several choices."""
     assert fit.landmarks is not None
-    scales = [one.scale for one in fit.features]
     n_classes = max(2, data.Y.shape[1])
     return guarantee_of_fit(
-        options.similarities, fit.landmarks, fit.samples, fit.representations, scales, data.labels, n_classes, choices
+        options.similarities,
+        fit.landmarks,
+        fit.samples,
+        fit.representations,
+        fit.features,
+        data.labels,
+        n_classes,
+        choices,
     )
 
 
@@ -292,10 +299,12 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
     order = data.order
     if len(order) < 2:
         raise ValueError("need at least 2 samples with positive weight, got 1")
-    if len(order) <= limits.SAMPLE_ROWS:
-        prepared = [k.prepare(data.X, options.random_state, data.given_weights) for k in similarities]
-    else:
-        prepared = [_prepared_on_sample(k, data, options) for k in similarities]
+    prepared = []
+    for k in similarities:
+        if len(order) <= limits.SAMPLE_ROWS:
+            prepared.append(k.prepare(data.X, options.random_state, data.given_weights))
+        else:
+            prepared.append(_prepared_on_sample(k, data, options))
     resolved, encodings = zip(*prepared, strict=True)
     if data.copies_last:
         order = equals_judged_together(order, groups_of_equals(encodings[0], order))
@@ -322,11 +331,10 @@ def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) ->
     everything = len(which) == data.n
     sizes = choice.sizes
     projection = None
+    samples = []
     with data.located(choice.landmarks):
-        samples = [
-            options.sample(k, A, which, choice.landmarks.encoded(k, A), which)
-            for k, A in zip(data.similarities, data.encodings, strict=True)
-        ]
+        for k, A in zip(data.similarities, data.encodings, strict=True):
+            samples.append(options.sample(k, A, which, choice.landmarks.encoded(k, A), which))
         if not everything and len(samples) == 1 and samples[0].representation.name == PROJECTION:
             fitted = None
             if data.groups is None:
@@ -341,7 +349,7 @@ def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) ->
             best, tried = grow(samples, sizes, validation)
     if projection is not None:  # nothing is left to choose on a sample
         return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
-    curve = LandmarkCurve.of([n for n, _ in tried], [trial for _, trial in tried], choice.limit, sizes[-1])
+    curve = LandmarkCurve.of(tried, choice.limit, sizes[-1])
     if not everything:
         return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
     return _fit_sample(data, validation, best, samples, choice, options, curve)
@@ -430,7 +438,7 @@ def _fit_by_products(
         return None
     linear, trial, influence = found
     tried = tried or [(n, trial)]
-    curve = LandmarkCurve.of([one for one, _ in tried], [one for _, one in tried], choice.limit, choice.sizes[-1])
+    curve = LandmarkCurve.of(tried, choice.limit, choice.sizes[-1])
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
     return FittedModel(
         features=features,
@@ -515,7 +523,7 @@ def _fit_in_one_pass(
         linear=ridge.fit(trial.lam),
         trial=trial,
         held_out=(data.Y[judged], data.weights[judged]),
-        curve=curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit),
+        curve=curve or LandmarkCurve.of([(choice.sizes[0], trial)], choice.limit),
         influence=GroupInfluence.of_ridge(ridge, trial.lam, groups),
         tried=F[last],
         groups=data.groups_of(some[last]),
@@ -640,7 +648,8 @@ def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]
 EncodedMembers = dict[str, Any]
 """Objects as similarities encode them, by how the similarities are written."""
 
-_judges: ContextVar[bool] = ContextVar("judges", default=True)
+judging: ContextVar[bool] = ContextVar("judging", default=True)
+"""Whether fits estimate their error on new rows: everywhere but within `unjudged`."""
 
 
 @contextmanager
@@ -649,16 +658,11 @@ def unjudged() -> Iterator[None]:
 
     The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
     """
-    token = _judges.set(False)
+    token = judging.set(False)
     try:
         yield
     finally:
-        _judges.reset(token)
-
-
-def judges() -> bool:
-    """Tell whether fits estimate their error on new rows: everywhere but within `unjudged`."""
-    return _judges.get()
+        judging.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -706,8 +710,9 @@ class LandmarkFolds:
         sizes = fitted.curve.x.astype(int)
         members: EncodedMembers = {}
         pairs = zip(self.options.similarities, data.similarities, strict=True)
-        fixed = all([k is resolved or keeps_median(k, resolved) for k, resolved in pairs])
-        fixed = fixed and not isinstance(self.options.similarities[0], Family)
+        fixed = not isinstance(self.options.similarities[0], Family)
+        for k, resolved in pairs:
+            fixed = fixed and (k is resolved or keeps_median(k, resolved))
         with remembered_images():
             landmarks = fitted.samples[0].landmarks
             everywhere = np.arange(len(landmarks))

@@ -269,20 +269,21 @@ class LandmarkCurve(Curve):
     reason: str
 
     @classmethod
-    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], limit: str, largest: int | None = None) -> LandmarkCurve:
-        """Return the curve of some trials; `limit` says what prevents more landmarks than the largest possible number.
+    def of(cls, tried: Sequence[tuple[int, Trial]], limit: str, largest: int | None = None) -> LandmarkCurve:
+        """Return the curve of some numbers; `limit` says what prevents more landmarks than the largest possible number.
 
         `largest` is that number; by default the last one that was tried.
         """
-        x = np.array(sizes, dtype=float)
-        y = np.array([one.loss for one in trials])
-        spread = 1.96 * np.array([one.deviation for one in trials])
-        slow = largest is not None and sizes[-1] < largest
-        reason = "the last doubling gained less than one standard error"
-        if not slow:
-            reason = limit
-        if len(trials) > 1 and trials[-1].loss > trials[-2].loss:
-            reason = f"with {sizes[-1]:,} the held-out loss was no better"
+        points = []
+        for n, trial in tried:
+            points.append((float(n), trial.loss, 1.96 * trial.deviation))
+        x, y, spread = np.array(points).T
+        n = tried[-1][0]
+        reason = limit
+        if largest is not None and n < largest:
+            reason = "the last doubling gained less than one standard error"
+        if len(tried) > 1 and y[-1] > y[-2]:
+            reason = f"with {n:,} the held-out loss was no better"
         return cls(x, y, y - spread, y + spread, 0.95, ESTIMATE, reason)
 
     def __str__(self) -> str:

@@ -19,14 +19,10 @@ def probabilities(scores: Any, scale: float) -> Any:
     array([[0.5 , 0.5 ],
            [0.12, 0.88]])
     """
-    return _probabilities(namespace(scores), scores, scale)
-
-
-def _probabilities(xp: Any, scores: Any, scale: float) -> Any:
-    """Return the same, given the library of the scores."""
+    xp = np if isinstance(scores, np.ndarray) else namespace(scores)
     both = xp.stack([xp.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
     powers = xp.exp(scale * (both - xp.max(both, axis=1, keepdims=True)))
-    return _winner_first(xp, powers / xp.sum(powers, axis=1, keepdims=True), scores)
+    return winner_first(powers / xp.sum(powers, axis=1, keepdims=True), scores)
 
 
 def winner_first(chances: Any, scores: Any) -> Any:
@@ -35,11 +31,7 @@ def winner_first(chances: Any, scores: Any) -> Any:
     >>> winner_first(np.array([[0.5, 0.5]]), np.array([0.0])).argmax(axis=1)  # as the second of two classes wins at 0
     array([1])
     """
-    return _winner_first(namespace(chances), chances, scores)
-
-
-def _winner_first(xp: Any, chances: Any, scores: Any) -> Any:
-    """Return the same, given the library of the probabilities."""
+    xp = np if isinstance(chances, np.ndarray) else namespace(chances)
     winner = 1 * (scores >= 0) if scores.ndim == 1 else xp.argmax(scores, axis=1)
     behind = xp.argmax(chances, axis=1) != winner
     if not behind.any():
@@ -63,7 +55,7 @@ def temperature(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray) ->
     size = max(float(np.average(np.abs(scores).reshape(len(scores), -1).mean(axis=1), weights=weights)), 1e-300)
 
     def cross_entropy(log_scale: float) -> float:
-        logs = np.log(np.maximum(_probabilities(np, scores, float(np.exp(log_scale) / size)), 1e-300))
+        logs = np.log(np.maximum(probabilities(scores, float(np.exp(log_scale) / size)), 1e-300))
         own = logs[np.arange(len(logs)), classes]
         return float(-weights @ (target * own + (1 - target) / others * (logs.sum(axis=1) - own)))
 
