@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -209,10 +210,9 @@ class LandmarkEstimator(LandmarkPredictor):
         """Return the description of the fit to validated objects X, or to a precomputed matrix of them."""
         loss, penalty = self._objective()
         kind = self._kind()
-        automatic = self._is_automatic
         side = self.side
         if matrix is None:
-            similarities = similarities_of(self.similarity, kind if automatic else None)
+            similarities = similarities_of(self.similarity, kind)
         else:
             similarities = (Precomputed(matrix),)
             side = "left"
@@ -225,7 +225,7 @@ class LandmarkEstimator(LandmarkPredictor):
         names = getattr(self, "feature_names_in_", None)
         return FitOptions(
             similarities=similarities,
-            automatic=automatic,
+            automatic=self._is_automatic,
             kind=kind,
             rule=self.landmarks if isinstance(self.landmarks, str) else "given",
             n_landmarks=self.n_landmarks,
@@ -252,7 +252,8 @@ class LandmarkEstimator(LandmarkPredictor):
     @contextmanager
     def _counting(self) -> Iterator[Meter]:
         """Count calls of the user's functions, refuse those beyond the budget, and keep the count."""
-        display = display_for(self._engine.progress)
+        progress = self._engine.progress
+        display = display_for(progress) if progress else None
         meter = Meter(self.max_calls, None if display is None else functools.partial(_show, display))
         try:
             with metered(meter):
@@ -260,23 +261,21 @@ class LandmarkEstimator(LandmarkPredictor):
         finally:
             if display is not None:
                 display.end()
-        if self.similarity_ != "precomputed":
-            self._keep_calls(meter)
-
-    def _keep_calls(self, meter: Meter) -> None:
+        if isinstance(self.similarity_, str):  # a precomputed matrix
+            return
         given = self.similarity_ if isinstance(self.similarity_, list) else [self.similarity_]
         counted = next(filter(is_counted, given), None)
         if counted is None:
             self.calls_ = Calls.of(meter, None, 0.0, 0)
             return
         most = self.n_similarity_calls_ * calls_per_pair(counted)
+        mean: float = most
         if isinstance(self._model, Cascade):  # which counts directions one by one
             mean = self._mean_calls
-        else:
-            used = self.representation_ if isinstance(self.representation_, tuple) else (self.representation_,)
-            most *= 2 if "both" in [one.side for one in used] else 1
-            mean = float(most)
-        self.calls_ = Calls.of(meter, cost_per_call(counted), mean, most)
+        elif "both" in map(attrgetter("features.side"), self._model.parts):
+            most *= 2
+            mean = most
+        self.calls_ = Calls.of(meter, cost_per_call(counted), float(mean), most)
         if meter.spent:
             self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
 
@@ -289,9 +288,7 @@ class LandmarkEstimator(LandmarkPredictor):
         together = None
         if groups is not None:
             together = self._groups_of(X, groups, weights)
-        matrix = None
-        if self._precomputed:
-            matrix = X
+        matrix = X if self._precomputed else None
         objects = X if matrix is None else np.arange(len(X))
         sampling = Sampling(draw_seed(self.random_state))
         data = TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together)
@@ -414,7 +411,7 @@ class LandmarkEstimator(LandmarkPredictor):
         """Whether a similarity that is not learned has its scale chosen."""
         if self._is_automatic or self._precomputed:
             return False
-        given = similarities_of(self.similarity, None)
+        given = similarities_of(self.similarity)
         return any(map(open_scales, given)) and not any(isinstance(k, Learnable) for k in given)
 
     def _fit_and_certify(self, data: TrainingSet, options: FitOptions) -> None:

@@ -6,6 +6,8 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -168,7 +170,7 @@ class Facts:
         self.gram_fits = limits.MATRICES * 8 * self.n**2 <= budget
         self.fits_exactly = self.in_memory and self.few and self.open_landmarks and self.gram_fits
         self.learns = options.automatic and options.kind in LEARNED_KINDS and self._labels_can_teach()
-        self.learns_given = any([isinstance(k, Learnable) for k in options.similarities])
+        self.learns_given = any(map(isinstance, options.similarities, repeat(Learnable)))
         many = len(data.weighted) > limits.LEAVE_ONE_OUT
         self.candidates = AS_GIVEN
         similarities = options.similarities
@@ -182,7 +184,7 @@ class Facts:
         self.size = FeatureSize(
             n=self.n,
             n_similarities=len(similarities),
-            proven=learned or all([k.proven for k in similarities]),
+            proven=learned or all(map(attrgetter("proven"), similarities)),
             heavy=not learned and similarities[0].hints.heavy,
             itemsize=itemsize(data.X) if dense else 8,
             n_classes=self.n_classes,
@@ -536,7 +538,7 @@ class Sizes:
         """Look at the first objects and at the similarities; features are those of a fit on landmarks."""
         kind = f.options.kind
         members = f.data.family(kind) if f.candidates == "family" else ()
-        compared = tuple([PairWork.of(k, kind) for k in members or f.options.similarities])
+        compared = tuple(map(PairWork.of, members or f.options.similarities, repeat(kind)))
         # most objects whose sizes are looked at
         width, cells, size = _shape_of(take(f.data.X, np.arange(min(100, len(f.data.weights)))), kind)
         return cls(
@@ -561,18 +563,26 @@ class Sizes:
 
 def _shape_of(first: Any, kind: str) -> tuple[int, int, float]:
     """Return the numbers of an object, the columns of a table, and the mean size of some objects."""
-    if is_table(first):
+    if isinstance(first, list):
+        objects = first
+    elif is_table(first):
         return sum([_indicators(list(first[name])) for name in first.columns]), len(first.columns), 1.0
-    if is_sparse(first) or (hasattr(first, "shape") and len(first.shape) == 2):
+    elif is_sparse(first) or (hasattr(first, "shape") and len(first.shape) == 2):
         return int(first.shape[1]), 0, 1.0
-    objects = list(as_objects(first))
+    else:
+        objects = as_objects(first)
     if kind in ("table", "records") and all([isinstance(one, Mapping) for one in objects]):
         names = list(dict.fromkeys([name for row in objects for name in row]))
         return sum([_indicators([row.get(name) for row in objects]) for name in names]), len(names), 1.0
-    sizes = [len(one) for one in objects if hasattr(one, "__len__")]
+    sizes = []
+    channels = []
+    for one in objects:
+        if hasattr(one, "__len__"):
+            sizes.append(len(one))
+        if len(getattr(one, "shape", ())) == 2:
+            channels.append(one.shape[1])
     if kind == "vectors":
         return max(sizes, default=1), 0, 1.0
-    channels = [one.shape[1] for one in objects if len(getattr(one, "shape", ())) == 2]
     if kind == "graphs":
         sizes = _nodes(objects)
         channels = []
@@ -622,7 +632,9 @@ def open_scales(k: Similarity) -> list[str]:
     (['k1__sigma'], [])
     """
     unresolved = k.unresolved()
-    given = k.get_params() if unresolved else {}
+    if not unresolved:
+        return []
+    given = k.get_params()
     return [name for name in unresolved if isinstance(given.get(name), str) and given[name] == "median"]
 
 

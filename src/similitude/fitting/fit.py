@@ -380,7 +380,7 @@ def _fit_sample(
         ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
         A = rows(A, judged)
     fit = FittedModel(
-        features=_relocated(best.features, data),
+        features=best.features if data.sampling.places is None else _relocated(best.features, data),
         representations=_representations(samples, best.features),
         linear=ridge.fit(trial.lam),
         trial=trial,
@@ -622,8 +622,6 @@ def all_features(fitted: FittedModel, data: TrainingSet, options: FitOptions) ->
 def _relocated(features: Sequence[LandmarkFeatures], data: TrainingSet) -> tuple[LandmarkFeatures, ...]:
     """Return the features with the positions of landmarks among all rows."""
     places = data.sampling.places
-    if places is None:
-        return tuple(features)
     return tuple(replace(one, landmarks=one.landmarks.relocated(places)) for one in features)
 
 

@@ -51,15 +51,15 @@ class WeightedLandmarks:
         """
         weights = features.similarity_weights(W)
         others = features.similarity_weights(V) if double else features.rounded_weights(V)
-        plain = replace(features, factor=None, scale=1.0)
         n = len(features.landmarks)
         if features.normalized:
-            return cls(plain, weights), others, np.arange(n)
+            return cls(replace(features, factor=None, scale=1.0), weights), others, np.arange(n)
         per_side = ((weights != 0).any(axis=1) | (others != 0).any(axis=1)).reshape(-1, n)
         per_side[:, heads] = True
         used = np.flatnonzero(per_side.any(axis=0))
         columns = (np.arange(len(per_side))[:, None] * n + used).ravel()
-        return cls(plain.only(used), weights[columns]), others[columns], used
+        plain = replace(features, factor=None, scale=1.0, landmarks=features.landmarks.only(used))
+        return cls(plain, weights[columns]), others[columns], used
 
     @property
     def n_used(self) -> int:

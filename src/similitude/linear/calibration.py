@@ -10,7 +10,7 @@ from similitude.compute import beside, namespace
 
 
 def probabilities(scores: Any, scale: float) -> Any:
-    """Return one column per class: the logistic function of a scaled score, or the softmax of several.
+    """Return one column per class: the logistic function of a scaled score, or the softmax of several columns.
 
     The most probable class is always the one that the scores decide for: the largest, or the second of two classes if
     their score is >= 0. A tensor for a tensor.
@@ -20,6 +20,8 @@ def probabilities(scores: Any, scale: float) -> Any:
            [0.12, 0.88]])
     """
     xp = np if isinstance(scores, np.ndarray) else namespace(scores)
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
     both = xp.stack([xp.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
     powers = xp.exp(scale * (both - xp.max(both, axis=1, keepdims=True)))
     return winner_first(powers / xp.sum(powers, axis=1, keepdims=True), scores)
@@ -49,6 +51,8 @@ def temperature(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray) ->
     """
     from scipy.optimize import minimize_scalar
 
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
     counts = np.bincount(classes, weights, minlength=2 if scores.ndim == 1 else scores.shape[1])
     target = ((counts + 1) / (counts + 2))[classes]
     others = len(counts) - 1
@@ -77,6 +81,8 @@ def scale_and_shift(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray
     """
     from scipy.optimize import minimize
 
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
     n_outputs = 1 if scores.ndim == 1 else scores.shape[1]
     columns = np.stack([np.zeros(len(scores)), scores], axis=1) if n_outputs == 1 else scores
     counts = np.bincount(classes, weights, minlength=columns.shape[1])
