@@ -73,6 +73,7 @@ from similitude.similarity import (
     Learnable,
     Meter,
     Precomputed,
+    Similarity,
     calls_per_pair,
     check_max_calls,
     cost_per_call,
@@ -204,18 +205,17 @@ class LandmarkEstimator(LandmarkPredictor):
         auto = self._losses[0] if self.penalty == "l2" else self._losses[-1]
         return auto if self.loss == "auto" else self.loss, self.penalty
 
-    def _options(
-        self, X: Any, labels: np.ndarray | None, meter: Meter, matrix: Any = None, stream: bool = False
-    ) -> FitOptions:
-        """Return the description of the fit to validated objects X, or to a precomputed matrix of them."""
+    def _options(self, X: Any, labels: np.ndarray | None, meter: Meter, stream: bool = False) -> FitOptions:
+        """Return the description of the fit to validated objects X, or to a precomputed matrix X of them."""
         loss, penalty = self._objective()
         kind = self._kind()
         side = self.side
-        if matrix is None:
-            similarities = similarities_of(self.similarity, kind)
-        else:
-            similarities = (Precomputed(matrix),)
+        if kind == "matrix":
+            similarities: tuple[Similarity, ...] = (Precomputed(X),)
+            X = np.arange(len(X))
             side = "left"
+        else:
+            similarities = similarities_of(self.similarity, kind)
         given = None
         if self.landmark_indices is not None:
             positions = check_positions(self.landmark_indices, check_objects(X))
@@ -234,6 +234,7 @@ class LandmarkEstimator(LandmarkPredictor):
             side=side,
             loss=loss,
             penalty=penalty,
+            is_ridge=(loss, penalty) == RIDGE,
             classes=labels is not None,
             random_state=self.random_state,
             engine=self._engine,
@@ -288,11 +289,10 @@ class LandmarkEstimator(LandmarkPredictor):
         together = None
         if groups is not None:
             together = self._groups_of(X, groups, weights)
-        matrix = X if self._precomputed else None
-        objects = X if matrix is None else np.arange(len(X))
+        options = self._options(X, labels, meter)
+        objects = np.arange(len(X)) if options.kind == "matrix" else X
         sampling = Sampling(draw_seed(self.random_state))
-        data = TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together)
-        return data, self._options(objects, labels, meter, matrix)
+        return TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together), options
 
     def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
         """Validate groups; return them with equal rows together, or None if each row is a group."""
@@ -476,12 +476,15 @@ class LandmarkEstimator(LandmarkPredictor):
         self, X: Any, y: Any, sample_weight: Any, groups: Any, meter: Meter
     ) -> Iterator[tuple[TrainingSet, FitOptions]]:
         """Return a context with the rows in memory, or with a sample of rows in batches or on workers."""
-        source = None
-        if not (in_memory(X) or is_distributed(X)):
-            source = self._source(X, y, sample_weight)
-        if source is None and (in_memory(X) or not is_distributed(X)):
+        if in_memory(X):
             yield self._dataset(X, y, sample_weight, meter, groups)
             return
+        source = None
+        if not is_distributed(X):
+            source = self._source(X, y, sample_weight)
+            if source is None:
+                yield self._dataset(X, y, sample_weight, meter, groups)
+                return
         _refuse_groups(groups)
         if self.certify is not None:
             raise ValueError("certify needs rows in memory: fit without it, and try the model on rows of your own")

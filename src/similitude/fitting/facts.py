@@ -56,6 +56,8 @@ class FitOptions:
     unlabeled : sequence of objects, or None
         The pool that landmarks are drawn from instead of X.
     side, loss, penalty : str
+    is_ridge : bool
+        Whether the model is ridge regression.
     classes : bool
         Whether targets are codes of classes, rather than numbers.
     targets : str
@@ -85,6 +87,7 @@ class FitOptions:
     side: str
     loss: str
     penalty: str
+    is_ridge: bool
     classes: bool
     random_state: Any
     engine: Engine
@@ -95,11 +98,6 @@ class FitOptions:
     own_loss: Loss | None = None
     stream: bool = False
     targets: str = "output"
-
-    @property
-    def is_ridge(self) -> bool:
-        """Whether the model is ridge regression."""
-        return (self.loss, self.penalty) == RIDGE
 
     def sample(
         self, k: Similarity, among: Encoding, places: np.ndarray, landmarks: Landmarks, which: np.ndarray | None = None
@@ -306,16 +304,6 @@ class Facts:
         if least is None or not self.data.all_in_memory or not self.size.proven or self.data.groups is not None:
             return False
         return self.numbers[0][-1] >= least and self.n > self.rows_chosen_on
-
-    @property
-    def in_words(self) -> str:
-        """The rows and the targets, for people."""
-        objects = objects_in_words(self.data.X, self.options.kind)
-        targets = number_of(self.data.Y.shape[1], self.options.targets)
-        if self.options.classes:
-            targets = f"{self.n_classes:,} classes"
-        known = getattr(self.data.sampling.all_rows, "known", True)
-        return f"{f'{self.n:,}' if known else f'at least {self.n:,}'} {objects}, {targets}"
 
 
 def objects_in_words(X: Any, kind: str) -> str:

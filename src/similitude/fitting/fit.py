@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -163,16 +163,11 @@ def _frugally(facts: Facts) -> FittedModel:
         curve=found.curve,
         representations=(Representation("similarities", reason, features.side),),
         guarantee=Guarantee.none(blind),
-        notes=_notes_of_engine(options, (k,)),
+        notes=list(filter(None, [options.engine.fallback_note(k)])),
         cascade=replace(found.model, features=features),
         mean_calls=found.calls,
         groups=data.groups_of(found.learned),
     )
-
-
-def _notes_of_engine(options: FitOptions, similarities: tuple[Similarity, ...]) -> list[str]:
-    """Return the engine's remarks on similarities that it cannot compute on its device."""
-    return list(filter(None, map(options.engine.fallback_note, similarities)))
 
 
 def _in_cells(plan: Plan, facts: Facts) -> FittedModel:
@@ -198,7 +193,7 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         with phase("choosing the similarity"):
             chosen = _chosen(plan, facts, learned, why)
     data = _prepared(facts.data, chosen.similarities, options)
-    notes = _notes_of_engine(options, data.similarities)
+    notes = list(filter(None, map(options.engine.fallback_note, data.similarities)))
     again = plan.candidates != AS_GIVEN and len(data.order) <= limits.LEAVE_ONE_OUT  # in the folds of the evaluation
     options = replace(options, similarities=chosen.again if again else chosen.similarities)
     if plan.case == PILOT_FIT:
@@ -711,22 +706,24 @@ class LandmarkFolds:
         fixed = not isinstance(self.options.similarities[0], Family)
         for k, resolved in pairs:
             fixed = fixed and (k is resolved or keeps_median(k, resolved))
-        with remembered_images():
-            landmarks = fitted.samples[0].landmarks
+        samples = fitted.samples
+        with nullcontext() if fixed else remembered_images():
+            landmarks = samples[0].landmarks
             everywhere = np.arange(len(landmarks))
             for fold in np.unique(folds):
                 train = np.flatnonzero(folds != fold)
                 test = np.flatnonzero(folds == fold)
-                samples = fitted.samples
                 mine = everywhere
                 if landmarks.positions is not None:
                     mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
                 order = np.concatenate([train, test])
+                compared: list[SampleFeatures] = []
                 if fixed or not len(mine):
-                    samples = [sample.restricted(order, mine) for sample in samples]
+                    for sample in samples:
+                        compared.append(sample.restricted(order, mine))
                 else:
-                    samples = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
-                scores[test], inside = _scores(samples, sizes, data, self.options, places[train])
+                    compared = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
+                scores[test], inside = _scores(compared, sizes, data, self.options, places[train])
                 within.append(inside)
         Y = data.Y[places]
         weights = data.weights[places]

@@ -116,7 +116,7 @@ class GroupInfluence:
         sums = ridge.moments.groups
         base = np.asarray(ridge.target_mean, dtype=np.float64)
         assert sums is not None
-        n = len(groups)
+        n = len(groups.landmarks)
         k = len(base)
         filled = np.flatnonzero(sums.counts[:n] > 0)
         counts = np.rint(sums.counts[filled]).astype(np.intp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -371,7 +372,7 @@ class FittedModel:
     @property
     def similarities(self) -> tuple[Similarity, ...]:
         """Resolved or learned."""
-        return tuple([one.similarity for one in self.features])
+        return tuple(map(attrgetter("similarity"), self.features))
 
     def evaluate(self) -> Judged:
         """Return the scores of rows by models that did not see them in training."""

@@ -18,12 +18,12 @@ from similitude.evaluation import FEWEST_NESTED_GROUPS, folds_of
 from similitude.fitting import limits
 from similitude.fitting.automatic import rows_apart
 from similitude.fitting.costs import Cost, Spent, estimated
-from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, Sizes
+from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, Sizes, objects_in_words
 from similitude.fitting.frugal_rows import MOST_COMPARED_ROWS, rows_evaluating
 from similitude.fitting.members import FEWEST_TO_CHOOSE_BY, RECORDS_TRIED, TRIED_ROWS
 from similitude.fitting.model import FittedModel
 from similitude.similarity import Similarity
-from similitude.support import Result, plain
+from similitude.support import Result, number_of, plain
 
 FRUGAL_FIT = "frugal"
 EXACT_FIT = "exact"
@@ -347,11 +347,17 @@ def plan_fit(facts: Facts) -> Plan:
     for case in CASES:
         if case.applies(facts):
             break
+    rows = f"{facts.n:,}"
+    if not getattr(facts.data.sampling.all_rows, "known", True):
+        rows = f"at least {rows}"
+    targets = number_of(facts.data.Y.shape[1], facts.options.targets)
+    if facts.options.classes:
+        targets = f"{facts.n_classes:,} classes"
     every_row = case.name == EXACT_FIT or (case.name == PILOT_FIT and facts.few)
     sizes = Sizes.of(facts, on_features=not every_row and case.name != FRUGAL_FIT)
     return Plan(
         case=case.name,
-        rows=facts.in_words,
+        rows=f"{rows} {objects_in_words(facts.data.X, facts.options.kind)}, {targets}",
         similarity=_similarity(facts, case.name, sizes),
         landmarks=case.landmarks(facts),
         model=case.model(facts),

@@ -92,17 +92,18 @@ class Groups:
         Y : array or tensor
             Their targets: codes of classes, or numbers.
         """
+        n = len(self.landmarks)
         own = None
         numbers = Y
         if self.classes is not None:
             own = Y.argmax(1) if Y.shape[1] > 1 else Y[:, 0] >= 0
             numbers = None
         if isinstance(F, np.ndarray):
-            return Members(self._nearest(F, basis, offset, own), len(self), numbers)
+            return Members(self._nearest(F, basis, offset, own), n, numbers)
         near = in_precision(beside(basis, F), F.dtype) @ F[:, : basis.shape[1]].T - beside(offset, F)[:, None]
         if own is not None and self.classes is not None:
             near = namespace(F).where(beside(self.classes, F)[:, None] == own[None, :], near, -np.inf)
-        return Members(near.argmax(0), len(self), numbers)
+        return Members(near.argmax(0), n, numbers)
 
     def _nearest(self, F: np.ndarray, basis: np.ndarray, offset: np.ndarray, own: np.ndarray | None) -> np.ndarray:
         """Return the nearest group of each row, among those of its class; single precision is enough to choose one."""
@@ -130,7 +131,7 @@ class Groups:
         """
         if features.factor is None:
             basis = (np.arange(self.landmarks.max(initial=0) + 1) == self.landmarks[:, None]).astype(float)
-            return basis, np.zeros(len(self))
+            return basis, np.zeros(len(basis))
         U = features.factor[:, self.landmarks]
         complete = len(U) if features.leading is None else features.leading
         last = self.landmarks >= complete  # their columns hold what the complete features leave of the similarity

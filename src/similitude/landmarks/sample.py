@@ -118,7 +118,9 @@ class SampleFeatures:
                     values = in_floats(Blocks(like, self.encoding, columns, engine=self.engine).whole())
             K = values if K is None else np.concatenate([K, values], axis=1)
             self._known[side] = K
-            self.n_known = min([one.shape[1] for one in self._known.values()])
+            self.n_known = n
+            for known_ones in self._known.values():
+                self.n_known = min(self.n_known, known_ones.shape[1])
         return K[:, :n]
 
     def _by_symmetry(self, known: int, n: int) -> np.ndarray:
@@ -176,19 +178,15 @@ class SampleFeatures:
             return as_numpy(Blocks(self.k, A, A, True, self.engine).whole()).astype(np.float64, copy=False)
         whole = np.empty((n, n))
         whole[:known, :known] = self._gram
-        whole[known:] = self._pairs(A, slice(known, n), slice(0, n))
-        whole[:known, known:] = self._pairs(A, slice(0, known), slice(known, n)) if known else 0.0
+        at = np.arange(n) if self.landmarks.positions is None else self.landmarks.positions
+        for down, right in ((slice(known, n), slice(0, n)), (slice(0, known), slice(known, n))):
+            if down.stop > down.start:
+                with pairs_at(at[down], at[right]):
+                    values = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine).whole()
+                self.single = self.single or str(values.dtype).endswith("float32")
+                whole[down, right] = as_numpy(values)
         self._gram = whole
         return whole
-
-    def _pairs(self, A: Encoding, down: slice, right: slice) -> np.ndarray:
-        """Return some of the landmarks' Gram matrix."""
-        at = self.landmarks.positions if self.landmarks.positions is not None else np.arange(len(self.landmarks))
-        with pairs_at(at[down], at[right]):
-            blocks = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine)
-            values = as_numpy(blocks.whole())
-        self.single = self.single or values.dtype == np.float32
-        return values
 
 
 def rows_of(positions: np.ndarray | None, places: np.ndarray) -> np.ndarray | None:
