@@ -21,7 +21,6 @@ from similitude.fitting.influence import (
     FitInfluence,
     GroupInfluence,
     Influence,
-    class_numbers,
     weighted_landmarks,
 )
 from similitude.fitting.limited_targets import (
@@ -32,7 +31,14 @@ from similitude.fitting.limited_targets import (
     limit_targets,
 )
 from similitude.fitting.limits import FEWEST_NESTED_ROWS
-from similitude.fitting.model import FittedModel, Judged, LandmarkCurve, LandmarkModel, WeightedLandmarks
+from similitude.fitting.model import (
+    FittedModel,
+    Judged,
+    LandmarkCurve,
+    LandmarkModel,
+    WeightedLandmarks,
+    class_numbers,
+)
 from similitude.fitting.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
 from similitude.fitting.plan import Plan, PlanStep, plan_fit, plan_gram
 from similitude.fitting.products import reads_memory_map

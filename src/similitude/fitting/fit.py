@@ -55,14 +55,13 @@ from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import (
     GroupInfluence,
-    class_numbers,
     influence_in_refit,
     influence_in_ridge,
     solved_groups,
 )
 from similitude.fitting.limited_targets import robust_deviation
 from similitude.fitting.members import Family
-from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import FittedModel, Judged, LandmarkCurve, class_numbers
 from similitude.fitting.passes import check_features_fit, features_of
 from similitude.fitting.piloted_fit import fit_by_pilot
 from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, Plan
@@ -806,7 +805,7 @@ def _scores(
     inside = best.F[: len(train)]
     outside = best.F[len(train) :]
     if options.is_ridge:
-        return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
+        return best.ridge.scores(best.trial.lam, outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
     together = None
     if groups is not None:

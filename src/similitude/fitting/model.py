@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from similitude.kernel_learning import LearnedSummary
 
 
+def class_numbers(scores: np.ndarray) -> np.ndarray:
+    """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
+    if scores.shape[1] > 1:
+        return scores.argmax(axis=1)
+    return 1 * (scores[:, 0] >= 0)
+
+
 @dataclass(frozen=True, eq=False)
 class WeightedLandmarks:
     """The landmarks of one similarity that have a weight, and the weights.

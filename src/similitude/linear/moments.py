@@ -64,8 +64,8 @@ class GroupMoments:
         zero = xp.zeros((n, F.shape[1] + 1), dtype=xp.float64, device=F.device)
         parts = []
         for one in [*columns, weights > 0]:
-            s = _cast(one, F.dtype)[:, None]
-            rows = _cast(xp.concat([F * s, s], axis=1), xp.float64)
+            s = in_precision(one, F.dtype)[:, None]
+            rows = in_precision(xp.concat([F * s, s], axis=1), xp.float64)
             parts.append(zero.index_add(0, members.group, rows))
         sums = xp.concat(parts[:-1])
         return cls(sums[:, :-1].T, sums[:, -1], parts[-1][:, -1])
@@ -143,27 +143,24 @@ class Moments:
     def _of(cls, F: Any, Y: Any, weights: Any, members: Members | None) -> Moments:
         on_host = isinstance(F, np.ndarray)
         xp = np if on_host else namespace(F)
+        exact = F.dtype == weights.dtype == xp.float64
         weighted = weights[:, None] * Y
-        features = _cast(weights, F.dtype) @ F
+        features = (weights if exact else in_precision(weights, F.dtype)) @ F
         cross = None
         # number of classes from which on sums over the rows of each are quicker than a product with their codes
         if on_host and Y.shape[1] >= 32 and len(Y):
             cross = _cross_of_codes(F, Y, weights, features)
         if cross is None:
-            cross = F.T @ _cast(weighted, F.dtype)
+            cross = F.T @ (weighted if exact else in_precision(weighted, F.dtype))
         groups = None if members is None else GroupMoments.of(F, members, weights)
         if bool((weights != 1.0).any()):
-            F = F * _cast(xp.sqrt(weights), F.dtype)[:, None]
+            root = xp.sqrt(weights)
+            F = F * (root if exact else in_precision(root, F.dtype))[:, None]
         gram = F.T @ F
-        return cls(
-            float(weights.sum()),
-            _cast(features, xp.float64),
-            weighted.sum(axis=0),
-            _cast(gram, xp.float64),
-            _cast(cross, xp.float64),
-            float(xp.finfo(F.dtype).eps),
-            groups,
-        )
+        if not exact:
+            features, gram, cross = [in_precision(one, xp.float64) for one in (features, gram, cross)]
+        eps = float(xp.finfo(F.dtype).eps)
+        return cls(float(weights.sum()), features, weighted.sum(axis=0), gram, cross, eps, groups)
 
     def moved(self, move: Callable[[Any], Any]) -> Moments:
         """Return the same with each array passed through `move`."""
@@ -276,7 +273,7 @@ def sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -
     chosen = csc_array((several * n, len(F)), dtype=F.dtype)  # its arrays are set without the checks of a constructor
     chosen.indptr = np.arange(0, several * len(F) + 1, several, dtype=np.int32)
     chosen.indices = (members.group[:, None] + n * np.arange(several)).ravel().astype(np.int32, copy=False)
-    chosen.data = np.stack([_cast(one, F.dtype) for one in columns], axis=1).ravel()
+    chosen.data = np.stack(columns, axis=1).astype(F.dtype, copy=False).ravel()
     found: np.ndarray = chosen @ F
     return found
 
@@ -293,10 +290,6 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
         return None
     sums = sums_of_groups(F, Members(own, Y.shape[1]), [weights]).T
     return F.dtype.type(high - low) * sums + F.dtype.type(low) * features[:, None]
-
-
-def _cast(array: Any, dtype: Any) -> Any:
-    return array if array.dtype == dtype else in_precision(array, dtype)
 
 
 def _shift(F: Any) -> Any:

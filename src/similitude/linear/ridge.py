@@ -299,6 +299,10 @@ class Ridge:
         W = self.factorization.solve(lam)
         return LinearModel(W, self.target_mean - self.mean @ W)
 
+    def scores(self, lam: float, F: np.ndarray) -> np.ndarray:
+        """Return the scores of rows by the minimizer."""
+        return self.fit(lam).scores(F)
+
     def of_groups(self, lam: float) -> LinearModel:
         r"""Return what the targets of groups of rows add to the scores: the model is linear in the targets.
 
@@ -360,7 +364,7 @@ class Ridge:
 
     def judged(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate one penalty on rows that are not part of the moments."""
-        return Trial.of(lam, self.fit(lam).scores(F), Y, weights)
+        return Trial.of(lam, self.scores(lam, F), Y, weights)
 
     def best(self, rows: HeldOut, near: float | None = None, descend: bool = False) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.

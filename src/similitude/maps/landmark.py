@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute import Blocks, Encoding, as_numpy, check_objects, rows, take
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, rows, take
 from similitude.compute.engines import Engine
 from similitude.landmarks import (
     AMONG_ALL,
@@ -72,18 +72,19 @@ class LandmarkedMap(FeatureMap):
             Only used by ``landmarks="stratified"``.
         """
         ask = self._check_params()
-        with budgeted(self.max_calls, self._engine) as meter, self._sampled(X, y) as given:
+        engine = self._engine
+        with budgeted(self.max_calls, engine) as meter, self._sampled(X, y) as given:
             X = self._checked(given.objects, reset=True)
             if given.labels is not None:
                 check_consistent_length(X, given.labels)
             k, X, A = self._start(X, self.random_state)
-            chosen = self._choose(k, X, A, ask, given)
+            chosen = self._choose(k, X, A, ask, given, engine)
             self.__dict__.pop("_reservoir", None)
             self._finish(k, chosen, ask)
         self.calls_ = calls_taken(meter, k, self._features.n_similarities)
         return self
 
-    def _choose(self, k: Similarity, X: Any, A: Encoding, ask: Ask, given: FitSample) -> Landmarks:
+    def _choose(self, k: Similarity, X: Any, A: Encoding, ask: Ask, given: FitSample, engine: Engine) -> Landmarks:
         """Return the landmarks, with their positions in what the user gave."""
         rule = self._rule
         if rule is None:
@@ -97,11 +98,12 @@ class LandmarkedMap(FeatureMap):
         labels = None
         if rule == "stratified" and given.labels is not None:
             labels = column_or_1d(given.labels)
-        pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
-        if given.n_rows is not None and given.n_rows > pool.n:
-            sample = f"a uniform sample of {pool.n:,} of {given.n_rows:,} rows"
+        n = count(A)
+        pool = Pool(k, A, engine, labels, generator(self.random_state), X)
+        if given.n_rows is not None and given.n_rows > n:
+            sample = f"a uniform sample of {n:,} of {given.n_rows:,} rows"
             self.notes_.append(f"landmarks={rule!r} chose among {sample}; in memory it chooses among all")
-        positions = choose(rule, pool, self._number(ask, pool.n))
+        positions = choose(rule, pool, self._number(ask, n))
         places = positions if given.places is None else given.places[positions]
         return Landmarks(take(X, positions), places, rows(A, positions), rule=rule)
 
@@ -129,7 +131,7 @@ class LandmarkedMap(FeatureMap):
 
     def _finish(self, k: Similarity, chosen: Landmarks, ask: Ask) -> Any:
         self._features = self._learn(k, chosen, ask)
-        if self._precomputed:
+        if isinstance(k, Precomputed):
             self._features = self._features.with_similarity(None)
         self.landmarks_ = self._features.landmarks.objects
         self.landmark_indices_ = self._features.landmarks.positions
@@ -172,10 +174,11 @@ class LandmarkedMap(FeatureMap):
     def _number(self, ask: Ask, n: int) -> int:
         """Return how many of n objects become landmarks."""
         wanted = self._n_wanted(ask)
-        of = f"the {n:,} objects of X"
         if wanted is None:
             return min(n, DEFAULT)
-        return at_most(self._counts_landmarks, wanted, n, of)
+        if wanted <= n:
+            return wanted
+        return at_most(self._counts_landmarks, wanted, n, f"the {n:,} objects of X")
 
     def _given(self, k: Similarity, X: Any, A: Encoding, ask: Ask) -> Landmarks:
         """Return the landmarks that the user named."""
