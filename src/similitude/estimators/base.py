@@ -74,10 +74,8 @@ from similitude.similarity import (
     Meter,
     Precomputed,
     Similarity,
-    calls_per_pair,
     check_max_calls,
     cost_per_call,
-    is_counted,
     metered,
     progress_line,
 )
@@ -265,18 +263,19 @@ class LandmarkEstimator(LandmarkPredictor):
         if isinstance(self.similarity_, str):  # a precomputed matrix
             return
         given = self.similarity_ if isinstance(self.similarity_, list) else [self.similarity_]
-        counted = next(filter(is_counted, given), None)
-        if counted is None:
+        each = list(map(attrgetter("calls"), self.plan_.sizes.used))  # calls of the user's functions by a pair
+        if not any(each):
             self.calls_ = Calls.of(meter, None, 0.0, 0)
             return
-        most = self.n_similarity_calls_ * calls_per_pair(counted)
+        place = int(np.flatnonzero(each)[0])
+        most = self.n_similarity_calls_ * each[place]
         mean: float = most
         if isinstance(self._model, Cascade):  # which counts directions one by one
             mean = self._mean_calls
         elif "both" in map(attrgetter("features.side"), self._model.parts):
             most *= 2
             mean = most
-        self.calls_ = Calls.of(meter, cost_per_call(counted), float(mean), most)
+        self.calls_ = Calls.of(meter, cost_per_call(given[place]), float(mean), most)
         if meter.spent:
             self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
 

@@ -87,6 +87,7 @@ class SampleFeatures:
             made = self.projection(n)
             if made is not None:
                 features, pivots = made
+                assert features.factor is not None
                 K = np.take(self.similarities(n, "left"), pivots, axis=1)
                 return features, solve_rows(K, solver(features.factor, K.dtype))
             self.representation = not_projected(self.gram(n))

@@ -302,7 +302,7 @@ class LandmarkMap(LandmarkedMap):
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = LandmarkFeatures(k, chosen, self.side)
         self.rank_ = len(chosen)
-        self.n_features_out_ = features.n_similarities
+        self.n_features_out_ = self.rank_ * (2 if self.side == "both" else 1)
         premises: list[Premise] = []
         self.guarantee_ = self._promise.made(ask, self.rank_, premises)
         if self.guarantee_.grade != NONE:
