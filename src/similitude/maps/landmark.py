@@ -36,11 +36,13 @@ from similitude.maps.feature_map import MAX_FITTED_ROWS, FeatureMap, FitSample
 from similitude.scikit import all_or_nothing, whole_gram
 from similitude.similarity import (
     Calls,
+    Meter,
     Precomputed,
     Similarity,
     as_similarity,
-    budgeted,
     calls_taken,
+    check_max_calls,
+    metered,
 )
 from similitude.support import NONE, Premise, brief, check_integer, generator
 
@@ -72,19 +74,20 @@ class LandmarkedMap(FeatureMap):
             Only used by ``landmarks="stratified"``.
         """
         ask = self._check_params()
-        engine = self._engine
-        with budgeted(self.max_calls, engine) as meter, self._sampled(X, y) as given:
+        if self.max_calls is not None:
+            check_max_calls(self.max_calls, self._engine)
+        with metered(Meter(self.max_calls)) as meter, self._sampled(X, y) as given:
             X = self._checked(given.objects, reset=True)
             if given.labels is not None:
                 check_consistent_length(X, given.labels)
             k, X, A = self._start(X, self.random_state)
-            chosen = self._choose(k, X, A, ask, given, engine)
+            chosen = self._choose(k, X, A, ask, given)
             self.__dict__.pop("_reservoir", None)
             self._finish(k, chosen, ask)
         self.calls_ = calls_taken(meter, k, self._features.n_similarities)
         return self
 
-    def _choose(self, k: Similarity, X: Any, A: Encoding, ask: Ask, given: FitSample, engine: Engine) -> Landmarks:
+    def _choose(self, k: Similarity, X: Any, A: Encoding, ask: Ask, given: FitSample) -> Landmarks:
         """Return the landmarks, with their positions in what the user gave."""
         rule = self._rule
         if rule is None:
@@ -99,7 +102,7 @@ class LandmarkedMap(FeatureMap):
         if rule == "stratified" and given.labels is not None:
             labels = column_or_1d(given.labels)
         n = count(A)
-        pool = Pool(k, A, engine, labels, generator(self.random_state), X)
+        pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
         if given.n_rows is not None and given.n_rows > n:
             sample = f"a uniform sample of {n:,} of {given.n_rows:,} rows"
             self.notes_.append(f"landmarks={rule!r} chose among {sample}; in memory it chooses among all")
