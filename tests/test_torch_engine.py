@@ -395,7 +395,7 @@ def test_scales_are_compared_by_products(monkeypatch, device):
     """Where a fit is by products, the trials of scales are too, and a scale that is clearly best is found."""
     monkeypatch.setattr(limits, "SAMPLE_ROWS", 600)
     monkeypatch.setattr(TorchEngine, "products_from", 20)
-    monkeypatch.setattr(choices, "best_level", None)  # sums over features
+    monkeypatch.setattr(choices, "grow", None)  # sums over features
     X = vectors(2_000, np.float64, d=2)
     y = np.sin(8 * X[:, 0])
     engine = TorchEngine(device=device)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.support import PrecisionWarning, brief, digests
+from similitude.support import PrecisionWarning, brief, digest
 
 Encoding = Any
 Rows = slice | np.ndarray
@@ -62,11 +62,11 @@ def keys(encoding: Encoding) -> np.ndarray:
     (True, False)
     """
     if isinstance(encoding, list):
-        found = digests(encoding)
+        found = map(digest, encoding)
     elif isinstance(encoding, np.ndarray) and encoding.dtype != object:
-        found = digests(encoding if encoding.dtype.kind == "V" else encoding + 0)  # + 0: 0.0 and -0.0 are equal
+        found = map(digest, encoding if encoding.dtype.kind == "V" else encoding + 0)  # + 0: 0.0 and -0.0 are equal
     else:
-        found = digests(rows(encoding, slice(i, i + 1)) for i in range(count(encoding)))
+        found = map(digest, [rows(encoding, slice(i, i + 1)) for i in range(count(encoding))])
     return np.frombuffer(b"".join(found), "<u8").astype(np.uint64)
 
 

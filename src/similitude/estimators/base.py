@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ from similitude.fitting import (
     draw_seed,
     first_rows,
     held_out_of_batch,
-    judges,
+    judging,
     open_scales,
     plan_fit,
     reads_memory_map,
@@ -72,10 +73,9 @@ from similitude.similarity import (
     Learnable,
     Meter,
     Precomputed,
-    calls_per_pair,
+    Similarity,
     check_max_calls,
     cost_per_call,
-    is_counted,
     metered,
     progress_line,
 )
@@ -136,7 +136,7 @@ class LandmarkEstimator(LandmarkPredictor):
             if self.certify is None:
                 fit = self._fit_rows(data, options)
                 self.certificate_ = NOT_CERTIFIED
-                if judges():
+                if judging.get():
                     with phase("judging the fit on rows left out"):
                         self._judge(fit.evaluate())
             else:
@@ -203,19 +203,17 @@ class LandmarkEstimator(LandmarkPredictor):
         auto = self._losses[0] if self.penalty == "l2" else self._losses[-1]
         return auto if self.loss == "auto" else self.loss, self.penalty
 
-    def _options(
-        self, X: Any, labels: np.ndarray | None, meter: Meter, matrix: Any = None, stream: bool = False
-    ) -> FitOptions:
-        """Return the description of the fit to validated objects X, or to a precomputed matrix of them."""
+    def _options(self, X: Any, labels: np.ndarray | None, meter: Meter, stream: bool = False) -> FitOptions:
+        """Return the description of the fit to validated objects X, or to a precomputed matrix X of them."""
         loss, penalty = self._objective()
         kind = self._kind()
-        automatic = self._is_automatic
         side = self.side
-        if matrix is None:
-            similarities = similarities_of(self.similarity, kind if automatic else None)
-        else:
-            similarities = (Precomputed(matrix),)
+        if kind == "matrix":
+            similarities: tuple[Similarity, ...] = (Precomputed(X),)
+            X = np.arange(len(X))
             side = "left"
+        else:
+            similarities = similarities_of(self.similarity, kind)
         given = None
         if self.landmark_indices is not None:
             positions = check_positions(self.landmark_indices, check_objects(X))
@@ -225,7 +223,7 @@ class LandmarkEstimator(LandmarkPredictor):
         names = getattr(self, "feature_names_in_", None)
         return FitOptions(
             similarities=similarities,
-            automatic=automatic,
+            automatic=self._is_automatic,
             kind=kind,
             rule=self.landmarks if isinstance(self.landmarks, str) else "given",
             n_landmarks=self.n_landmarks,
@@ -234,6 +232,7 @@ class LandmarkEstimator(LandmarkPredictor):
             side=side,
             loss=loss,
             penalty=penalty,
+            is_ridge=(loss, penalty) == RIDGE,
             classes=labels is not None,
             random_state=self.random_state,
             engine=self._engine,
@@ -252,7 +251,8 @@ class LandmarkEstimator(LandmarkPredictor):
     @contextmanager
     def _counting(self) -> Iterator[Meter]:
         """Count calls of the user's functions, refuse those beyond the budget, and keep the count."""
-        display = display_for(self._engine.progress)
+        progress = self._engine.progress
+        display = display_for(progress) if progress else None
         meter = Meter(self.max_calls, None if display is None else functools.partial(_show, display))
         try:
             with metered(meter):
@@ -260,23 +260,22 @@ class LandmarkEstimator(LandmarkPredictor):
         finally:
             if display is not None:
                 display.end()
-        if self.similarity_ != "precomputed":
-            self._keep_calls(meter)
-
-    def _keep_calls(self, meter: Meter) -> None:
+        if isinstance(self.similarity_, str):  # a precomputed matrix
+            return
         given = self.similarity_ if isinstance(self.similarity_, list) else [self.similarity_]
-        counted = next(filter(is_counted, given), None)
-        if counted is None:
+        each = list(map(attrgetter("calls"), self.plan_.sizes.used))  # calls of the user's functions by a pair
+        if not any(each):
             self.calls_ = Calls.of(meter, None, 0.0, 0)
             return
-        most = self.n_similarity_calls_ * calls_per_pair(counted)
+        place = int(np.flatnonzero(each)[0])
+        most = self.n_similarity_calls_ * each[place]
+        mean: float = most
         if isinstance(self._model, Cascade):  # which counts directions one by one
             mean = self._mean_calls
-        else:
-            used = self.representation_ if isinstance(self.representation_, tuple) else (self.representation_,)
-            most *= 2 if "both" in [one.side for one in used] else 1
-            mean = float(most)
-        self.calls_ = Calls.of(meter, cost_per_call(counted), mean, most)
+        elif "both" in map(attrgetter("features.side"), self._model.parts):
+            most *= 2
+            mean = most
+        self.calls_ = Calls.of(meter, cost_per_call(given[place]), float(mean), most)
         if meter.spent:
             self.notes_ = [*self.notes_, f"calls of your function: {self.calls_}"]
 
@@ -289,13 +288,10 @@ class LandmarkEstimator(LandmarkPredictor):
         together = None
         if groups is not None:
             together = self._groups_of(X, groups, weights)
-        matrix = None
-        if self._precomputed:
-            matrix = X
-        objects = X if matrix is None else np.arange(len(X))
+        options = self._options(X, labels, meter)
+        objects = np.arange(len(X)) if options.kind == "matrix" else X
         sampling = Sampling(draw_seed(self.random_state))
-        data = TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together)
-        return data, self._options(objects, labels, meter, matrix)
+        return TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together), options
 
     def _groups_of(self, X: Any, groups: Any, weights: np.ndarray) -> np.ndarray | None:
         """Validate groups; return them with equal rows together, or None if each row is a group."""
@@ -414,7 +410,7 @@ class LandmarkEstimator(LandmarkPredictor):
         """Whether a similarity that is not learned has its scale chosen."""
         if self._is_automatic or self._precomputed:
             return False
-        given = similarities_of(self.similarity, None)
+        given = similarities_of(self.similarity)
         return any(map(open_scales, given)) and not any(isinstance(k, Learnable) for k in given)
 
     def _fit_and_certify(self, data: TrainingSet, options: FitOptions) -> None:
@@ -479,12 +475,15 @@ class LandmarkEstimator(LandmarkPredictor):
         self, X: Any, y: Any, sample_weight: Any, groups: Any, meter: Meter
     ) -> Iterator[tuple[TrainingSet, FitOptions]]:
         """Return a context with the rows in memory, or with a sample of rows in batches or on workers."""
-        source = None
-        if not (in_memory(X) or is_distributed(X)):
-            source = self._source(X, y, sample_weight)
-        if source is None and (in_memory(X) or not is_distributed(X)):
+        if in_memory(X):
             yield self._dataset(X, y, sample_weight, meter, groups)
             return
+        source = None
+        if not is_distributed(X):
+            source = self._source(X, y, sample_weight)
+            if source is None:
+                yield self._dataset(X, y, sample_weight, meter, groups)
+                return
         _refuse_groups(groups)
         if self.certify is not None:
             raise ValueError("certify needs rows in memory: fit without it, and try the model on rows of your own")

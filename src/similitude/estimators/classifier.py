@@ -363,7 +363,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         groups: np.ndarray | None = None,
     ) -> None:
         """Keep what probabilities and sets of classes need."""
-        scores = _decision(trial.scores)
+        scores = trial.scores
         numbers = class_numbers(Y)
         self.shift_ = np.zeros(trial.scores.shape[1])
         if self._has_rare_class:
@@ -385,7 +385,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
     def _own_chances(self, scores: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """Return the probability of each row's own class."""
-        chances: np.ndarray = probabilities(_decision(scores), self.temperature_)[np.arange(len(numbers)), numbers]
+        chances: np.ndarray = probabilities(scores, self.temperature_)[np.arange(len(numbers)), numbers]
         return chances
 
     def _judge(self, judged: Judged) -> None:
@@ -406,10 +406,10 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             outside = 1.0 - own
             if self._has_rare_class:
                 outside = 1.0 - self._own_chances(judged.trial.scores + self.shift_, numbers)
-            known, Y = (np.concatenate(one) for one in zip(*judged.within, strict=True))
-            known_numbers = class_numbers(Y)
-            inside = 1.0 - self._own_chances(known + self.shift_, known_numbers)
-            models = np.repeat(np.unique(judged.folds), [len(one) for one, _ in judged.within])
+            known, targets = zip(*judged.within, strict=True)
+            known_numbers = class_numbers(np.concatenate(targets))
+            inside = 1.0 - self._own_chances(np.concatenate(known) + self.shift_, known_numbers)
+            models = np.repeat(np.unique(judged.folds), list(map(len, known)))
             self._sets = self._sets.corrected((inside, known_numbers, models), (outside, numbers, judged.folds))
         self.suspects_ = np.empty(0, dtype=np.intp)
         if judged.positions is not None:
@@ -437,7 +437,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
                 others = rows[~apart]
                 if not len(others):  # one group
                     continue
-                shifted[mine] += scale_and_shift(_decision(scores[others]), numbers[others], plain[others])[1]
+                shifted[mine] += scale_and_shift(scores[others], numbers[others], plain[others])[1]
         return shifted
 
     def verdict(self) -> str:
@@ -508,7 +508,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         -------
         array of shape (n, classes)
         """
-        return self._predictions(X, "predict_proba", lambda s: probabilities(_decision(s), self.temperature_))
+        return self._predictions(X, "predict_proba", lambda s: probabilities(s, self.temperature_))
 
     def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = False) -> np.ndarray:
         """Return for every object which classes it may have: sets that hold its class with a given probability.
@@ -549,7 +549,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         limits = self._sets.limits(level, by_class)
 
         def sets(scores: Any) -> Any:
-            chances = probabilities(_decision(scores), self.temperature_)
+            chances = probabilities(scores, self.temperature_)
             return chances >= beside(limits, chances)
 
         found: np.ndarray = self._predictions(X, "predict_set", sets)
@@ -624,8 +624,8 @@ def log_loss_of(fit: FittedModel, multipliers: np.ndarray) -> float:
     Y, weights = fit.held_out
     numbers = class_numbers(Y)
     plain = undone(weights, multipliers, numbers)
-    scale, shift = scale_and_shift(_decision(scores), numbers, plain)
-    chances = probabilities(_decision(scores + shift), scale)
+    scale, shift = scale_and_shift(scores, numbers, plain)
+    chances = probabilities(scores + shift, scale)
     # probabilities count as at least this much, so that the loss is finite
     own = np.maximum(chances[np.arange(len(numbers)), numbers], 1e-300)
     return -float(np.average(np.log(own), weights=plain))

@@ -45,8 +45,8 @@ from similitude.landmarks import (
     refuse_function,
 )
 from similitude.linear import LinearModel
-from similitude.scikit import SimilarityEstimator
-from similitude.similarity import Learnable, Precomputed, Similarity, as_similarity, check_max_calls
+from similitude.scikit import AUTO, SimilarityEstimator
+from similitude.similarity import Auto, Learnable, Precomputed, Similarity, as_similarity, check_max_calls
 from similitude.support import (
     ESTIMATE,
     PROVEN,
@@ -66,9 +66,9 @@ if TYPE_CHECKING:
 SIDES = ("auto", "left", "right", "both")
 
 
-def similarities_of(given: Any, kind: str | None) -> tuple[Similarity, ...]:
-    """Return what was given, as similarities; `kind` is that of the objects, if the choice is left to the fit."""
-    if kind is not None:
+def similarities_of(given: Any, kind: str = "vectors") -> tuple[Similarity, ...]:
+    """Return what was given, as similarities; `kind` is that of the objects, where the choice is left to the fit."""
+    if isinstance(given, Auto) or (isinstance(given, str) and given == AUTO):
         return (similarity_without_labels(kind),)
     if not isinstance(given, (list, tuple)):
         return (as_similarity(given),)
@@ -197,10 +197,11 @@ class LandmarkPredictor(SimilarityEstimator):
 
     def _check_params(self) -> None:
         """Refuse contradictory or unknown parameters before the first similarity is computed."""
-        precomputed = self._precomputed
+        kind = self._kind()
+        precomputed = kind == "matrix"
         similarities: tuple[Similarity, ...] = ()
         if not precomputed:
-            similarities = similarities_of(self.similarity, self._kind() if self._is_automatic else None)
+            similarities = similarities_of(self.similarity, kind)
         if isinstance(self.similarity, Similarity):
             self.similarity.check_params()
         for k in similarities:
@@ -224,7 +225,8 @@ class LandmarkPredictor(SimilarityEstimator):
             check_share("certify", self.certify)
             if precomputed or self.landmark_indices is not None:
                 raise ValueError("certify keeps rows out of everything: give objects in X, and landmarks themselves")
-        check_max_calls(self.max_calls, self._engine)
+        if self.max_calls is not None:
+            check_max_calls(self.max_calls, self._engine)
 
     def _check_landmarks(self, precomputed: bool) -> None:
         """Refuse contradictions between the parameters that name landmarks."""

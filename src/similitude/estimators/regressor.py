@@ -210,10 +210,8 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         Y = self._columns(X, y, first=True)
         return Y, check_weights(sample_weight, len(Y)), None
 
-    def _options(
-        self, X: Any, labels: np.ndarray | None, meter: Meter, matrix: Any = None, stream: bool = False
-    ) -> FitOptions:
-        options = super()._options(X, labels, meter, matrix, stream)
+    def _options(self, X: Any, labels: np.ndarray | None, meter: Meter, stream: bool = False) -> FitOptions:
+        options = super()._options(X, labels, meter, stream)
         if self.loss in QUANTILES:
             return replace(options, quantile=self._pinball.tau)
         return options

@@ -119,13 +119,12 @@ class Trial:
     deviation: float  # its standard error
 
     @classmethod
-    def of(cls, lam: float, scores: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
-        """Evaluate scores by their squared errors."""
-        return cls.of_losses(lam, scores, ((scores - Y) ** 2).sum(axis=1), weights)
-
-    @classmethod
-    def of_losses(cls, lam: float, scores: np.ndarray, losses: np.ndarray, weights: np.ndarray) -> Trial:
-        """Evaluate scores by the losses of their rows."""
+    def of(
+        cls, lam: float, scores: np.ndarray, Y: np.ndarray, weights: np.ndarray, losses: np.ndarray | None = None
+    ) -> Trial:
+        """Evaluate scores by the losses of their rows, by default the squared errors."""
+        if losses is None:
+            losses = ((scores - Y) ** 2).sum(axis=1)
         loss = float(weights @ losses / weights.sum())
         deviation = float(np.sqrt(weights**2 @ (losses - loss) ** 2) / weights.sum())
         return cls(lam, scores, losses, loss, deviation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, count
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,11 @@ OUTER_FOLDS = 5
 
 def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
     """Return a number for each of some rows, the same for equal ones, in the order in which they first occur."""
-    some = moved(rows(A, places), as_numpy)
+    some = rows(A, places)
+    if isinstance(some, list) and set(map(type, some)) == {str}:
+        numbers = dict(zip(dict.fromkeys(some), count(), strict=False))
+        return np.array(list(map(numbers.__getitem__, some)), dtype=np.intp)
+    some = moved(some, as_numpy)
     # number of columns above which rows are compared by digests, which are quicker to sort
     if isinstance(some, np.ndarray) and some.dtype.kind == "f" and some.ndim == 2 and 0 < some.shape[1] <= 1000:
         bits = np.ascontiguousarray(some + 0)  # + 0: 0.0 and -0.0 are equal

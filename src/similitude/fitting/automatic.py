@@ -158,7 +158,7 @@ def exact_fit(
         trial=trial,
         held_out=held_out,
         evaluation=evaluation,
-        curve=LandmarkCurve.of([len(features[0].landmarks)], [trial], EVERY_ROW),
+        curve=LandmarkCurve.of([(len(features[0].landmarks), trial)], EVERY_ROW),
         representations=(reason,) * len(features),
         guarantee=OF_NUMBERS if labels is None else OF_LEARNED,
         chosen=chosen,

@@ -200,21 +200,19 @@ class ClassCalibration:
         """
         together = []
         by_class = []
-        for fold in np.unique(outside[2]):
-            known, known_classes = _of_fold(inside, fold)
-            scores, classes = _of_fold(outside, fold)
+        all_known, all_known_classes, models = inside
+        all_scores, all_classes, folds = outside
+        for fold in np.unique(folds):
+            known = all_known[models == fold]
+            known_classes = all_known_classes[models == fold]
+            scores = all_scores[folds == fold]
+            classes = all_classes[folds == fold]
             together.append(needed_levels(known, scores))
             for number in np.unique(classes):
                 by_class.append(needed_levels(known[known_classes == number], scores[classes == number]))
         levels = np.quantile(np.concatenate(together), GRID, method="inverted_cdf").astype(np.float32)
         levels_by_class = np.quantile(np.concatenate(by_class), GRID, method="inverted_cdf").astype(np.float32)
         return replace(self, levels=levels, levels_by_class=levels_by_class)
-
-
-def _of_fold(rows: ScoresOfFolds, fold: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores and the class numbers of the rows of a fold."""
-    scores, classes, folds = rows
-    return scores[folds == fold], classes[folds == fold]
 
 
 def needed_levels(calibrating: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ from similitude.landmarks import (
 )
 from similitude.linear import Ridge, Validation, downhill
 from similitude.similarity import Similarity, remembered_images
-from similitude.support import error_prefix, generator, objects_at, pairs_at
+from similitude.support import error_prefix, generator, objects_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +85,7 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
     if isinstance(collection, DistributedRows) and options.rule in AMONG_ALL:
         data, landmarks = _among_all(options.rule, data, collection, sizes[-1])
     else:
-        with pairs_at(data.sampling.places, data.sampling.places):
-            landmarks = _drawn(options, data, sizes[-1])
+        landmarks = _drawn(options, data, sizes[-1])
     if isinstance(collection, DistributedRows):
         note = describe_choice(landmarks.rule, limits.rows_sampled(collection.n), collection.n)
     if sizes[-1] > len(landmarks):
@@ -119,7 +118,7 @@ def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
     else:
         few = np.sort(candidates)
         pool = Pool(data.similarities[0], rows(data.encodings[0], few), options.engine, None, rng, take(data.X, few))
-        with objects_at(few):
+        with objects_at(data.located_at(few)):
             which = few[choose(rule, pool, min(most, len(few)))]
     return Landmarks(take(data.X, which), which, None, None if labels is None else labels[which], rule)
 
@@ -193,7 +192,7 @@ def choose_scales(data: TrainingSet, choice: LandmarkChoice, options: FitOptions
             trial = trial_by_products(k, A, B, validation.Y, validation.weights, options.engine)
             if trial is not None:
                 return trial.loss
-        return best_level([sample], len(first), validation).trial.loss
+        return grow([sample], [len(first)], validation)[0].trial.loss
 
     similarities = list(data.similarities)
     encodings = list(data.encodings)
@@ -264,13 +263,33 @@ def grow(
 ) -> tuple[Level, list[tuple[int, Trial]]]:
     """Try one number of landmarks after another, up to the first that gains less than one standard error.
 
+    Similarities that are not projected are also tried divided by their length. That must gain more than one standard
+    error, and is not tried with a penalty that selects landmarks, because the length needs all of them.
+
     Return the better one of the last two, and the numbers that were tried with their trials.
     """
     tried: list[tuple[int, Trial]] = []
     last: Level | None = None
     for n in sizes:
         before = last
-        last = best_level(samples, n, validation, None if before is None else before.trial.lam / before.ridge.unit)
+        near = None if before is None else before.trial.lam / before.ridge.unit
+        rivals = []
+        for normalized in (False, True):
+            features = []
+            values = []
+            divisible = False
+            for sample in samples:
+                made, F = sample.features(n, normalized)
+                features.append(made)
+                values.append(F)
+                divisible = divisible or not (sample.representation.name == PROJECTION or sample.sparse)
+            F = values[0] if len(values) == 1 else _side_by_side(features, values)
+            rivals.append(Level(n, tuple(features), F, *validation.ridge(F, near)))
+            if not divisible:
+                break
+        last = rivals[0]
+        if rivals[-1].trial.loss < last.trial.loss - last.trial.deviation:
+            last = rivals[-1]
         best = last
         tried.append((n, last.trial))
         if before is not None and _is_comparable(before, samples):
@@ -285,30 +304,6 @@ def _is_comparable(level: Level, samples: Sequence[SampleFeatures]) -> bool:
     """Whether its features have the present representations: more landmarks may have changed one."""
     now = [one.representation.name == PROJECTION for one in samples]
     return now == [one.factor is not None for one in level.features]
-
-
-def best_level(samples: Sequence[SampleFeatures], n: int, validation: Validation, near: float | None = None) -> Level:
-    """Try n landmarks; similarities that are not projected are also tried divided by their length.
-
-    Division must gain more than one standard error, and is not tried with a penalty that selects landmarks, because
-    the length needs all of them.
-    """
-    tried: list[Level] = []
-    for normalized in (False, True):
-        features = []
-        values = []
-        for sample in samples:
-            made, F = sample.features(n, normalized)
-            features.append(made)
-            values.append(F)
-        F = values[0] if len(values) == 1 else _side_by_side(features, values)
-        tried.append(Level(n, tuple(features), F, *validation.ridge(F, near)))
-        if all([one.representation.name == PROJECTION or one.sparse for one in samples]):
-            return tried[0]
-    plain, divided = tried
-    if divided.trial.loss < plain.trial.loss - plain.trial.deviation:
-        return divided
-    return plain
 
 
 def _side_by_side(features: list[LandmarkFeatures], values: list[np.ndarray]) -> np.ndarray:

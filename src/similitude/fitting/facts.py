@@ -6,6 +6,8 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,8 @@ class FitOptions:
     unlabeled : sequence of objects, or None
         The pool that landmarks are drawn from instead of X.
     side, loss, penalty : str
+    is_ridge : bool
+        Whether the model is ridge regression.
     classes : bool
         Whether targets are codes of classes, rather than numbers.
     targets : str
@@ -83,6 +87,7 @@ class FitOptions:
     side: str
     loss: str
     penalty: str
+    is_ridge: bool
     classes: bool
     random_state: Any
     engine: Engine
@@ -93,11 +98,6 @@ class FitOptions:
     own_loss: Loss | None = None
     stream: bool = False
     targets: str = "output"
-
-    @property
-    def is_ridge(self) -> bool:
-        """Whether the model is ridge regression."""
-        return (self.loss, self.penalty) == RIDGE
 
     def sample(
         self, k: Similarity, among: Encoding, places: np.ndarray, landmarks: Landmarks, which: np.ndarray | None = None
@@ -172,7 +172,7 @@ class Facts:
         self.gram_fits = limits.MATRICES * 8 * self.n**2 <= budget
         self.fits_exactly = self.in_memory and self.few and self.open_landmarks and self.gram_fits
         self.learns = options.automatic and options.kind in LEARNED_KINDS and self._labels_can_teach()
-        self.learns_given = any([isinstance(k, Learnable) for k in options.similarities])
+        self.learns_given = any(map(isinstance, options.similarities, repeat(Learnable)))
         many = len(data.weighted) > limits.LEAVE_ONE_OUT
         self.candidates = AS_GIVEN
         similarities = options.similarities
@@ -188,7 +188,7 @@ class Facts:
         self.size = FeatureSize(
             n=self.n,
             n_similarities=len(similarities),
-            proven=learned or all([k.proven for k in similarities]),
+            proven=learned or all(map(attrgetter("proven"), similarities)),
             heavy=not learned and similarities[0].hints.heavy,
             itemsize=itemsize(data.X) if dense else 8,
             n_classes=self.n_classes,
@@ -337,16 +337,6 @@ class Facts:
         if least is None or not self.data.all_in_memory or not self.size.proven or self.data.groups is not None:
             return False
         return self.numbers[0][-1] >= least and self.n > self.rows_chosen_on
-
-    @property
-    def in_words(self) -> str:
-        """The rows and the targets, for people."""
-        objects = objects_in_words(self.data.X, self.options.kind)
-        targets = number_of(self.data.Y.shape[1], self.options.targets)
-        if self.options.classes:
-            targets = f"{self.n_classes:,} classes"
-        known = getattr(self.data.sampling.all_rows, "known", True)
-        return f"{f'{self.n:,}' if known else f'at least {self.n:,}'} {objects}, {targets}"
 
 
 def objects_in_words(X: Any, kind: str) -> str:
@@ -569,7 +559,7 @@ class Sizes:
         """Look at the first objects and at the similarities; features are those of a fit on landmarks."""
         kind = f.options.kind
         members = f.data.family(kind) if f.candidates == "family" else ()
-        compared = tuple([PairWork.of(k, kind) for k in members or f.options.similarities])
+        compared = tuple(map(PairWork.of, members or f.options.similarities, repeat(kind)))
         # most objects whose sizes are looked at
         width, cells, size = _shape_of(take(f.data.X, np.arange(min(100, len(f.data.weights)))), kind)
         return cls(
@@ -594,18 +584,26 @@ class Sizes:
 
 def _shape_of(first: Any, kind: str) -> tuple[int, int, float]:
     """Return the numbers of an object, the columns of a table, and the mean size of some objects."""
-    if is_table(first):
+    if isinstance(first, list):
+        objects = first
+    elif is_table(first):
         return sum([_indicators(list(first[name])) for name in first.columns]), len(first.columns), 1.0
-    if is_sparse(first) or (hasattr(first, "shape") and len(first.shape) == 2):
+    elif is_sparse(first) or (hasattr(first, "shape") and len(first.shape) == 2):
         return int(first.shape[1]), 0, 1.0
-    objects = list(as_objects(first))
+    else:
+        objects = as_objects(first)
     if kind in ("table", "records") and all([isinstance(one, Mapping) for one in objects]):
         names = list(dict.fromkeys([name for row in objects for name in row]))
         return sum([_indicators([row.get(name) for row in objects]) for name in names]), len(names), 1.0
-    sizes = [len(one) for one in objects if hasattr(one, "__len__")]
+    sizes = []
+    channels = []
+    for one in objects:
+        if hasattr(one, "__len__"):
+            sizes.append(len(one))
+        if len(getattr(one, "shape", ())) == 2:
+            channels.append(one.shape[1])
     if kind == "vectors":
         return max(sizes, default=1), 0, 1.0
-    channels = [one.shape[1] for one in objects if len(getattr(one, "shape", ())) == 2]
     if kind == "graphs":
         sizes = _nodes(objects)
         channels = []
@@ -655,7 +653,9 @@ def open_scales(k: Similarity) -> list[str]:
     (['k1__sigma'], [])
     """
     unresolved = k.unresolved()
-    given = k.get_params() if unresolved else {}
+    if not unresolved:
+        return []
+    given = k.get_params()
     return [name for name in unresolved if isinstance(given.get(name), str) and given[name] == "median"]
 
 

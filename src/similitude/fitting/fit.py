@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -52,14 +52,13 @@ from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import (
     GroupInfluence,
-    class_numbers,
     influence_in_refit,
     influence_in_ridge,
     solved_groups,
 )
 from similitude.fitting.limited_targets import robust_deviation
 from similitude.fitting.members import Family
-from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import FittedModel, Judged, LandmarkCurve, class_numbers
 from similitude.fitting.passes import check_features_fit, features_of
 from similitude.fitting.piloted_fit import fit_by_pilot
 from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, Plan
@@ -160,16 +159,11 @@ def _frugally(facts: Facts) -> FittedModel:
         curve=found.curve,
         representations=(Representation("similarities", reason, features.side),),
         guarantee=Guarantee.none(blind),
-        notes=_notes_of_engine(options, [k]),
+        notes=list(filter(None, [options.engine.fallback_note(k)])),
         cascade=replace(found.model, features=features),
         mean_calls=found.calls,
         groups=data.groups_of(found.learned),
     )
-
-
-def _notes_of_engine(options: FitOptions, similarities: list[Similarity]) -> list[str]:
-    """Return the engine's remarks on similarities that it cannot compute on its device."""
-    return list(filter(None, map(options.engine.fallback_note, similarities)))
 
 
 def _in_cells(plan: Plan, facts: Facts) -> FittedModel:
@@ -195,7 +189,7 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         with phase("choosing the similarity"):
             chosen = _chosen(plan, facts, learned, why)
     data = _prepared(facts.data, chosen.similarities, options)
-    notes = _notes_of_engine(options, list(data.similarities))
+    notes = list(filter(None, map(options.engine.fallback_note, data.similarities)))
     options = replace(options, similarities=chosen.again if facts.chosen_again else chosen.similarities)
     if plan.case == PILOT_FIT:
         with phase("choosing scale and penalty on a sample"):
@@ -243,10 +237,16 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
 def _guarantee(fit: FittedModel, data: TrainingSet, options: FitOptions, choices: int) -> Guarantee:
     """Return what theory promises of the features, which are one of several choices."""
     assert fit.landmarks is not None
-    scales = [one.scale for one in fit.features]
     n_classes = max(2, data.Y.shape[1])
     return guarantee_of_fit(
-        options.similarities, fit.landmarks, fit.samples, fit.representations, scales, data.labels, n_classes, choices
+        options.similarities,
+        fit.landmarks,
+        fit.samples,
+        fit.representations,
+        fit.features,
+        data.labels,
+        n_classes,
+        choices,
     )
 
 
@@ -317,11 +317,10 @@ def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) ->
     everything = len(which) == data.n
     sizes = choice.sizes
     projection = None
+    samples = []
     with data.located(choice.landmarks):
-        samples = [
-            options.sample(k, A, which, choice.landmarks.encoded(k, A), which)
-            for k, A in zip(data.similarities, data.encodings, strict=True)
-        ]
+        for k, A in zip(data.similarities, data.encodings, strict=True):
+            samples.append(options.sample(k, A, which, choice.landmarks.encoded(k, A), which))
         if not everything and len(samples) == 1 and samples[0].representation.name == PROJECTION:
             fitted = None
             if data.groups is None:
@@ -336,7 +335,7 @@ def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) ->
             best, tried = grow(samples, sizes, validation)
     if projection is not None:  # nothing is left to choose on a sample
         return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
-    curve = LandmarkCurve.of([n for n, _ in tried], [trial for _, trial in tried], choice.limit, sizes[-1])
+    curve = LandmarkCurve.of(tried, choice.limit, sizes[-1])
     if not everything:
         return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
     return _fit_sample(data, validation, best, samples, choice, options, curve)
@@ -367,7 +366,7 @@ def _fit_sample(
         ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
         A = rows(A, judged)
     fit = FittedModel(
-        features=_relocated(best.features, data),
+        features=best.features if data.sampling.places is None else _relocated(best.features, data),
         representations=_representations(samples, best.features),
         linear=ridge.fit(trial.lam),
         trial=trial,
@@ -425,7 +424,7 @@ def _fit_by_products(
         return None
     linear, trial, influence = found
     tried = tried or [(n, trial)]
-    curve = LandmarkCurve.of([one for one, _ in tried], [one for _, one in tried], choice.limit, choice.sizes[-1])
+    curve = LandmarkCurve.of(tried, choice.limit, choice.sizes[-1])
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
     return FittedModel(
         features=features,
@@ -510,7 +509,7 @@ def _fit_in_one_pass(
         linear=ridge.fit(trial.lam),
         trial=trial,
         held_out=(data.Y[judged], data.weights[judged]),
-        curve=curve or LandmarkCurve.of(choice.sizes, [trial], choice.limit),
+        curve=curve or LandmarkCurve.of([(choice.sizes[0], trial)], choice.limit),
         influence=GroupInfluence.of_ridge(ridge, trial.lam, groups),
         tried=F[last],
         groups=data.groups_of(some[last]),
@@ -609,8 +608,6 @@ def all_features(fitted: FittedModel, data: TrainingSet, options: FitOptions) ->
 def _relocated(features: Sequence[LandmarkFeatures], data: TrainingSet) -> tuple[LandmarkFeatures, ...]:
     """Return the features with the positions of landmarks among all rows."""
     places = data.sampling.places
-    if places is None:
-        return tuple(features)
     return tuple(replace(one, landmarks=one.landmarks.relocated(places)) for one in features)
 
 
@@ -635,7 +632,8 @@ def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]
 EncodedMembers = dict[str, Any]
 """Objects as similarities encode them, by how the similarities are written."""
 
-_judges: ContextVar[bool] = ContextVar("judges", default=True)
+judging: ContextVar[bool] = ContextVar("judging", default=True)
+"""Whether fits estimate their error on new rows: everywhere but within `unjudged`."""
 
 
 @contextmanager
@@ -644,16 +642,11 @@ def unjudged() -> Iterator[None]:
 
     The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
     """
-    token = _judges.set(False)
+    token = judging.set(False)
     try:
         yield
     finally:
-        _judges.reset(token)
-
-
-def judges() -> bool:
-    """Tell whether fits estimate their error on new rows: everywhere but within `unjudged`."""
-    return _judges.get()
+        judging.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -687,24 +680,27 @@ class LandmarkFolds:
         sizes = fitted.curve.x.astype(int)
         members: EncodedMembers = {}
         pairs = zip(self.options.similarities, data.similarities, strict=True)
-        fixed = all([k is resolved or keeps_median(k, resolved) for k, resolved in pairs])
-        fixed = fixed and not isinstance(self.options.similarities[0], Family)
-        with remembered_images():
-            landmarks = fitted.samples[0].landmarks
+        fixed = not isinstance(self.options.similarities[0], Family)
+        for k, resolved in pairs:
+            fixed = fixed and (k is resolved or keeps_median(k, resolved))
+        samples = fitted.samples
+        with nullcontext() if fixed else remembered_images():
+            landmarks = samples[0].landmarks
             everywhere = np.arange(len(landmarks))
             for fold in np.unique(folds):
                 train = np.flatnonzero(folds != fold)
                 test = np.flatnonzero(folds == fold)
-                samples = fitted.samples
                 mine = everywhere
                 if landmarks.positions is not None:
                     mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
                 order = np.concatenate([train, test])
+                compared: list[SampleFeatures] = []
                 if fixed or not len(mine):
-                    samples = [sample.restricted(order, mine) for sample in samples]
+                    for sample in samples:
+                        compared.append(sample.restricted(order, mine))
                 else:
-                    samples = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
-                scores[test], inside = _scores(samples, sizes, data, self.options, places[train])
+                    compared = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
+                scores[test], inside = _scores(compared, sizes, data, self.options, places[train])
                 within.append(inside)
         Y = data.Y[places]
         weights = data.weights[places]
@@ -787,7 +783,7 @@ def _scores(
     inside = best.F[: len(train)]
     outside = best.F[len(train) :]
     if options.is_ridge:
-        return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
+        return best.ridge.scores(best.trial.lam, outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
     together = None
     if groups is not None:

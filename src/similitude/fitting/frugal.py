@@ -323,7 +323,7 @@ def _fitted(
     return FrugalFit(
         Cascade(LandmarkFeatures(task.k, landmarks, side), tuple(stages), turned, values, task.numbers is not None),
         CascadeInfluence.of(stages[0], Y, people.numbers),
-        LandmarkCurve.of([step.n for step in steps][: len(trials)], trials, reason),
+        LandmarkCurve.of([(step.n, trial) for step, trial in zip(steps, trials, strict=False)], reason),
         Trial.of(lam, scores[judged], Y[judged], weights[judged]),
         people.places[judged],
         Trial.of(lam, scores[learned], Y[learned], weights[learned]),

@@ -29,7 +29,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from similitude.compute import Encoding, as_numpy, beside, count, itemsize, rows
 from similitude.fitting.facts import FitOptions
-from similitude.fitting.model import LandmarkModel, WeightedLandmarks
+from similitude.fitting.model import LandmarkModel, WeightedLandmarks, class_numbers
 from similitude.landmarks import Groups, LandmarkFeatures, Landmarks, most_numbers, rows_of
 from similitude.linear import GramFactor, GroupMoments, LinearModel, NewtonStep, Ridge, is_coupled, newton_step
 from similitude.scikit import class_codes
@@ -116,7 +116,7 @@ class GroupInfluence:
         sums = ridge.moments.groups
         base = np.asarray(ridge.target_mean, dtype=np.float64)
         assert sums is not None
-        n = len(groups)
+        n = len(groups.landmarks)
         k = len(base)
         filled = np.flatnonzero(sums.counts[:n] > 0)
         counts = np.rint(sums.counts[filled]).astype(np.intp)
@@ -639,13 +639,6 @@ def influence_in_refit(
         kinds = (members[:, filled] * weights[:, None]).T @ Y / (weights @ members[:, filled])[:, None]
     found = GroupInfluence(heads, counts, kinds, done.base, (W.reshape(len(W), -1),), b.ravel())
     return done.model, found.with_columns(len(used))
-
-
-def class_numbers(scores: np.ndarray) -> np.ndarray:
-    """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
-    if scores.shape[1] > 1:
-        return scores.argmax(axis=1)
-    return 1 * (scores[:, 0] >= 0)
 
 
 def example_influence(

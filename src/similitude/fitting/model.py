@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
     from similitude.fitting.spread import OpenVariance
     from similitude.fitting.training_set import Design
     from similitude.kernel_learning import LearnedSummary
+
+
+def class_numbers(scores: np.ndarray) -> np.ndarray:
+    """Return the class that scores, or codes, decide for: the sign of one column, the largest of several."""
+    if scores.shape[1] > 1:
+        return scores.argmax(axis=1)
+    return 1 * (scores[:, 0] >= 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +59,15 @@ class WeightedLandmarks:
         """
         weights = features.similarity_weights(W)
         others = features.similarity_weights(V) if double else features.rounded_weights(V)
-        plain = replace(features, factor=None, scale=1.0)
         n = len(features.landmarks)
         if features.normalized:
-            return cls(plain, weights), others, np.arange(n)
+            return cls(replace(features, factor=None, scale=1.0), weights), others, np.arange(n)
         per_side = ((weights != 0).any(axis=1) | (others != 0).any(axis=1)).reshape(-1, n)
         per_side[:, heads] = True
         used = np.flatnonzero(per_side.any(axis=0))
         columns = (np.arange(len(per_side))[:, None] * n + used).ravel()
-        return cls(plain.only(used), weights[columns]), others[columns], used
+        plain = replace(features, factor=None, scale=1.0, landmarks=features.landmarks.only(used))
+        return cls(plain, weights[columns]), others[columns], used
 
     @property
     def n_used(self) -> int:
@@ -269,20 +277,21 @@ class LandmarkCurve(Curve):
     reason: str
 
     @classmethod
-    def of(cls, sizes: Sequence[int], trials: Sequence[Trial], limit: str, largest: int | None = None) -> LandmarkCurve:
-        """Return the curve of some trials; `limit` says what prevents more landmarks than the largest possible number.
+    def of(cls, tried: Sequence[tuple[int, Trial]], limit: str, largest: int | None = None) -> LandmarkCurve:
+        """Return the curve of some numbers; `limit` says what prevents more landmarks than the largest possible number.
 
         `largest` is that number; by default the last one that was tried.
         """
-        x = np.array(sizes, dtype=float)
-        y = np.array([one.loss for one in trials])
-        spread = 1.96 * np.array([one.deviation for one in trials])
-        slow = largest is not None and sizes[-1] < largest
-        reason = "the last doubling gained less than one standard error"
-        if not slow:
-            reason = limit
-        if len(trials) > 1 and trials[-1].loss > trials[-2].loss:
-            reason = f"with {sizes[-1]:,} the held-out loss was no better"
+        points = []
+        for n, trial in tried:
+            points.append((float(n), trial.loss, 1.96 * trial.deviation))
+        x, y, spread = np.array(points).T
+        n = tried[-1][0]
+        reason = limit
+        if largest is not None and n < largest:
+            reason = "the last doubling gained less than one standard error"
+        if len(tried) > 1 and y[-1] > y[-2]:
+            reason = f"with {n:,} the held-out loss was no better"
         return cls(x, y, y - spread, y + spread, 0.95, ESTIMATE, reason)
 
     def __str__(self) -> str:
@@ -371,7 +380,7 @@ class FittedModel:
     @property
     def similarities(self) -> tuple[Similarity, ...]:
         """Resolved or learned."""
-        return tuple([one.similarity for one in self.features])
+        return tuple(map(attrgetter("similarity"), self.features))
 
     def evaluate(self) -> Judged:
         """Return the scores of rows by models that did not see them in training."""

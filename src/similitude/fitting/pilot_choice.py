@@ -460,7 +460,8 @@ class LandmarkTrials(Trials):
     def _without(self, moments: Moments, m: int, penalty: float) -> np.ndarray:
         """Return the residuals of the rows that judge, by a fit of the first m features to the rows of the moments."""
         some = moments.first(m)
-        mean, constant = some.means()
+        mean = some.features / some.weight
+        constant = some.targets / some.weight
         lam = penalty * moments.weight / self.n_fitted * (2 if moments is self.half else 1)
         try:
             W = ByCholesky(*some.centered()).solve(lam)

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from similitude.compute.engines import Engine, format_bytes
 from similitude.evaluation import FEWEST_NESTED_GROUPS, Pilot, folds_of
 from similitude.fitting import limits
 from similitude.fitting.costs import Cost, Spent, estimated
-from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, Sizes, open_scales
+from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, Sizes, objects_in_words
 from similitude.fitting.model import FittedModel
 from similitude.similarity import Similarity
-from similitude.support import Result, plain
+from similitude.support import Result, number_of, plain
 
 FRUGAL_FIT = "frugal"
 EXACT_FIT = "exact"
@@ -131,13 +132,15 @@ class Plan(Result):
 
     def after(self, fit: FittedModel) -> Plan:
         """Return the plan with what the fit chose."""
-        given = " and ".join(map(repr, fit.similarities))
-        chosen = PlanStep(fit.chosen or given, f"chosen from {self.similarity.what}")
+        similarity = self.similarity
+        if fit.chosen or similarity.why != AS_ASKED:
+            found = fit.chosen or " and ".join(map(repr, fit.similarities))
+            similarity = PlanStep(found, f"chosen from {similarity.what}")
         why = [self.landmarks.why, fit.curve.reason] if self.case == FRUGAL_FIT else [fit.curve.reason]
-        n_landmarks = sum(len(one.landmarks) for one in fit.features)
+        n_landmarks = sum(map(len, map(attrgetter("landmarks"), fit.features)))
         return replace(
             self,
-            similarity=chosen if fit.chosen or self.similarity.why != AS_ASKED else self.similarity,
+            similarity=similarity,
             landmarks=PlanStep(f"{n_landmarks:,}", "; ".join(why)),
             model=PlanStep(f"{self.model.what} ({fit.trial.lam:.3g})", self.model.why),
             scores=fit.scores,
@@ -341,15 +344,22 @@ def plan_fit(facts: Facts) -> Plan:
     for case in CASES:
         if case.applies(facts):
             break
+    rows = f"{facts.n:,}"
+    if not getattr(facts.data.sampling.all_rows, "known", True):
+        rows = f"at least {rows}"
+    targets = number_of(facts.data.Y.shape[1], facts.options.targets)
+    if facts.options.classes:
+        targets = f"{facts.n_classes:,} classes"
     every_row = case.name == EXACT_FIT or (case.name == PILOT_FIT and facts.few)
+    sizes = Sizes.of(facts, on_features=not every_row and case.name != FRUGAL_FIT)
     return Plan(
         case=case.name,
-        rows=facts.in_words,
-        similarity=_similarity(facts, case.name),
+        rows=f"{rows} {objects_in_words(facts.data.X, facts.options.kind)}, {targets}",
+        similarity=_similarity(facts, case.name, sizes),
         landmarks=case.landmarks(facts),
         model=case.model(facts),
         evaluation=STREAMED if facts.options.stream else case.evaluation(facts),
-        sizes=Sizes.of(facts, on_features=not every_row and case.name != FRUGAL_FIT),
+        sizes=sizes,
         candidates=facts.candidates,
     )
 
@@ -376,7 +386,7 @@ def plan_gram(k: Similarity, objects: str, n: int, outputs: str, penalties: int 
     )
 
 
-def _similarity(f: Facts, case: str) -> PlanStep:
+def _similarity(f: Facts, case: str, sizes: Sizes) -> PlanStep:
     """Return what is compared, and on which rows."""
     given = " and ".join(map(repr, f.options.similarities))
     if f.learns_given:
@@ -388,7 +398,7 @@ def _similarity(f: Facts, case: str) -> PlanStep:
         return PlanStep("Gaussian, Laplace and Matern kernels, plain and learned, and blends", compared_on(n))
     if f.candidates == OF_FAMILY:
         return _of_family(f)
-    if not any(map(open_scales, f.options.similarities)) or f.size.heavy:
+    if not any(map(attrgetter("scaled"), sizes.used)):
         return PlanStep(given, "the rows are too few to learn from" if f.options.automatic else AS_ASKED)
     scales = "its scale is the best of five"
     if case == PILOT_FIT:

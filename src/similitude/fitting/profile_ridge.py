@@ -142,7 +142,9 @@ def fit_profiles(
         if width is None:
             ridge = Ridge(Moments.of(F, Y, weights))
             judge = ridge.left_out(F, Y, weights, groups)
-            trials = [judge(float(lam)) for lam in _penalties(ridge.unit / weights.sum(), noise * F.shape[1])]
+            given = _penalties(ridge.unit / weights.sum(), noise * F.shape[1]).tolist()
+            scored = zip(given, judge.scores(given), strict=True)
+            trials = [None if scores is None else Trial.of(lam, scores, Y, weights) for lam, scores in scored]
         else:
             gram = Gram(np.exp(-apart / width), with_ones, weights, constant=False)
             lams = _penalties(1.0, noise * F.shape[1] * 2.0 / width)

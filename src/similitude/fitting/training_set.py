@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -187,7 +188,7 @@ class TrainingSet:
     @functools.cached_property
     def proven(self) -> bool:
         """Whether every similarity is a kernel by proof."""
-        return all([k.proven for k in self.similarities])
+        return all(map(attrgetter("proven"), self.similarities))
 
     @functools.cached_property
     def families(self) -> dict[str, tuple[Similarity, ...]]:
@@ -267,12 +268,15 @@ class TrainingSet:
     def located(self, landmarks: Landmarks) -> Iterator[None]:
         """Let an error name objects, and landmarks that are rows of X, by their positions among all rows."""
         places = self.sampling.places
+        if places is None:
+            yield
+            return
         foreign = landmarks.positions is None
         try:
             with pairs_at(places, None if foreign else places):
                 yield
         except NotAKernelError as error:
-            if error.witness is None or places is None or foreign:
+            if error.witness is None or foreign:
                 raise
             at = tuple(int(places[i]) for i in error.witness.indices)
             raise NotAKernelError(error.problem, replace(error.witness, indices=at)) from error

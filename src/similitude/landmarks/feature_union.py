@@ -92,34 +92,31 @@ class Groups:
         Y : array or tensor
             Their targets: codes of classes, or numbers.
         """
+        n = len(self.landmarks)
         own = None
         numbers = Y
         if self.classes is not None:
             own = Y.argmax(1) if Y.shape[1] > 1 else Y[:, 0] >= 0
             numbers = None
-        if isinstance(F, np.ndarray):
-            return Members(self._nearest(F, basis, offset, own), len(self), numbers)
-        near = in_precision(beside(basis, F), F.dtype) @ F[:, : basis.shape[1]].T - beside(offset, F)[:, None]
-        if own is not None and self.classes is not None:
-            near = namespace(F).where(beside(self.classes, F)[:, None] == own[None, :], near, -np.inf)
-        return Members(near.argmax(0), len(self), numbers)
-
-    def _nearest(self, F: np.ndarray, basis: np.ndarray, offset: np.ndarray, own: np.ndarray | None) -> np.ndarray:
-        """Return the nearest group of each row, among those of its class; single precision is enough to choose one."""
-        F = F[:, : basis.shape[1]].astype(np.float32, copy=False)
+        if not isinstance(F, np.ndarray):
+            near = in_precision(beside(basis, F), F.dtype) @ F[:, : basis.shape[1]].T - beside(offset, F)[:, None]
+            if own is not None and self.classes is not None:
+                near = namespace(F).where(beside(self.classes, F)[:, None] == own[None, :], near, -np.inf)
+            return Members(near.argmax(0), n, numbers)
+        F = F[:, : basis.shape[1]].astype(np.float32, copy=False)  # precise enough to choose a group
         basis = basis.astype(np.float32)
-        if own is None:
-            return np.argmax(F @ basis.T - offset.astype(np.float32), axis=1)
-        assert self.classes is not None
+        offset = offset.astype(np.float32)
+        if own is None or self.classes is None:
+            return Members(np.argmax(F @ basis.T - offset, axis=1), n, numbers)
         nearest = np.zeros(len(F), dtype=np.intp)
         order = np.argsort(own, kind="stable")
         kinds, starts = np.unique(own[order], return_index=True)
         for kind, rows in zip(kinds, np.split(order, starts[1:]), strict=True):
             groups = np.flatnonzero(self.classes == kind)
             if len(groups):
-                near = F[rows] @ basis[groups].T - offset[groups].astype(np.float32)
+                near = F[rows] @ basis[groups].T - offset[groups]
                 nearest[rows] = groups[near.argmax(axis=1)]
-        return nearest
+        return Members(nearest, n, numbers)
 
     def nearness(self, features: LandmarkFeatures) -> tuple[np.ndarray, np.ndarray]:
         """Return B and b such that B f - b is the nearness of a row to each group, given its features f.
@@ -130,7 +127,7 @@ class Groups:
         """
         if features.factor is None:
             basis = (np.arange(self.landmarks.max(initial=0) + 1) == self.landmarks[:, None]).astype(float)
-            return basis, np.zeros(len(self))
+            return basis, np.zeros(len(basis))
         U = features.factor[:, self.landmarks]
         complete = len(U) if features.leading is None else features.leading
         last = self.landmarks >= complete  # their columns hold what the complete features leave of the similarity

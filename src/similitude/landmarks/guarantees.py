@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.landmarks.features import GIVEN, UNLABELED, Landmarks
+from similitude.landmarks.features import GIVEN, UNLABELED, LandmarkFeatures, Landmarks
 from similitude.landmarks.projection import EXAMINED, PROJECTION, Representation, rounding_of
 from similitude.similarity import BOUNDED, Precomputed, Similarity
 from similitude.support import (
@@ -422,7 +422,7 @@ def guarantee_of_fit(
     landmarks: Landmarks,
     samples: Sequence[SampleFeatures],
     representations: Sequence[Representation],
-    scales: Sequence[float],
+    features: Sequence[LandmarkFeatures],
     labels: np.ndarray | None,
     n_classes: int,
     choices: int,
@@ -437,8 +437,7 @@ def guarantee_of_fit(
         Those that were drawn; the features may use fewer.
     samples, representations : sequences of SampleFeatures and Representation
         One for each similarity.
-    scales : sequence of float
-        What the features of each similarity were divided by.
+    features : sequence of LandmarkFeatures
     labels : array of int, or None
         The class number of each row; None for regression.
     n_classes : int
@@ -448,10 +447,12 @@ def guarantee_of_fit(
     """
     if labels is None:
         return Guarantee.none("the theorems are about classes")
-    if len(set([one.name for one in representations])) > 1:
+    names = set()
+    for sample, one in zip(samples, representations, strict=True):
+        names.add(one.name)
+        choices *= sample.n_representations
+    if len(names) > 1:
         return Guarantee.none("no theorem is about similarities in different representations")
-    choices *= math.prod([one.n_representations for one in samples])
-    sides = [one.side for one in representations]
     fixed = fixed_beforehand(given)
     if representations[0].name == PROJECTION:
         if len(samples) > 1:
@@ -461,6 +462,7 @@ def guarantee_of_fit(
     if any([one.normalized for one in representations]):
         divided = "similarities were divided by their length, the theorems are about similarities as they are"
         return Guarantee.none(divided)
+    sides = [one.side for one in representations]
     bounded = within_range(given, max([sample.largest for sample in samples]))
     stratified = landmarks.rule == "stratified"
     premises = [fixed, independent_landmarks(landmarks.rule, of_each_class=stratified), bounded]
@@ -468,7 +470,8 @@ def guarantee_of_fit(
         return guarantee_of_reasonable(len(landmarks), n_classes, choices, premises)
     if landmarks.labels is None or not stratified:
         return Guarantee.none("the theorem is about landmarks drawn from each class")
-    scales = np.repeat(scales, [2 if side == "both" else 1 for side in sides]).tolist()
+    twice = [2 if side == "both" else 1 for side in sides]
+    scales = np.repeat([one.scale for one in features], twice).tolist()
     sizes = np.bincount(landmarks.labels, minlength=n_classes)
     alone = samples[0] if sides == ["left"] else None
     return guarantee_of_gaps(sizes, scales, choices, premises, lambda gamma: _share(alone, labels, landmarks, gamma))

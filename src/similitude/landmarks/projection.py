@@ -88,8 +88,8 @@ def choose_representation(
     ----------
     k : Similarity
     M : array or None
-        The Gram matrix of some landmarks with every pair computed; not needed if there is a proof. None: there is no
-        such matrix, because objects and landmarks are of different kinds.
+        The Gram matrix of some landmarks with every pair computed, if there is no proof. None for a kernel by proof,
+        and where there is no such matrix, because objects and landmarks are of different kinds.
     side : str
         As the user gave it.
     sparse : bool
@@ -101,7 +101,7 @@ def choose_representation(
         return Representation(SIMILARITIES, f"side={side!r} was asked for", side)
     if sparse:
         return Representation(SIMILARITIES, "penalty='l1' chooses among landmarks", "left")
-    if k.proven:
+    if M is None and k.proven:
         return Representation(PROJECTION, f"{k!r} is a kernel by proof")
     if M is None:
         return Representation(SIMILARITIES, "there is no Gram matrix of the landmarks", "left")

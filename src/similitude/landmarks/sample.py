@@ -16,16 +16,11 @@ from similitude.landmarks.projection import (
     choose_representation,
     factor_of_landmarks,
     not_projected,
+    solve_rows,
+    solver,
 )
 from similitude.similarity import Similarity
 from similitude.support import pairs_at
-
-
-def representations(examined: bool, side: str) -> int:
-    """Return how many representations the values of a similarity decide between."""
-    if not examined:
-        return 1
-    return 3 if side == "auto" else 2
 
 
 class SampleFeatures:
@@ -73,9 +68,12 @@ class SampleFeatures:
         self._known: dict[str, np.ndarray] = {}  # similarities by side: the columns are the first landmarks
         self._gram = np.empty((0, 0))
         self._own = None if isinstance(among, np.ndarray) else rows_of(landmarks.positions, places)
-        examined = not (self.proven or sparse or side in ("right", "both"))
-        self.n_representations = representations(examined, side)
-        M = self.gram(min(EXAMINED, len(landmarks))) if examined else None
+        self.n_known = len(landmarks)  # to which all similarities are known; all landmarks before any is
+        self.n_representations = 1  # that the values of a similarity decide between
+        M = None
+        if not (self.proven or sparse or side in ("right", "both")):
+            self.n_representations = 3 if side == "auto" else 2
+            M = self.gram(min(EXAMINED, len(landmarks)))
         self.representation = choose_representation(k, M, side, sparse, self.single)
 
     @cached_property
@@ -89,8 +87,9 @@ class SampleFeatures:
             made = self.projection(n)
             if made is not None:
                 features, pivots = made
+                assert features.factor is not None
                 K = np.take(self.similarities(n, "left"), pivots, axis=1)
-                return features, features.ready(K.dtype).transform(K)
+                return features, solve_rows(K, solver(features.factor, K.dtype))
             self.representation = not_projected(self.gram(n))
         side = self.representation.side
         K = np.concatenate([self.similarities(n, one) for one in ("left", "right") if side in (one, "both")], axis=1)
@@ -111,53 +110,46 @@ class SampleFeatures:
         if K is None or known < n:
             symmetric = side == "left" and self._own is not None and self.proven and self.k.hints.heavy
             if symmetric:
-                new = self._by_symmetry(known, n)
+                values = in_floats(self._by_symmetry(known, n))
             else:
-                new = self._compared(np.arange(len(self.places)), known, n, side)
-            K = in_floats(new) if K is None else np.concatenate([K, in_floats(new)], axis=1)
+                new = np.arange(known, n)
+                positions = self.landmarks.positions
+                like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
+                with pairs_at(self.places, None if positions is None else positions[new]):
+                    values = in_floats(Blocks(like, self.encoding, columns, engine=self.engine).whole())
+            K = values if K is None else np.concatenate([K, values], axis=1)
             self._known[side] = K
+            self.n_known = n
+            for known_ones in self._known.values():
+                self.n_known = min(self.n_known, known_ones.shape[1])
         return K[:, :n]
-
-    def _compared(self, which: np.ndarray, known: int, n: int, side: str) -> np.ndarray:
-        """Return the similarities of some rows to the landmarks from `known` to n - 1."""
-        new = np.arange(known, n)
-        positions = self.landmarks.positions
-        like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
-        A = self.encoding if len(which) == len(self.places) else rows(self.encoding, which)
-        with pairs_at(self.places[which], None if positions is None else positions[new]):
-            return Blocks(like, A, columns, engine=self.engine).whole()
 
     def _by_symmetry(self, known: int, n: int) -> np.ndarray:
         """Return the similarities of all rows to the landmarks from `known` to n - 1, each pair of landmarks once."""
         old = self._own[:known]  # type: ignore[index]
         new = self._own[known:n]  # type: ignore[index]
         others = np.setdiff1d(np.arange(len(self.places)), [*old, *new])
+        B = rows(self.encoding, new)
         with pairs_at(self.places[new], self.places[new]):
-            A = rows(self.encoding, new)
-            gram = Blocks(self.k, A, symmetric=True, engine=self.engine).whole()
+            gram = Blocks(self.k, B, symmetric=True, engine=self.engine).whole()
         values = np.empty((len(self.places), n - known), gram.dtype)
         values[new] = gram
         if known:
             values[old] = self.similarities(known, "left")[new].T
         if len(others):
-            values[others] = self._compared(others, known, n, "left")
+            with pairs_at(self.places[others], self.places[new]):
+                values[others] = Blocks(self.k, rows(self.encoding, others), B, engine=self.engine).whole()
         return values
-
-    @property
-    def n_known(self) -> int:
-        """The number of landmarks to which all similarities are known, or all landmarks if none is known."""
-        known = len(self.landmarks)
-        for K in self._known.values():
-            known = min(known, K.shape[1])
-        return known
 
     def restricted(self, order: np.ndarray, which: np.ndarray) -> SampleFeatures:
         """Return the same for rows in another order, and for some of the landmarks that they were compared with."""
         which = which[which < self.n_known]
         made = copy.copy(self)
-        made.encoding = rows(self.encoding, order)
+        vars(made).pop("encoding", None)
+        made._which = order if self._which is None else self._which[order]
         made.places = self.places[order]
         made.landmarks = self.landmarks.only(which)
+        made.n_known = len(which)
         made._known = {}
         for side, K in self._known.items():
             made._known[side] = K[np.ix_(order, which)]
@@ -179,26 +171,23 @@ class SampleFeatures:
         """
         if self._own is not None and self.proven and self.similarities(n, "left").dtype == np.float64:
             return self.similarities(n, "left")[self._own[:n]]
+        known = len(self._gram)
+        if not self.proven and known >= n:
+            return self._gram[:n, :n]
         A = in_double(self.k, self.landmarks.only(np.arange(n)))
         if self.proven:
             return as_numpy(Blocks(self.k, A, A, True, self.engine).whole()).astype(np.float64, copy=False)
-        known = len(self._gram)
-        if known < n:
-            whole = np.empty((n, n))
-            whole[:known, :known] = self._gram
-            whole[known:] = self._pairs(A, slice(known, n), slice(0, n))
-            whole[:known, known:] = self._pairs(A, slice(0, known), slice(known, n)) if known else 0.0
-            self._gram = whole
-        return self._gram[:n, :n]
-
-    def _pairs(self, A: Encoding, down: slice, right: slice) -> np.ndarray:
-        """Return some of the landmarks' Gram matrix."""
-        at = self.landmarks.positions if self.landmarks.positions is not None else np.arange(len(self.landmarks))
-        with pairs_at(at[down], at[right]):
-            blocks = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine)
-            values = as_numpy(blocks.whole())
-        self.single = self.single or values.dtype == np.float32
-        return values
+        whole = np.empty((n, n))
+        whole[:known, :known] = self._gram
+        at = np.arange(n) if self.landmarks.positions is None else self.landmarks.positions
+        for down, right in ((slice(known, n), slice(0, n)), (slice(0, known), slice(known, n))):
+            if down.stop > down.start:
+                with pairs_at(at[down], at[right]):
+                    values = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine).whole()
+                self.single = self.single or str(values.dtype).endswith("float32")
+                whole[down, right] = as_numpy(values)
+        self._gram = whole
+        return whole
 
 
 def rows_of(positions: np.ndarray | None, places: np.ndarray) -> np.ndarray | None:

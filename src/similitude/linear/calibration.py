@@ -10,7 +10,7 @@ from similitude.compute import beside, namespace
 
 
 def probabilities(scores: Any, scale: float) -> Any:
-    """Return one column per class: the logistic function of a scaled score, or the softmax of several.
+    """Return one column per class: the logistic function of a scaled score, or the softmax of several columns.
 
     The most probable class is always the one that the scores decide for: the largest, or the second of two classes if
     their score is >= 0. A tensor for a tensor.
@@ -19,14 +19,12 @@ def probabilities(scores: Any, scale: float) -> Any:
     array([[0.5 , 0.5 ],
            [0.12, 0.88]])
     """
-    return _probabilities(namespace(scores), scores, scale)
-
-
-def _probabilities(xp: Any, scores: Any, scale: float) -> Any:
-    """Return the same, given the library of the scores."""
+    xp = np if isinstance(scores, np.ndarray) else namespace(scores)
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
     both = xp.stack([xp.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
     powers = xp.exp(scale * (both - xp.max(both, axis=1, keepdims=True)))
-    return _winner_first(xp, powers / xp.sum(powers, axis=1, keepdims=True), scores)
+    return winner_first(powers / xp.sum(powers, axis=1, keepdims=True), scores)
 
 
 def winner_first(chances: Any, scores: Any) -> Any:
@@ -35,11 +33,7 @@ def winner_first(chances: Any, scores: Any) -> Any:
     >>> winner_first(np.array([[0.5, 0.5]]), np.array([0.0])).argmax(axis=1)  # as the second of two classes wins at 0
     array([1])
     """
-    return _winner_first(namespace(chances), chances, scores)
-
-
-def _winner_first(xp: Any, chances: Any, scores: Any) -> Any:
-    """Return the same, given the library of the probabilities."""
+    xp = np if isinstance(chances, np.ndarray) else namespace(chances)
     winner = 1 * (scores >= 0) if scores.ndim == 1 else xp.argmax(scores, axis=1)
     behind = xp.argmax(chances, axis=1) != winner
     if not behind.any():
@@ -57,13 +51,15 @@ def temperature(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray) ->
     """
     from scipy.optimize import minimize_scalar
 
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
     counts = np.bincount(classes, weights, minlength=2 if scores.ndim == 1 else scores.shape[1])
     target = ((counts + 1) / (counts + 2))[classes]
     others = len(counts) - 1
     size = max(float(np.average(np.abs(scores).reshape(len(scores), -1).mean(axis=1), weights=weights)), 1e-300)
 
     def cross_entropy(log_scale: float) -> float:
-        logs = np.log(np.maximum(_probabilities(np, scores, float(np.exp(log_scale) / size)), 1e-300))
+        logs = np.log(np.maximum(probabilities(scores, float(np.exp(log_scale) / size)), 1e-300))
         own = logs[np.arange(len(logs)), classes]
         return float(-weights @ (target * own + (1 - target) / others * (logs.sum(axis=1) - own)))
 
@@ -85,6 +81,8 @@ def scale_and_shift(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray
     """
     from scipy.optimize import minimize
 
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
     n_outputs = 1 if scores.ndim == 1 else scores.shape[1]
     columns = np.stack([np.zeros(len(scores)), scores], axis=1) if n_outputs == 1 else scores
     counts = np.bincount(classes, weights, minlength=columns.shape[1])

@@ -84,9 +84,8 @@ class LinearModel:
 
     def scores(self, F: Any) -> np.ndarray:
         """Return f at each row of F, an array or a tensor, as float64 whatever the precision of F."""
-        if isinstance(F, np.ndarray):
-            answer = products(F, self.weights)
-        else:
-            answer = as_numpy(products(F, beside(self.weights, F)))
-        answer += self.intercept
-        return np.asarray(answer)
+        if not isinstance(F, np.ndarray):
+            return as_numpy(products(F, beside(self.weights, F))) + self.intercept
+        if F.dtype == np.float64:
+            return np.asarray(F @ self.weights + self.intercept)
+        return np.asarray(products(F, self.weights) + self.intercept)

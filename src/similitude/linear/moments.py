@@ -40,12 +40,6 @@ class Members:
     def __getitem__(self, cut: slice) -> Members:
         return Members(self.group[cut], self.n_groups, None if self.numbers is None else self.numbers[cut])
 
-    def columns(self, weights: Any) -> list[Any]:
-        """Return what rows count for in the sums of their groups: their weights, and weights times numbers."""
-        if self.numbers is None:
-            return [weights]
-        return [weights, *(weights * self.numbers[:, output] for output in range(self.numbers.shape[1]))]
-
 
 @dataclass
 class GroupMoments:
@@ -57,19 +51,21 @@ class GroupMoments:
 
     @classmethod
     def of(cls, F: Any, members: Members, weights: Any) -> GroupMoments:
-        """Return the sums over rows."""
-        xp = namespace(F)
+        """Return the sums over rows: what rows count for in them are their weights, and weights times numbers."""
         n = members.n_groups
-        columns = members.columns(weights)
-        if xp is np:
+        columns = [weights]
+        if members.numbers is not None:
+            columns += [weights * one for one in members.numbers.T]
+        if isinstance(F, np.ndarray):
             totals = np.concatenate(list(map(np.bincount, repeat(members.group), columns, repeat(n))))
-            cross = sums_of_groups(F, members, columns).T
-            return cls(_cast(cross, np.float64), totals, np.bincount(members.group, weights > 0, n))
+            cross = sums_of_groups(F, members, columns).T.astype(np.float64, copy=False)
+            return cls(cross, totals, np.bincount(members.group, weights > 0, n))
+        xp = namespace(F)
         zero = xp.zeros((n, F.shape[1] + 1), dtype=xp.float64, device=F.device)
         parts = []
         for one in [*columns, weights > 0]:
-            s = _cast(one, F.dtype)[:, None]
-            rows = _cast(xp.concat([F * s, s], axis=1), xp.float64)
+            s = in_precision(one, F.dtype)[:, None]
+            rows = in_precision(xp.concat([F * s, s], axis=1), xp.float64)
             parts.append(zero.index_add(0, members.group, rows))
         sums = xp.concat(parts[:-1])
         return cls(sums[:, :-1].T, sums[:, -1], parts[-1][:, -1])
@@ -77,6 +73,8 @@ class GroupMoments:
     @classmethod
     def precisely(cls, F: np.ndarray, members: Members, weights: np.ndarray) -> GroupMoments:
         """Return the sums over rows in memory, with products in float64."""
+        if F.dtype == np.float64:
+            return cls.of(F, members, weights)
         total: GroupMoments | None = None
         for rows, strip in strips(F):
             part = cls.of(strip, members[rows], weights[rows])
@@ -143,25 +141,26 @@ class Moments:
 
     @classmethod
     def _of(cls, F: Any, Y: Any, weights: Any, members: Members | None) -> Moments:
-        xp = namespace(F)
+        on_host = isinstance(F, np.ndarray)
+        xp = np if on_host else namespace(F)
+        exact = F.dtype == weights.dtype == xp.float64
         weighted = weights[:, None] * Y
-        features = _cast(weights, F.dtype) @ F
-        cross = _cross_of_codes(F, Y, weights, features)
+        features = (weights if exact else in_precision(weights, F.dtype)) @ F
+        cross = None
+        # number of classes from which on sums over the rows of each are quicker than a product with their codes
+        if on_host and Y.shape[1] >= 32 and len(Y):
+            cross = _cross_of_codes(F, Y, weights, features)
         if cross is None:
-            cross = F.T @ _cast(weighted, F.dtype)
+            cross = F.T @ (weighted if exact else in_precision(weighted, F.dtype))
         groups = None if members is None else GroupMoments.of(F, members, weights)
         if bool((weights != 1.0).any()):
-            F = F * _cast(xp.sqrt(weights), F.dtype)[:, None]
+            root = xp.sqrt(weights)
+            F = F * (root if exact else in_precision(root, F.dtype))[:, None]
         gram = F.T @ F
-        return cls(
-            float(weights.sum()),
-            _cast(features, xp.float64),
-            weighted.sum(axis=0),
-            _cast(gram, xp.float64),
-            _cast(cross, xp.float64),
-            float(xp.finfo(F.dtype).eps),
-            groups,
-        )
+        if not exact:
+            features, gram, cross = [in_precision(one, xp.float64) for one in (features, gram, cross)]
+        eps = float(xp.finfo(F.dtype).eps)
+        return cls(float(weights.sum()), features, weighted.sum(axis=0), gram, cross, eps, groups)
 
     def moved(self, move: Callable[[Any], Any]) -> Moments:
         """Return the same with each array passed through `move`."""
@@ -228,15 +227,10 @@ class Moments:
         """Return those of the first m features, without groups."""
         return replace(self, features=self.features[:m], gram=self.gram[:m, :m], cross=self.cross[:m], groups=None)
 
-    def means(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weighted means of the features and of the targets."""
-        return self.features / self.weight, self.targets / self.weight
-
     def centered(self) -> tuple[np.ndarray, np.ndarray]:
         """Return Gram matrix and cross products of the centered features and targets."""
-        mean, middle = self.means()
-        gram = self.gram - np.outer(self.features, mean)
-        return gram, self.cross - np.outer(self.features, middle)
+        gram = self.gram - np.outer(self.features, self.features / self.weight)
+        return gram, self.cross - np.outer(self.features, self.targets / self.weight)
 
 
 def divide_both_sides(G: np.ndarray, U: np.ndarray) -> None:
@@ -279,7 +273,7 @@ def sums_of_groups(F: np.ndarray, members: Members, columns: list[np.ndarray]) -
     chosen = csc_array((several * n, len(F)), dtype=F.dtype)  # its arrays are set without the checks of a constructor
     chosen.indptr = np.arange(0, several * len(F) + 1, several, dtype=np.int32)
     chosen.indices = (members.group[:, None] + n * np.arange(several)).ravel().astype(np.int32, copy=False)
-    chosen.data = np.stack([_cast(one, F.dtype) for one in columns], axis=1).ravel()
+    chosen.data = np.stack(columns, axis=1).astype(F.dtype, copy=False).ravel()
     found: np.ndarray = chosen @ F
     return found
 
@@ -289,9 +283,6 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
 
     The target of a row is high in the column of its class, and low in all others.
     """
-    # number of classes from which on sums over the rows of each are quicker than a product with their codes
-    if not isinstance(F, np.ndarray) or Y.shape[1] < 32 or not len(Y):
-        return None
     own = Y.argmax(axis=1)
     low = Y.min()
     high = Y.max()
@@ -299,10 +290,6 @@ def _cross_of_codes(F: Any, Y: Any, weights: Any, features: Any) -> np.ndarray |
         return None
     sums = sums_of_groups(F, Members(own, Y.shape[1]), [weights]).T
     return F.dtype.type(high - low) * sums + F.dtype.type(low) * features[:, None]
-
-
-def _cast(array: Any, dtype: Any) -> Any:
-    return array if array.dtype == dtype else in_precision(array, dtype)
 
 
 def _shift(F: Any) -> Any:

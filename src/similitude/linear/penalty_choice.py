@@ -121,7 +121,7 @@ def _fit(
     rows = np.concatenate([test for _, test in splits])[judged]
     held = held[judged]
     losses = loss.value(targets[rows], held).sum(axis=1)
-    return model, Trial.of_losses(float(path[best]), held, losses, weights[rows]), rows
+    return model, Trial.of(float(path[best]), held, targets[rows], weights[rows], losses), rows
 
 
 def _path(loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:

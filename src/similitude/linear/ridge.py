@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 
 import numpy as np
@@ -119,34 +119,37 @@ def gram_matrices(width: int) -> int:
     return 7 if width <= BY_EIGENVECTORS else 6
 
 
+NOT_EVALUATED = "no penalty can be evaluated: give more examples, or less uneven weights"
+
 LEVERAGE_STRIP = 2048
 """Rows worked on at once."""
 
 DETERMINED = 1e-8
 """A row whose leverage is this close to one fixes its own prediction and cannot be evaluated by leaving it out."""
 
+Penalties = Iterable[float]
 OfPenalty = Callable[[float], np.ndarray]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class HeldOut:
     """Rows under models that were not fitted to them.
 
-    Parameters
+    Attributes
     ----------
     scores : callable
-        Returns the scores of the rows for a penalty, or None where they cannot be evaluated.
+        Yields the scores of the rows for each of some penalties, or None where they cannot be evaluated.
     Y, weights : array
         Of the rows.
     """
 
-    def __init__(self, scores: Callable[[float], np.ndarray | None], Y: np.ndarray, weights: np.ndarray) -> None:
-        self.scores = scores
-        self.Y = Y
-        self.weights = weights
+    scores: Callable[[Penalties], Iterator[np.ndarray | None]]
+    Y: np.ndarray
+    weights: np.ndarray
 
     def __call__(self, lam: float) -> Trial | None:
         """Return the trial of a penalty; None where it cannot be evaluated."""
-        scores = self.scores(lam)
+        (scores,) = self.scores([lam])
         return None if scores is None else Trial.of(lam, scores, self.Y, self.weights)
 
 
@@ -164,18 +167,16 @@ class ByEigenvectors:
         solution: np.ndarray = self.vectors @ (along / (self.values + lam)[:, None])
         return solution
 
-    def of_rows(self, F: np.ndarray) -> tuple[OfPenalty, OfPenalty]:
-        """Return two functions of lam: f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f."""
+    def of_rows(
+        self, F: np.ndarray, lams: Penalties, leverages: bool = True
+    ) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+        """Yield f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f, one penalty after the other."""
         Z = F @ self.vectors.astype(F.dtype)
-        squares = cache(partial(np.square, Z))
-
-        def scores(lam: float) -> np.ndarray:
-            return Z @ (self.along / (self.values + lam)[:, None]).astype(Z.dtype)
-
-        def leverages(lam: float) -> np.ndarray:
-            return squares() @ (1.0 / (self.values + lam)).astype(Z.dtype)
-
-        return scores, leverages
+        squares = Z**2 if leverages else None
+        for lam in lams:
+            inverse = 1.0 / (self.values + lam)
+            scores = Z @ (self.along / (self.values + lam)[:, None]).astype(Z.dtype)
+            yield scores, None if squares is None else squares @ inverse.astype(Z.dtype)
 
     def halves(self, F: np.ndarray) -> OfPenalty:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
@@ -208,22 +209,22 @@ class ByCholesky:
             self._latest = lam, upper_cholesky(shifted)
         return self._latest[1]
 
-    def of_rows(self, F: np.ndarray) -> tuple[OfPenalty, OfPenalty]:
-        """Return two functions of lam: f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f."""
-
-        def scores(lam: float) -> np.ndarray:
-            return F @ self.solve(lam).astype(F.dtype)
-
-        def leverages(lam: float) -> np.ndarray:
-            solve = strsm if F.dtype == np.float32 else dtrsm
+    def of_rows(
+        self, F: np.ndarray, lams: Penalties, leverages: bool = True
+    ) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+        """Yield f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f, one penalty after the other."""
+        solve = strsm if F.dtype == np.float32 else dtrsm
+        for lam in lams:
+            scores = F @ self.solve(lam).astype(F.dtype)
+            if not leverages:
+                yield scores, None
+                continue
             U = self._factor(lam).astype(F.dtype, order="F")
             found = np.empty(len(F), F.dtype)
             for start in range(0, len(F), LEVERAGE_STRIP):
                 V = solve(1.0, U, F[start : start + LEVERAGE_STRIP].T, trans_a=1)  # |U'^-1 f|^2
                 found[start : start + LEVERAGE_STRIP] = np.einsum("ij,ij->j", V, V)
-            return found
-
-        return scores, leverages
+            yield scores, found
 
     def halves(self, F: np.ndarray) -> OfPenalty:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
@@ -278,7 +279,8 @@ class Ridge:
 
     def __init__(self, moments: Moments, only: float | None = None, smallest: float = 0.0) -> None:
         self.moments = moments
-        self.mean, self.target_mean = moments.means()
+        self.mean = moments.features / moments.weight
+        self.target_mean = moments.targets / moments.weight
         gram, cross = moments.centered()
         rounding = moments.eps * float(np.trace(moments.gram))
         self.unit = max(float(np.trace(gram)), rounding) or 1.0
@@ -296,6 +298,10 @@ class Ridge:
         """Return the minimizer."""
         W = self.factorization.solve(lam)
         return LinearModel(W, self.target_mean - self.mean @ W)
+
+    def scores(self, lam: float, F: np.ndarray) -> np.ndarray:
+        """Return the scores of rows by the minimizer."""
+        return self.fit(lam).scores(F)
 
     def of_groups(self, lam: float) -> LinearModel:
         r"""Return what the targets of groups of rows add to the scores: the model is linear in the targets.
@@ -319,45 +325,46 @@ class Ridge:
         """
         centered = F - self.mean.astype(F.dtype)
         if groups is not None:
-            return HeldOut(self._without_groups(centered, Y, weights, groups), Y, weights)
-        scores, leverages = self.factorization.of_rows(centered)
+            return HeldOut(partial(self._without_groups, centered, Y, weights, groups), Y, weights)
+        return HeldOut(partial(self._without_own, centered, Y, weights), Y, weights)
 
-        def without_own(lam: float) -> np.ndarray | None:
-            left = 1.0 - weights * (leverages(lam).astype(np.float64) + 1.0 / self.moments.weight)
+    def _without_own(
+        self, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, lams: Penalties
+    ) -> Iterator[np.ndarray | None]:
+        """Yield the scores of rows by the models of all other rows."""
+        for scores, leverages in self.factorization.of_rows(centered, lams):
+            assert leverages is not None
+            left = 1.0 - weights * (leverages.astype(np.float64) + 1.0 / self.moments.weight)
             if left.min(initial=1.0, where=weights > 0) < DETERMINED:
-                return None
-            return np.asarray(Y + (scores(lam) + self.target_mean - Y) / np.maximum(left, DETERMINED)[:, None])
-
-        return HeldOut(without_own, Y, weights)
+                yield None
+            else:
+                yield Y + (scores + self.target_mean - Y) / np.maximum(left, DETERMINED)[:, None]
 
     def _without_groups(
-        self, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray
-    ) -> Callable[[float], np.ndarray | None]:
-        """Return a function of lam: the scores of rows with positive weights by the models of all other groups."""
-        scores, _ = self.factorization.of_rows(centered)
+        self, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray, lams: Penalties
+    ) -> Iterator[np.ndarray | None]:
+        """Yield the scores of rows with positive weights by the models of all other groups."""
+        lams = list(lams)
         halves = self.factorization.halves(centered)
         root = np.sqrt(weights)[:, None]
         constant = np.full((len(Y), 1), 1.0 / np.sqrt(self.moments.weight))
-
-        def without_group(lam: float) -> np.ndarray | None:
+        for lam, (scores, _) in zip(lams, self.factorization.of_rows(centered, lams, leverages=False), strict=True):
             Z = root * np.concatenate([halves(lam), constant], axis=1)
-            left = residuals_from_halves(Z, root * (scores(lam) + self.target_mean - Y), groups, DETERMINED)
-            return None if left is None else Y + left / root
+            left = residuals_from_halves(Z, root * (scores + self.target_mean - Y), groups, DETERMINED)
+            yield None if left is None else Y + left / root
 
-        return without_group
-
-    def predictions(self, F: np.ndarray) -> OfPenalty:
-        """Return a function of lam: the scores of rows."""
-        scores, _ = self.factorization.of_rows(F - self.mean.astype(F.dtype))
-        return lambda lam: scores(lam) + self.target_mean
+    def predictions(self, F: np.ndarray, lams: Penalties) -> Iterator[np.ndarray]:
+        """Yield the scores of rows for each penalty."""
+        for scores, _ in self.factorization.of_rows(F - self.mean.astype(F.dtype), lams, leverages=False):
+            yield scores + self.target_mean
 
     def held_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> HeldOut:
         """Return rows that are not part of the moments."""
-        return HeldOut(self.predictions(F), Y, weights)
+        return HeldOut(partial(self.predictions, F), Y, weights)
 
     def judged(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate one penalty on rows that are not part of the moments."""
-        return Trial.of(lam, self.fit(lam).scores(F), Y, weights)
+        return Trial.of(lam, self.scores(lam, F), Y, weights)
 
     def best(self, rows: HeldOut, near: float | None = None, descend: bool = False) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.
@@ -366,30 +373,41 @@ class Ridge:
         eigendecomposition makes that cheap; else, and to `descend` where leaving out groups takes a factor for each
         penalty, the descent starts in the middle.
         """
-        tried: dict[int, np.ndarray] = {}
+        if not isinstance(self.factorization, ByEigenvectors) or descend:
+            return self._downhill(rows, near)
+        lams = (self.unit * PENALTIES).tolist()
+        losses = np.full(len(lams), np.inf)
+        tried = list(rows.scores(lams))
+        for place, scores in enumerate(tried):
+            if scores is not None:
+                found = float(rows.weights @ ((scores - rows.Y) ** 2).sum(axis=1) / rows.weights.sum())
+                losses[place] = found if np.isfinite(found) else np.inf
+        place = smallest(losses)
+        best = tried[place]
+        if best is None or np.isinf(losses[place]):
+            raise ValueError(NOT_EVALUATED)
+        return Trial.of(lams[place], best, rows.Y, rows.weights)
+
+    def _downhill(self, rows: HeldOut, near: float | None) -> Trial:
+        """Return the trial of a penalty on the path whose neighbors are no better."""
+        tried: dict[int, Trial] = {}
 
         def loss(place: int) -> float:
             try:
-                scores = rows.scores(self.unit * float(PENALTIES[place]))
+                trial = rows(self.unit * float(PENALTIES[place]))
             except LinAlgError:  # the penalty is too small for the precision of the moments
                 return np.inf
-            if scores is None:
+            if trial is None or not np.isfinite(trial.loss):
                 return np.inf
-            found = float(rows.weights @ ((scores - rows.Y) ** 2).sum(axis=1) / rows.weights.sum())
-            if not np.isfinite(found):
-                return np.inf
-            tried[place] = scores
-            return found
+            tried[place] = trial
+            return trial.loss
 
-        if isinstance(self.factorization, ByEigenvectors) and not descend:
-            place = smallest(np.fromiter(map(loss, range(len(PENALTIES))), float))
-        else:
-            known = along_path(loss)
-            # the penalty that is tried first where each takes a factor, relative to the trace
-            place = nearest_place(near or 1e-5)
-            while np.isinf(known(place)) and place + 1 < len(PENALTIES):
-                place += 1
-            place = downhill(known, place if near else downhill(known, place, DECADE))
+        known = along_path(loss)
+        # the penalty that is tried first where each takes a factor, relative to the trace
+        place = nearest_place(near or 1e-5)
+        while np.isinf(known(place)) and place + 1 < len(PENALTIES):
+            place += 1
+        place = downhill(known, place if near else downhill(known, place, DECADE))
         if place not in tried:
-            raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
-        return Trial.of(self.unit * float(PENALTIES[place]), tried[place], rows.Y, rows.weights)
+            raise ValueError(NOT_EVALUATED)
+        return tried[place]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from similitude.compute import Blocks, Encoding, as_numpy, check_objects, rows, take
+from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, rows, take
 from similitude.compute.engines import Engine
 from similitude.landmarks import (
     AMONG_ALL,
@@ -36,11 +36,13 @@ from similitude.maps.feature_map import MAX_FITTED_ROWS, FeatureMap, FitSample
 from similitude.scikit import all_or_nothing, whole_gram
 from similitude.similarity import (
     Calls,
+    Meter,
     Precomputed,
     Similarity,
     as_similarity,
-    budgeted,
     calls_taken,
+    check_max_calls,
+    metered,
 )
 from similitude.support import NONE, Premise, brief, check_integer, generator
 
@@ -72,7 +74,9 @@ class LandmarkedMap(FeatureMap):
             Only used by ``landmarks="stratified"``.
         """
         ask = self._check_params()
-        with budgeted(self.max_calls, self._engine) as meter, self._sampled(X, y) as given:
+        if self.max_calls is not None:
+            check_max_calls(self.max_calls, self._engine)
+        with metered(Meter(self.max_calls)) as meter, self._sampled(X, y) as given:
             X = self._checked(given.objects, reset=True)
             if given.labels is not None:
                 check_consistent_length(X, given.labels)
@@ -97,11 +101,12 @@ class LandmarkedMap(FeatureMap):
         labels = None
         if rule == "stratified" and given.labels is not None:
             labels = column_or_1d(given.labels)
+        n = count(A)
         pool = Pool(k, A, self._engine, labels, generator(self.random_state), X)
-        if given.n_rows is not None and given.n_rows > pool.n:
-            sample = f"a uniform sample of {pool.n:,} of {given.n_rows:,} rows"
+        if given.n_rows is not None and given.n_rows > n:
+            sample = f"a uniform sample of {n:,} of {given.n_rows:,} rows"
             self.notes_.append(f"landmarks={rule!r} chose among {sample}; in memory it chooses among all")
-        positions = choose(rule, pool, self._number(ask, pool.n))
+        positions = choose(rule, pool, self._number(ask, n))
         places = positions if given.places is None else given.places[positions]
         return Landmarks(take(X, positions), places, rows(A, positions), rule=rule)
 
@@ -129,7 +134,7 @@ class LandmarkedMap(FeatureMap):
 
     def _finish(self, k: Similarity, chosen: Landmarks, ask: Ask) -> Any:
         self._features = self._learn(k, chosen, ask)
-        if self._precomputed:
+        if isinstance(k, Precomputed):
             self._features = self._features.with_similarity(None)
         self.landmarks_ = self._features.landmarks.objects
         self.landmark_indices_ = self._features.landmarks.positions
@@ -172,10 +177,11 @@ class LandmarkedMap(FeatureMap):
     def _number(self, ask: Ask, n: int) -> int:
         """Return how many of n objects become landmarks."""
         wanted = self._n_wanted(ask)
-        of = f"the {n:,} objects of X"
         if wanted is None:
             return min(n, DEFAULT)
-        return at_most(self._counts_landmarks, wanted, n, of)
+        if wanted <= n:
+            return wanted
+        return at_most(self._counts_landmarks, wanted, n, f"the {n:,} objects of X")
 
     def _given(self, k: Similarity, X: Any, A: Encoding, ask: Ask) -> Landmarks:
         """Return the landmarks that the user named."""
@@ -299,7 +305,7 @@ class LandmarkMap(LandmarkedMap):
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = LandmarkFeatures(k, chosen, self.side)
         self.rank_ = len(chosen)
-        self.n_features_out_ = features.n_similarities
+        self.n_features_out_ = self.rank_ * (2 if self.side == "both" else 1)
         premises: list[Premise] = []
         self.guarantee_ = self._promise.made(ask, self.rank_, premises)
         if self.guarantee_.grade != NONE:

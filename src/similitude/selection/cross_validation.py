@@ -168,8 +168,7 @@ def _tests(folds: Folds, left: tuple[int, ...]) -> list[np.ndarray]:
 
 def _held_out(F: np.ndarray, targets: TaskTargets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray) -> HeldOut:
     """Return losses and errors of test examples under every penalty."""
-    scores_of = ridge.predictions(F[test])
-    scores = np.stack([scores_of(float(lam)) for lam in penalties])
+    scores = np.stack(list(ridge.predictions(F[test], penalties.tolist())))
     losses = ((scores - targets.Y[test]) ** 2).sum(axis=2)
     return test, np.stack([losses, targets.errors(scores, test)])
 

@@ -173,7 +173,8 @@ class Calls(Result):
         if self.limit is not None:
             found = f"{self.spent:,} of {self.limit:,} calls"
         if self.per_prediction is not None:
-            found += f" to fit, {_rounded(self.per_prediction)} a prediction"
+            digits = 0 if self.per_prediction >= 100 or self.per_prediction == int(self.per_prediction) else 1
+            found += f" to fit, {self.per_prediction:,.{digits}f} a prediction"
             if self.most_per_prediction is not None and self.most_per_prediction > self.per_prediction:
                 found += f" on average (at most {self.most_per_prediction:,})"
         if self.price is not None:
@@ -181,10 +182,6 @@ class Calls(Result):
             if self.price_per_prediction is not None:
                 found += f" to fit, {_money(self.price_per_prediction)} a prediction"
         return found
-
-
-def _rounded(calls: float) -> str:
-    return f"{calls:,.0f}" if calls >= 100 or calls == int(calls) else f"{calls:.1f}"
 
 
 def _money(amount: float) -> str:

@@ -26,7 +26,7 @@ from similitude.support.errors import (
     objects_at,
     pairs_at,
 )
-from similitude.support.fingerprints import digest, digests
+from similitude.support.fingerprints import digest
 from similitude.support.formulas import in_letters as in_letters
 from similitude.support.notebook_html import (
     Html,

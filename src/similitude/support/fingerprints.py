@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import pickle
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational, Real
@@ -31,11 +31,6 @@ def digest(value: Any, size: int = 8) -> bytes:
         spelled.update(len(piece).to_bytes(LENGTH, "little"))
         spelled.update(piece)
     return spelled.digest()
-
-
-def digests(values: Iterable[Any]) -> list[bytes]:
-    """Return the digest of each value."""
-    return list(map(digest, values))
 
 
 def _framed(piece: bytes) -> bytes:
