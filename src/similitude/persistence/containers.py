@@ -11,6 +11,7 @@ from similitude.persistence.limits import check_hashes
 from similitude.support import SavedModelError, digest
 
 CONTAINERS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+PACKED = {"float": np.float64, "int": np.int64}
 TYPES = {
     **{kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, object, list, tuple, set, dict)},
     **{f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bhilqBHILQefdFD"},
@@ -32,7 +33,7 @@ def is_simple(value: Any) -> bool:
 
 
 def _with_items(node: dict[str, Any], items: list[Any]) -> Described:
-    if not all(map(is_simple, items)):
+    if set(map(type, items)) != {str} and not all(map(is_simple, items)):
         return node, [(f"[{i}]", item) for i, item in enumerate(items)]
     if items:
         node["parts"] = items
@@ -42,9 +43,33 @@ def _with_items(node: dict[str, Any], items: list[Any]) -> Described:
 def _write_container(w: Any, value: Any, path: Any) -> Described:
     node = {"is": type(value).__name__}
     if isinstance(value, (list, tuple)):
+        packed = _packed(value) if len(value) > 100 else None  # JSON is shorter for a few
+        if packed is not None:
+            return {"is": "packed", "as": node["is"], "of": type(value[0]).__name__}, [("", packed)]
         return _with_items(node, list(value))
     check_hashes(value)
     return _with_items(node, sorted(value, key=_order))
+
+
+def _packed(items: Any) -> Any:
+    """Return floats or 64-bit integers as one array and bytes as texts; None for other items."""
+    kinds = set(map(type, items))
+    if kinds == {bytes}:
+        return [one.decode("latin-1") for one in items]
+    if kinds == {float} or (kinds == {int} and -(2**63) <= min(items) and max(items) < 2**63):
+        return np.array(items, PACKED[kinds.pop().__name__])
+    return None
+
+
+def _read_packed(r: Any, node: Any, parts: list[Any]) -> Any:
+    (packed,) = parts
+    if node["of"] == "bytes":
+        items = [one.encode("latin-1") for one in packed]
+    elif packed.ndim == 1 and packed.dtype == PACKED[node["of"]]:
+        items = packed.tolist()
+    else:
+        raise SavedModelError("a list of numbers is not stored as an array of them")
+    return items if node["as"] == "list" else tuple(items)
 
 
 def _order(item: Any) -> tuple[str, Any]:
@@ -127,6 +152,7 @@ WRITERS = {
 ARRAY_READERS = {
     **dict.fromkeys(CONTAINERS, _read_container),
     "dict": _read_dict,
+    "packed": _read_packed,
     "type": lambda r, node, parts: TYPES[node["name"]],
     "array": lambda r, node, parts: r.arrays.take(node),
     "objects": _read_objects,
