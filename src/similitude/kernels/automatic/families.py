@@ -46,6 +46,8 @@ def kind_in_words(kind: str, members: Sequence[Similarity]) -> str:
     >>> kind_in_words("graphs", family_of("graphs", [([(0, 1)], None, None, [0.5, 1.5])]))
     'graphs with attributes of nodes'
     """
+    if kind not in ("graphs", "records"):
+        return kind
     compared = [_of_attributes(k) for k in members]
     found = [what for what in ("nodes", "edges") if what in compared]
     return f"{kind} with attributes of {' and '.join(found)}" if found else kind
@@ -68,7 +70,7 @@ def pair_cost(k: Similarity) -> float:
     """
     if isinstance(k, GlobalAlignment):
         return 6.0
-    if _of_attributes(k) is not None:
+    if isinstance(k, (WeisfeilerLehman, WeisfeilerLehmanEdges)) and _of_attributes(k) is not None:
         return 10.0
     return 1.0 if isinstance(k, DTW) else max(map(pair_cost, k.parts()), default=0.0)
 
