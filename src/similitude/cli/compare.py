@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, FileOptions, TrainingOptions, labels_of, parsed, task_of
-from similitude.cli.options import Groups, Learn, MaxCalls, Seed, TaskName, Trust, expression
+from similitude.cli.options import expression
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ def compare(
     similarity: Annotated[
         list[str] | None, expression("May be repeated: several are ranked. Default: that of 'fit'.")
     ] = None,
-    trust: Trust = False,
-    task: TaskName = None,
-    learn: Learn = False,
-    groups: Groups = None,
-    max_calls: MaxCalls = None,
-    seed: Seed = 0,
+    trust: bool = False,
+    task: Literal["classification", "regression"] | None = None,
+    learn: bool = False,
+    groups: str | None = None,
+    max_calls: int | None = None,
+    seed: int = 0,
     *,
     run: Computation,
 ) -> None:

@@ -12,14 +12,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import AsJson, EngineSettings
+from similitude.cli.options import option
 from similitude.cli.status_line import StatusLine
 from similitude.support import plain, printable, short_numbers
 
@@ -38,7 +38,7 @@ MIN_WIDTH = 72
 class Output:
     """Options of the output, and the output: results, and notes on what was inferred, left out or chosen."""
 
-    as_json: AsJson = False  # one JSON document on standard output instead of text; it includes the notes
+    as_json: Annotated[bool, option("Output --json: One JSON document on standard output.")] = False
     notes: list[str] = field(default_factory=list, init=False)
 
     def note(self, *sentences: str) -> None:
@@ -69,7 +69,7 @@ class Output:
 class Computation(Output):
     """Options of the output and the engine."""
 
-    engine: EngineSettings = ""  # settings such as threads=2,memory=4GiB
+    engine: str = ""
 
     def __post_init__(self) -> None:
         self._engine = engine_of(self.engine, is_animated(sys.stderr))  # an error is reported before any work

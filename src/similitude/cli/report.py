@@ -9,29 +9,22 @@ from typing import Annotated, Literal
 
 import similitude
 from similitude.cli.inputs import AUTO_TEXT, LearningOptions, check_not_read, image_shape_of, parsed
-from similitude.cli.options import Groups, MaxCalls, Seed, option
+from similitude.cli.options import option
 from similitude.cli.output import Computation, Terminal
 
 
 def report(
     given: LearningOptions,
     output: Annotated[
-        str, option("Output", "--output -o", "The report to write: .html, .txt or .json.", "FILE")
+        str, option("Output --output -o FILE: The report to write: .html, .txt or .json.")
     ] = "report.html",
-    title: Annotated[str | None, option("Output", "--title", "The title of the report.", "TEXT")] = None,
-    compare: Annotated[
-        list[str] | None,
-        option("Similarity", "--compare", "Another similarity for the same page; may be repeated.", "EXPRESSION"),
-    ] = None,
-    image_shape: Annotated[
-        str | None, option("Output", "--image-shape", "Draw vectors as images of these rows and columns.", "8x8")
-    ] = None,
-    map: Annotated[
-        Literal["pca", "neighbors"], option("Output", "--map", "How objects are placed on the map: pca or neighbors.")
-    ] = "pca",
-    groups: Groups = None,
-    max_calls: MaxCalls = None,
-    seed: Seed = 0,
+    title: str | None = None,
+    compare: list[str] | None = None,
+    image_shape: str | None = None,
+    map: Literal["pca", "neighbors"] = "pca",
+    groups: str | None = None,
+    max_calls: int | None = None,
+    seed: int = 0,
     *,
     run: Computation,
 ) -> None:
