@@ -21,10 +21,10 @@ from forged_files import joined, parts_of
 from similitude import files, load
 from similitude.errors import ExpressionError, FileError, SavedModelError
 from similitude.files import KINDS
+from similitude.persistence.forms import FORMS
 from similitude.persistence.model_files import model_bytes
 from similitude.persistence.nodes import READERS
 from similitude.persistence.registry import MODULES
-from similitude.persistence.tables import FORMS
 from similitude.similarity.expressions import parse
 
 CORPUS = Path(__file__).parent / "corpus"

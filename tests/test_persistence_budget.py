@@ -17,6 +17,7 @@ from similitude import FromPairs, SimilarityClassifier, load, save
 from similitude.errors import SavedModelError
 from similitude.kernels import Columns, Equal, Gaussian, Linear
 from similitude.learners import KernelRidge, SimilarityVote
+from similitude.persistence.forms import FORMS
 from similitude.persistence.limits import (
     MOST_NESTED,
     WORK_FOR_ALL,
@@ -28,7 +29,6 @@ from similitude.persistence.limits import (
     extent_of_simple,
 )
 from similitude.persistence.model_files import model_bytes
-from similitude.persistence.tables import FORMS
 
 LARGEST_FILE, LONGEST_TIME = 4_000, 2.0
 EMPTY = parts_of(model_bytes([]))

@@ -22,9 +22,9 @@ from similitude import load, save
 from similitude.errors import SavedModelError
 from similitude.persistence import information
 from similitude.persistence.file_format import ArrayReader, ArrayWriter
+from similitude.persistence.forms import FORMS
 from similitude.persistence.model_files import model_bytes
 from similitude.persistence.nodes import ModelWriter
-from similitude.persistence.tables import FORMS
 
 
 def round_trip(value, folder, **functions):
