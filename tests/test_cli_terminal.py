@@ -66,7 +66,7 @@ def test_a_line_says_what_is_done_and_is_gone_afterwards(monkeypatch):
     monkeypatch.setattr("similitude.cli.status_line.REDRAW_SECONDS", 0.01)
 
     def work():
-        with StatusLine(screen, "fitting", True) as line:
+        with StatusLine(screen, "fitting") as line:
             wait_for(screen, "similitude: fitting, 0 s")
             sys.stderr.write("\rsimilitude:  40% of 12 tiles \033[K")  # as engines do
             wait_for(screen, "s (40% of 12 tiles)")
@@ -253,7 +253,7 @@ def test_a_fit_tells_its_phases_in_order_and_those_of_judging_are_one():
 
 
 def test_the_line_shows_the_phase_until_something_else_is_done():
-    line = StatusLine(sys.stderr, "fitting", False)
+    line = StatusLine(sys.stderr, "fitting")
     line.begin("choosing landmarks")
     assert line.text(2.0) == "similitude: fitting, 2 s: choosing landmarks"
     line.say("saving")

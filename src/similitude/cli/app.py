@@ -220,7 +220,15 @@ def exit_code(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
-        code = _run(arguments or ["--help"])
+        command = typer.main.get_command(app)
+        if "_SIMILITUDE_COMPLETE" in os.environ:  # the shell asks for completions
+            command(prog_name="similitude")
+        code: int = ExitCode.SUCCESS
+        try:
+            with command.make_context("similitude", arguments or ["--help"]) as context:
+                command.invoke(context)
+        except typer.Exit as end:
+            code = end.exit_code
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -246,15 +254,3 @@ def _prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _run(arguments: list[str]) -> int:
-    command = typer.main.get_command(app)
-    if "_SIMILITUDE_COMPLETE" in os.environ:  # the shell asks for completions
-        command(prog_name="similitude")
-    try:
-        with command.make_context("similitude", arguments) as context:
-            command.invoke(context)
-    except typer.Exit as end:
-        return end.exit_code
-    return ExitCode.SUCCESS

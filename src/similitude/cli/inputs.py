@@ -64,20 +64,14 @@ class FileOptions(FormatOptions):
         chosen = {"keep": self.keep or (), "ignore": self.ignore or (), "unlabeled": self.unlabeled}
         return {**self.format_arguments(), **chosen, "image_size": size, "color": self.color}
 
-    def repeated(self) -> dict[str, str | None]:
+    def repeated(self, compared: list[str]) -> dict[str, Any]:
         """Return the options that were given besides the columns, for a command that reads the file again."""
-        given = {**self.format_arguments(), "image_size": self.image_size}
-        found: dict[str, str | None] = {f"--{name.replace('_', '-')}": one for name, one in given.items() if one}
-        found.pop("--missing", None)
+        found = {**self.format_arguments(), "image_size": self.image_size}
+        missing = found.pop("missing")
         if self.unlabeled != "drop":
-            found["--unlabeled"] = self.unlabeled
-        return found
-
-    def repeated_lists(self) -> list[str]:
-        """Return the options that may be repeated, as the words of a command line."""
-        lists = {"--missing": self.missing, "--keep": self.keep, "--ignore": self.ignore}
-        words = [word for name, values in lists.items() for one in values or () for word in (name, one)]
-        return [*words, *["--color"] * self.color]
+            found["unlabeled"] = self.unlabeled
+        found |= {"compare": compared, "missing": missing, "keep": self.keep, "ignore": self.ignore}
+        return {**found, "color": self.color, "trust": getattr(self, "trust", False)}
 
     def read(
         self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False, groups: str | None = None

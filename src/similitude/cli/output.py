@@ -20,7 +20,6 @@ from rich.table import Table
 
 from similitude.cli.errors import UsageError
 from similitude.cli.options import option
-from similitude.cli.status_line import StatusLine
 from similitude.support import plain, printable, short_numbers
 
 if TYPE_CHECKING:
@@ -61,7 +60,13 @@ class Output:
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
         """Show on a terminal what is being done, and for how long; yield a function that changes the text."""
-        with StatusLine(sys.stderr, what, is_animated(sys.stderr)) as line:
+        if not is_animated(sys.stderr):
+            yield lambda what: None
+            return
+        from similitude.cli.status_line import StatusLine
+        from similitude.compute.engines import phases_told_to
+
+        with StatusLine(sys.stderr, what) as line, phases_told_to(line.begin):
             yield line.say
 
 
@@ -77,14 +82,12 @@ class Computation(Output):
     @contextmanager
     def computing(self, what: str) -> Iterator[Callable[[str], None]]:
         """Use the engine, show what is being done as `working` does, and write the library's warnings as notes."""
-        from similitude.compute.engines import phases_told_to, use_engine
+        from similitude.compute.engines import use_engine
 
-        line = StatusLine(sys.stderr, what, is_animated(sys.stderr))
-        with use_engine(self._engine), warnings.catch_warnings(record=True) as caught, line:
+        with use_engine(self._engine), warnings.catch_warnings(record=True) as caught, self.working(what) as say:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
-            with phases_told_to(line.begin):
-                yield line.say
+            yield say
         self.note(*(str(one.message).removeprefix("choose_kernel: ") for one in caught))
 
 
