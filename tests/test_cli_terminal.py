@@ -155,8 +155,8 @@ def test_the_verdict_on_models_whose_errors_are_known():
     said = []
 
     def found(*columns):
-        makers = {str(column): (lambda column=column: Guess(column)) for column in columns}
-        models, folds = judged(makers, X, y, True, 0, said.append)
+        guesses = {str(column): Guess(column) for column in columns}
+        models, folds = judged(guesses, X, y, True, 0, said.append)
         assert folds == "5 folds, stratified, seed 0"
         return models, verdict(models, True)
 
@@ -170,7 +170,7 @@ def test_the_verdict_on_models_whose_errors_are_known():
 
 def test_what_chance_explains_is_no_better():
     X, y = np.random.default_rng(0).standard_normal((300, 2)), np.array(["a", "b"] * 150)
-    models, _ = judged({"one": lambda: Guess(0), "other": lambda: Guess(1)}, X, y, True, 0, lambda text: None)
+    models, _ = judged({"one": Guess(0), "other": Guess(1)}, X, y, True, 0, lambda text: None)
     assert re.match("one is (no better|not shown to be better) than other: ", verdict(models, True))
 
 

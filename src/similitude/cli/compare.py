@@ -77,7 +77,7 @@ def _compare_with_baselines(
     y = data.labels if classes else data.labels.astype(float)
     estimator = SimilarityClassifier if classes else SimilarityRegressor
     name = "the similarity model" if data.text == AUTO_TEXT else data.text
-    models = {name: lambda: estimator(data.similarity, random_state=seed)}
+    models = {name: estimator(data.similarity, random_state=seed)}
     models |= baselines(data.schema.kind, data.objects, classes, seed)
     with run.computing(f"comparing {len(models)} models on {len(y):,} rows") as say, unjudged():
         found, folds = judged(models, data.objects, y, classes, seed, say, data.groups)
