@@ -185,17 +185,59 @@ class Place(NamedTuple):
         return "".join(reversed(names))
 
 
-class ModelWriter:
+class Account:
+    """The values of the nodes so far, their extents, and the work that loading them takes."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+        self._extents: list[Extent] = []
+        self._budget = Budget()
+
+    def _pay_for(self, node: Any) -> tuple[list[Any], list[Extent]]:
+        """Return the parts of the next node, which refer to earlier ones, and their extents, once they are paid for."""
+        kind = node["is"]
+        written = node.get("parts", ())
+        parts = []
+        extents = []
+        if written and (kind in CONTAINERS or kind == "objects") and OF_JSON.issuperset(map(type, written)):
+            parts = written
+            extents = [extent_of_simple(parts)]
+        else:
+            for one in written:
+                if type(one) in OF_JSON:
+                    parts.append(one)
+                    extents.append(extent_of(one))
+                else:
+                    place = self._place(one)
+                    parts.append(self._values[place])
+                    extents.append(self._extents[place])
+        self._budget.pay_for(node, parts, extents, FORMS.get(kind))
+        return parts, extents
+
+    def _place(self, reference: Any) -> int:
+        """Return the number of the node that a reference ``[i]`` points to."""
+        if type(reference) is not list:
+            raise SavedModelError("a value is neither simple nor a reference")
+        (place,) = reference
+        if type(place) is not int or not 0 <= place < len(self._values):
+            raise SavedModelError("a reference points to a later node, or to none")
+        return place
+
+    def _enter(self, value: Any, extents: list[Extent]) -> None:
+        self._values.append(value)
+        self._extents.append(extent_of(value, extents))
+
+
+class ModelWriter(Account):
     """Collects the nodes and arrays of a model, and the user's functions that it needs."""
 
     def __init__(self, model: Any) -> None:
+        super().__init__()
         self.nodes: list[dict[str, Any]] = []
         self.arrays = ArrayWriter()
         self.user_code = RequiredCode()
         self.notes: list[str] = []  # on what comes back in another form
         self._numbers: dict[int, int] = {}  # of the nodes, by the identities of their values
-        self._extents: list[Extent] = []  # of the values of the nodes
-        self._budget = Budget()
         if is_simple(model):
             raise SavedModelError(f"{brief(model)} is not a model that can be saved")
         try:
@@ -210,7 +252,6 @@ class ModelWriter:
         """Write the nodes of a model, those of its parts first, with a stack instead of recursion."""
         pending: list[tuple[Any, Place]] = [(model, Place(None, "model"))]
         described: dict[int, Described] = {}
-        kept = []  # so that the ids of written values are not used again
         while pending:
             value, place = pending[-1]
             key = _identity(value)
@@ -220,7 +261,6 @@ class ModelWriter:
                 pending.pop()
                 continue
             described[key] = self._describe(value, place)
-            kept.append(value)
             parts = described[key][1]
             inner = [(part, Place(place, last)) for last, part in parts if not is_simple(part)]
             for part, where in inner:
@@ -230,28 +270,15 @@ class ModelWriter:
 
     def _add(self, value: Any, place: Place, node: dict[str, Any], parts: list[tuple[str, Any]]) -> None:
         """Add a node with references to those of its parts, and keep the account of what loading it will take."""
-        values = [part for _, part in parts]
-        extents = []
-        if "parts" in node:
-            values = node["parts"]
-            extents = [extent_of_simple(values)]
-        elif parts:
-            node["parts"] = []
-            for part in values:
-                if is_simple(part):
-                    node["parts"].append(part)
-                    extents.append(extent_of(part))
-                else:
-                    number = self._numbers[_identity(part)]
-                    node["parts"].append([number])
-                    extents.append(self._extents[number])
+        if parts:
+            node["parts"] = [one if is_simple(one) else [self._numbers[_identity(one)]] for _, one in parts]
         try:
-            self._budget.pay_for(node, values, extents, FORMS.get(node["is"]))
+            _, extents = self._pay_for(node)
         except SavedModelError as error:
             raise SavedModelError(f"{place}: {error}") from error
-        self._extents.append(extent_of(value, extents))
         self._numbers[_identity(value)] = len(self.nodes)
         self.nodes.append(node)
+        self._enter(value, extents)
 
     def _describe(self, value: Any, place: Place) -> Described:
         kind = type(value)
@@ -274,19 +301,17 @@ def _identity(value: Any) -> int:
     return id(()) if type(value) is tuple and not value else id(value)
 
 
-class ModelReader:
+class ModelReader(Account):
     """Builds the values of all nodes, from the first to the last; `user_code` was passed to ``load``, by name."""
 
     def __init__(self, file_size: int, nodes: Any, arrays: memoryview, user_code: dict[str, Any]) -> None:
         if not isinstance(nodes, list):
             raise SavedModelError("the model is not a list of nodes")
+        super().__init__()
         self.user_code = user_code
         self.arrays = ArrayReader(arrays)
         self._nodes = nodes
         self._file_size = file_size
-        self._budget = Budget()
-        self._values: list[Any] = []  # of the nodes that are built
-        self._extents: list[Extent] = []
 
     def model(self) -> Any:
         """Build all nodes and return the last."""
@@ -308,36 +333,10 @@ class ModelReader:
 
     def _build(self, node: Any) -> None:
         kind = node["is"]
-        written = node.get("parts", ())
-        parts = []
-        extents = []
-        if written and (kind in CONTAINERS or kind == "objects") and OF_JSON.issuperset(map(type, written)):
-            parts = written
-            extents = [extent_of_simple(parts)]
-        else:
-            for one in written:
-                if type(one) in OF_JSON:
-                    parts.append(one)
-                    extents.append(extent_of(one))
-                else:
-                    place = self._place(one)
-                    parts.append(self._values[place])
-                    extents.append(self._extents[place])
-        form = FORMS.get(kind)
-        self._budget.pay_for(node, parts, extents, form)
+        parts, extents = self._pay_for(node)
         self._budget.check(self._file_size)
         if kind in READERS:
             value = READERS[kind](self, node, parts)
         else:
             value = FORMS[kind].make(**dict(zip(node["names"], parts, strict=True)))
-        self._values.append(value)
-        self._extents.append(extent_of(value, extents))
-
-    def _place(self, reference: Any) -> int:
-        """Return the number of the node that a reference ``[i]`` points to."""
-        if type(reference) is not list:
-            raise SavedModelError("a value is neither simple nor a reference")
-        (place,) = reference
-        if type(place) is not int or not 0 <= place < len(self._values):
-            raise SavedModelError("a reference points to a later node, or to none")
-        return place
+        self._enter(value, extents)
