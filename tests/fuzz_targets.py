@@ -326,11 +326,18 @@ def change_field(nodes, draw):
 def add_node(nodes, draw):
     """Append a container, or the same node again, that refers to others."""
     last, some = [len(nodes) - 1], [draw.randrange(len(nodes))]
-    kind = draw.choice(["list", "tuple", "set", "frozenset", "dict", "objects", "texts"])
+    kind = draw.choice(["list", "tuple", "set", "frozenset", "dict", "objects", "texts", "packed"])
+    of = draw.choice(["float", "int", "bytes"])
     nodes.append(
         draw.choice(
             [
-                {"is": kind, "parts": draw.choice([[last, last], [last, some], [some]]), "shape": [2]},
+                {
+                    "is": kind,
+                    "parts": draw.choice([[last, last], [last, some], [some]]),
+                    "shape": [2],
+                    "as": "list",
+                    "of": of,
+                },
                 dict(nodes[some[0]]),
             ]
         )
