@@ -31,7 +31,6 @@ from threadpoolctl import threadpool_limits
 from benchmarks import defaults
 from benchmarks.child import forget_highest, resident
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor
-from similitude.estimators import base
 from similitude.fitting import Plan, costs
 from similitude.kernels import DTW, Gaussian, Laplace, Linear, Spectrum
 
@@ -217,10 +216,12 @@ def _of_defaults(folder: Path, kind: str, split: int) -> Iterator[tuple[str, Fit
 def planned(fit: Fit) -> tuple[costs.Work, costs.Work, dict[str, Any]]:
     """Return the work of a fit and of a prediction, and the estimate, without the fit."""
 
-    def stop(plan: Plan, *_: Any) -> None:
-        raise _PlannedError(plan)
+    planning = type(fit.model)._planned
 
-    with mock.patch.object(base, "run", stop):
+    def stop(*args: Any) -> None:
+        raise _PlannedError(planning(*args))
+
+    with mock.patch.object(type(fit.model), "_planned", stop):
         try:
             fit.given(fit.X, fit.y)(fit.model)
         except _PlannedError as stopped:

@@ -253,7 +253,7 @@ FOUND = sorted(Path(os.environ.get("FOUND_BY_VERSIONS", os.devnull)).glob("found
 """What other versions of Python found; `tools/environments.sh` names their folder."""
 
 
-@pytest.mark.parametrize("version", FOUND, ids=lambda path: path.stem)
+@pytest.mark.parametrize("version", FOUND, ids=[path.stem for path in FOUND])
 def test_another_version_of_python_found_the_same(version, usual):
     found = read(version)
     for row in ROWS:

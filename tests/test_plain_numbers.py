@@ -47,7 +47,7 @@ def test_messages_about_labels_and_names():
 
 
 def test_reprs_of_parameters_from_a_grid():
-    best = KernelSVC(Gaussian(np.float64(2.0)), C=np.logspace(-1, 1, 3)[0], class_weight={np.str_("a"): np.float64(2)})
+    best = KernelSVC(Gaussian(np.float64(2.0)), C=np.array([0.1, 1.0])[0], class_weight={np.str_("a"): np.float64(2)})
     assert repr(best) == "KernelSVC(C=0.1, class_weight={'a': 2.0}, kernel=Gaussian(sigma=2.0))"
     assert repr(Gaussian(1.0, metric=list(np.array([1.0, 2.0])))) == "Gaussian(sigma=1.0, metric=[1.0, 2.0])"
     weighted = Columns({"x": Gaussian(1.0)}, how=np.str_("sum"), weights={np.str_("x"): np.float64(2)})

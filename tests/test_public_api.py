@@ -86,8 +86,9 @@ import sklearn.base
 before = set(sys.modules)
 from similitude import SimilarityClassifier
 new = set(sys.modules) - before
-small = ("similitude", "sklearn.utils", "sqlite3", "_sqlite3", "fractions")
-print([name for name in new if not name.startswith(small)])
+small = ("similitude", "sklearn.utils")
+others = [name for name in new if not name.startswith(small)]
+print([name for name in others if name.partition(".")[0] not in sys.stdlib_module_names])
 print([name for name in new if name in ("similitude.kernels", "similitude.kernel_learning")])
 """
     found = run(program)

@@ -14,8 +14,8 @@ set -eu
 [ $# -gt 0 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2; }
 folder=build/environments
 same="numpy==2.2.6 scipy==1.15.3 scikit-learn==1.7.2" # the last ones for all of Python 3.10 to 3.13
-oldest="numpy==1.26.* scipy==1.13.* scikit-learn==1.6.* threadpoolctl==3.3.* cloudpickle==3.0.* loky==3.4.* psutil==5.9.* \
-array-api-compat==1.9.* pandas<3 pyarrow<21 typer==0.19.* click==8.1.*" # later versions of click deprecate what that typer imports
+oldest="numpy==1.26.0 scipy==1.13.1 scikit-learn==1.6.0 threadpoolctl==3.3.0 cloudpickle==3.0.0 loky==3.4.0 psutil==5.9.0 \
+array-api-compat==1.9.0 pandas==2.2.0 pyarrow==21.0.0 typer==0.29.0 vl-convert-python==1.9.0 onnx==1.16.0 openpyxl==3.1.0 pillow==10.0.0"
 
 interpreter() { # the Python of a version
     if "python$1" --version >/dev/null 2>&1; then command -v "python$1"; return; fi # a shim may be there without its version

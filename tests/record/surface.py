@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from types import GenericAlias
 
 import numpy as np
 
@@ -72,6 +73,8 @@ def signature_of(module, name, value):
     home = room_of(value)
     if home != module and name in getattr(importlib.import_module(home), "__all__", ()):
         return f"see {home}"
+    if isinstance(value, GenericAlias):  # a class in Python 3.10
+        return "no signature"
     if inspect.isclass(value):
         own = {f".{one}": signature_of_member(value, one) for one in members(value)}
         return {"": called(value), **own} if own else called(value)

@@ -19,6 +19,8 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
     CLOSED_PIPE = 141
 
+    __str__ = int.__repr__  # Python 3.10 writes the name
+
 
 class UsageError(ValueError):
     """The command line is invalid."""
