@@ -34,7 +34,7 @@ from similitude.cli import (
     similarity,
 )
 from similitude.cli.errors import ExitCode, discard_output, message_of, report_error
-from similitude.cli.options import OPTIONS, PANELS
+from similitude.cli.options import OPTION_OF, PANELS
 
 
 class _InPanels:
@@ -67,7 +67,7 @@ def help_text(command: Any, ctx: Any) -> str:
         elif not one.hidden:
             panel = getattr(one, "rich_help_panel", None) or "Options"
             panels.setdefault(panel, []).append((_spelled(one), _described(one)))
-    page.print(" ".join(["Usage:", ctx.command_path, *words, "[OPTIONS]"]))
+    page.print(" ".join(["Usage:", ctx.command_path, *words, "[OPTION_OF]"]))
     for one in _paragraphs(command):
         page.print(f"\n{one}")
     for title in sorted(panels, key=PANELS.index):
@@ -163,7 +163,7 @@ def _ungrouped(command: Callable[..., None]) -> Callable[..., None]:
         for name, field in fields.items():
             hint = hints[name]
             if get_origin(hint) is not Annotated:
-                hint = Annotated[hint, OPTIONS[name]]
+                hint = Annotated[hint, OPTION_OF[name]]
             options[name] = field.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
 
     def run(**given: Any) -> None:

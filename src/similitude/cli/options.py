@@ -77,7 +77,7 @@ FILE = (
 File = Annotated[str, typer.Argument(metavar="FILE", help=FILE)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'.")]
 
-TABLE = """
+DECLARATIONS = """
 Input --label COLUMN: The column to predict. Default: the labels that .ts, npz and TU files contain.
 Input --object COLUMN: The column with the objects. Default: the only one, or all of them as rows of a table.
 Input --kind: The kind of objects: vectors, strings, graphs, series, sets or table. Default: inferred from the
@@ -126,5 +126,5 @@ Output --parts/--no-parts: Show what in the row mattered: letters, cells, items,
 """
 """Options by panel. A parameter of a command gets the option of its name, unless it declares one of its own."""
 
-_LINES = TABLE.strip().replace("\n    ", " ").split("\n")
-OPTIONS = {re.findall(r"--([\w-]+)", line)[0].replace("-", "_"): option(line) for line in _LINES}
+_LINES = DECLARATIONS.strip().replace("\n    ", " ").split("\n")
+OPTION_OF = {re.findall(r"--([\w-]+)", line)[0].replace("-", "_"): option(line) for line in _LINES}
