@@ -223,10 +223,6 @@ class Account:
             raise SavedModelError("a reference points to a later node, or to none")
         return place
 
-    def _enter(self, value: Any, extents: list[Extent]) -> None:
-        self._values.append(value)
-        self._extents.append(extent_of(value, extents))
-
 
 class ModelWriter(Account):
     """Collects the nodes and arrays of a model, and the user's functions that it needs."""
@@ -278,7 +274,8 @@ class ModelWriter(Account):
             raise SavedModelError(f"{place}: {error}") from error
         self._numbers[_identity(value)] = len(self.nodes)
         self.nodes.append(node)
-        self._enter(value, extents)
+        self._values.append(value)
+        self._extents.append(extent_of(value, extents))
 
     def _describe(self, value: Any, place: Place) -> Described:
         kind = type(value)
@@ -339,4 +336,5 @@ class ModelReader(Account):
             value = READERS[kind](self, node, parts)
         else:
             value = FORMS[kind].make(**dict(zip(node["names"], parts, strict=True)))
-        self._enter(value, extents)
+        self._values.append(value)
+        self._extents.append(extent_of(value, extents))
