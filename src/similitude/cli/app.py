@@ -67,7 +67,7 @@ def help_text(command: Any, ctx: Any) -> str:
         elif not one.hidden:
             panel = getattr(one, "rich_help_panel", None) or "Options"
             panels.setdefault(panel, []).append((_spelled(one), _described(one)))
-    page.print(" ".join(["Usage:", ctx.command_path, *words, "[OPTION_OF]"]))
+    page.print(" ".join(["Usage:", ctx.command_path, *words, "[OPTIONS]"]))
     for one in _paragraphs(command):
         page.print(f"\n{one}")
     for title in sorted(panels, key=PANELS.index):
