@@ -21,10 +21,10 @@ from forged_files import joined, parts_of
 from similitude import files, load
 from similitude.errors import ExpressionError, FileError, SavedModelError
 from similitude.files import KINDS
+from similitude.persistence.forms import FORMS
 from similitude.persistence.model_files import model_bytes
 from similitude.persistence.nodes import READERS
 from similitude.persistence.registry import MODULES
-from similitude.persistence.tables import FORMS
 from similitude.similarity.expressions import parse
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -326,11 +326,18 @@ def change_field(nodes, draw):
 def add_node(nodes, draw):
     """Append a container, or the same node again, that refers to others."""
     last, some = [len(nodes) - 1], [draw.randrange(len(nodes))]
-    kind = draw.choice(["list", "tuple", "set", "frozenset", "dict", "objects", "texts"])
+    kind = draw.choice(["list", "tuple", "set", "frozenset", "dict", "objects", "texts", "packed"])
+    of = draw.choice(["float", "int", "bytes"])
     nodes.append(
         draw.choice(
             [
-                {"is": kind, "parts": draw.choice([[last, last], [last, some], [some]]), "shape": [2]},
+                {
+                    "is": kind,
+                    "parts": draw.choice([[last, last], [last, some], [some]]),
+                    "shape": [2],
+                    "as": "list",
+                    "of": of,
+                },
                 dict(nodes[some[0]]),
             ]
         )

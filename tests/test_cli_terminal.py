@@ -66,7 +66,7 @@ def test_a_line_says_what_is_done_and_is_gone_afterwards(monkeypatch):
     monkeypatch.setattr("similitude.cli.status_line.REDRAW_SECONDS", 0.01)
 
     def work():
-        with StatusLine(screen, "fitting", True) as line:
+        with StatusLine(screen, "fitting") as line:
             wait_for(screen, "similitude: fitting, 0 s")
             sys.stderr.write("\rsimilitude:  40% of 12 tiles \033[K")  # as engines do
             wait_for(screen, "s (40% of 12 tiles)")
@@ -155,8 +155,8 @@ def test_the_verdict_on_models_whose_errors_are_known():
     said = []
 
     def found(*columns):
-        makers = {str(column): (lambda column=column: Guess(column)) for column in columns}
-        models, folds = judged(makers, X, y, True, 0, said.append)
+        guesses = {str(column): Guess(column) for column in columns}
+        models, folds = judged(guesses, X, y, True, 0, said.append)
         assert folds == "5 folds, stratified, seed 0"
         return models, verdict(models, True)
 
@@ -170,7 +170,7 @@ def test_the_verdict_on_models_whose_errors_are_known():
 
 def test_what_chance_explains_is_no_better():
     X, y = np.random.default_rng(0).standard_normal((300, 2)), np.array(["a", "b"] * 150)
-    models, _ = judged({"one": lambda: Guess(0), "other": lambda: Guess(1)}, X, y, True, 0, lambda text: None)
+    models, _ = judged({"one": Guess(0), "other": Guess(1)}, X, y, True, 0, lambda text: None)
     assert re.match("one is (no better|not shown to be better) than other: ", verdict(models, True))
 
 
@@ -253,7 +253,7 @@ def test_a_fit_tells_its_phases_in_order_and_those_of_judging_are_one():
 
 
 def test_the_line_shows_the_phase_until_something_else_is_done():
-    line = StatusLine(sys.stderr, "fitting", False)
+    line = StatusLine(sys.stderr, "fitting")
     line.begin("choosing landmarks")
     assert line.text(2.0) == "similitude: fitting, 2 s: choosing landmarks"
     line.say("saving")

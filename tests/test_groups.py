@@ -435,8 +435,8 @@ def test_models_of_reports_and_comparisons_know_the_groups(monkeypatch):
         return fit(self, X, y, sample_weight, groups)
 
     monkeypatch.setattr(SimilarityClassifier, "fit", watched)
-    makers = {"model": lambda: SimilarityClassifier(random_state=0), "constant": DummyClassifier}
-    judged(makers, X, y, True, 0, lambda _: None, groups)
+    models = {"model": SimilarityClassifier(random_state=0), "constant": DummyClassifier()}
+    judged(models, X, y, True, 0, lambda _: None, groups)
     assert known == [40] * 5
     known.clear()
     investigate("gaussian", X, y, groups=groups)

@@ -17,6 +17,7 @@ from similitude import FromPairs, SimilarityClassifier, load, save
 from similitude.errors import SavedModelError
 from similitude.kernels import Columns, Equal, Gaussian, Linear
 from similitude.learners import KernelRidge, SimilarityVote
+from similitude.persistence.forms import FORMS
 from similitude.persistence.limits import (
     MOST_NESTED,
     WORK_FOR_ALL,
@@ -28,7 +29,6 @@ from similitude.persistence.limits import (
     extent_of_simple,
 )
 from similitude.persistence.model_files import model_bytes
-from similitude.persistence.tables import FORMS
 
 LARGEST_FILE, LONGEST_TIME = 4_000, 2.0
 EMPTY = parts_of(model_bytes([]))
@@ -93,6 +93,7 @@ BOMBS = {
     "a seed of more words": generator(MANY),
     "a seed with a large pool": generator({"is": "builtins.int", **names(hex="1" * 40)}, pool_size=50_000),
     "texts": after(doubled(), {"is": "texts", "shape": [2], "parts": ["LAST"]}),
+    "numbers": after(doubled(), {"is": "packed", "as": "list", "of": "float", "parts": ["LAST"]}),
     "a set": after(doubled("tuple"), {"is": "set", "parts": ["LAST"]}),
     "a key": after(doubled("tuple"), {"is": "dict", "parts": ["LAST", 1]}),
     "an index": after(
@@ -350,7 +351,7 @@ def test_the_extent_of_a_whole_is_that_of_its_parts_and_one_more_level():
     assert extent_of_simple([1.0, "abc", None]) == Extent(3 * 16 + 3, 0, 3)
 
 
-@pytest.mark.parametrize("kind", ["set", "frozenset", "texts", "dict"])
+@pytest.mark.parametrize("kind", ["set", "frozenset", "texts", "packed", "dict"])
 def test_what_is_hashed_is_paid_for_and_may_be_nested_up_to_a_limit(kind):
     budget = Budget()
     limit = WORK_PER_BYTE * 3 + WORK_FOR_ALL

@@ -22,9 +22,9 @@ from similitude import load, save
 from similitude.errors import SavedModelError
 from similitude.persistence import information
 from similitude.persistence.file_format import ArrayReader, ArrayWriter
+from similitude.persistence.forms import FORMS
 from similitude.persistence.model_files import model_bytes
 from similitude.persistence.nodes import ModelWriter
-from similitude.persistence.tables import FORMS
 
 
 def round_trip(value, folder, **functions):
@@ -58,12 +58,12 @@ PLAIN = [
     [float("nan"), float("inf"), -0.0, 5e-324, 0.1, 3 + 4j, complex("nan+infj")],
     [Decimal("1.10"), Decimal("NaN"), Fraction(1, 3)],
     ["", "é", "\ud800", "\ud800\udc00", "\0", "😀"] * 10,
-    [b"", b"\xff\0"] * 40,
-    list(range(-20, 20)),
-    [0.1, float("nan"), -0.0] * 20,
+    [b"", b"\xff\0"] * 60,
+    [-(2**63), *range(-200, 200), 2**63 - 1],
+    (0.1, float("nan"), -0.0, float("inf")) * 40,
     [1, 2.0, "x"] * 20,
-    [True, False] * 20,
-    [2**70] * 40,
+    [True, False] * 80,
+    [1, 2**63] * 80,
     (1, (2, [3, {4: "a", (5, "b"): None}])),
     {"a": {"b", 1, (2, 3)}, "c": frozenset({"x", frozenset({1})}), "d": set()},
     set(map(str, range(50))),

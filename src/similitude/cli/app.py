@@ -12,7 +12,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 from rich.console import Console
@@ -34,7 +34,7 @@ from similitude.cli import (
     similarity,
 )
 from similitude.cli.errors import ExitCode, discard_output, message_of, report_error
-from similitude.cli.options import PANELS
+from similitude.cli.options import OPTION_OF, PANELS
 
 
 class _InPanels:
@@ -151,16 +151,20 @@ def _ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     A group is a dataclass whose fields are options and whose methods use them.
     """
     groups: dict[str, tuple[Any, list[str]]] = {}
-    options: list[inspect.Parameter] = []
+    options: dict[str, inspect.Parameter] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         group: Any = parameter.annotation
+        hints: dict[str, Any] = {parameter.name: group}
+        fields = {parameter.name: parameter}
         if dataclasses.is_dataclass(group):
             hints = get_type_hints(group, include_extras=True)
-            fields = inspect.signature(parameter.annotation).parameters
+            fields = dict(inspect.signature(group).parameters)  # type: ignore[arg-type]
             groups[parameter.name] = group, list(fields)
-            options += [field.replace(annotation=hints[name]) for name, field in fields.items()]
-        else:
-            options.append(parameter)
+        for name, field in fields.items():
+            hint = hints[name]
+            if get_origin(hint) is not Annotated:
+                hint = Annotated[hint, OPTION_OF[name]]
+            options[name] = field.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
 
     def run(**given: Any) -> None:
         for name, (group, fields) in groups.items():
@@ -169,9 +173,8 @@ def _ungrouped(command: Callable[..., None]) -> Callable[..., None]:
 
     run.__name__ = command.__name__
     run.__doc__ = command.__doc__
-    run.__annotations__ = {option.name: option.annotation for option in options}
-    by_name = inspect.Parameter.KEYWORD_ONLY
-    run.__signature__ = inspect.Signature([option.replace(kind=by_name) for option in options])  # type: ignore[attr-defined]
+    run.__annotations__ = {name: option.annotation for name, option in options.items()}
+    run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
     return run
 
 
@@ -217,7 +220,15 @@ def exit_code(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
-        code = _run(arguments or ["--help"])
+        command = typer.main.get_command(app)
+        if "_SIMILITUDE_COMPLETE" in os.environ:  # the shell asks for completions
+            command(prog_name="similitude")
+        code: int = ExitCode.SUCCESS
+        try:
+            with command.make_context("similitude", arguments or ["--help"]) as context:
+                command.invoke(context)
+        except typer.Exit as end:
+            code = end.exit_code
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -243,15 +254,3 @@ def _prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _run(arguments: list[str]) -> int:
-    command = typer.main.get_command(app)
-    if "_SIMILITUDE_COMPLETE" in os.environ:  # the shell asks for completions
-        command(prog_name="similitude")
-    try:
-        with command.make_context("similitude", arguments) as context:
-            command.invoke(context)
-    except typer.Exit as end:
-        return end.exit_code
-    return ExitCode.SUCCESS

@@ -78,12 +78,8 @@ class ComparedModel(Result):
         return self.difference < -2 * self.difference_error
 
 
-Maker = Callable[[], Any]
-"""Makes an estimator with `fit` and `predict`."""
-
-
 def judged(
-    makers: dict[str, Maker],
+    models: dict[str, Any],
     X: Any,
     y: np.ndarray,
     classes: bool,
@@ -100,16 +96,15 @@ def judged(
     groups = None if given is None else check_groups(given, len(y))
     folds, described = _folds(y, classes, seed, groups)
     wider = np.sqrt(1 + len(y) / np.mean([len(train) for train, _ in folds]))
-    losses = np.zeros((len(makers), len(y)))
-    seconds = np.zeros(len(makers))
+    losses = np.zeros((len(models), len(y)))
+    seconds = np.zeros(len(models))
     for number, (train, test) in enumerate(folds, 1):
-        for place, (name, make) in enumerate(makers.items()):
+        for place, (name, model) in enumerate(models.items()):
             say(f"fold {number} of {len(folds)}: {name}")
             start = time.perf_counter()
             with warnings.catch_warnings():
                 if place:
                     warnings.simplefilter("ignore")  # of solvers that stop early
-                model = make()
                 options = {}
                 if groups is not None and has_fit_parameter(model, "groups"):
                     options["groups"] = groups_for_fit(groups, train)
@@ -125,7 +120,7 @@ def judged(
         return np.asarray(wider * values.std(axis=1, ddof=1) / np.sqrt(values.shape[1]))
 
     means = (losses.mean(1), deviation(losses), differences.mean(1), deviation(differences))
-    return [ComparedModel(*plain(row)) for row in zip(makers, *means, seconds, strict=True)], described
+    return [ComparedModel(*plain(row)) for row in zip(models, *means, seconds, strict=True)], described
 
 
 def verdict(models: list[ComparedModel], classes: bool) -> str:
@@ -138,7 +133,9 @@ def verdict(models: list[ComparedModel], classes: bool) -> str:
     first = models[0]
     best = min(models[1:], key=lambda one: one.error)
     number = (lambda value: f"{100 * value:.1f} %") if classes else figure
-    what = "no better than" if first.error >= best.error else "not shown to be better than"
+    what = "not shown to be better than"
+    if first.error >= best.error:
+        what = "no better than"
     if best.is_worse:
         what = "better than every baseline; the best is" if len(models) > 2 else "better than"
     elif best.is_better:
@@ -164,7 +161,10 @@ def _folds(
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
     """Return the rows of each fold, and a description of the folds."""
     stratified = ", stratified" if classes else ""
-    names, codes = np.unique(y, return_inverse=True) if classes else (["numbers"], np.zeros(len(y), dtype=np.intp))
+    names = np.array(["numbers"])
+    codes = np.zeros(len(y), dtype=np.intp)
+    if classes:
+        names, codes = np.unique(y, return_inverse=True)
     counts = np.bincount(codes) if groups is None else groups_of_classes(codes, groups)
     if counts.min() < 2:
         label = brief(plain(names[counts.argmin()]))
@@ -178,51 +178,48 @@ def _folds(
     return fold_pairs(folds), f"{n_folds} folds{stratified}, groups together, seed {seed}"
 
 
-def baselines(kind: str, X: Any, classes: bool, seed: int) -> dict[str, Maker]:
-    """Return baselines that suit a kind of objects, by name."""
+def baselines(kind: str, X: Any, classes: bool, seed: int) -> dict[str, Any]:
+    """Return unfitted baselines that suit a kind of objects, by name."""
     if classes:
-        return {"always the most frequent class": DummyClassifier, **dict(_suited(kind, X, True, seed))}
-    return {"always the mean": DummyRegressor, **dict(_suited(kind, X, False, seed))}
+        return {"always the most frequent class": DummyClassifier(), **dict(_suited(kind, X, True, seed))}
+    return {"always the mean": DummyRegressor(), **dict(_suited(kind, X, False, seed))}
 
 
-def _suited(kind: str, X: Any, classes: bool, seed: int) -> Iterator[tuple[str, Maker]]:
-    def linear() -> Any:
-        return LogisticRegression(max_iter=1000) if classes else RidgeCV(np.logspace(-3, 3, 13))
-
-    def trees() -> Any:
-        make = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-        return make(random_state=seed, categorical_features="from_dtype")
-
-    def of_texts(**options: Any) -> Any:
-        machine = LinearSVC(random_state=seed) if classes else Ridge()
-        return make_pipeline(TfidfVectorizer(sublinear_tf=True, **options), machine)
-
-    def nearest() -> Any:
-        make = SimilarityKNeighborsClassifier if classes else SimilarityKNeighborsRegressor
-        return make(DTW(), n_neighbors=1)
-
-    named, machine = ("logistic regression", "linear SVM") if classes else ("ridge regression", "ridge regression")
-    if kind == "vectors":
-        scaled = [StandardScaler(with_mean=False)] if is_sparse(X) else _imputed()
-        yield named, lambda: make_pipeline(*scaled, linear())
-        if not is_sparse(X):
-            yield "gradient boosting", trees
+def _suited(kind: str, X: Any, classes: bool, seed: int) -> Iterator[tuple[str, Any]]:
+    named = machine = "ridge regression"
+    linear = RidgeCV(np.logspace(-3, 3, 13))
+    of_texts = Ridge()
+    boosting = HistGradientBoostingRegressor
+    nearest = SimilarityKNeighborsRegressor
+    if classes:
+        named = "logistic regression"
+        machine = "linear SVM"
+        linear = LogisticRegression(max_iter=1000)
+        of_texts = LinearSVC(random_state=seed)
+        boosting = HistGradientBoostingClassifier
+        nearest = SimilarityKNeighborsClassifier
+    trees = boosting(random_state=seed, categorical_features="from_dtype")
+    if kind == "vectors" and is_sparse(X):
+        yield named, make_pipeline(StandardScaler(with_mean=False), linear)
+    elif kind == "vectors":
+        yield named, make_pipeline(*_imputed(), linear)
+        yield "gradient boosting", trees
     elif kind == "table":
-        yield f"{named}, one-hot", lambda: make_pipeline(FunctionTransformer(_cells), _one_hot(), linear())
-        yield "gradient boosting", lambda: make_pipeline(FunctionTransformer(_cells), _codes(), trees())
+        yield f"{named}, one-hot", make_pipeline(FunctionTransformer(_cells), _one_hot(), linear)
+        yield "gradient boosting", make_pipeline(FunctionTransformer(_cells), _codes(), trees)
     elif kind == "strings":
         if sum(" " in text for text in map(str, X)) > len(X) / 2:
-            yield f"TF-IDF of words, {machine}", of_texts
-        letters = {"analyzer": "char", "ngram_range": (1, 4), "lowercase": False}
-        yield f"TF-IDF of 1 to 4 letters, {machine}", lambda: of_texts(**letters)
+            yield f"TF-IDF of words, {machine}", make_pipeline(TfidfVectorizer(sublinear_tf=True), of_texts)
+        letters = TfidfVectorizer(sublinear_tf=True, analyzer="char", ngram_range=(1, 4), lowercase=False)
+        yield f"TF-IDF of 1 to 4 letters, {machine}", make_pipeline(letters, of_texts)
     elif kind == "series":
-        yield "nearest neighbor by DTW", nearest
+        yield "nearest neighbor by DTW", nearest(DTW(), n_neighbors=1)
         if len({np.shape(one) for one in X}) == 1:
-            yield f"{named} on the values", lambda: make_pipeline(FunctionTransformer(_flat), *_imputed(), linear())
+            yield f"{named} on the values", make_pipeline(FunctionTransformer(_flat), *_imputed(), linear)
     elif kind == "sets":
-        yield f"{named} on items", lambda: _on_counts(_items, linear())
+        yield f"{named} on items", _on_counts(_items, linear)
     elif kind == "graphs":
-        yield f"{named} on counts of nodes, edges and labels", lambda: _on_counts(_graph_parts, linear())
+        yield f"{named} on counts of nodes, edges and labels", _on_counts(_graph_parts, linear)
 
 
 def _imputed() -> list[Any]:
@@ -280,8 +277,11 @@ def _graph_parts(graph: Any) -> dict[str, float]:
     {'nodes': 3.0, 'edges': 2.0, 'label C': 2.0, 'label O': 1.0, 'degree 1': 2.0, 'degree 2': 1.0}
     """
     edges = np.asarray(graph[0], dtype=int).reshape(-1, 2)
-    labels = () if isinstance(graph[1], int) else graph[1]
-    count = graph[1] if isinstance(graph[1], int) else len(labels)
+    count = graph[1]
+    labels: Any = ()
+    if not isinstance(count, int):
+        labels = graph[1]
+        count = len(labels)
     found = {"nodes": float(count), "edges": float(len(edges))}
     names = [f"label {one}" for one in labels]
     names += [f"degree {one}" for one in np.bincount(edges.ravel(), minlength=count).tolist()]

@@ -44,7 +44,7 @@ def merge(
 
 def export(
     cache: CacheFile,
-    output: Annotated[str, option("Output", "--output -o", "The file; - is standard output.", "CSV")] = "-",
+    output: Annotated[str, option("Output --output -o CSV: The file; - is standard output.")] = "-",
 ) -> None:
     """Write all pairs as CSV: the similarity, digests of both objects, the value and the time."""
     from similitude.similarity import exported_pairs
@@ -63,10 +63,8 @@ def export(
 def prune(
     cache: CacheFile,
     out: Output,
-    older_than: Annotated[
-        float | None, option("Input", "--older-than", "Remove pairs older than this many days.", "DAYS", min=0)
-    ] = None,
-    keep: Annotated[int | None, option("Input", "--keep", "Keep only this many newest pairs.", "PAIRS", min=0)] = None,
+    older_than: float | None = None,
+    keep: Annotated[int | None, option("Input --keep PAIRS>=0: Keep only this many newest pairs.")] = None,
 ) -> None:
     """Remove old pairs from a cache, and the space that they took."""
     from similitude.similarity import prune_cache

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, FileOptions, TrainingOptions, labels_of, parsed, task_of
-from similitude.cli.options import Groups, Learn, MaxCalls, Seed, TaskName, Trust, expression
+from similitude.cli.options import expression
 from similitude.cli.output import Computation, Terminal
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ def compare(
     similarity: Annotated[
         list[str] | None, expression("May be repeated: several are ranked. Default: that of 'fit'.")
     ] = None,
-    trust: Trust = False,
-    task: TaskName = None,
-    learn: Learn = False,
-    groups: Groups = None,
-    max_calls: MaxCalls = None,
-    seed: Seed = 0,
+    trust: bool = False,
+    task: Literal["classification", "regression"] | None = None,
+    learn: bool = False,
+    groups: str | None = None,
+    max_calls: int | None = None,
+    seed: int = 0,
     *,
     run: Computation,
 ) -> None:
@@ -77,7 +77,7 @@ def _compare_with_baselines(
     y = data.labels if classes else data.labels.astype(float)
     estimator = SimilarityClassifier if classes else SimilarityRegressor
     name = "the similarity model" if data.text == AUTO_TEXT else data.text
-    models = {name: lambda: estimator(data.similarity, random_state=seed)}
+    models = {name: estimator(data.similarity, random_state=seed)}
     models |= baselines(data.schema.kind, data.objects, classes, seed)
     with run.computing(f"comparing {len(models)} models on {len(y):,} rows") as say, unjudged():
         found, folds = judged(models, data.objects, y, classes, seed, say, data.groups)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from similitude.cli.options import option
 from similitude.cli.output import Computation, Terminal
 from similitude.cli.saved_models import ModelOptions, SavedModel
 from similitude.support import brief, number_of
@@ -22,24 +21,9 @@ MAX_LISTED = 6
 
 def explain(
     given: ModelOptions,
-    row: Annotated[int, option("Input", "--row", "The row of the file, counted from 0.", "NUMBER", min=0)],
-    by: Annotated[
-        Literal["auto", "examples", "landmarks"],
-        option(
-            "Output",
-            "--by",
-            "examples: the training examples that decided; auto takes them together where few of them do not tell; "
-            "landmarks: the weights of landmarks, which may cancel.",
-        ),
-    ] = "auto",
-    parts: Annotated[
-        bool,
-        option(
-            "Output",
-            "--parts/--no-parts",
-            "Show what in the row mattered: letters, cells, items, nodes, segments. Similarities of your own: no.",
-        ),
-    ] = True,
+    row: int,
+    by: Literal["auto", "examples", "landmarks"] = "auto",
+    parts: bool = True,
     *,
     run: Computation,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, LearningOptions, TrainingData, check_not_read
-from similitude.cli.options import Groups, Learn, MaxCalls, Seed, option
+from similitude.cli.options import option
 from similitude.cli.output import Computation, Terminal, with_interval
 from similitude.support import Estimate, Premise, check_place, plain
 
@@ -15,33 +15,16 @@ from similitude.support import Estimate, Premise, check_place, plain
 def fit(
     given: LearningOptions,
     output: Annotated[
-        str | None, option("Output", "--output -o", "The model file to write, for instance model.sim.", "MODEL")
+        str | None, option("Output --output -o MODEL: The model file to write, for instance model.sim.")
     ] = None,
-    groups: Groups = None,
-    landmarks: Annotated[
-        int | None,
-        option(
-            "Model",
-            "--landmarks",
-            "The number of landmarks. Default: as many as reduce the held-out error.",
-            "NUMBER",
-            min=1,
-        ),
-    ] = None,
-    loss: Annotated[
-        Literal["auto", "squared", "logistic", "squared_hinge"],
-        option("Model", "--loss", "The loss that the model minimizes: auto, squared, logistic or squared_hinge."),
-    ] = "auto",
-    penalty: Annotated[
-        Literal["l2", "l1"],
-        option("Model", "--penalty", "The penalty on its weights: l2, or l1, which keeps few landmarks."),
-    ] = "l2",
-    learn: Learn = False,
-    max_calls: MaxCalls = None,
-    seed: Seed = 0,
-    plan: Annotated[
-        bool, option("Output", "--plan", "Print how the model would be fitted and what that costs, and stop.")
-    ] = False,
+    groups: str | None = None,
+    landmarks: int | None = None,
+    loss: Literal["auto", "squared", "logistic", "squared_hinge"] = "auto",
+    penalty: Literal["l2", "l1"] = "l2",
+    learn: bool = False,
+    max_calls: int | None = None,
+    seed: int = 0,
+    plan: bool = False,
     *,
     run: Computation,
 ) -> None:

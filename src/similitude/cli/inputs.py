@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import File, MaybeLabel, TaskName, Trust, column, expression, option
+from similitude.cli.options import File, expression, option
 from similitude.cli.output import Output
 from similitude.support import FileError, FileTooLargeError
 
@@ -29,23 +29,11 @@ AUTO_TEXT = "auto"
 class FormatOptions:
     """How a file is written, where that is not detected."""
 
-    separator: Annotated[
-        str | None,
-        option("Format", "--separator", "What separates cells: ';', tab, '|'. Default: detected.", "SIGN"),
-    ] = None
-    decimal: Annotated[
-        Literal[".", ","] | None,
-        option("Format", "--decimal", "The decimal mark, . or , (the other separates thousands). Default: detected."),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        option("Format", "--encoding", "The encoding of a text file: latin-1, utf-16. Default: detected.", "NAME"),
-    ] = None
-    missing: Annotated[
-        list[str] | None,
-        option("Format", "--missing", "A text that is a missing value in any column; may be repeated.", "TEXT"),
-    ] = None
-    sheet: Annotated[str | None, option("Format", "--sheet", "The sheet of an Excel workbook.", "NAME")] = None
+    separator: str | None = None
+    decimal: Literal[".", ","] | None = None
+    encoding: str | None = None
+    missing: list[str] | None = None
+    sheet: str | None = None
 
     def format_arguments(self) -> dict[str, Any]:
         """Return the arguments of `read` that say how a file is written."""
@@ -58,43 +46,15 @@ class FileOptions(FormatOptions):
     """A file, and which of its columns are read as what."""
 
     file: File
-    label: Annotated[
-        str | None, column("--label", "The column to predict. Default: the labels that .ts, npz and TU files contain.")
-    ] = None
-    object: Annotated[
-        str | None,
-        column("--object", "The column with the objects. Default: the only one, or all of them as rows of a table."),
-    ] = None
-    kind: Annotated[
-        Literal["vectors", "strings", "graphs", "series", "sets", "table"] | None,
-        option(
-            "Input",
-            "--kind",
-            "The kind of objects: vectors, strings, graphs, series, sets or table. Default: inferred from the "
-            "similarity and the file.",
-        ),
-    ] = None
-    keep: Annotated[
-        list[str] | None, column("--keep", "A column to use although it only names the rows; may be repeated.")
-    ] = None
-    ignore: Annotated[list[str] | None, column("--ignore", "A column not to use; may be repeated.")] = None
-    unlabeled: Annotated[
-        Literal["drop", "use", "refuse"],
-        option(
-            "Input",
-            "--unlabeled --unlabelled",
-            "Rows without a label: drop leaves them out, use makes them candidates for landmarks ('fit'), and refuse "
-            "is an error.",
-        ),
-    ] = "drop"
-    drop_unlabeled: Annotated[
-        bool, option("Input", "--drop-unlabeled --drop-unlabelled", "The same as --unlabeled drop.")
-    ] = False
-    image_size: Annotated[
-        str | None,
-        option("Input", "--image-size", "The rows and columns to which images of a folder are resized.", "32x32"),
-    ] = None
-    color: Annotated[bool, option("Input", "--color", "Take images of a folder in color.")] = False
+    label: str | None = None
+    object: str | None = None
+    kind: Literal["vectors", "strings", "graphs", "series", "sets", "table"] | None = None
+    keep: list[str] | None = None
+    ignore: list[str] | None = None
+    unlabeled: Literal["drop", "use", "refuse"] = "drop"
+    drop_unlabeled: bool = False
+    image_size: str | None = None
+    color: bool = False
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `read` besides the columns."""
@@ -104,20 +64,14 @@ class FileOptions(FormatOptions):
         chosen = {"keep": self.keep or (), "ignore": self.ignore or (), "unlabeled": self.unlabeled}
         return {**self.format_arguments(), **chosen, "image_size": size, "color": self.color}
 
-    def repeated(self) -> dict[str, str | None]:
+    def repeated(self, compared: list[str]) -> dict[str, Any]:
         """Return the options that were given besides the columns, for a command that reads the file again."""
-        given = {**self.format_arguments(), "image_size": self.image_size}
-        found: dict[str, str | None] = {f"--{name.replace('_', '-')}": one for name, one in given.items() if one}
-        found.pop("--missing", None)
+        found = {**self.format_arguments(), "image_size": self.image_size}
+        missing = found.pop("missing")
         if self.unlabeled != "drop":
-            found["--unlabeled"] = self.unlabeled
-        return found
-
-    def repeated_lists(self) -> list[str]:
-        """Return the options that may be repeated, as the words of a command line."""
-        lists = {"--missing": self.missing, "--keep": self.keep, "--ignore": self.ignore}
-        words = [word for name, values in lists.items() for one in values or () for word in (name, one)]
-        return [*words, *["--color"] * self.color]
+            found["unlabeled"] = self.unlabeled
+        found |= {"compare": compared, "missing": missing, "keep": self.keep, "ignore": self.ignore}
+        return {**found, "color": self.color, "trust": getattr(self, "trust", False)}
 
     def read(
         self, out: Output, similarities: Sequence[Similarity], may_stream: bool = False, groups: str | None = None
@@ -191,7 +145,7 @@ class SimilarityOptions(FileOptions):
     """A file, and a similarity of its objects."""
 
     similarity: Annotated[str | None, expression("Default: one for the kind of objects.")] = None
-    trust: Trust = False
+    trust: bool = False
 
     def read_both(
         self, out: Output, may_stream: bool = False, may_learn: bool = False, groups: str | None = None
@@ -221,7 +175,7 @@ class SimilarityOptions(FileOptions):
 class UnlabeledOptions(SimilarityOptions):
     """A file and a similarity; labels are not needed, and rows without one are rows like others."""
 
-    label: MaybeLabel = None
+    label: Annotated[str | None, option("Input --label COLUMN: A column to leave out.")] = None
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `read` besides the columns."""
@@ -256,7 +210,7 @@ class TrainingData:
 class TrainingOptions(SimilarityOptions):
     """A file with labels, and a similarity of its objects."""
 
-    task: TaskName = None
+    task: Literal["classification", "regression"] | None = None
 
     def load(
         self, out: Output, may_stream: bool = False, may_learn: bool = False, groups: str | None = None

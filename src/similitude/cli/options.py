@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -13,20 +14,32 @@ PANELS = ("Commands", "Arguments", "Input", "Format", "Similarity", "Model", "Ou
 """The panels of ``--help``, in order."""
 
 
-def option(panel: str, names: str, help: str, metavar: str | None = None, **more: Any) -> Any:
-    """Declare an option by its names, its help and the word for its value, and the panel of ``--help`` it is in."""
-    return typer.Option(*names.split(), metavar=metavar, help=help, rich_help_panel=panel, **more)
+def option(text: str) -> Any:
+    """Declare an option: its panel of ``--help``, its names, the word for its value, the least value, and its help.
 
-
-def column(name: str, help: str) -> Any:
-    """Declare an option for a column, whose names the shell can complete."""
-    return option("Input", name, help, "COLUMN", autocompletion=_quietly(_columns))
+    >>> one = option("Model --landmarks NUMBER>=1: The number of landmarks.")
+    >>> one.rich_help_panel, one.metavar, one.min, one.help
+    ('Model', 'NUMBER', 1, 'The number of landmarks.')
+    """
+    head, _, help = " ".join(text.split()).partition(": ")
+    panel, *names = head.split()
+    metavar = None if names[-1].startswith("-") else names.pop()
+    word, _, least = (metavar or "").partition(">=")
+    complete = {"COLUMN": _columns, "EXPRESSION": _names}.get(word)
+    return typer.Option(
+        *names,
+        metavar=word or None,
+        help=help,
+        rich_help_panel=panel,
+        min=int(least) if least else None,
+        autocompletion=complete and _quietly(complete),
+    )
 
 
 def expression(help: str) -> Any:
     """Declare the option for a similarity."""
-    text = f"Similarity of two objects: 'gaussian(sigma=2)', 'spectrum(p=3) + 0.5*edit()', mymodule:func. {help}"
-    return option("Similarity", "--similarity -s", text, "EXPRESSION", autocompletion=_quietly(_names))
+    text = "Similarity of two objects: 'gaussian(sigma=2)', 'spectrum(p=3) + 0.5*edit()', mymodule:func."
+    return option(f"Similarity --similarity -s EXPRESSION: {text} {help}")
 
 
 def _quietly(complete: Callable[[typer.Context], list[str]]) -> Callable[[typer.Context, str], list[str]]:
@@ -63,46 +76,55 @@ FILE = (
 
 File = Annotated[str, typer.Argument(metavar="FILE", help=FILE)]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model saved by 'fit'.")]
-MaybeLabel = Annotated[str | None, column("--label", "A column to leave out.")]
-Groups = Annotated[
-    str | None,
-    column(
-        "--groups",
-        "A column that says which rows belong together, such as a patient or a document: no model is tested on rows "
-        "of a group that it was fitted to. It is not learned from.",
-    ),
-]
-TaskName = Annotated[
-    Literal["classification", "regression"] | None,
-    option("Model", "--task", "classification or regression. Default: inferred from the labels."),
-]
-Trust = Annotated[bool, option("Similarity", "--trust", "Allow mymodule:func: Python code that is imported and run.")]
-Learn = Annotated[
-    bool,
-    option(
-        "Similarity",
-        "--learn",
-        "Learn a metric, or weights of substrings, items, subtrees or columns, from labels.",
-    ),
-]
-MaxCalls = Annotated[
-    int | None,
-    option(
-        "Similarity",
-        "--max-calls",
-        "The most calls of mymodule:func; with fewer than all pairs take, the computation is frugal.",
-        "NUMBER",
-        min=1,
-    ),
-]
-Seed = Annotated[int, option("Model", "--seed", "The random seed; the same seed gives the same result.", min=0)]
-EngineSettings = Annotated[
-    str,
-    option(
-        "Model",
-        "--engine",
-        "Any of threads=2, memory=4GiB, processes=4, checkpoint=FILE, separated by commas.",
-        "SETTINGS",
-    ),
-]
-AsJson = Annotated[bool, option("Output", "--json", "One JSON document on standard output.")]
+
+DECLARATIONS = """
+Input --label COLUMN: The column to predict. Default: the labels that .ts, npz and TU files contain.
+Input --object COLUMN: The column with the objects. Default: the only one, or all of them as rows of a table.
+Input --kind: The kind of objects: vectors, strings, graphs, series, sets or table. Default: inferred from the
+    similarity and the file.
+Input --keep COLUMN: A column to use although it only names the rows; may be repeated.
+Input --ignore COLUMN: A column not to use; may be repeated.
+Input --unlabeled --unlabelled: Rows without a label: drop leaves them out, use makes them candidates for landmarks
+    ('fit'), and refuse is an error.
+Input --drop-unlabeled --drop-unlabelled: The same as --unlabeled drop.
+Input --image-size 32x32: The rows and columns to which images of a folder are resized.
+Input --color: Take images of a folder in color.
+Input --groups COLUMN: A column that says which rows belong together, such as a patient or a document: no model is
+    tested on rows of a group that it was fitted to. It is not learned from.
+Input --row NUMBER>=0: The row of the file, counted from 0.
+Input --older-than DAYS>=0: Remove pairs older than this many days.
+Format --separator SIGN: What separates cells: ';', tab, '|'. Default: detected.
+Format --decimal: The decimal mark, . or , (the other separates thousands). Default: detected.
+Format --encoding NAME: The encoding of a text file: latin-1, utf-16. Default: detected.
+Format --missing TEXT: A text that is a missing value in any column; may be repeated.
+Format --sheet NAME: The sheet of an Excel workbook.
+Similarity --trust: Allow mymodule:func: Python code that is imported and run.
+Similarity --learn: Learn a metric, or weights of substrings, items, subtrees or columns, from labels.
+Similarity --max-calls NUMBER>=1: The most calls of mymodule:func; with fewer than all pairs take, the computation is
+    frugal.
+Similarity --compare EXPRESSION: Another similarity for the same page; may be repeated.
+Model --task: classification or regression. Default: inferred from the labels.
+Model --landmarks NUMBER>=1: The number of landmarks. Default: as many as reduce the held-out error.
+Model --loss: The loss that the model minimizes: auto, squared, logistic or squared_hinge.
+Model --penalty: The penalty on its weights: l2, or l1, which keeps few landmarks.
+Model --seed SEED>=0: The random seed; the same seed gives the same result.
+Model --engine SETTINGS: Any of threads=2, memory=4GiB, processes=4, checkpoint=FILE, separated by commas.
+Model --threshold NUMBER: Rows at least this similar are duplicates.
+Model --batch NUMBER>=2: Compare each this many consecutive new rows by themselves.
+Model --level NUMBER: The probability of a false alarm, at most.
+Output --plan: Print how the model would be fitted and what that costs, and stop.
+Output --title TEXT: The title of the report.
+Output --image-shape 8x8: Draw vectors as images of these rows and columns.
+Output --map: How objects are placed on the map: pca or neighbors.
+Output --probabilities: Add the probability of each class.
+Output --nearest NUMBER>=0: Add this many of the most similar landmarks, by their rows at fit, and their similarities.
+Output --interval LEVEL: Add the ends of an interval that holds the number with this probability, such as 0.9.
+Output --by: examples: the training examples that decided; auto takes them together where few of them do not tell;
+    landmarks: the weights of landmarks, which may cancel.
+Output --parts/--no-parts: Show what in the row mattered: letters, cells, items, nodes, segments. Similarities of your
+    own: no.
+"""
+"""Options by panel. A parameter of a command gets the option of its name, unless it declares one of its own."""
+
+_LINES = DECLARATIONS.strip().replace("\n    ", " ").split("\n")
+OPTION_OF = {re.findall(r"--([\w-]+)", line)[0].replace("-", "_"): option(line) for line in _LINES}

@@ -12,15 +12,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from similitude.cli.errors import UsageError
-from similitude.cli.options import AsJson, EngineSettings
-from similitude.cli.status_line import StatusLine
+from similitude.cli.options import option
 from similitude.support import plain, printable, short_numbers
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ MIN_WIDTH = 72
 class Output:
     """Options of the output, and the output: results, and notes on what was inferred, left out or chosen."""
 
-    as_json: AsJson = False  # one JSON document on standard output instead of text; it includes the notes
+    as_json: Annotated[bool, option("Output --json: One JSON document on standard output.")] = False
     notes: list[str] = field(default_factory=list, init=False)
 
     def note(self, *sentences: str) -> None:
@@ -61,7 +60,13 @@ class Output:
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
         """Show on a terminal what is being done, and for how long; yield a function that changes the text."""
-        with StatusLine(sys.stderr, what, is_animated(sys.stderr)) as line:
+        if not is_animated(sys.stderr):
+            yield lambda what: None
+            return
+        from similitude.cli.status_line import StatusLine
+        from similitude.compute.engines import phases_told_to
+
+        with StatusLine(sys.stderr, what) as line, phases_told_to(line.begin):
             yield line.say
 
 
@@ -69,7 +74,7 @@ class Output:
 class Computation(Output):
     """Options of the output and the engine."""
 
-    engine: EngineSettings = ""  # settings such as threads=2,memory=4GiB
+    engine: str = ""
 
     def __post_init__(self) -> None:
         self._engine = engine_of(self.engine, is_animated(sys.stderr))  # an error is reported before any work
@@ -77,14 +82,12 @@ class Computation(Output):
     @contextmanager
     def computing(self, what: str) -> Iterator[Callable[[str], None]]:
         """Use the engine, show what is being done as `working` does, and write the library's warnings as notes."""
-        from similitude.compute.engines import phases_told_to, use_engine
+        from similitude.compute.engines import use_engine
 
-        line = StatusLine(sys.stderr, what, is_animated(sys.stderr))
-        with use_engine(self._engine), warnings.catch_warnings(record=True) as caught, line:
+        with use_engine(self._engine), warnings.catch_warnings(record=True) as caught, self.working(what) as say:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
-            with phases_told_to(line.begin):
-                yield line.say
+            yield say
         self.note(*(str(one.message).removeprefix("choose_kernel: ") for one in caught))
 
 

@@ -24,33 +24,14 @@ STDOUT = "-"
 class PredictedColumns:
     """What is written for each row, besides the prediction."""
 
-    probabilities: Annotated[bool, option("Output", "--probabilities", "Add the probability of each class.")] = False
-    nearest: Annotated[
-        int,
-        option(
-            "Output",
-            "--nearest",
-            "Add this many of the most similar landmarks, by their rows at fit, and their similarities.",
-            "NUMBER",
-            min=0,
-        ),
-    ] = 0
-    interval: Annotated[
-        float | None,
-        option(
-            "Output",
-            "--interval",
-            "Add the ends of an interval that holds the number with this probability, such as 0.9.",
-            "LEVEL",
-        ),
-    ] = None
+    probabilities: bool = False
+    nearest: int = 0
+    interval: float | None = None
     class_set: Annotated[
         float | None,
         option(
-            "Output",
-            "--set",
-            "Add for each class whether it is in a set that holds the true one with this probability, such as 0.9.",
-            "LEVEL",
+            "Output --set LEVEL: Add for each class whether it is in a set that holds the true one with this "
+            "probability, such as 0.9."
         ),
     ] = None
 
@@ -108,10 +89,8 @@ def predict(
     output: Annotated[
         str,
         option(
-            "Output",
-            "--output -o",
-            "The file to write: .csv, .tsv, .jsonl, .parquet, .arrow, also .gz; - is standard output (CSV).",
-            "FILE",
+            "Output --output -o FILE: The file to write: .csv, .tsv, .jsonl, .parquet, .arrow, also .gz; - is standard "
+            "output (CSV)."
         ),
     ] = STDOUT,
     *,

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import similitude
 from similitude.cli.inputs import AUTO_TEXT, LearningOptions, check_not_read, image_shape_of, parsed
-from similitude.cli.options import Groups, MaxCalls, Seed, option
+from similitude.cli.options import option
 from similitude.cli.output import Computation, Terminal
 
 
 def report(
     given: LearningOptions,
     output: Annotated[
-        str, option("Output", "--output -o", "The report to write: .html, .txt or .json.", "FILE")
+        str, option("Output --output -o FILE: The report to write: .html, .txt or .json.")
     ] = "report.html",
-    title: Annotated[str | None, option("Output", "--title", "The title of the report.", "TEXT")] = None,
-    compare: Annotated[
-        list[str] | None,
-        option("Similarity", "--compare", "Another similarity for the same page; may be repeated.", "EXPRESSION"),
-    ] = None,
-    image_shape: Annotated[
-        str | None, option("Output", "--image-shape", "Draw vectors as images of these rows and columns.", "8x8")
-    ] = None,
-    map: Annotated[
-        Literal["pca", "neighbors"], option("Output", "--map", "How objects are placed on the map: pca or neighbors.")
-    ] = "pca",
-    groups: Groups = None,
-    max_calls: MaxCalls = None,
-    seed: Seed = 0,
+    title: str | None = None,
+    compare: list[str] | None = None,
+    image_shape: str | None = None,
+    map: Literal["pca", "neighbors"] = "pca",
+    groups: str | None = None,
+    max_calls: int | None = None,
+    seed: int = 0,
     *,
     run: Computation,
 ) -> None:
@@ -43,21 +35,20 @@ def report(
         similitude.report.check_report_place(output)
     data = given.load(run, may_learn=True, groups=groups)
     options = {
-        "--output": output,
-        "--label": given.label,
-        "--similarity": data.text,
-        "--object": given.object,
-        "--kind": data.schema.kind,
-        "--task": data.task,
-        "--groups": groups,
-        "--title": title,
-        "--image-shape": image_shape,
-        "--map": map.replace("pca", ""),
-        "--max-calls": str(max_calls or ""),
-        "--seed": str(seed),
-        **given.repeated(),
+        "output": output,
+        "label": given.label,
+        "similarity": data.text,
+        "object": given.object,
+        "kind": data.schema.kind,
+        "task": data.task,
+        "groups": groups,
+        "title": title,
+        "image_shape": image_shape,
+        "map": map.replace("pca", ""),
+        "max_calls": max_calls,
+        "seed": str(seed),
+        **given.repeated(list(others)),
     }
-    others_given = [*(word for text in others for word in ("--compare", text)), *given.repeated_lists()]
     with run.computing(f"investigating {len(data.labels):,} rows"):
         found = similitude.write_report(
             data.similarity,
@@ -68,7 +59,7 @@ def report(
             title=title or f"{Path(given.file).name}: predicting {data.schema.label or 'labels'}",
             task=data.task,
             groups=data.groups,
-            command=command_line(given.file, options, given.trust, others_given),
+            command=command_line(given.file, {**options}),
             compare=others,
             image_shape=shape,
             embedding=map,
@@ -83,11 +74,15 @@ def report(
     run.result({"command": "report", "report": output, **found.to_dict()}, show)
 
 
-def command_line(file: str, options: dict[str, str | None], trust: bool, more: Sequence[str] = ()) -> str:
-    """Return the command that writes the same report again; `more` are words of it.
+def command_line(file: str, options: dict[str, Any]) -> str:
+    """Return the command that writes the same report again.
 
-    >>> command_line("my genes.csv", {"--label": "class", "--object": None, "--seed": "0"}, trust=True)
-    "similitude report 'my genes.csv' --label class --seed 0 --trust"
+    >>> command_line("my genes.csv", {"label": "class", "object": None, "max_calls": 9, "keep": ["a"], "trust": True})
+    "similitude report 'my genes.csv' --label class --max-calls 9 --keep a --trust"
     """
-    words = [word for name, value in options.items() if value for word in (name, value)]
-    return shlex.join(["similitude", "report", file, *words, *more, *["--trust"] * trust])
+    words = []
+    for name, given in options.items():
+        for value in given if isinstance(given, (list, tuple)) else [given]:
+            if value:
+                words += [f"--{name.replace('_', '-')}", *[str(value)] * (value is not True)]
+    return shlex.join(["similitude", "report", file, *words])

@@ -9,7 +9,7 @@ import typer
 
 from similitude.cli.errors import UsageError
 from similitude.cli.inputs import AUTO_TEXT, UnlabeledOptions, kind_of_data, parsed
-from similitude.cli.options import FILE, Seed, option
+from similitude.cli.options import FILE
 from similitude.cli.output import Computation, Terminal
 from similitude.support import brief, number_of
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def duplicates(
     given: UnlabeledOptions,
-    threshold: Annotated[
-        float, option("Model", "--threshold", "Rows at least this similar are duplicates.", "NUMBER")
-    ] = 0.9,
+    threshold: float = 0.9,
     *,
     run: Computation,
 ) -> None:
@@ -63,12 +61,9 @@ class DriftOptions(UnlabeledOptions):
 def drift(
     given: DriftOptions,
     new: Annotated[str, typer.Argument(metavar="NEW", help="A file with the same columns.")],
-    batch: Annotated[
-        int | None,
-        option("Model", "--batch", "Compare each this many consecutive new rows by themselves.", "NUMBER", min=2),
-    ] = None,
-    level: Annotated[float, option("Model", "--level", "The probability of a false alarm, at most.", "NUMBER")] = 0.05,
-    seed: Seed = 0,
+    batch: int | None = None,
+    level: float = 0.05,
+    seed: int = 0,
     *,
     run: Computation,
 ) -> None:

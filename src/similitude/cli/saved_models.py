@@ -11,7 +11,7 @@ import similitude
 from similitude.cli.errors import UsageError
 from similitude.cli.fit import learned_facts
 from similitude.cli.inputs import FormatOptions, check_not_read, imported
-from similitude.cli.options import File, Model, Trust
+from similitude.cli.options import File, Model
 from similitude.cli.output import Computation, Output, Terminal
 from similitude.support import check_place, complete_file
 
@@ -34,7 +34,7 @@ class ModelOptions(FormatOptions):
 
     model: Model
     file: File
-    trust: Trust = False
+    trust: bool = False
 
     def load(self, run: Computation) -> SavedModel:
         """Load the model; functions of the user's own are imported only if they are trusted."""

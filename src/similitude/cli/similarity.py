@@ -10,7 +10,7 @@ import typer
 import similitude
 from similitude.cli.errors import ExitCode, UsageError
 from similitude.cli.inputs import TrainingOptions, UnlabeledOptions, parsed
-from similitude.cli.options import FILE, MaxCalls, Seed
+from similitude.cli.options import FILE
 from similitude.cli.output import Computation, Terminal, with_interval
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class CheckOptions(UnlabeledOptions):
     file: MaybeFile = None  # type: ignore[assignment]
 
 
-def check(given: CheckOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, run: Computation) -> None:
+def check(given: CheckOptions, max_calls: int | None = None, seed: int = 0, *, run: Computation) -> None:
     """Check whether a similarity is a kernel: find a proof, or a small counterexample in the file, or neither.
 
     Exits with 3 if a counterexample is found.
@@ -86,7 +86,7 @@ def _why(validity: Validity) -> str:
     return f"{claim}\n  {rows} (--json shows their weights)"
 
 
-def assess(given: TrainingOptions, max_calls: MaxCalls = None, seed: Seed = 0, *, run: Computation) -> None:
+def assess(given: TrainingOptions, max_calls: int | None = None, seed: int = 0, *, run: Computation) -> None:
     """Assess how good a similarity is for the labels of a file, before anything is trained."""
     data = given.load(run)
     name = data.schema.label

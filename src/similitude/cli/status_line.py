@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 import time
-from types import TracebackType
 from typing import Any, TextIO
 
 from similitude.support import printable
@@ -21,7 +20,7 @@ CLEAR = "\r\033[K"
 
 
 class StatusLine:
-    """Show what is being done in the last line of a terminal; on other streams, nothing.
+    """Show what is being done in the last line of a terminal.
 
     Meanwhile it takes the place of `sys.stderr`: a progress line of an engine (a text that begins with a carriage
     return) becomes the end of this line, and other text appears above it. Nothing is locked, so that a process that is
@@ -33,14 +32,11 @@ class StatusLine:
         Standard error.
     what : str
         What is being done.
-    is_shown : bool
-        Whether the stream is a terminal that understands control characters.
     """
 
-    def __init__(self, stream: TextIO, what: str, is_shown: bool) -> None:
+    def __init__(self, stream: TextIO, what: str) -> None:
         self.stream = stream
         self.what = what
-        self.is_shown = is_shown
         self.detail = self.phase = ""
         self._start = time.monotonic()
         self._drawn = False
@@ -49,19 +45,15 @@ class StatusLine:
         self._thread = threading.Thread(target=self._draw_again, daemon=True)
 
     def __enter__(self) -> StatusLine:
-        if self.is_shown:
-            sys.stderr = self
-            self._thread.start()
+        sys.stderr = self
+        self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.is_shown:
-            self._end.set()
-            self._thread.join()
-            sys.stderr = self.stream
-            self._clear()
+    def __exit__(self, *error: object) -> None:
+        self._end.set()
+        self._thread.join()
+        sys.stderr = self.stream
+        self._clear()
 
     def say(self, what: str) -> None:
         """Change what is being done."""
@@ -87,7 +79,7 @@ class StatusLine:
     def text(self, seconds: float) -> str:
         """Return the line after some seconds.
 
-        >>> line = StatusLine(sys.stderr, "fitting", False)
+        >>> line = StatusLine(sys.stderr, "fitting")
         >>> line.begin("choosing landmarks")
         >>> line.detail = "40% of 12 tiles"
         >>> line.text(61.5)

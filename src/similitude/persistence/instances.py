@@ -16,10 +16,15 @@ from typing import Any
 
 from similitude.compute import count
 from similitude.compute.engines import Engine
-from similitude.persistence.containers import Described
 from similitude.persistence.registry import MODULES
 from similitude.similarity import Parametric, Similarity
 from similitude.support import SavedModelError, brief
+
+Parts = list[tuple[str, Any]]
+"""The parts of a value: what follows the path of the value in theirs, and the part."""
+
+Described = tuple[dict[str, Any], Parts]
+"""A node without its parts, and the parts. Many simple items are in the node itself."""
 
 
 def write(w: Any, value: Any, path: Any) -> Described:

@@ -102,7 +102,7 @@ class Budget:
         if form is not None:
             size = sum([one.size for one in extents])
             self._spent += form.work(dict(zip(node["names"], parts, strict=True)), size)
-        elif kind in ("set", "frozenset", "texts", "dict"):
+        elif kind in ("set", "frozenset", "texts", "packed", "dict"):
             if kind == "dict":  # only keys are hashed
                 visited = extents[: len(extents) // 2]
             self._spent += sum([one.size for one in visited])

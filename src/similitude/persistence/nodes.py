@@ -5,6 +5,7 @@ A model is written and read without recursion, and without code from the file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import NoneType
 from typing import Any, NamedTuple
@@ -12,14 +13,158 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from similitude.persistence import instances
-from similitude.persistence.containers import ARRAY_READERS, CONTAINERS, WRITERS, Described, is_simple
 from similitude.persistence.file_format import ArrayReader, ArrayWriter
-from similitude.persistence.limits import Budget, Extent, extent_of, extent_of_simple
-from similitude.persistence.tables import FORMS
+from similitude.persistence.forms import FORMS
+from similitude.persistence.instances import Described
+from similitude.persistence.limits import Budget, Extent, check_hashes, extent_of, extent_of_simple
 from similitude.persistence.user_code import RequiredCode
-from similitude.support import SavedModelError, brief
+from similitude.support import SavedModelError, brief, digest
 
-READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {**ARRAY_READERS, **instances.INSTANCE_READERS}
+CONTAINERS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+PACKED = {"float": np.float64, "int": np.int64}
+TYPES = {
+    **{kind.__name__: kind for kind in (bool, int, float, complex, str, bytes, object, list, tuple, set, dict)},
+    **{f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bhilqBHILQefdFD"},
+}
+
+
+def is_simple(value: Any) -> bool:
+    """Whether JSON stores a value exactly: it has no node."""
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return True
+    return (kind is int and -(2**63) <= value < 2**63) or (kind is float and math.isfinite(value))
+
+
+def _with_items(node: dict[str, Any], items: list[Any]) -> Described:
+    if set(map(type, items)) != {str} and not all(map(is_simple, items)):
+        return node, [(f"[{i}]", item) for i, item in enumerate(items)]
+    if items:
+        node["parts"] = items
+    return node, []
+
+
+def _write_container(w: Any, value: Any, path: Any) -> Described:
+    node = {"is": type(value).__name__}
+    if isinstance(value, (list, tuple)):
+        packed = _packed(value) if len(value) > 100 else None  # JSON is shorter for a few
+        if packed is not None:
+            return {"is": "packed", "as": node["is"], "of": type(value[0]).__name__}, [("", packed)]
+        return _with_items(node, list(value))
+    check_hashes(value)
+    return _with_items(node, sorted(value, key=_order))
+
+
+def _packed(items: Any) -> Any:
+    """Return floats or 64-bit integers as one array and bytes as texts; None for other items."""
+    kinds = set(map(type, items))
+    if kinds == {bytes}:
+        return [one.decode("latin-1") for one in items]
+    if kinds == {float} or (kinds == {int} and min(items) >= -(2**63) and max(items) < 2**63):
+        return np.array(items, PACKED[kinds.pop().__name__])
+    return None
+
+
+def _read_packed(r: Any, node: Any, parts: list[Any]) -> Any:
+    (packed,) = parts
+    if node["of"] == "bytes":
+        items = [one.encode("latin-1") for one in packed]
+    elif packed.ndim == 1 and packed.dtype == PACKED[node["of"]]:
+        items = packed.tolist()
+    else:
+        raise SavedModelError("a list of numbers is not stored as an array of them")
+    return items if node["as"] == "list" else tuple(items)
+
+
+def _order(item: Any) -> tuple[str, Any]:
+    """Return a key that puts the items of a set into the same order in every process."""
+    kind = type(item)
+    return kind.__name__, item if kind in (str, int, float, bytes) else digest(item)
+
+
+def _read_container(r: Any, node: Any, parts: list[Any]) -> Any:
+    if node["is"] in ("set", "frozenset"):
+        check_hashes(parts)
+    return CONTAINERS[node["is"]](parts)
+
+
+def _write_dict(w: Any, value: Any, path: Any) -> Described:
+    check_hashes(value)
+    keys = [(" (keys)", key) for key in value]
+    return {"is": "dict"}, [*keys, *((f"[{key!r}]", item) for key, item in value.items())]
+
+
+def _read_dict(r: Any, node: Any, parts: list[Any]) -> Any:
+    n_keys = len(parts) // 2
+    check_hashes(parts[:n_keys])
+    return dict(zip(parts[:n_keys], parts[n_keys:], strict=True))
+
+
+def _write_type(w: Any, value: Any, path: Any) -> Described:
+    for name, kind in TYPES.items():
+        if kind is value:
+            return {"is": "type", "name": name}, []
+    return w.user_code.node(value, path), []
+
+
+def _write_array(w: Any, value: np.ndarray, path: Any) -> Described:
+    shape = list(value.shape)
+    if value.dtype.kind == "O":
+        return _with_items({"is": "objects", "shape": shape}, value.ravel().tolist())
+    if value.dtype.kind == "T":  # NumPy's strings of any length, which no .npy file can hold
+        if value.dtype != np.dtypes.StringDType():
+            raise SavedModelError(f"{path} is an array of {value.dtype!r}: convert it with .astype(object)")
+        return {"is": "texts", "shape": shape}, [("", value.ravel().tolist())]
+    return {"is": "array", **w.arrays.add(value, path)}, []
+
+
+def _write_converted(w: Any, value: Any, path: Any) -> Described:
+    if isinstance(value, np.memmap):
+        w.notes.append(f"{path} was a memory map and comes back as an array in memory")
+        return _write_array(w, np.asarray(value), path)
+    w.notes.append(f"{path} was a torch tensor and comes back as a NumPy array")
+    try:
+        return _write_array(w, value.detach().cpu().numpy(), path)
+    except TypeError as error:
+        raise SavedModelError(f"{path} is a tensor that NumPy cannot hold ({error}): convert it to float32") from error
+
+
+def _read_objects(r: Any, node: Any, parts: list[Any]) -> np.ndarray:
+    flat = np.empty(len(parts), object)
+    for i, item in enumerate(parts):
+        flat[i] = item
+    return flat.reshape(node["shape"])
+
+
+def _read_texts(r: Any, node: Any, parts: list[Any]) -> np.ndarray:
+    (items,) = parts
+    if type(items) is not list or not all(type(item) is str for item in items):
+        raise SavedModelError("an array of texts is not stored as a list of texts")
+    return np.array(items, np.dtypes.StringDType()).reshape(node["shape"])
+
+
+WRITERS = {
+    **{f"builtins.{name}": _write_container for name in CONTAINERS},
+    "builtins.dict": _write_dict,
+    "builtins.type": _write_type,
+    "abc.ABCMeta": _write_type,
+    "numpy.ndarray": _write_array,
+    "numpy.memmap": _write_converted,
+    "torch.Tensor": _write_converted,
+}
+
+CONTAINER_READERS = {
+    **dict.fromkeys(CONTAINERS, _read_container),
+    "dict": _read_dict,
+    "packed": _read_packed,
+    "type": lambda r, node, parts: TYPES[node["name"]],
+    "array": lambda r, node, parts: r.arrays.take(node),
+    "objects": _read_objects,
+    "texts": _read_texts,
+    "scalar": lambda r, node, parts: r.arrays.take({**node, "shape": ()})[()],
+}
+
+READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {**CONTAINER_READERS, **instances.INSTANCE_READERS}
 """How nodes are read, by their kind."""
 
 OF_JSON = frozenset((NoneType, bool, int, float, str))
@@ -40,17 +185,55 @@ class Place(NamedTuple):
         return "".join(reversed(names))
 
 
-class ModelWriter:
+class Account:
+    """The values of the nodes so far, their extents, and the work that loading them takes."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+        self._extents: list[Extent] = []
+        self._budget = Budget()
+
+    def _pay_for(self, node: Any) -> tuple[list[Any], list[Extent]]:
+        """Return the parts of the next node, which refer to earlier ones, and their extents, once they are paid for."""
+        kind = node["is"]
+        written = node.get("parts", ())
+        parts = []
+        extents = []
+        if written and (kind in CONTAINERS or kind == "objects") and OF_JSON.issuperset(map(type, written)):
+            parts = written
+            extents = [extent_of_simple(parts)]
+        else:
+            for one in written:
+                if type(one) in OF_JSON:
+                    parts.append(one)
+                    extents.append(extent_of(one))
+                else:
+                    place = self._place(one)
+                    parts.append(self._values[place])
+                    extents.append(self._extents[place])
+        self._budget.pay_for(node, parts, extents, FORMS.get(kind))
+        return parts, extents
+
+    def _place(self, reference: Any) -> int:
+        """Return the number of the node that a reference ``[i]`` points to."""
+        if type(reference) is not list:
+            raise SavedModelError("a value is neither simple nor a reference")
+        (place,) = reference
+        if type(place) is not int or not 0 <= place < len(self._values):
+            raise SavedModelError("a reference points to a later node, or to none")
+        return place
+
+
+class ModelWriter(Account):
     """Collects the nodes and arrays of a model, and the user's functions that it needs."""
 
     def __init__(self, model: Any) -> None:
+        super().__init__()
         self.nodes: list[dict[str, Any]] = []
         self.arrays = ArrayWriter()
         self.user_code = RequiredCode()
         self.notes: list[str] = []  # on what comes back in another form
         self._numbers: dict[int, int] = {}  # of the nodes, by the identities of their values
-        self._extents: list[Extent] = []  # of the values of the nodes
-        self._budget = Budget()
         if is_simple(model):
             raise SavedModelError(f"{brief(model)} is not a model that can be saved")
         try:
@@ -65,7 +248,6 @@ class ModelWriter:
         """Write the nodes of a model, those of its parts first, with a stack instead of recursion."""
         pending: list[tuple[Any, Place]] = [(model, Place(None, "model"))]
         described: dict[int, Described] = {}
-        kept = []  # so that the ids of written values are not used again
         while pending:
             value, place = pending[-1]
             key = _identity(value)
@@ -75,7 +257,6 @@ class ModelWriter:
                 pending.pop()
                 continue
             described[key] = self._describe(value, place)
-            kept.append(value)
             parts = described[key][1]
             inner = [(part, Place(place, last)) for last, part in parts if not is_simple(part)]
             for part, where in inner:
@@ -85,28 +266,16 @@ class ModelWriter:
 
     def _add(self, value: Any, place: Place, node: dict[str, Any], parts: list[tuple[str, Any]]) -> None:
         """Add a node with references to those of its parts, and keep the account of what loading it will take."""
-        values = [part for _, part in parts]
-        extents = []
-        if "parts" in node:
-            values = node["parts"]
-            extents = [extent_of_simple(values)]
-        elif parts:
-            node["parts"] = []
-            for part in values:
-                if is_simple(part):
-                    node["parts"].append(part)
-                    extents.append(extent_of(part))
-                else:
-                    number = self._numbers[_identity(part)]
-                    node["parts"].append([number])
-                    extents.append(self._extents[number])
+        if parts:
+            node["parts"] = [one if is_simple(one) else [self._numbers[_identity(one)]] for _, one in parts]
         try:
-            self._budget.pay_for(node, values, extents, FORMS.get(node["is"]))
+            _, extents = self._pay_for(node)
         except SavedModelError as error:
             raise SavedModelError(f"{place}: {error}") from error
-        self._extents.append(extent_of(value, extents))
         self._numbers[_identity(value)] = len(self.nodes)
         self.nodes.append(node)
+        self._values.append(value)
+        self._extents.append(extent_of(value, extents))
 
     def _describe(self, value: Any, place: Place) -> Described:
         kind = type(value)
@@ -129,19 +298,17 @@ def _identity(value: Any) -> int:
     return id(()) if type(value) is tuple and not value else id(value)
 
 
-class ModelReader:
+class ModelReader(Account):
     """Builds the values of all nodes, from the first to the last; `user_code` was passed to ``load``, by name."""
 
     def __init__(self, file_size: int, nodes: Any, arrays: memoryview, user_code: dict[str, Any]) -> None:
         if not isinstance(nodes, list):
             raise SavedModelError("the model is not a list of nodes")
+        super().__init__()
         self.user_code = user_code
         self.arrays = ArrayReader(arrays)
         self._nodes = nodes
         self._file_size = file_size
-        self._budget = Budget()
-        self._values: list[Any] = []  # of the nodes that are built
-        self._extents: list[Extent] = []
 
     def model(self) -> Any:
         """Build all nodes and return the last."""
@@ -163,23 +330,7 @@ class ModelReader:
 
     def _build(self, node: Any) -> None:
         kind = node["is"]
-        written = node.get("parts", ())
-        parts = []
-        extents = []
-        if written and (kind in CONTAINERS or kind == "objects") and OF_JSON.issuperset(map(type, written)):
-            parts = written
-            extents = [extent_of_simple(parts)]
-        else:
-            for one in written:
-                if type(one) in OF_JSON:
-                    parts.append(one)
-                    extents.append(extent_of(one))
-                else:
-                    place = self._place(one)
-                    parts.append(self._values[place])
-                    extents.append(self._extents[place])
-        form = FORMS.get(kind)
-        self._budget.pay_for(node, parts, extents, form)
+        parts, extents = self._pay_for(node)
         self._budget.check(self._file_size)
         if kind in READERS:
             value = READERS[kind](self, node, parts)
@@ -187,12 +338,3 @@ class ModelReader:
             value = FORMS[kind].make(**dict(zip(node["names"], parts, strict=True)))
         self._values.append(value)
         self._extents.append(extent_of(value, extents))
-
-    def _place(self, reference: Any) -> int:
-        """Return the number of the node that a reference ``[i]`` points to."""
-        if type(reference) is not list:
-            raise SavedModelError("a value is neither simple nor a reference")
-        (place,) = reference
-        if type(place) is not int or not 0 <= place < len(self._values):
-            raise SavedModelError("a reference points to a later node, or to none")
-        return place

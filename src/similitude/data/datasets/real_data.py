@@ -22,7 +22,8 @@ class _About(NamedTuple):
     source: str
 
 
-_CC_BY, _CC0 = "CC BY 4.0", "CC0 1.0"
+_CC_BY = "CC BY 4.0"
+_CC0 = "CC0 1.0"
 _UCI = "UCI Machine Learning Repository"
 
 _ABOUT = {

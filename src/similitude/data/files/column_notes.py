@@ -177,7 +177,8 @@ def _other_texts(cells: Any) -> str:
     others = known.filter(pc.invert(is_number))
     if not len(others) or 2 * len(others) > len(known):
         return ""
-    first, row = others[0].as_py(), pc.index(cells, others[0]).as_py()
+    first = others[0].as_py()
+    row = pc.index(cells, others[0]).as_py()
     return (
         f"{len(others):,} of {len(known):,} are not, the first is {first!r} in row {row}; missing={first!r} counts "
         f"it as missing"

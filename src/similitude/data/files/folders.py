@@ -29,7 +29,8 @@ IMAGE_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 USUAL_SIZE = (32, 32)
 """Rows and columns to which images are resized by default."""
 
-ORIENTATION, QUARTER_TURNS = 0x0112, (5, 6, 7, 8)
+ORIENTATION = 0x0112
+QUARTER_TURNS = (5, 6, 7, 8)
 """The number by which photographs tell how they are to be turned, and its values by which rows become columns."""
 
 

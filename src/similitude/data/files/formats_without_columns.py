@@ -80,7 +80,9 @@ def _folder_of_graphs(file: OpenFile, request: Request) -> Data:
     """Read the GraphML files of a folder: the name of a subfolder is the label, or else an attribute of the graphs."""
     found = folder_graphs(file.path)
     label = None if found[0].label is not None else request.label
-    parts, labels, ids = [], [], []
+    parts = []
+    labels = []
+    ids = []
     for one in found:
         with open(one.path, "rb") as stream:
             parts.append(read_graphml(stream, label, label is None, f"{one.name}: "))

@@ -168,7 +168,9 @@ class GraphReader:
         elif name == "hyperedge":
             raise FileError(f"line {line} has a hyperedge, which is not read")
         elif name in ("data", "default"):
-            self.key, self.text = attributes.get("key") if name == "data" else self.key, []
+            self.text = []
+            if name == "data":
+                self.key = attributes.get("key")
         self.open.append(name)
 
     def add_key(self, line: int, attributes: dict[str, str]) -> None:
@@ -213,7 +215,8 @@ class GraphReader:
         elif name == "data" and self.open and self.open[-1] in ("graph", "node", "edge") and self.graphs:
             if self.key not in self.keys:
                 raise FileError(f"line {self.parser.CurrentLineNumber} has data of {brief(self.key)}, an unknown key")
-            graph, what = self.graphs[-1], self.open[-1]
+            graph = self.graphs[-1]
+            what = self.open[-1]
             place = {"graph": 0, "node": len(graph.nodes) - 1, "edge": len(graph.ends) - 1}[what]
             graph.data.append((what, place, self.keys[self.key].name, self.value(self.keys[self.key])))
 
@@ -461,7 +464,8 @@ def _check(owner: np.ndarray, edges: np.ndarray, count: int) -> None:
 
 def _each_edge_once(owner: np.ndarray, edges: np.ndarray, given: list[Any] | None, what: str) -> np.ndarray:
     """Return the position of each undirected edge: most files list both directions, with the same values."""
-    low, high = edges.min(axis=1, initial=len(owner)), edges.max(axis=1, initial=0)
+    low = edges.min(axis=1, initial=len(owner))
+    high = edges.max(axis=1, initial=0)
     _, first, which = np.unique(low * len(owner) + high, return_index=True, return_inverse=True)
     if given is not None:
         for place, one in enumerate(first[which].tolist()):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from similitude.compute import count
 from similitude.data.files.file_errors import did_you_mean, listed
 from similitude.support import FileError, brief, plain
 
@@ -221,4 +222,4 @@ class Data:
     groups: np.ndarray | None = None
 
     def __len__(self) -> int:
-        return int(self.objects.shape[0]) if hasattr(self.objects, "shape") else len(self.objects)
+        return count(self.objects)

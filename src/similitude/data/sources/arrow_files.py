@@ -58,7 +58,8 @@ def arrow_batches(
     Record batches that are compressed are held as a whole, for they can be decompressed only as a whole. `check` is
     called with the number of rows of each record batch, and raises if there are too many.
     """
-    ipc, magic = pyarrow("ipc"), file.read(len(ARROW_MAGIC))
+    ipc = pyarrow("ipc")
+    magic = file.read(len(ARROW_MAGIC))
     file.seek(0)
     pages = None if rows is None else _mapped(file)
     content = file if pages is None else import_module("pyarrow").py_buffer(pages)
@@ -184,7 +185,8 @@ class ArrowReader:
         return int(fragment.count_rows(**NOT_AHEAD))
 
     def _record_batches(self, fragment: Any, rows: int) -> Iterator[Any]:
-        names, kind = self.schema.names, _format(fragment)
+        names = self.schema.names
+        kind = _format(fragment)
         if not kind:
             yield from fragment.to_batches(schema=self.schema, batch_size=rows, **NOT_AHEAD)
             return

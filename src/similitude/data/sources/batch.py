@@ -75,7 +75,8 @@ class Batch:
 
     def schema(self) -> dict[str, str]:
         """Return the properties that all batches of a source share, in words."""
-        X, labels = self.objects, self.labels
+        X = self.objects
+        labels = self.labels
         found = {"object kind": _kind(X)}
         if is_table(X):
             found["columns"] = brief(list(X.columns))

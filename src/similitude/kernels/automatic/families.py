@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.automatic.kinds import LOOKED_AT, WHAT_IS_HELD, RecordColumn, composed_columns, kind_of_objects
+from similitude.kernels.automatic.kinds import (
+    LOOKED_AT,
+    WHAT_IS_HELD,
+    RecordColumn,
+    as_text,
+    composed_columns,
+    kind_of_objects,
+)
 from similitude.kernels.graphs import (
     ShortestPath,
     WeisfeilerLehman,
@@ -46,9 +53,11 @@ def kind_in_words(kind: str, members: Sequence[Similarity]) -> str:
     >>> kind_in_words("graphs", family_of("graphs", [([(0, 1)], None, None, [0.5, 1.5])]))
     'graphs with attributes of nodes'
     """
+    if kind not in ("graphs", "records"):
+        return kind
     compared = [_of_attributes(k) for k in members]
-    found = [what for what in ("nodes", "edges") if what in compared]
-    return f"{kind} with attributes of {' and '.join(found)}" if found else kind
+    found = " and ".join([what for what in ("nodes", "edges") if what in compared])
+    return f"{kind} with attributes of {found}" if found else kind
 
 
 def _of_attributes(k: Similarity) -> str | None:
@@ -68,9 +77,11 @@ def pair_cost(k: Similarity) -> float:
     """
     if isinstance(k, GlobalAlignment):
         return 6.0
-    if _of_attributes(k) is not None:
+    if isinstance(k, (WeisfeilerLehman, WeisfeilerLehmanEdges)) and _of_attributes(k) is not None:
         return 10.0
-    return 1.0 if isinstance(k, DTW) else max(map(pair_cost, k.parts()), default=0.0)
+    if isinstance(k, DTW):
+        return 1.0
+    return max(map(pair_cost, k.parts()), default=0.0)
 
 
 def pilot_rows(members: Sequence[Similarity], X: Any) -> int:
@@ -154,7 +165,7 @@ def _of_column(one: RecordColumn) -> Similarity:
     elif one.kind in ("numbers", "times"):
         k = Gaussian()
     else:
-        k = family_of("strings" if one.kind == "texts" else one.kind, one.known)[0]
+        k = family_of(one.kind.replace("texts", "strings"), one.known)[0]
         if BOUNDED not in k.claims:
             k = k.normalized()
     return OrMissing(k, alike=1.0) if one.some_missing else k
@@ -164,13 +175,9 @@ def _first(X: Any) -> list[Any]:
     return list(islice(as_objects(X), LOOKED_AT))
 
 
-def _as_text(one: Any) -> str:
-    return one.decode("latin-1") if isinstance(one, bytes) else str(one)
-
-
 def _of_strings(X: Any) -> tuple[Similarity, ...]:
     """Return similarities for texts, for strings of few letters such as DNA, and for others such as proteins."""
-    some = [_as_text(one) for one in _first(X)]
+    some = list(map(as_text, _first(X)))
     substrings = Spectrum(6, blended=True).normalized()
     if sum(" " in one for one in some) > 0.5 * len(some):
         words = Words()
@@ -178,10 +185,11 @@ def _of_strings(X: Any) -> tuple[Similarity, ...]:
         return 0.5 * substrings + 0.5 * words, 0.5 * rare + 0.5 * words, words, substrings, rare
     letters = len(set().union(*some))
     length = sum(map(len, some)) / max(1, len(some))
-    # long windows for small alphabets such as that of DNA
-    windows = (Gapped(7, 2) if letters <= 8 else Gapped(6, 3)).normalized()
-    edits = (Edit(),) if length <= 20 else ()
-    return (0.5 * substrings + 0.5 * windows, substrings, windows, *edits)
+    windows = Gapped(6, 3).normalized()
+    if letters <= 8:  # as of DNA: long windows
+        windows = Gapped(7, 2).normalized()
+    members = (0.5 * substrings + 0.5 * windows, substrings, windows)
+    return (*members, Edit()) if length <= 20 else members
 
 
 FAMILIES: dict[str, Callable[[Any], tuple[Similarity, ...]]] = {

@@ -155,13 +155,18 @@ def _kind_of_items(items: Sequence[Any] | np.ndarray) -> str:
     return "lists of numbers" if isinstance(first, (Real, np.bool_)) else type(items).__name__
 
 
+def as_text(one: Any) -> str:
+    """Return a string as text, and bytes with a letter for each."""
+    return one.decode("latin-1") if isinstance(one, bytes) else str(one)
+
+
 def are_texts(some: Iterable[Any]) -> bool:
     """Whether strings are texts rather than categories: mostly different, and of several words or long.
 
     >>> are_texts(["the cat sat", "a dog ran off"]), are_texts(["red", "blue"]), are_texts(["New York City"] * 3)
     (True, False, False)
     """
-    texts = [one.decode("latin-1") if isinstance(one, bytes) else str(one) for one in some]
+    texts = list(map(as_text, some))
     half = 0.5 * len(texts)
     if len(set(texts)) <= half:
         return False
@@ -195,10 +200,10 @@ def kind_of_objects(X: Any) -> str:
     'records'
     """
     if is_table(X):
-        plain = all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns)
-        if plain:
-            return "table" if _has_missing(X) else "vectors"
-        return "records" if has_composed_columns(X) else "table"
+        if not all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns):
+            return _kind_of_rows(X)
+        missing = X.isna() if hasattr(X, "isna") else X.select([X[name].is_null() for name in X.columns])
+        return "table" if missing.to_numpy().any() else "vectors"
     if hasattr(X, "shape") or hasattr(X, "__array__"):
         kind = _kind_of_array(X)
         if kind is not None:
@@ -207,6 +212,10 @@ def kind_of_objects(X: Any) -> str:
         return "vectors"  # one graph alone: the error of vectors says what is expected
     some = [one for one in islice(as_objects(X), LOOKED_AT) if one is not None]
     return _kind_of_list(some) if some else "vectors"
+
+
+def _kind_of_rows(X: Any) -> str:
+    return "records" if has_composed_columns(X) else "table"
 
 
 def _kind_of_array(X: Any) -> str | None:
@@ -225,7 +234,7 @@ def _kind_of_list(some: list[Any]) -> str:
     if isinstance(first, (set, frozenset)):
         return "sets"
     if isinstance(first, Mapping):
-        return "records" if has_composed_columns(some) else "table"
+        return _kind_of_rows(some)
     if all(map(is_graph, some)):
         return "graphs"
     return "series" if _are_series(some) else "vectors"
@@ -278,8 +287,3 @@ def neighbors_are_alike(X: np.ndarray) -> bool:
     standardized = (some - some.mean(axis=0)) / np.where(deviations > 0, deviations, 1.0)
     # the autocorrelation of the standardized columns of MNIST, which are no series, is 0.67
     return _autocorrelation(standardized) >= 0.7
-
-
-def _has_missing(X: Any) -> bool:
-    missing = X.isna() if hasattr(X, "isna") else X.select([X[name].is_null() for name in X.columns])
-    return bool(missing.to_numpy().any())
