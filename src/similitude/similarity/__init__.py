@@ -26,7 +26,6 @@ from similitude.similarity.algebra import (
     Sum,
     hints_of_parts,
 )
-from similitude.similarity.algebra import stated as stated
 from similitude.similarity.automatic import Auto
 from similitude.similarity.bounds import Bounds, Candidates
 from similitude.similarity.cached import (
@@ -52,6 +51,7 @@ from similitude.similarity.feature_space import kernel_distance as kernel_distan
 from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, metered, progress_line
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
+from similitude.similarity.parameters import stated as stated
 from similitude.similarity.wrappers import Learnable, Normalized, Pullback, Symmetrized, Wrapped
 from similitude.similarity.wrappers import OfImages as OfImages
 

@@ -5,6 +5,8 @@ selects the reference loops, ``SIMILITUDE_SIMD=baseline|avx2|avx512`` an instruc
 """
 
 import os
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,3 +42,9 @@ if COMPILED:
         except ValueError as error:
             raise ValueError(f"SIMILITUDE_SIMD: {error}") from None
     IN_USE = f"compiled ({_compiled.in_use()})"
+
+
+def apply_each(matrices: Sequence[np.ndarray], forms: Sequence[tuple[Any, ...]]) -> None:
+    """Replace the entries of each matrix by a function of its own, in place; see `apply`."""
+    for values, form in zip(matrices, forms, strict=True):
+        apply(values, *form)  # noqa: F405

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, as_matrix, beside, in_precision, is_sparse, namespace
+from similitude.compute import Encoding, Hints, as_matrix, beside, in_precision, is_sparse, loops, namespace
 from similitude.kernels.vectors.pairwise import (
     IDENTITY,
     ROOT,
@@ -159,7 +159,12 @@ def values_at_scales(
     >>> values_at_scales(Gaussian(), [1.0, 2.0], [np.array([[2.0]]), np.array([[8.0]])])
     [array([[0.36787944]]), array([[0.36787944]])]
     """
-    return [apply_form(k._form_at(scale), D) for scale, D in zip(scales, distances, strict=True)]
+    forms = [k._form_at(scale) for scale in scales]
+    named = [form for form in forms if isinstance(form, tuple)]
+    if len(named) < len(forms):
+        return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
+    loops.apply_each(distances, named)
+    return distances
 
 
 def proof_with_metric(reason: str) -> Any:
