@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from similitude import datasets
+from similitude import cost_curve, datasets
 from similitude.report import figures, investigate, limits
 
 vl_convert = pytest.importorskip("vl_convert")
@@ -27,6 +27,8 @@ def found(name):
     X = rng.normal(size=(120 if name == "many" else 60, 3))
     if name == "numbers":
         return investigate("gaussian", X, X[:, 0] ** 2)
+    if name == "calls":
+        return cost_curve(lambda a, b: float(a @ b), X, X[:, 0] > 0, random_state=0)
     if name == "learned":
         return investigate("auto", X, np.where(X[:, 0] > 0, "up", "down"))
     if name == "many":
@@ -177,7 +179,8 @@ def test_what_was_learned_is_drawn():
     assert values(figures.learned_importance(one), "bar", "y")[0] == one.learned.importance.names[0]
 
 
-OF = {"errors": "numbers", "residuals": "numbers", "learning_steps": "learned", "learned_importance": "learned"}
+OF = {"errors": "numbers", "residuals": "numbers", "cost_curve": "calls"}
+OF |= {"learning_steps": "learned", "learned_importance": "learned"}
 
 
 @pytest.mark.parametrize("name", figures.__all__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -54,23 +55,14 @@ class CostCurve(Curve):
             lines.append(line + (f"  ${calls * (self.cost or 0):,.2f}" if money else ""))
         return "\n".join([*lines, f"always the most frequent class: {self.majority:.3f}"])
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw accuracy against calls with its intervals, and return the axes.
+    def plot(self) -> Any:
+        """Return a chart of accuracy by calls, which notebooks show and ``save`` writes as SVG, PNG or JSON.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
+        Returns
+        -------
+        similitude.report.render.chart.Chart
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots()
-        spread = np.stack([self.y - self.low, self.high - self.y])
-        ax.errorbar(self.x, self.y, spread, marker="o", capsize=3)
-        ax.axhline(self.majority, linestyle=":", color="gray", label="always the most frequent class")
-        ax.set(xlabel="calls to fit", ylabel="accuracy on held-out rows")
-        ax.legend(loc="lower right")
-        return ax
+        return import_module("similitude.report").figures.cost_curve(self)  # a room above this one
 
 
 def cost_curve(similarity: Any, X: Any, y: Any, *, max_calls: int | None = None, random_state: Any = None) -> CostCurve:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from similitude.estimators import CostCurve
 from similitude.goodness import Goodness
 from similitude.kernel_learning import LearnedSummary
 from similitude.report.findings import (
@@ -60,6 +61,7 @@ from similitude.support import check_choice
 __all__ = [
     "calibration",
     "confusion",
+    "cost_curve",
     "errors",
     "gaps",
     "goodness_curve",
@@ -295,6 +297,24 @@ def learning_curve(found: Findings | LearningCurve) -> Chart:
     y = axis(f"{measure}, held out", percent=measure == ERROR_RATE, ends=(0.0, highest))
     rows = table_rows(error.x, error.y, error.low, error.high)
     return chart("learning-curve", finding, x, y, layers, ("landmarks", measure, "low", "high"), rows, 260)
+
+
+def cost_curve(found: CostCurve) -> Chart:
+    """Draw the accuracy on held-out rows by the calls that a fit makes."""
+    finding = (
+        f"With {found.x[-1]:,.0f} calls, {percent(float(found.y[-1]))} of the held-out rows are classified correctly; "
+        f"always predicting the most frequent class would be right for {percent(found.majority)}."
+    )
+    layers = [
+        line_at(y=found.majority),
+        marks("text", {"x": [float(found.x[0])], "y": [found.majority], "text": ["most frequent class"]}, INK, dy=-8),
+        *curve_marks(found, "calls to fit", "accuracy"),
+    ]
+    x = axis("calls to fit", ends=(0.0, float(found.x[-1])))
+    y = axis("accuracy on held-out rows", percent=True)
+    columns = ("calls to fit", "accuracy", "low", "high", "landmarks", "calls of a prediction")
+    rows = table_rows(found.x, found.y, found.low, found.high, found.landmarks, found.per_prediction)
+    return chart("cost-curve", finding, x, y, layers, columns, rows, 260)
 
 
 def _intervals(
