@@ -86,7 +86,7 @@ def cost(make: Callable[..., Any], X: Any, y: np.ndarray) -> tuple[float, float]
         slow.append(seconds)
         with (
             mock.patch("similitude.fitting.fit.influence_in_ridge", return_value=None),
-            mock.patch("similitude.fitting.fit.influence_in_refit", new=_unexplained),
+            mock.patch("similitude.fitting.penalized.influence_in_refit", new=_unexplained),
         ):
             without, seconds = fitted()
         quick.append(seconds)

@@ -277,7 +277,7 @@ def test_however_many_classes_stay_small_and_exact(loss, sizes, tmp_path, monkey
         linear = Ridge(Moments.of(F, Y, weights)).fit(1.0)
         return linear, Trial.of(1.0, linear.scores(F), Y, weights), np.arange(len(Y))
 
-    monkeypatch.setattr("similitude.fitting.fit.fit_classes", quickly)
+    monkeypatch.setattr("similitude.fitting.penalized.fit_classes", quickly)
     rng = np.random.default_rng(classes)
     centers = rng.standard_normal((classes, 4)) * 3
     y = np.tile(np.arange(classes), 3)

@@ -9,7 +9,7 @@ from objectives import OBJECTIVES
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
-from similitude.fitting import fit, limits
+from similitude.fitting import limits, penalized
 from similitude.kernels import Gaussian, Linear, Polynomial, Spectrum
 from similitude.linear import Members, l2_penalty, landmark_ridge
 from similitude.linear.features import Features
@@ -109,9 +109,9 @@ def test_a_classifier_solves_on_the_device(monkeypatch, objective, pilot, device
     monkeypatch.setattr(limits, "SAMPLE_ROWS", pilot)
     few = np.array([1e-3, np.nan, 0.1, np.nan, 10.0])
     monkeypatch.setattr("similitude.linear.penalty_choice.PENALTIES", few)  # to save time
-    given, usual = [], fit.fit_classes
+    given, usual = [], penalized.fit_classes
     monkeypatch.setattr(
-        fit, "fit_classes", lambda loss, penalty, F, *rest: given.append(F) or usual(loss, penalty, F, *rest)
+        penalized, "fit_classes", lambda loss, penalty, F, *rest: given.append(F) or usual(loss, penalty, F, *rest)
     )
     X, new = vectors(120), vectors(50, seed=1)
     y = (X[:, 0] > X[:, 1]).astype(int) + (X[:, 2] > 1.2)

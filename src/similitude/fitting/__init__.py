@@ -12,7 +12,7 @@ from similitude.fitting.cascade import Cascade, CascadeInfluence, decided
 from similitude.fitting.costs import Spent
 from similitude.fitting.distributed import Prediction, partition_prediction, sample_collection
 from similitude.fitting.facts import RIDGE, Facts, FitOptions, objects_in_words, open_scales
-from similitude.fitting.fit import judging, run, unjudged
+from similitude.fitting.fit import run
 from similitude.fitting.frugal import fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import (
@@ -38,6 +38,7 @@ from similitude.fitting.model import (
     WeightedLandmarks,
     class_numbers,
 )
+from similitude.fitting.nested_folds import judging, unjudged
 from similitude.fitting.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
 from similitude.fitting.plan import Plan, PlanStep, plan_fit, plan_gram
 from similitude.fitting.products import reads_memory_map

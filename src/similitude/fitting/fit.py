@@ -1,4 +1,4 @@
-"""Run a plan: choose similarity, scale, landmarks and penalty, fit a linear model of features, and evaluate it.
+"""Run a plan: choose similarity, scale, landmarks and penalty, and fit a linear model of features.
 
 The same steps serve rows in memory, in batches of a source, and on the workers of a cluster; these differ in where rows
 come from (`training_set`, `batches`, `distributed`).
@@ -7,24 +7,17 @@ come from (`training_set`, `batches`, `distributed`).
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, rows, take
+from similitude.compute import Encoding, rows, take
 from similitude.compute.engines import damaged_checkpoint, phase, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.evaluation import (
-    Trial,
-    equals_judged_together,
-    groups_of_equals,
-    nested_folds_of_fit,
-)
+from similitude.evaluation import Trial, equals_judged_together, groups_of_equals
 from similitude.fitting import limits
 from similitude.fitting.automatic import (
     OF_LEARNED,
@@ -34,58 +27,33 @@ from similitude.fitting.automatic import (
     in_words,
     learn_on_pilot,
     learn_similarities,
-    prepared_by_labels,
     scores_of,
     try_family,
 )
-from similitude.fitting.choices import (
-    MEDIAN_KEPT,
-    LandmarkChoice,
-    Level,
-    Scores,
-    choose_landmarks,
-    choose_scales,
-    grow,
-)
+from similitude.fitting.choices import MEDIAN_KEPT, LandmarkChoice, Level, Scores, choose_landmarks, choose_scales, grow
 from similitude.fitting.facts import AS_GIVEN, OF_FAMILY, Facts, FitOptions, keeps_median, open_scales
 from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
-from similitude.fitting.influence import (
-    GroupInfluence,
-    influence_in_refit,
-    influence_in_ridge,
-    solved_groups,
-)
-from similitude.fitting.limited_targets import robust_deviation
-from similitude.fitting.members import Family
-from similitude.fitting.model import FittedModel, Judged, LandmarkCurve, class_numbers
+from similitude.fitting.influence import GroupInfluence, influence_in_ridge, solved_groups
+from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
+from similitude.fitting.nested_folds import LandmarkFolds
 from similitude.fitting.passes import check_features_fit, features_of
+from similitude.fitting.penalized import refit, rounded_pinball
 from similitude.fitting.piloted_fit import fit_by_pilot
 from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, Plan
 from similitude.fitting.products import solve_by_products, trial_by_products
 from similitude.fitting.spread import open_variance_of, variances
-from similitude.fitting.training_set import Design, TrainingSet
+from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import (
     PROJECTION,
     FeatureUnion,
     Groups,
     LandmarkFeatures,
-    Landmarks,
     Representation,
     SampleFeatures,
     guarantee_of_fit,
 )
-from similitude.linear import (
-    LinearModel,
-    Moments,
-    Ridge,
-    RowsTogether,
-    SmoothQuantile,
-    Validation,
-    fit_classes,
-    fit_loss,
-    fit_numbers,
-)
+from similitude.linear import LinearModel, Moments, Ridge, Validation
 from similitude.similarity import Similarity, remembered_images
 from similitude.support import Guarantee, digest, generator, number_of, pairs_at
 
@@ -547,64 +515,6 @@ def fit_with_held_out(
     return Ridge(sums + moments, trial.lam, smallest), judged
 
 
-def fit_penalized(
-    options: FitOptions, F: Any, Y: np.ndarray, weights: np.ndarray, together: RowsTogether | None = None
-) -> tuple[LinearModel, Trial, np.ndarray]:
-    """Fit another loss or penalty than ridge regression; return the model, how held-out rows fared, and which rows."""
-    if options.classes:
-        n_classes = max(2, Y.shape[1])
-        state = options.random_state
-        return fit_classes(options.loss, options.penalty, F, class_numbers(Y), n_classes, weights, state, together)
-    if options.own_loss is None:
-        return fit_numbers(F, Y, weights, options.random_state, together)
-    return fit_loss(options.own_loss, F, Y, weights, options.random_state, together)
-
-
-def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[FittedModel, str | None]:
-    """Return the fit by another loss or penalty on the same features, and what was done on the CPU."""
-    F, Y, weights = all_features(fitted, data, options)
-    named = "penalty='l1'"
-    if options.penalty != "l1":
-        named = f"loss={options.loss!r}"
-    with options.engine.linear_algebra(f"{named} on {F.shape[0]:,} x {F.shape[1]:,} features"):
-        groups = data.groups_of(data.order)  # the features of all rows are in this order
-        together = None
-        if groups is not None:
-            together = RowsTogether(groups, data.last)
-        linear, trial, judged = fit_penalized(options, F, Y, weights, together)
-        places = None
-        if fitted.design is not None:
-            places = data.located_at(fitted.samples[0].places)
-        linear, influence = influence_in_refit(options, linear, trial.lam, fitted.features, (F, Y, weights), places)
-    found = replace(
-        fitted,
-        linear=linear,
-        trial=trial,
-        held_out=(Y[judged], weights[judged]),
-        influence=influence,
-        tried=as_numpy(F[judged]),
-        open_variance=None,
-        groups=None if groups is None else groups[judged],
-    )
-    return found, f"the model with {named} was fitted" if isinstance(F, np.ndarray) else None
-
-
-def rounded_pinball(fitted: FittedModel, quantile: float) -> SmoothQuantile:
-    """Return the loss of a quantile, rounded within a part of the errors of least squares."""
-    errors = fitted.held_out[0] - fitted.trial.scores
-    # robust standard deviations of the errors of ridge regression within which the pinball loss is rounded
-    return SmoothQuantile(quantile, 0.1 * (float(robust_deviation(errors)[0]) or 1.0))
-
-
-def all_features(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> Design:
-    """Return features, targets and weights of all rows, for losses and penalties that need them all at once."""
-    design = fitted.design
-    if design is None:
-        design = data.features(FeatureUnion.of(fitted.features, data.itemsize), options.engine)
-    F, Y, weights = design
-    return (as_numpy(F) if options.penalty == "l1" else options.engine.to_device(F)), Y, weights
-
-
 def _relocated(features: Sequence[LandmarkFeatures], data: TrainingSet) -> tuple[LandmarkFeatures, ...]:
     """Return the features with the positions of landmarks among all rows."""
     places = data.sampling.places
@@ -627,166 +537,3 @@ def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]
     model = digest((parts, made), 16).hex()
     data_ = digest((MAX_BATCH_ROWS, data), 16).hex()
     return {"version": version("similitude"), "model": model, "data": data_}
-
-
-EncodedMembers = dict[str, Any]
-"""Objects as similarities encode them, by how the similarities are written."""
-
-judging: ContextVar[bool] = ContextVar("judging", default=True)
-"""Whether fits estimate their error on new rows: everywhere but within `unjudged`."""
-
-
-@contextmanager
-def unjudged() -> Iterator[None]:
-    """Return a context in which fits to rows in memory estimate no error on new rows, which takes most of their time.
-
-    The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
-    """
-    token = judging.set(False)
-    try:
-        yield
-    finally:
-        judging.reset(token)
-
-
-@dataclass(frozen=True, eq=False)
-class LandmarkFolds:
-    """Evaluation of a fit on landmarks in nested folds.
-
-    Attributes
-    ----------
-    data : TrainingSet
-    options, choice, fitted
-        The fit to all rows.
-    """
-
-    data: TrainingSet
-    options: FitOptions
-    choice: LandmarkChoice
-    fitted: FittedModel
-
-    def evaluate(self) -> Judged:
-        """Return the scores of rows by models of other folds."""
-        data = self.data
-        fitted = self.fitted
-        places = fitted.samples[0].places
-        groups = groups_of_equals(data.encodings[0], places) if data.groups is None else data.groups[places]
-        labels = None if data.labels is None else data.labels[places]
-        folds = nested_folds_of_fit(groups, labels, data.groups is not None, self.options.random_state)
-        if folds is None:
-            return Judged(fitted.trial, *fitted.held_out, fitted.groups)
-        scores = np.empty((len(places), data.Y.shape[1]))
-        within = []
-        sizes = fitted.curve.x.astype(int)
-        members: EncodedMembers = {}
-        pairs = zip(self.options.similarities, data.similarities, strict=True)
-        fixed = not isinstance(self.options.similarities[0], Family)
-        for k, resolved in pairs:
-            fixed = fixed and (k is resolved or keeps_median(k, resolved))
-        samples = fitted.samples
-        with nullcontext() if fixed else remembered_images():
-            landmarks = samples[0].landmarks
-            everywhere = np.arange(len(landmarks))
-            for fold in np.unique(folds):
-                train = np.flatnonzero(folds != fold)
-                test = np.flatnonzero(folds == fold)
-                mine = everywhere
-                if landmarks.positions is not None:
-                    mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
-                order = np.concatenate([train, test])
-                compared: list[SampleFeatures] = []
-                if fixed or not len(mine):
-                    for sample in samples:
-                        compared.append(sample.restricted(order, mine))
-                else:
-                    compared = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
-                scores[test], inside = _scores(compared, sizes, data, self.options, places[train])
-                within.append(inside)
-        Y = data.Y[places]
-        weights = data.weights[places]
-        trial = Trial.of(fitted.trial.lam, scores, Y, weights)
-        at = data.located_at(places)
-        return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
-
-
-def _chosen_again(
-    data: TrainingSet,
-    options: FitOptions,
-    choice: LandmarkChoice,
-    samples: Sequence[SampleFeatures],
-    train: np.ndarray,
-    order: np.ndarray,
-    mine: np.ndarray,
-    members: EncodedMembers,
-) -> list[SampleFeatures]:
-    """Return similarities chosen without the rows of a fold: those of all rows in some order to some landmarks.
-
-    `members` keeps X as members of a family encode it, which several folds may choose.
-    """
-    places = samples[0].places
-    given_similarities = list(options.similarities)
-    if isinstance(family := options.similarities[0], Family):
-        chosen = family.chosen(data.Y, data.weights, places[train], data.groups)
-        if chosen.similarity is family.taken or chosen.similarity is data.similarities[0]:
-            return [sample.restricted(order, mine) for sample in samples]
-        if (k := chosen.resolved) is not None:
-            A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(data.X))
-            near = choice.landmarks.only(mine).encoded(k, A)
-            return [options.sample(k, A, places[order], near, places[order])]
-        if keeps_median(chosen.similarity, data.similarities[0]):
-            return [sample.restricted(order, mine) for sample in samples]
-        given_similarities = [chosen.similarity]
-    given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
-    groups = data.groups_of(places[train])
-    state = options.random_state
-    prepared = [prepared_by_labels(k, data.X, data.Y, places[train], state, groups) for k in given_similarities]
-    similarities, encodings = zip(*prepared, strict=True)
-    fold = replace(
-        data,
-        X=take(data.X, places[train]),
-        Y=data.Y[places[train]],
-        weights=data.weights[places[train]],
-        groups=groups,
-        similarities=similarities,
-        encodings=encodings,
-        reordered=np.arange(len(train)),
-    )
-    scaled, _, _ = choose_scales(fold, replace(choice, landmarks=given), options)
-    everything = take(data.X, places[order])
-    encoded = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
-    return [options.sample(k, A, places[order], landmarks) for k, A, landmarks in encoded]
-
-
-def _scores(
-    samples: Sequence[SampleFeatures],
-    sizes: np.ndarray,
-    data: TrainingSet,
-    options: FitOptions,
-    train: np.ndarray,
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean.
-
-    Also return the scores of the training rows, each left out alone, and their targets.
-    """
-    Y = data.Y[train]
-    weights = data.weights[train]
-    groups = data.groups_of(train)
-    mean = np.average(Y, axis=0, weights=weights)
-    known = samples[0].n_known
-    if not known:  # all landmarks are in the test fold
-        return mean, (np.broadcast_to(mean, Y.shape), Y)
-    try:
-        validation = Validation(Y, weights, len(train), groups=groups)
-        best, _ = grow(samples, np.unique(np.minimum(sizes, known)).tolist(), validation)
-    except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
-        return mean, (np.broadcast_to(mean, Y.shape), Y)
-    inside = best.F[: len(train)]
-    outside = best.F[len(train) :]
-    if options.is_ridge:
-        return best.ridge.scores(best.trial.lam, outside), (best.trial.scores, Y)
-    here = inside if options.penalty == "l1" else options.engine.to_device(inside)
-    together = None
-    if groups is not None:
-        together = RowsTogether(groups, data.last)
-    linear, trial, judged = fit_penalized(options, here, Y, weights, together)
-    return linear.scores(outside), (trial.scores, Y[judged])

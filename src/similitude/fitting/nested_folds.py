@@ -1,0 +1,186 @@
+"""Evaluation of a fit on landmarks in nested folds, in each of which every choice is made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from similitude.compute import take
+from similitude.evaluation import Trial, groups_of_equals, nested_folds_of_fit
+from similitude.fitting.automatic import prepared_by_labels
+from similitude.fitting.choices import LandmarkChoice, choose_scales, grow
+from similitude.fitting.facts import FitOptions, keeps_median
+from similitude.fitting.members import Family
+from similitude.fitting.model import FittedModel, Judged
+from similitude.fitting.penalized import fit_penalized
+from similitude.fitting.training_set import TrainingSet
+from similitude.landmarks import Landmarks, SampleFeatures
+from similitude.linear import RowsTogether, Validation
+from similitude.similarity import remembered_images
+
+EncodedMembers = dict[str, Any]
+"""Objects as similarities encode them, by how the similarities are written."""
+
+judging: ContextVar[bool] = ContextVar("judging", default=True)
+"""Whether fits estimate their error on new rows: everywhere but within `unjudged`."""
+
+
+@contextmanager
+def unjudged() -> Iterator[None]:
+    """Return a context in which fits to rows in memory estimate no error on new rows, which takes most of their time.
+
+    The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
+    """
+    token = judging.set(False)
+    try:
+        yield
+    finally:
+        judging.reset(token)
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkFolds:
+    """Evaluation of a fit on landmarks in nested folds.
+
+    Attributes
+    ----------
+    data : TrainingSet
+    options, choice, fitted
+        The fit to all rows.
+    """
+
+    data: TrainingSet
+    options: FitOptions
+    choice: LandmarkChoice
+    fitted: FittedModel
+
+    def evaluate(self) -> Judged:
+        """Return the scores of rows by models of other folds."""
+        data = self.data
+        fitted = self.fitted
+        places = fitted.samples[0].places
+        groups = groups_of_equals(data.encodings[0], places) if data.groups is None else data.groups[places]
+        labels = None if data.labels is None else data.labels[places]
+        folds = nested_folds_of_fit(groups, labels, data.groups is not None, self.options.random_state)
+        if folds is None:
+            return Judged(fitted.trial, *fitted.held_out, fitted.groups)
+        scores = np.empty((len(places), data.Y.shape[1]))
+        within = []
+        sizes = fitted.curve.x.astype(int)
+        members: EncodedMembers = {}
+        pairs = zip(self.options.similarities, data.similarities, strict=True)
+        fixed = not isinstance(self.options.similarities[0], Family)
+        for k, resolved in pairs:
+            fixed = fixed and (k is resolved or keeps_median(k, resolved))
+        samples = fitted.samples
+        with nullcontext() if fixed else remembered_images():
+            landmarks = samples[0].landmarks
+            everywhere = np.arange(len(landmarks))
+            for fold in np.unique(folds):
+                train = np.flatnonzero(folds != fold)
+                test = np.flatnonzero(folds == fold)
+                mine = everywhere
+                if landmarks.positions is not None:
+                    mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
+                order = np.concatenate([train, test])
+                compared: list[SampleFeatures] = []
+                if fixed or not len(mine):
+                    for sample in samples:
+                        compared.append(sample.restricted(order, mine))
+                else:
+                    compared = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
+                scores[test], inside = _scores(compared, sizes, data, self.options, places[train])
+                within.append(inside)
+        Y = data.Y[places]
+        weights = data.weights[places]
+        trial = Trial.of(fitted.trial.lam, scores, Y, weights)
+        at = data.located_at(places)
+        return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
+
+
+def _chosen_again(
+    data: TrainingSet,
+    options: FitOptions,
+    choice: LandmarkChoice,
+    samples: Sequence[SampleFeatures],
+    train: np.ndarray,
+    order: np.ndarray,
+    mine: np.ndarray,
+    members: EncodedMembers,
+) -> list[SampleFeatures]:
+    """Return similarities chosen without the rows of a fold: those of all rows in some order to some landmarks.
+
+    `members` keeps X as members of a family encode it, which several folds may choose.
+    """
+    places = samples[0].places
+    given_similarities = list(options.similarities)
+    if isinstance(family := options.similarities[0], Family):
+        chosen = family.chosen(data.Y, data.weights, places[train], data.groups)
+        if chosen.similarity is family.taken or chosen.similarity is data.similarities[0]:
+            return [sample.restricted(order, mine) for sample in samples]
+        if (k := chosen.resolved) is not None:
+            A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(data.X))
+            near = choice.landmarks.only(mine).encoded(k, A)
+            return [options.sample(k, A, places[order], near, places[order])]
+        if keeps_median(chosen.similarity, data.similarities[0]):
+            return [sample.restricted(order, mine) for sample in samples]
+        given_similarities = [chosen.similarity]
+    given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
+    groups = data.groups_of(places[train])
+    state = options.random_state
+    prepared = [prepared_by_labels(k, data.X, data.Y, places[train], state, groups) for k in given_similarities]
+    similarities, encodings = zip(*prepared, strict=True)
+    fold = replace(
+        data,
+        X=take(data.X, places[train]),
+        Y=data.Y[places[train]],
+        weights=data.weights[places[train]],
+        groups=groups,
+        similarities=similarities,
+        encodings=encodings,
+        reordered=np.arange(len(train)),
+    )
+    scaled, _, _ = choose_scales(fold, replace(choice, landmarks=given), options)
+    everything = take(data.X, places[order])
+    encoded = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
+    return [options.sample(k, A, places[order], landmarks) for k, A, landmarks in encoded]
+
+
+def _scores(
+    samples: Sequence[SampleFeatures],
+    sizes: np.ndarray,
+    data: TrainingSet,
+    options: FitOptions,
+    train: np.ndarray,
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean.
+
+    Also return the scores of the training rows, each left out alone, and their targets.
+    """
+    Y = data.Y[train]
+    weights = data.weights[train]
+    groups = data.groups_of(train)
+    mean = np.average(Y, axis=0, weights=weights)
+    known = samples[0].n_known
+    if not known:  # all landmarks are in the test fold
+        return mean, (np.broadcast_to(mean, Y.shape), Y)
+    try:
+        validation = Validation(Y, weights, len(train), groups=groups)
+        best, _ = grow(samples, np.unique(np.minimum(sizes, known)).tolist(), validation)
+    except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
+        return mean, (np.broadcast_to(mean, Y.shape), Y)
+    inside = best.F[: len(train)]
+    outside = best.F[len(train) :]
+    if options.is_ridge:
+        return best.ridge.scores(best.trial.lam, outside), (best.trial.scores, Y)
+    here = inside if options.penalty == "l1" else options.engine.to_device(inside)
+    together = None
+    if groups is not None:
+        together = RowsTogether(groups, data.last)
+    linear, trial, judged = fit_penalized(options, here, Y, weights, together)
+    return linear.scores(outside), (trial.scores, Y[judged])
