@@ -32,7 +32,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "similitude.goodness.weighted": ("hinge_curve", "_deepest", "shares"),
     "similitude.learners.votes.estimators": ("of_vote", "of_weak_vote", "of_alignment"),
     "similitude.landmarks.guarantees": (),
-    "similitude.landmarks.sample": ("representations",),
+    "similitude.landmarks.projection": ("choose_representation",),
 }  # fmt: skip
 """Modules whose functions are changed; with names, these functions alone."""
 

@@ -19,9 +19,11 @@ from similitude.landmarks.features import (
     FeatureBlocks,
     LandmarkFeatures,
     Landmarks,
+    SampleFeatures,
     in_double,
     in_floats,
     lengths,
+    rows_of,
     sided,
 )
 from similitude.landmarks.guarantees import (
@@ -59,4 +61,3 @@ from similitude.landmarks.projection import (
     solver,
 )
 from similitude.landmarks.rules import RULES, Pool, Reservoir, check_positions, choose, refuse_function
-from similitude.landmarks.sample import SampleFeatures, rows_of

@@ -6,11 +6,11 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from similitude.landmarks.features import GIVEN, UNLABELED, LandmarkFeatures, Landmarks
+from similitude.landmarks.features import GIVEN, UNLABELED, LandmarkFeatures, Landmarks, SampleFeatures
 from similitude.landmarks.projection import EXAMINED, PROJECTION, Representation, rounding_of
 from similitude.similarity import BOUNDED, Precomputed, Similarity
 from similitude.support import (
@@ -25,9 +25,6 @@ from similitude.support import (
 )
 from similitude.theory import DELTA, bounds
 from similitude.validity import stored_witness
-
-if TYPE_CHECKING:
-    from similitude.landmarks.sample import SampleFeatures
 
 DEFAULT = 100
 """Number of landmarks if none is given."""
