@@ -382,12 +382,26 @@ def test_many_landmarks_are_solved_by_products(monkeypatch, device, whole, chose
     model = SimilarityRegressor(Gaussian(sigma=1.0), n_landmarks=30, random_state=0, engine=TorchEngine(device=device))
     model.fit(X, Y)
     plain = SimilarityRegressor(Gaussian(sigma=1.0), n_landmarks=30, random_state=0, engine=LocalEngine()).fit(X, Y)
+    assert (model.plan_.case, plain.plan_.case) == ("products", "pass")
     assert model.representation_ == plain.representation_ and model.n_similarity_calls_ == 30
     few = chosen_on == 5  # the penalty is then chosen by a third of the examples
     assert abs(model.score(X, Y) - plain.score(X, Y)) < (5e-3 if few else 1e-3)
     assert model.held_out_error_.value < (1.5 if few else 1.1) * plain.held_out_error_.value
     with pytest.raises(ValueError, match="fewer than 20 landmarks"):
         model.partial_fit(X, Y)
+
+
+@pytest.mark.parametrize(("k", "name"), [(Sigmoid(), "similarities"), (2.0 * Gaussian(1.0), "projection")])
+def test_products_are_planned_for_what_may_be_a_kernel(monkeypatch, k, name):
+    """Only values tell whether an unproven similarity can be projected; without that, there is one pass."""
+    monkeypatch.setattr(limits, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(TorchEngine, "products_from", 20)
+    X = vectors(500, np.float64, d=2)
+    model = SimilarityRegressor(k, n_landmarks=30, random_state=0, engine=TorchEngine(device="cpu"))
+    assert model.fit(X, X[:, 0]).plan_.case == "products" and model.representation_.name == name
+    assert ("or in one pass" in str(model.plan_.model)) == (not k.proven)
+    one_sided = model.set_params(side="both").plan(X, X[:, 0])
+    assert one_sided.case == "pass"
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -158,12 +158,6 @@ def _from_pool(options: FitOptions, data: TrainingSet, rule: str, most: int, rng
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the median that are tried."""
 
-SCALE_ROWS = 5_000
-"""Most rows on which scales are compared."""
-
-SCALE_LANDMARKS = 1_000
-"""Most landmarks with which scales are compared."""
-
 Scores = tuple[tuple[str, float], ...]
 """Candidates with their losses."""
 
@@ -171,17 +165,18 @@ MEDIAN_KEPT = "{!r} has the median scale: others were not compared, because each
 """A note on costly similarities."""
 
 
-def choose_scales(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) -> tuple[TrainingSet, int, Scores]:
+def choose_scales(
+    data: TrainingSet, choice: LandmarkChoice, options: FitOptions, by_products: bool = False
+) -> tuple[TrainingSet, int, Scores]:
     """Return the rows with each similarity at its best scale, how many combinations of scales there are, and losses."""
     pairs = zip(options.similarities, data.similarities, strict=True)
     names = [[] if keeps_median(k, resolved) else open_scales(k) for k, resolved in pairs]
     if not any(names):
         return data, 1, ()
-    which, n_train, n_judged = data.pilot(min(SCALE_ROWS, choice.pilot))
+    which, n_train, n_judged = data.pilot(min(limits.SCALE_ROWS, choice.pilot))
     validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
-    first = choice.landmarks.only(np.arange(min(SCALE_LANDMARKS, len(choice.landmarks), n_train)))
+    first = choice.landmarks.only(np.arange(min(limits.SCALE_LANDMARKS, len(choice.landmarks), n_train)))
     objects = take(data.X, which)
-    by_products = len(names) == 1 and len(which) < data.n and data.sampling.all_rows is None and data.groups is None
 
     def loss(k: Similarity) -> float:
         encoded = first.encoded(k)
@@ -189,9 +184,7 @@ def choose_scales(data: TrainingSet, choice: LandmarkChoice, options: FitOptions
         if by_products and sample.representation.name == PROJECTION:
             A = sample.encoding
             B = encoded.encoding
-            trial = trial_by_products(k, A, B, validation.Y, validation.weights, options.engine)
-            if trial is not None:
-                return trial.loss
+            return trial_by_products(k, A, B, validation.Y, validation.weights, options.engine).loss
         return grow([sample], [len(first)], validation)[0].trial.loss
 
     similarities = list(data.similarities)

@@ -16,7 +16,6 @@ import numpy as np
 from similitude.compute.engines import format_bytes
 from similitude.evaluation import FIRST_FITTED_ROWS, Pilot, folds_of
 from similitude.fitting import limits
-from similitude.fitting.choices import SCALE_LANDMARKS, SCALE_ROWS
 from similitude.fitting.facts import PairWork, Sizes
 from similitude.fitting.frugal import MOST_LANDMARKS
 from similitude.fitting.frugal_rows import SCREENING
@@ -224,8 +223,8 @@ def _fit_on_landmarks(done: Work, case: str, sizes: Sizes) -> None:
     for times, n in ((1, rows), (folds, rows - rows / max(folds, 1))):
         _on_features(done, times, n, [len(similarities) * m * n / rows for m in numbers])
         if scaled:
-            some = min(n, SCALE_ROWS)
-            m = min(n, SCALE_LANDMARKS, landmarks_tried(case, sizes)[-1])
+            some = min(n, limits.SCALE_ROWS)
+            m = min(n, limits.SCALE_LANDMARKS, landmarks_tried(case, sizes)[-1])
             _on_features(done, times * SCALES_TRIED, some, [m])
             for k in similarities:
                 _compare(done, k, times * (SCALES_TRIED * some * m + n * numbers[-1]), times * n, sizes)

@@ -330,13 +330,23 @@ class Facts:
         """Most rows whose features are in memory at once."""
         return self.size.rows_to_choose_on(self.options, self.numbers[0][-1])
 
-    @property
+    @cached_property
     def fits_by_products(self) -> bool:
-        """Whether there are enough landmarks for a fit by products on a device."""
-        least = self.options.engine.products_from
-        if least is None or not self.data.all_in_memory or not self.size.proven or self.data.groups is not None:
+        """Whether there are enough landmarks for products on a device, and too many rows for features in memory."""
+        options = self.options
+        least = options.engine.products_from
+        if least is None or not self.data.all_in_memory or self.data.groups is not None or options.penalty == "l1":
             return False
-        return self.numbers[0][-1] >= least and self.n > self.rows_chosen_on
+        if len(options.similarities) > 1 or options.side not in ("auto", "left") or is_sparse(self.data.X):
+            return False
+        on_tensors = self.candidates == LEARNED or options.similarities[0].hints.on_tensors
+        return on_tensors and self.numbers[0][0] >= least and self.n > self.rows_chosen_on
+
+    @property
+    def scales_by_products(self) -> bool:
+        """Whether scales are compared by products, too, although with fewer landmarks."""
+        least = self.options.engine.products_from
+        return self.fits_by_products and least is not None and least <= limits.SCALE_LANDMARKS
 
 
 def objects_in_words(X: Any, kind: str) -> str:

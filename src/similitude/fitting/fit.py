@@ -40,7 +40,7 @@ from similitude.fitting.nested_folds import LandmarkFolds
 from similitude.fitting.passes import check_features_fit, features_of
 from similitude.fitting.penalized import refit, rounded_pinball
 from similitude.fitting.piloted_fit import fit_by_pilot
-from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, Plan
+from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, PRODUCT_FIT, Plan
 from similitude.fitting.products import solve_by_products, trial_by_products
 from similitude.fitting.spread import open_variance_of, variances
 from similitude.fitting.training_set import TrainingSet
@@ -171,12 +171,13 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
     scores: Scores = ()
     if not all(map(operator.is_, chosen.similarities, data.similarities)):  # one of them was resolved on the data
         with phase("choosing the scale"):
-            data, n_scales, scores = choose_scales(data, choice, options)
+            by_products = plan.case == PRODUCT_FIT and facts.scales_by_products
+            data, n_scales, scores = choose_scales(data, choice, options, by_products)
         pairs = zip(options.similarities, data.similarities, strict=True)
         kept = [MEDIAN_KEPT.format(now) for k, now in pairs if keeps_median(k, now)]
         chosen = chosen._replace(reason="; ".join([*filter(None, [chosen.reason]), *kept]))
     with phase("computing similarities to landmarks, and solving"):
-        fit = fit_ridge(data, choice, options)
+        fit = fit_ridge(data, choice, options, plan.case == PRODUCT_FIT)
         if not options.is_ridge:
             if options.quantile is not None:
                 options = replace(options, own_loss=rounded_pinball(fit, options.quantile))
@@ -279,7 +280,7 @@ def _prepared_on_sample(k: Similarity, data: TrainingSet, options: FitOptions) -
         return resolved, resolved.encode_checked(data.X, "X")
 
 
-def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) -> FittedModel:
+def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions, by_products: bool) -> FittedModel:
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
     which, n_train, n_judged = data.pilot(choice.pilot)
     everything = len(which) == data.n
@@ -290,12 +291,8 @@ def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions) ->
         for k, A in zip(data.similarities, data.encodings, strict=True):
             samples.append(options.sample(k, A, which, choice.landmarks.encoded(k, A), which))
         if not everything and len(samples) == 1 and samples[0].representation.name == PROJECTION:
-            fitted = None
-            if data.groups is None:
-                fitted = _fit_by_products(data, samples[0], choice, options)
-            if fitted is not None:
-                return fitted
-            projection = None
+            if by_products:
+                return _fit_by_products(data, samples[0], choice, options)
             if len(sizes) == 1:
                 projection = samples[0].projection(sizes[0])
         if projection is None:
@@ -359,24 +356,20 @@ def _fit_sample(
 
 def _fit_by_products(
     data: TrainingSet, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
-) -> FittedModel | None:
-    """Fit to all rows by products with the matrix of similarities; None if sums over features cost less.
+) -> FittedModel:
+    """Fit to all rows by products with the matrix of similarities.
 
     A number of landmarks that is not given is chosen by such fits to the sample.
     """
-    if data.sampling.all_rows is not None:
-        return None
     chosen_on, held = data.held_out()
     tried: list[tuple[int, Trial]] = []
     if len(choice.sizes) > 1:
         tried = _numbers_tried(data, sample, choice, options)
-        if not tried:
-            return None
     n = min(tried[-2:], key=lambda one: one[1].loss)[0] if tried else choice.sizes[0]
     landmarks = sample.landmarks.only(np.arange(n))
     outputs = data.Y.shape[1]
     groups = solved_groups(landmarks, outputs, options.classes)
-    found = solve_by_products(
+    linear, trial, influence = solve_by_products(
         sample.k,
         data.encodings[0],
         landmarks.encoding,
@@ -388,9 +381,6 @@ def _fit_by_products(
         tried[-1][1].lam if tried else None,
         groups,
     )
-    if found is None:
-        return None
-    linear, trial, influence = found
     tried = tried or [(n, trial)]
     curve = LandmarkCurve.of(tried, choice.limit, choice.sizes[-1])
     features = _relocated((LandmarkFeatures(sample.k, landmarks),), data)
@@ -410,9 +400,9 @@ def _fit_by_products(
 def _numbers_tried(
     data: TrainingSet, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
 ) -> list[tuple[int, Trial]]:
-    """Return the numbers of landmarks that were compared by products, with their trials; none without products.
+    """Return the numbers of landmarks that were compared by products, with their trials.
 
-    The sample has none of the rows that judge the model.
+    The sample has none of the rows that evaluate the model.
     """
     tried: list[tuple[int, Trial]] = []
     Y = data.Y[sample.places]
@@ -423,8 +413,6 @@ def _numbers_tried(
         if tried:
             start = tried[-1][1].lam
         trial = trial_by_products(sample.k, sample.encoding, some, Y, weights, options.engine, start)
-        if trial is None:
-            return []
         tried.append((n, trial))
         if len(tried) > 1 and trial.loss > tried[-2][1].loss - tried[-2][1].deviation:
             break

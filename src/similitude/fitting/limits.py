@@ -46,6 +46,12 @@ FIRST_OF_FAMILY = 1_200
 """Landmarks to begin with under a similarity that was chosen from a family, which is cheap: with every row for one, the
 rows of rare classes are among them."""
 
+SCALE_ROWS = 5_000
+"""Most rows on which scales are compared."""
+
+SCALE_LANDMARKS = 1_000
+"""Most landmarks with which scales are compared."""
+
 FEATURE_ARRAYS = 4
 """Arrays of the size of the features that are in memory at once while the number of landmarks is chosen."""
 

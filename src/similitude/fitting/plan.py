@@ -214,7 +214,9 @@ def _dual(f: Facts) -> PlanStep:
 
 def _on_device(f: Facts) -> PlanStep:
     what = "ridge regression by products on the device, penalty chosen on held-out rows"
-    return PlanStep(what, "the matrix of similarities is not stored")
+    if f.size.proven:
+        return PlanStep(what, "the matrix of similarities is not stored")
+    return PlanStep(what, "or in one pass, if the similarity turns out not to be positive semi-definite")
 
 
 def _on_features(f: Facts) -> PlanStep:

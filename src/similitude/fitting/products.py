@@ -48,20 +48,15 @@ def solve_by_products(
     engine: Engine,
     start: float | None = None,
     groups: Groups | None = None,
-) -> tuple[LinearModel, Trial, FitInfluence | None] | None:
-    """Fit to all rows with the penalty that is best for some held-out rows, and judge by others, the last of all.
+) -> tuple[LinearModel, Trial, FitInfluence | None]:
+    """Fit to all rows with the penalty that is best for some held-out rows, and evaluate it on others, the last of all.
 
     The search for the penalty begins near `start`, if given.
 
-    Return the model, how the last rows fared, and the influence of groups of rows, if any are given; None if landmarks
-    are few, or if the engine has no products of this similarity.
+    Return the model, its trial on the last rows, and the influence of groups of rows, if any are given.
     """
-    if engine.products_from is None or count(landmarks) < engine.products_from:
-        return None
     with engine.linear_algebra(f"the equations of {count(landmarks):,} landmarks"):
         operator = engine.operator(similarity, A, landmarks)
-        if operator is None:
-            return None
         linear, trial, equations = fit_by_products(operator, Y, weights, order, held, start)
         if groups is None:
             return linear, trial, None
@@ -82,18 +77,15 @@ def trial_by_products(
     weights: np.ndarray,
     engine: Engine,
     start: float | None = None,
-) -> Trial | None:
-    """Return how landmarks fare for a sample of rows in random order; None where there are no products.
+) -> Trial:
+    """Return the trial of landmarks on a sample of rows in random order.
 
-    A tenth of the rows is held out. The penalty is chosen on half of these, and the others judge.
+    A tenth of the rows is held out. The penalty is chosen on half of these, and the others evaluate it.
     """
     order = np.arange(len(Y))
     some = order[len(order) - n_held_out(len(order)) :]
     held = some[: len(some) // 2], some[len(some) // 2 :]
-    found = solve_by_products(similarity, A, landmarks, Y, weights, order, held, engine, start)
-    if found is None:
-        return None
-    return found[1]
+    return solve_by_products(similarity, A, landmarks, Y, weights, order, held, engine, start)[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -332,6 +332,8 @@ class SampleFeatures:
         Whether the penalty selects landmarks.
     which : array of int, optional
         The rows that are the sample, copied when they are first needed; by default all of them.
+    known : dict, optional
+        Similarities to all landmarks that were computed already, by side.
     """
 
     def __init__(
@@ -344,6 +346,7 @@ class SampleFeatures:
         side: str = "auto",
         sparse: bool = False,
         which: np.ndarray | None = None,
+        known: dict[str, np.ndarray] | None = None,
     ) -> None:
         self.k = k
         self.places = places
@@ -354,9 +357,11 @@ class SampleFeatures:
         self.single = itemsize(among) == 4
         self._among = among
         self._which = which
-        self._known: dict[str, np.ndarray] = {}  # similarities by side: the columns are the first landmarks
+        self._known = dict(known or {})  # similarities by side: the columns are the first landmarks
         self._gram = np.empty((0, 0))
-        self._own = None if isinstance(among, np.ndarray) else rows_of(landmarks.positions, places)
+        self._own = None
+        if known or not isinstance(among, np.ndarray):
+            self._own = rows_of(landmarks.positions, places)
         self.n_known = len(landmarks)  # to which all similarities are known; all landmarks before any is
         self.n_representations = 1  # that the values of a similarity decide between
         M = None
@@ -373,17 +378,24 @@ class SampleFeatures:
     def features(self, n: int, normalized: bool) -> tuple[LandmarkFeatures, np.ndarray]:
         """Return the features that the first n landmarks give, and their values for the sample."""
         if self.representation.name == PROJECTION:
-            made = self.projection(n)
-            if made is not None:
-                features, pivots = made
-                assert features.factor is not None
-                K = np.take(self.similarities(n, "left"), pivots, axis=1)
-                return features, solve_rows(K, solver(features.factor, K.dtype))
+            found = self.projected(n)
+            if found is not None:
+                return found
             self.representation = not_projected(self.gram(n))
         side = self.representation.side
         K = np.concatenate([self.similarities(n, one) for one in ("left", "right") if side in (one, "both")], axis=1)
         features = LandmarkFeatures(self.k, self.landmarks.only(np.arange(n)), side, normalized=normalized)
         return features, features.transform(K)
+
+    def projected(self, n: int) -> tuple[LandmarkFeatures, np.ndarray] | None:
+        """Return the projection onto the first n landmarks, and the projected sample; None as of `projection`."""
+        made = self.projection(n)
+        if made is None:
+            return None
+        features, pivots = made
+        assert features.factor is not None
+        K = np.take(self.similarities(n, "left"), pivots, axis=1)
+        return features, solve_rows(K, solver(features.factor, K.dtype))
 
     def projection(self, n: int) -> tuple[LandmarkFeatures, np.ndarray] | None:
         """Return the projection onto the first n landmarks and its pivots; None if their Gram matrix is not PSD."""
@@ -455,14 +467,16 @@ class SampleFeatures:
     def gram(self, n: int) -> np.ndarray:
         """Return the Gram matrix of the first n landmarks in float64.
 
-        Without a proof every pair is computed, once. With one, and for objects other than vectors, values are taken
-        from the similarities of the sample if all landmarks are rows of it.
+        Values are taken from the similarities of the sample if all landmarks are rows of it and these similarities are
+        in double precision, and known, or those of a kernel by proof for objects other than vectors. Otherwise every
+        pair is computed, once without a proof.
         """
-        if self._own is not None and self.proven and self.similarities(n, "left").dtype == np.float64:
-            return self.similarities(n, "left")[self._own[:n]]
         known = len(self._gram)
         if not self.proven and known >= n:
             return self._gram[:n, :n]
+        compared = "left" in self._known and self._known["left"].shape[1] >= n
+        if self._own is not None and (self.proven or compared) and self.similarities(n, "left").dtype == np.float64:
+            return self.similarities(n, "left")[self._own[:n]]
         A = in_double(self.k, self.landmarks.only(np.arange(n)))
         if self.proven:
             return as_numpy(Blocks(self.k, A, A, True, self.engine).whole()).astype(np.float64, copy=False)

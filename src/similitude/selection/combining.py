@@ -12,14 +12,15 @@ import numpy as np
 from similitude.compute import Encoding, as_matrix, check_objects, is_sparse, itemsize, namespace, take
 from similitude.compute.engines import Engine
 from similitude.evaluation import REGRESSION, TaskTargets, at_rows, check_groups
+from similitude.landmarks import SampleFeatures
 from similitude.linear import SquaredHinge, l2_path
 from similitude.scikit import CHECKED_OBJECTS, demand_valid
 from similitude.selection import limits
 from similitude.selection.candidates import NamedSimilarity, checked_engine, naming, validated
-from similitude.selection.landmark_similarities import LandmarkSimilarities, SampledData, families, sample_rows
+from similitude.selection.landmark_similarities import Compared, SampledData, families, sample_rows
 from similitude.selection.limits import SampleSizes
 from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity, remembered_images
-from similitude.support import NotAKernelError, UnresolvedError, brief, check_choice, generator, is_number
+from similitude.support import NotAKernelError, UnresolvedError, brief, check_choice, generator, is_number, pairs_at
 from similitude.validity import check_gram
 
 WAYS = ("uniform", "alignment", "easymkl", "concatenate")
@@ -132,9 +133,9 @@ def combine(
 def _concatenated(members: Sequence[NamedSimilarity], data: SampledData, engine: Engine) -> Similarity:
     """Return the landmark features side by side, with the same mean squared length for every similarity."""
     units = [1.0] * len(members)
-    for place, one, similarities in _compared(members, data, engine):
+    for place, one, compared in _compared(members, data, engine):
         with naming(one.name):
-            K = similarities.left(one.similarity)
+            K = compared.left(one.similarity)
         squared = float(np.einsum("ij,ij->", K, K, dtype=np.float64)) / len(K)
         units[place] = float(np.sqrt(squared * len(members))) if squared > 0 else 1.0
     return SideBySide(tuple(one.similarity for one in members), take(data.X, data.landmarks), tuple(units))
@@ -151,12 +152,13 @@ def _weighted_sum(
     """Return the weighted sum of kernels, with mean K(x, x) = 1."""
     features = [np.empty((len(data.rows), 0))] * len(members)
     sizes = np.zeros(len(members))
-    for place, one, similarities in _compared(members, data, engine):
+    for place, one, compared in _compared(members, data, engine):
         with naming(one.name):
             k = one.similarity
-            sizes[place] = float(similarities.diagonal(k).mean())
+            with pairs_at(data.rows, data.rows):
+                sizes[place] = float(np.asarray(k.diagonal(compared.A), dtype=np.float64).mean())
             if how != "uniform" or not k.proven:
-                F = _projected(k, similarities)
+                F = _projected(k, compared.sample(k), data)
                 if sizes[place] > 0:
                     features[place] = F / np.sqrt(sizes[place])
     if not sizes.any():
@@ -174,30 +176,29 @@ def _weighted_sum(
 
 def _compared(
     members: Sequence[NamedSimilarity], data: SampledData, engine: Engine
-) -> Iterator[tuple[int, NamedSimilarity, LandmarkSimilarities]]:
+) -> Iterator[tuple[int, NamedSimilarity, Compared]]:
     """Yield each member with its similarities to landmarks, which members with the same distances share."""
     for places in families([one.similarity for one in members]):
         with naming(members[places[0]].name):
-            similarities = LandmarkSimilarities(members[places[0]].similarity, data, engine, shared=len(places) > 1)
+            compared = Compared([members[place].similarity for place in places], data, engine)
         for place in places:
-            yield place, members[place], similarities
+            yield place, members[place], compared
 
 
-def _projected(k: Similarity, similarities: LandmarkSimilarities) -> np.ndarray:
+def _projected(k: Similarity, sample: SampleFeatures, data: SampledData) -> np.ndarray:
     """Return the features of a kernel in double precision; refuse what is known not to be a kernel."""
-    K = similarities.left(k)
-    M = similarities.landmark_gram(k, K)
-    data = similarities.data
-    some = np.arange(len(M))[:CHECKED_OBJECTS]
+    n = len(sample.landmarks)
+    M = sample.gram(n)
+    some = np.arange(n)[:CHECKED_OBJECTS]
     if not k.proven:
-        objects = take(similarities.landmarks.objects, some)
+        objects = take(sample.landmarks.objects, some)
         validity = check_gram(k, M[np.ix_(some, some)], objects, data.landmarks[some], check_objects(data.X))
         demand_valid(validity, NOT_A_KERNEL_ADVICE)
-    F = similarities.projection(k, K, M)
-    if F is None and M.any():
-        problem = f"{k!r} is not a kernel: the Gram matrix of {len(M)} landmarks is indefinite"
+    found = sample.projected(n)
+    if found is None and M.any():
+        problem = f"{k!r} is not a kernel: the Gram matrix of {n} landmarks is indefinite"
         raise NotAKernelError(f"{problem}. {NOT_A_KERNEL_ADVICE[0].upper()}{NOT_A_KERNEL_ADVICE[1:]}.")
-    return np.empty((len(K), 0)) if F is None else F.astype(np.float64, copy=False)
+    return np.empty((len(data.rows), 0)) if found is None else found[1].astype(np.float64, copy=False)
 
 
 def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:

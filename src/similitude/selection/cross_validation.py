@@ -17,7 +17,7 @@ from similitude.evaluation import Folds, TaskTargets, error_of_classes
 from similitude.landmarks import SIMILARITIES, Representation, lengths
 from similitude.linear import PENALTIES, Moments, Ridge, smallest
 from similitude.selection.candidates import NamedSimilarity, naming
-from similitude.selection.landmark_similarities import FoldLearner, LandmarkSimilarities, SampledData, families
+from similitude.selection.landmark_similarities import Compared, FoldLearner, SampledData, families
 from similitude.selection.limits import MAX_PARTS
 from similitude.similarity import Learnable
 from similitude.support import ESTIMATE, Estimate
@@ -233,25 +233,25 @@ class Comparison:
         if isinstance(first.similarity, Learnable):
             return [self._test_learned(positions[0], engine)]
         with naming(first.name):
-            similarities = LandmarkSimilarities(first.similarity, self.data, engine, shared=len(positions) > 1)
-            if similarities.shared:
-                similarities.left(first.similarity)
+            compared = Compared([self.named[position].similarity for position in positions], self.data, engine)
+            if compared.shared:
+                compared.values  # noqa: B018
         common = (time.perf_counter() - began) / len(positions)
         tested = []
         for position in positions:
             began = time.perf_counter()
             one = self.named[position]
             with naming(one.name):
-                found = self._test(one, similarities)
+                representation, F, n_calls = compared.features(one.similarity, one.side)
+                found = self._test(representation, F)
             seconds = common + time.perf_counter() - began
-            tested.append(TestedCandidate(position, one, *found, seconds, 0, similarities.shared))
-        return [replace(one, n_calls=similarities.n_calls) for one in tested]
+            tested.append(TestedCandidate(position, one, *found, seconds, n_calls, compared.shared))
+        return tested
 
     def _test(
-        self, one: NamedSimilarity, similarities: LandmarkSimilarities
+        self, representation: Representation, F: np.ndarray
     ) -> tuple[Representation, HeldOutErrors, list[OuterFold]]:
         """Test a candidate; similarities as features are normalized if that is clearly better, also in outer folds."""
-        representation, F = similarities.features(one.similarity, one.side)
         errors, outer = cross_validate(F, self.targets, self.folds, self.outer)
         if representation.name != SIMILARITIES:
             return representation, errors, outer

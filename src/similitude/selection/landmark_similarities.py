@@ -1,4 +1,4 @@
-"""Similarities of sampled examples to landmarks, and their features: each pair of objects is computed once."""
+"""Sampled examples and their similarities to landmarks, computed once for similarities that share distances."""
 
 from __future__ import annotations
 
@@ -15,18 +15,7 @@ from similitude.evaluation import TaskTargets, at_rows, interleaved
 from similitude.goodness import stratified
 from similitude.kernel_learning import learn_from_targets
 from similitude.kernels.vectors import DistanceSimilarity
-from similitude.landmarks import (
-    EXAMINED,
-    PROJECTION,
-    SIMILARITIES,
-    LandmarkFeatures,
-    Landmarks,
-    Representation,
-    choose_representation,
-    factor_of_landmarks,
-    in_double,
-    in_floats,
-)
+from similitude.landmarks import Landmarks, Representation, SampleFeatures, in_floats
 from similitude.similarity import Hints, Pullback, Similarity
 from similitude.support import pairs_at
 
@@ -130,82 +119,47 @@ def families(similarities: Sequence[Similarity]) -> list[list[int]]:
     return list(together.values())
 
 
-class LandmarkSimilarities:
-    """The similarities of examples to landmarks under a resolved similarity, or several that share their distances.
+class Compared:
+    """Examples compared with landmarks under a resolved similarity, or the distances that several of them share."""
 
-    If they are shared, distances are computed and kept for the others; ``n_calls`` counts the pairs that were computed.
-    """
-
-    def __init__(self, k: Similarity, data: SampledData, engine: Engine, shared: bool = False) -> None:
+    def __init__(self, family: Sequence[Similarity], data: SampledData, engine: Engine) -> None:
         self.data = data
         self.engine = engine
-        self.shared = shared
-        self.A = data.encoded(k)
-        objects = take(data.objects(k), data.places)
+        self.like = family[0]
+        self.shared = len(family) > 1
+        self.A = data.encoded(self.like)
+        objects = take(data.objects(self.like), data.places)
         self.landmarks = Landmarks(objects, data.landmarks, rows(self.A, data.places))
-        self.n_calls = 0
-        self._distances: dict[str, np.ndarray] = {}
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The similarities K(x, l), or the distances; an error names its pair by positions in X."""
+        like = DistanceBlocks(_of_distances(self.like)) if self.shared else self.like
+        with pairs_at(self.data.rows, self.data.landmarks):
+            return in_floats(Blocks(like, self.A, self.landmarks.encoding, engine=self.engine).whole())
 
     def left(self, k: Similarity) -> np.ndarray:
-        """Return K(x, l) for examples x and landmarks l, as a new array."""
-        return self._values(k, "left", self.A, self.landmarks.encoding, self.data.rows)
+        """Return K(x, l) for examples x and landmarks l."""
+        return _of_distances(k).of_distances(self.values.copy()) if self.shared else self.values
 
-    def right(self, k: Similarity) -> np.ndarray:
-        """Return K(l, x)."""
-        return self._block(k, self.landmarks.encoding, self.A, self.data.landmarks, self.data.rows).T
+    def sample(self, k: Similarity, side: str = "auto") -> SampleFeatures:
+        """Return the features of the examples under one of the similarities."""
+        known = {"left": self.left(k)}
+        return SampleFeatures(k, self.A, self.data.rows, self.landmarks, self.engine, side, known=known)
 
-    def landmark_gram(self, k: Similarity, K: np.ndarray) -> np.ndarray:
-        """Return the Gram matrix of the landmarks in double precision: rows of K(x, l), or computed again."""
-        if K.dtype == np.float64:
-            return K[self.data.places]
-        A = in_double(k, self.landmarks)
-        return self._values(k, "gram", A, A, self.data.landmarks).astype(np.float64, copy=False)
+    def features(self, k: Similarity, side: str = "auto") -> tuple[Representation, np.ndarray, int]:
+        """Return the representation, the features of the examples, and how many pairs of objects were compared."""
+        sample = self.sample(k, side)
+        _, F = sample.features(len(self.landmarks), False)
+        sides = 2 if sample.representation.side == "both" else 1
+        return sample.representation, F, sides * self.values.size
 
-    def diagonal(self, k: Similarity) -> np.ndarray:
-        """Return K(x, x) of the examples in double precision."""
-        with pairs_at(self.data.rows, self.data.rows):
-            return np.asarray(k.diagonal(self.A), dtype=np.float64)
 
-    def features(self, k: Similarity, side: str = "auto") -> tuple[Representation, np.ndarray]:
-        """Return the representation of a similarity, and the features of the examples."""
-        K = self.left(k)
-        M = self.landmark_gram(k, K)
-        representation = choose_representation(k, None if k.proven else M[:EXAMINED, :EXAMINED], side, False)
-        if representation.name == PROJECTION:
-            F = self.projection(k, K, M)
-            if F is not None:
-                return representation, F
-            reason = f"the Gram matrix of {len(M)} landmarks is {'indefinite' if M.any() else 'zero'}"
-            return Representation(SIMILARITIES, reason, "left"), K
-        return representation, np.concatenate([K, self.right(k)], axis=1) if representation.side == "both" else K
-
-    def projection(self, k: Similarity, K: np.ndarray, M: np.ndarray) -> np.ndarray | None:
-        """Return F with F U = K and M = U'U, possibly overwriting K; None if M is indefinite or zero."""
-        factor = factor_of_landmarks(M, K.dtype == np.float32)
-        if factor is None:
-            return None
-        if len(factor.pivots) < len(M):
-            K = np.ascontiguousarray(K[:, factor.pivots])
-        ready = LandmarkFeatures(k, self.landmarks.only(factor.pivots), factor=factor.U).ready(K.dtype)
-        return np.asarray(ready.transform(K))
-
-    def _values(self, k: Similarity, which: str, A: Encoding, B: Encoding, down: np.ndarray) -> np.ndarray:
-        """Return similarities to the landmarks, from distances that are kept if they are shared."""
-        if not self.shared:
-            return self._block(k, A, B, down, self.data.landmarks)
-        base: Any = k
-        while isinstance(base, Pullback):
-            base = base.k
-        if which not in self._distances:
-            self._distances[which] = self._block(DistanceBlocks(base), A, B, down, self.data.landmarks)
-        return np.asarray(base.of_distances(self._distances[which].copy()))
-
-    def _block(self, like: Any, A: Encoding, B: Encoding, down: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return a whole block; an error names its pair by positions in X."""
-        with pairs_at(down, right):
-            values = in_floats(Blocks(like, A, B, engine=self.engine).whole())
-        self.n_calls += values.size
-        return values
+def _of_distances(k: Similarity) -> Any:
+    """Return the function of distances inside of functions of objects."""
+    while isinstance(k, Pullback):
+        k = k.k
+    return k
 
 
 @dataclass(eq=False)
@@ -227,7 +181,6 @@ class FoldLearner:
         objects = take(self.data.objects(self.k), train)
         groups = at_rows(self.groups, train)
         k = learn_from_targets(self.k, objects, self.targets.Y[train], random_state=0, groups=groups).similarity
-        similarities = LandmarkSimilarities(k, self.data, self.engine)
-        representation, F = similarities.features(k)
-        self.n_calls += similarities.n_calls
+        representation, F, n_calls = Compared([k], self.data, self.engine).features(k)
+        self.n_calls += n_calls
         return k, representation, F
