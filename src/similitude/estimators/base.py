@@ -314,12 +314,15 @@ class LandmarkEstimator(LandmarkPredictor):
         self._keep(fit)
         return fit
 
-    def _keep(self, fit: FittedModel) -> None:
-        """Make a fit the model: keep the landmarks that have a weight, and what predictions and probabilities need."""
+    def _keep(self, fit: FittedModel, sizes: SpreadFit | None = None) -> None:
+        """Make a fit the model: keep the landmarks that have a weight, and what predictions and probabilities need.
+
+        `sizes` is the size of errors as a function of the features, if that was fitted.
+        """
         assert fit.plan is not None
         self.plan_ = fit.plan
         self.loss_, self.penalty_ = self._objective()
-        similarities = fit.similarities
+        similarities = [one.similarity for one in fit.features]
         self.lam_ = fit.trial.lam
         self.landmark_curve_ = fit.curve
         self.learned_ = fit.learned
@@ -327,12 +330,11 @@ class LandmarkEstimator(LandmarkPredictor):
         self.notes_ = list(fit.notes)
         self.representation_ = fit.representations[0] if len(fit.representations) == 1 else fit.representations
         several = isinstance(self.similarity, (list, tuple)) or len(similarities) > 1
-        self.similarity_ = list(similarities) if several else similarities[0]
+        self.similarity_ = similarities if several else similarities[0]
         if fit.cascade is not None:
             self._keep_cascade(fit.cascade, fit)
             self._calibrate(fit.trial, *fit.held_out)
             return
-        sizes = self._fit_sizes(fit)
         noise = None
         if not (sizes is None or sizes.noise is None):
             noise = sizes.noise.weights
@@ -356,10 +358,6 @@ class LandmarkEstimator(LandmarkPredictor):
         self.landmarks_ = landmarks.objects
         self.landmark_indices_ = landmarks.positions
         self.n_similarity_calls_ = len(landmarks)
-
-    def _fit_sizes(self, fit: FittedModel) -> SpreadFit | None:
-        """Fit the size of errors as a function of landmark features; a regressor writes it."""
-        return None
 
     def _calibrate(
         self,
@@ -493,7 +491,7 @@ class LandmarkEstimator(LandmarkPredictor):
         elif reads_memory_map(X, y, self._objective() == RIDGE, self.n_landmarks, self._engine):
             yield self._dataset(X, y, sample_weight, meter, groups)
         else:
-            self._refuse_indices("source")
+            self._check_before_reading("source")
             targets = self._targets()
             seed = draw_seed(self.random_state)
             drawn = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
@@ -504,7 +502,7 @@ class LandmarkEstimator(LandmarkPredictor):
         self, X: Any, y: Any, sample_weight: Any, meter: Meter
     ) -> Iterator[tuple[TrainingSet, FitOptions]]:
         """Return a context in which workers hold a collection, with a sample of its rows."""
-        self._refuse_indices("collection")
+        self._check_before_reading("collection")
         engine = distributed_engine(self._engine)
         check_max_calls(self.max_calls, engine)
         with engine.session(), use_engine(engine) if self.engine is None else nullcontext():
@@ -519,14 +517,17 @@ class LandmarkEstimator(LandmarkPredictor):
 
     def _first_rows(self, source: Source) -> tuple[TrainingSet, FitOptions]:
         """Return the first rows of a source, and the description of a fit to all of them."""
-        self._refuse_indices("source")
+        self._check_before_reading("source")
         targets = self._targets()
         sampled = first_rows(source, targets, self._checked, self._engine, draw_seed(self.random_state))
         with error_prefix("first rows"):
             targets.close()
         return self._of_sample(sampled, targets, Meter(0))
 
-    def _refuse_indices(self, what: str) -> None:
+    def _check_before_reading(self, what: str) -> None:
+        """Refuse positions as landmarks, and a similarity that rows in memory would refuse."""
+        if not self._precomputed:
+            similarities_of(self.similarity)
         if self.landmark_indices is not None:
             raise ValueError(f"landmark_indices are positions in memory: for a {what} give the landmarks themselves")
 

@@ -67,9 +67,26 @@ SIDES = ("auto", "left", "right", "both")
 
 
 def similarities_of(given: Any, kind: str = "vectors") -> tuple[Similarity, ...]:
-    """Return what was given, as similarities; `kind` is that of the objects, where the choice is left to the fit."""
+    """Return what was given, as similarities; `kind` is that of the objects, where the choice is left to the fit.
+
+    They are validated, before the first similarity is computed.
+    """
     if isinstance(given, Auto) or (isinstance(given, str) and given == AUTO):
+        if isinstance(given, Auto):
+            given.check_params()
         return (similarity_without_labels(kind),)
+    parts = _listed(given)
+    for k in parts:
+        k.check_params()
+        if isinstance(k, Learnable):
+            from similitude.kernel_learning import check_learnable
+
+            check_learnable(k)
+    return parts
+
+
+def _listed(given: Any) -> tuple[Similarity, ...]:
+    """Return one similarity, or several of one kind of objects."""
     if not isinstance(given, (list, tuple)):
         return (as_similarity(given),)
     if not given:
@@ -197,19 +214,7 @@ class LandmarkPredictor(SimilarityEstimator):
 
     def _check_params(self) -> None:
         """Refuse contradictory or unknown parameters before the first similarity is computed."""
-        kind = self._kind()
-        precomputed = kind == "matrix"
-        similarities: tuple[Similarity, ...] = ()
-        if not precomputed:
-            similarities = similarities_of(self.similarity, kind)
-        if isinstance(self.similarity, Similarity):
-            self.similarity.check_params()
-        for k in similarities:
-            k.check_params()
-            if isinstance(k, Learnable):
-                from similitude.kernel_learning import check_learnable
-
-                check_learnable(k)
+        precomputed = self._precomputed
         if self.loss not in ("auto", *self._losses):
             raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {brief(self.loss)}")
         if self.penalty not in ("l2", "l1"):

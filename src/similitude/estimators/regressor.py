@@ -324,6 +324,9 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         sizes = np.sqrt(((scores - Y) ** 2).sum(axis=1))
         return upper_bound(int((sizes > self.certified_size_).sum()), len(Y))
 
+    def _keep(self, fit: FittedModel, sizes: SpreadFit | None = None) -> None:
+        super()._keep(fit, sizes or self._fit_sizes(fit))
+
     def _fit_sizes(self, fit: FittedModel) -> SpreadFit | None:
         """Fit the size of errors as a function of the first features that have a weight in the model."""
         if fit.tried is None:

@@ -87,7 +87,7 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
     else:
         landmarks = _drawn(options, data, sizes[-1])
     if isinstance(collection, DistributedRows):
-        note = describe_choice(landmarks.rule, limits.rows_sampled(collection.n), collection.n)
+        note = describe_choice(landmarks.rule, min(collection.n, limits.SAMPLE_ROWS), collection.n)
     if sizes[-1] > len(landmarks):
         sizes = sorted({*map(min, sizes, [len(landmarks)] * len(sizes))})
     elif size == facts.size:
@@ -106,7 +106,7 @@ def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
             rule = "uniform"
     if options.unlabeled is not None:
         return _from_pool(options, data, rule, most, rng)
-    candidates = data.order[: max(most, limits.rows_sampled(data.n_fitted))]
+    candidates = data.order[: max(most, min(data.n_fitted, limits.SAMPLE_ROWS))]
     if data.groups is not None:
         candidates = candidates[: data.n_fitted]
     if rule == "uniform":

@@ -190,7 +190,9 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         guarantee = OF_NUMBERS if data.labels is None else OF_LEARNED
     if len(fit.curve.x) > 1:
         scores += tuple((number_of(int(n), "landmark"), loss) for n, loss in zip(fit.curve.x, fit.curve.y, strict=True))
-    variance = float(variances(data.Y, data.weights).sum()) or 1.0
+    if scores:
+        variance = float(variances(data.Y, data.weights).sum()) or 1.0
+        scores = tuple((name, float(loss) / variance) for name, loss in scores)
     nested = facts.nested and len(fit.samples[0].places) == data.n
     return replace(
         fit,
@@ -199,7 +201,7 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         chosen=chosen.reason,
         learned=chosen.summary,
         notes=notes,
-        scores=(*chosen.scores, *[(name, float(loss) / variance) for name, loss in scores]),
+        scores=chosen.scores + scores,
     )
 
 
@@ -259,7 +261,12 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
     order = data.order
     if len(order) < 2:
         raise ValueError("need at least 2 samples with positive weight, got 1")
-    prepared = [_prepared_on_sample(k, data, options) for k in similarities]
+    prepared = []
+    for k in similarities:
+        if len(order) > limits.SAMPLE_ROWS and k.unresolved() and len(open_scales(k)) == len(k.unresolved()):
+            prepared.append(_prepared_on_sample(k, data, options))
+        else:
+            prepared.append(k.prepare(data.X, options.random_state, data.given_weights))
     resolved, encodings = zip(*prepared, strict=True)
     if data.copies_last:
         order = equals_judged_together(order, groups_of_equals(encodings[0], order))
@@ -268,10 +275,8 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
 
 def _prepared_on_sample(k: Similarity, data: TrainingSet, options: FitOptions) -> tuple[Similarity, Encoding]:
     """Return a similarity resolved, and X encoded; medians of many rows are those of a sample."""
-    some = np.sort(data.order[: limits.rows_sampled(len(data.order))])
-    if len(some) == len(data.order) or len(open_scales(k)) < len(k.unresolved()) or not k.unresolved():
-        return k.prepare(data.X, options.random_state, data.given_weights)
     k.check_params()
+    some = np.sort(data.order[: limits.SAMPLE_ROWS])
     weighted = None
     if data.given_weights is not None:
         weighted = np.asarray(data.given_weights)[some]

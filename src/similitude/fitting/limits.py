@@ -91,11 +91,6 @@ MOST_FRUGAL_EVALUATED = 300
 """The share of these that evaluates the model, and the most rows that do."""
 
 
-def rows_sampled(n: int) -> int:
-    """Return on how many of n rows landmarks, their number and medians are chosen."""
-    return min(n, SAMPLE_ROWS)
-
-
 def rows_apart(n: int) -> int:
     """Return how many of n rows take no part in the choices of an exact fit, so that they can evaluate it; none of few.
 
