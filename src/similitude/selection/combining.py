@@ -17,7 +17,7 @@ from similitude.linear import SquaredHinge, l2_path
 from similitude.scikit import CHECKED_OBJECTS, demand_valid
 from similitude.selection import limits
 from similitude.selection.candidates import NamedSimilarity, checked_engine, naming, validated
-from similitude.selection.landmark_similarities import Compared, SampledData, families, sample_rows
+from similitude.selection.landmark_similarities import ComparedExamples, SampledData, families, sample_rows
 from similitude.selection.limits import SampleSizes
 from similitude.similarity import PSD, SYMMETRIC, Hints, Similarity, remembered_images
 from similitude.support import NotAKernelError, UnresolvedError, brief, check_choice, generator, is_number, pairs_at
@@ -176,11 +176,11 @@ def _weighted_sum(
 
 def _compared(
     members: Sequence[NamedSimilarity], data: SampledData, engine: Engine
-) -> Iterator[tuple[int, NamedSimilarity, Compared]]:
+) -> Iterator[tuple[int, NamedSimilarity, ComparedExamples]]:
     """Yield each member with its similarities to landmarks, which members with the same distances share."""
     for places in families([one.similarity for one in members]):
         with naming(members[places[0]].name):
-            compared = Compared([members[place].similarity for place in places], data, engine)
+            compared = ComparedExamples([members[place].similarity for place in places], data, engine)
         for place in places:
             yield place, members[place], compared
 

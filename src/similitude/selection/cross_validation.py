@@ -17,7 +17,7 @@ from similitude.evaluation import Folds, TaskTargets, error_of_classes
 from similitude.landmarks import SIMILARITIES, Representation, lengths
 from similitude.linear import PENALTIES, Moments, Ridge, smallest
 from similitude.selection.candidates import NamedSimilarity, naming
-from similitude.selection.landmark_similarities import Compared, FoldLearner, SampledData, families
+from similitude.selection.landmark_similarities import ComparedExamples, FoldLearner, SampledData, families
 from similitude.selection.limits import MAX_PARTS
 from similitude.similarity import Learnable
 from similitude.support import ESTIMATE, Estimate
@@ -233,7 +233,7 @@ class Comparison:
         if isinstance(first.similarity, Learnable):
             return [self._test_learned(positions[0], engine)]
         with naming(first.name):
-            compared = Compared([self.named[position].similarity for position in positions], self.data, engine)
+            compared = ComparedExamples([self.named[position].similarity for position in positions], self.data, engine)
             if compared.shared:
                 compared.values  # noqa: B018
         common = (time.perf_counter() - began) / len(positions)

@@ -119,7 +119,7 @@ def families(similarities: Sequence[Similarity]) -> list[list[int]]:
     return list(together.values())
 
 
-class Compared:
+class ComparedExamples:
     """Examples compared with landmarks under a resolved similarity, or the distances that several of them share."""
 
     def __init__(self, family: Sequence[Similarity], data: SampledData, engine: Engine) -> None:
@@ -181,6 +181,6 @@ class FoldLearner:
         objects = take(self.data.objects(self.k), train)
         groups = at_rows(self.groups, train)
         k = learn_from_targets(self.k, objects, self.targets.Y[train], random_state=0, groups=groups).similarity
-        representation, F, n_calls = Compared([k], self.data, self.engine).features(k)
+        representation, F, n_calls = ComparedExamples([k], self.data, self.engine).features(k)
         self.n_calls += n_calls
         return k, representation, F
