@@ -87,7 +87,7 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
     else:
         landmarks = _drawn(options, data, sizes[-1])
     if isinstance(collection, DistributedRows):
-        note = describe_choice(landmarks.rule, min(collection.n, limits.SAMPLE_ROWS), collection.n)
+        note = describe_choice(landmarks.rule, data.n_sampled, collection.n)
     if sizes[-1] > len(landmarks):
         sizes = sorted({*map(min, sizes, [len(landmarks)] * len(sizes))})
     elif size == facts.size:
@@ -106,7 +106,7 @@ def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
             rule = "uniform"
     if options.unlabeled is not None:
         return _from_pool(options, data, rule, most, rng)
-    candidates = data.order[: max(most, min(data.n_fitted, limits.SAMPLE_ROWS))]
+    candidates = data.order[: max(most, min(data.n_fitted, data.n_sampled))]
     if data.groups is not None:
         candidates = candidates[: data.n_fitted]
     if rule == "uniform":
@@ -173,9 +173,10 @@ def choose_scales(
     names = [[] if keeps_median(k, resolved) else open_scales(k) for k, resolved in pairs]
     if not any(names):
         return data, 1, ()
-    which, n_train, n_judged = data.pilot(min(limits.SCALE_ROWS, choice.pilot))
+    most, n_landmarks = limits.scale_comparison(choice.pilot, len(choice.landmarks))
+    which, n_train, n_judged = data.pilot(most)
     validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
-    first = choice.landmarks.only(np.arange(min(limits.SCALE_LANDMARKS, len(choice.landmarks), n_train)))
+    first = choice.landmarks.only(np.arange(min(n_landmarks, n_train)))
     objects = take(data.X, which)
 
     def loss(k: Similarity) -> float:

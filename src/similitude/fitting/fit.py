@@ -18,7 +18,6 @@ from similitude.compute import Encoding, rows, take
 from similitude.compute.engines import damaged_checkpoint, phase, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import Trial, equals_judged_together, groups_of_equals
-from similitude.fitting import limits
 from similitude.fitting.automatic import (
     OF_LEARNED,
     OF_NUMBERS,
@@ -263,7 +262,7 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
         raise ValueError("need at least 2 samples with positive weight, got 1")
     prepared = []
     for k in similarities:
-        if len(order) > limits.SAMPLE_ROWS and k.unresolved() and len(open_scales(k)) == len(k.unresolved()):
+        if data.n_sampled < len(order) and k.unresolved() and len(open_scales(k)) == len(k.unresolved()):
             prepared.append(_prepared_on_sample(k, data, options))
         else:
             prepared.append(k.prepare(data.X, options.random_state, data.given_weights))
@@ -276,7 +275,7 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
 def _prepared_on_sample(k: Similarity, data: TrainingSet, options: FitOptions) -> tuple[Similarity, Encoding]:
     """Return a similarity resolved, and X encoded; medians of many rows are those of a sample."""
     k.check_params()
-    some = np.sort(data.order[: limits.SAMPLE_ROWS])
+    some = np.sort(data.order[: data.n_sampled])
     weighted = None
     if data.given_weights is not None:
         weighted = np.asarray(data.given_weights)[some]

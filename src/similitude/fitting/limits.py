@@ -91,6 +91,11 @@ MOST_FRUGAL_EVALUATED = 300
 """The share of these that evaluates the model, and the most rows that do."""
 
 
+def scale_comparison(n: int, landmarks: int) -> tuple[int, int]:
+    """Return the most rows and landmarks with which scales are compared."""
+    return min(n, SCALE_ROWS), min(landmarks, SCALE_LANDMARKS)
+
+
 def rows_apart(n: int) -> int:
     """Return how many of n rows take no part in the choices of an exact fit, so that they can evaluate it; none of few.
 

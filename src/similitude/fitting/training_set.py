@@ -116,6 +116,8 @@ class TrainingSet:
         The positions of the rows with a weight.
     n : int
         The number of rows with a weight, here or among all rows.
+    n_sampled : int
+        The number of rows in memory on which medians are computed and from which landmarks are drawn, at most.
     all_in_memory : bool
         Whether these are all rows.
     copies_last : bool
@@ -134,6 +136,7 @@ class TrainingSet:
     reordered: np.ndarray | None = None
     weighted: np.ndarray = field(init=False)
     n: int = field(init=False)
+    n_sampled: int = field(init=False)
     all_in_memory: bool = field(init=False)
     copies_last: bool = field(init=False)
 
@@ -142,6 +145,7 @@ class TrainingSet:
         known = len(self.weighted)
         self.all_in_memory = self.sampling.all_rows is None
         self.n = known if self.all_in_memory else self.sampling.all_rows.n
+        self.n_sampled = min(known, limits.SAMPLE_ROWS)
         many = limits.LEAVE_ONE_OUT < known <= limits.SAMPLE_ROWS
         self.copies_last = self.groups is None and self.all_in_memory and many
 
