@@ -26,7 +26,7 @@ HELD = """
     fitting.ExampleInfluence fitting.GroupInfluence fitting.LandmarkModel fitting.LandmarkVariance
     fitting.PairWork fitting.ProfileRidge fitting.Sizes
     fitting.RankedScores fitting.Spread fitting.Stage fitting.Stream fitting.ValueRange
-    fitting.WeightedLandmarks landmarks.Groups
+    fitting.WeightedLandmarks fitting.Groups
     landmarks.LandmarkFeatures landmarks.Landmarks landmarks.Reservoir learners.Distances
     learners.NeighborGraph learners.SquaredLengths
     linear.GroupMoments linear.Moments maps.Form maps.Matrix maps.Sketch maps.Structured maps.TensorSketch maps.Waves

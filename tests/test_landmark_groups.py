@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from similitude.fitting.influence import Groups
+from similitude.fitting.passes import FeatureUnion
 from similitude.kernels import Polynomial
-from similitude.landmarks import FeatureUnion, Groups, LandmarkFeatures, Landmarks, factor_of_landmarks
+from similitude.landmarks import LandmarkFeatures, Landmarks, factor_of_landmarks
 
 rng = np.random.default_rng(2)
 X = rng.standard_normal((60, 3))

@@ -6,9 +6,9 @@ from scipy.linalg import solve_triangular
 
 from similitude import FromPairs, SimilarityRegressor
 from similitude.errors import PairError
-from similitude.fitting.passes import SumsTask
+from similitude.fitting.passes import FeatureUnion, SumsTask
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
-from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks, projection
+from similitude.landmarks import LandmarkFeatures, Landmarks, projection
 from similitude.landmarks.projection import factor_of_landmarks as projected
 from similitude.landmarks.projection import n_leading as leading
 from similitude.landmarks.projection import solve_rows, solver

@@ -18,9 +18,10 @@ from similitude.fitting.distributed import (
     partition_sample,
     partition_sums,
 )
+from similitude.fitting.passes import FeatureUnion
 from similitude.fitting.targets import ClassTargets, NumberTargets
 from similitude.kernels import Gaussian
-from similitude.landmarks import FeatureUnion, LandmarkFeatures, Landmarks, key_below
+from similitude.landmarks import LandmarkFeatures, Landmarks, key_below
 from similitude.landmarks.distributed import (
     Apart,
     Candidates,

@@ -2,6 +2,7 @@
 
 from similitude.fitting.automatic import EVERY_ROW, similarity_without_labels
 from similitude.fitting.batches import Sampled, batches_to_predict, first_rows, sample_source
+from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.calibration import (
     ClassCalibration,
     ErrorCalibration,
@@ -16,7 +17,6 @@ from similitude.fitting.fit import run
 from similitude.fitting.frugal import fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import (
-    BlendInfluence,
     DelayedInfluence,
     FitInfluence,
     GroupInfluence,

@@ -11,8 +11,8 @@ from similitude.compute import Encoding, take
 from similitude.compute.engines import phase
 from similitude.evaluation import Pilot, Trial, at_rows, equals_judged_together, groups_of_equals, nested_folds_of_fit
 from similitude.fitting import limits
+from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import LEARNED_KINDS, FitOptions
-from similitude.fitting.influence import BlendInfluence
 from similitude.fitting.members import Family
 from similitude.fitting.model import Evaluation, FittedModel, Judged, LandmarkCurve
 from similitude.fitting.training_set import TrainingSet

@@ -23,10 +23,9 @@ from similitude.data.sources import (
 )
 from similitude.evaluation import MOST_HELD_OUT
 from similitude.fitting import limits
-from similitude.fitting.passes import Marks, covering, features_of, sums_over
+from similitude.fitting.passes import FeatureUnion, Marks, covering, features_of, sums_over
 from similitude.fitting.targets import Targets
 from similitude.fitting.training_set import Design, Sampling
-from similitude.landmarks import FeatureUnion
 from similitude.linear import Moments
 from similitude.scikit import check_weights
 from similitude.similarity import Similarity

@@ -21,10 +21,10 @@ from similitude.data.sources import (
 )
 from similitude.evaluation import MOST_HELD_OUT
 from similitude.fitting.batches import Sampled, SourceRows, batch_weights, sample_size
-from similitude.fitting.passes import Marks, covering, features_of
+from similitude.fitting.passes import FeatureUnion, Marks, covering, features_of
 from similitude.fitting.targets import Targets
 from similitude.fitting.training_set import Design, Sampling
-from similitude.landmarks import Candidates, Collection, FeatureUnion, Look, check_alike, key_below
+from similitude.landmarks import Candidates, Collection, Look, check_alike, key_below
 from similitude.linear import Moments
 from similitude.scikit import InputCheck
 from similitude.similarity import Similarity

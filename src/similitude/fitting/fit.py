@@ -33,10 +33,10 @@ from similitude.fitting.choices import MEDIAN_KEPT, LandmarkChoice, Level, Score
 from similitude.fitting.facts import AS_GIVEN, OF_FAMILY, Facts, FitOptions, keeps_median, open_scales
 from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
-from similitude.fitting.influence import GroupInfluence, influence_in_ridge, solved_groups
+from similitude.fitting.influence import GroupInfluence, Groups, influence_in_ridge, solved_groups
 from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
 from similitude.fitting.nested_folds import LandmarkFolds
-from similitude.fitting.passes import check_features_fit, features_of
+from similitude.fitting.passes import FeatureUnion, check_features_fit, features_of
 from similitude.fitting.penalized import refit, rounded_pinball
 from similitude.fitting.piloted_fit import fit_by_pilot
 from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, PRODUCT_FIT, Plan
@@ -45,8 +45,6 @@ from similitude.fitting.spread import open_variance_of, variances
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import (
     PROJECTION,
-    FeatureUnion,
-    Groups,
     LandmarkFeatures,
     Representation,
     SampleFeatures,

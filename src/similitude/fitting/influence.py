@@ -27,16 +27,28 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from similitude.compute import Encoding, as_numpy, beside, count, itemsize, rows
+from similitude.compute import Encoding, as_numpy, beside, in_precision, itemsize, namespace
+from similitude.fitting.blend_influence import BlendInfluence, Terms
 from similitude.fitting.facts import FitOptions
 from similitude.fitting.model import LandmarkModel, WeightedLandmarks, class_numbers
-from similitude.landmarks import Groups, LandmarkFeatures, Landmarks, most_numbers, rows_of
-from similitude.linear import GramFactor, GroupMoments, LinearModel, NewtonStep, Ridge, is_coupled, newton_step
+from similitude.landmarks import LandmarkFeatures, Landmarks, rows_of
+from similitude.linear import GroupMoments, LinearModel, Members, NewtonStep, Ridge, is_coupled, newton_step
 from similitude.scikit import class_codes
-from similitude.similarity import Precomputed, Similarity
+from similitude.similarity import Precomputed
 
-Terms = tuple[np.ndarray, np.ndarray]
-"""What each example adds to each output, (rows, examples, outputs), and the similarity to each, (rows, examples)."""
+MOST_NUMBERS = 28
+OF_FEW = 12
+"""Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
+many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
+
+FEWEST_GROUPS = 4
+OF_MANY = 2
+"""The fewest groups of rows with several targets, and of rows with more targets than `MOST_NUMBERS` allows."""
+
+
+def most_numbers(n_landmarks: int) -> int:
+    """Return how many numbers are kept of each landmark to explain predictions."""
+    return min(MOST_NUMBERS, max(OF_FEW, n_landmarks // 2))
 
 
 def some_columns(n_landmarks: int) -> int:
@@ -60,6 +72,115 @@ def solved_groups(landmarks: Landmarks, outputs: int, classes: bool) -> Groups:
     # about how many groups of rows are kept apart, times the number of outputs, if each costs a solution
     numbers = outputs * max(1, round(most_numbers(len(landmarks)) / 14))
     return Groups.around(landmarks, outputs, classes=classes, numbers=numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows are grouped by the landmark that they are most similar to, among some landmarks; classes are kept apart.
+
+    Attributes
+    ----------
+    landmarks : array of int
+        The landmark of each group, by its position among those of the first similarity.
+    classes : array of int, or None
+        The class of the rows of each group; None if targets are numbers.
+    """
+
+    landmarks: np.ndarray
+    classes: np.ndarray | None = None
+
+    @classmethod
+    def around(
+        cls, landmarks: Landmarks, n_outputs: int, *, classes: bool, numbers: int = 1, among: Any = None
+    ) -> Groups:
+        """Choose landmarks to group rows around: the first ones, of each class if their classes are known.
+
+        Parameters
+        ----------
+        landmarks : Landmarks
+        n_outputs : int
+            Columns of the targets; 1 for two classes.
+        classes : bool
+            Whether targets are codes of classes.
+        numbers : int
+            How many numbers a group takes for each landmark.
+        among : array of int, optional
+            The landmarks to choose from; by default all of them.
+        """
+        n = len(landmarks)
+        candidates = np.arange(n) if among is None else among
+        most = most_numbers(n)
+        if not classes:
+            return cls(candidates[: max(FEWEST_GROUPS if numbers <= most else OF_MANY, most // numbers)])
+        n_classes = max(2, n_outputs)
+        each = max(1, most // (n_classes * numbers))
+        chosen = []
+        kinds = []
+        for one in range(n_classes):
+            own = candidates if landmarks.labels is None else candidates[landmarks.labels[candidates] == one]
+            own = (own if len(own) else candidates)[:each]
+            chosen.append(own)
+            kinds.append(np.full(len(own), one))
+        return cls(np.concatenate(chosen), np.concatenate(kinds))
+
+    def __len__(self) -> int:
+        return len(self.landmarks)
+
+    def members(self, basis: np.ndarray, offset: np.ndarray, F: Any, Y: Any) -> Members:
+        """Return to which group each row belongs.
+
+        Parameters
+        ----------
+        basis, offset : array
+            See :meth:`nearness`.
+        F : array or tensor of shape (n, columns)
+            The features of rows; those of the first similarity come first.
+        Y : array or tensor
+            Their targets: codes of classes, or numbers.
+        """
+        n = len(self.landmarks)
+        own = None
+        numbers = Y
+        if self.classes is not None:
+            own = Y.argmax(1) if Y.shape[1] > 1 else Y[:, 0] >= 0
+            numbers = None
+        if not isinstance(F, np.ndarray):
+            near = in_precision(beside(basis, F), F.dtype) @ F[:, : basis.shape[1]].T - beside(offset, F)[:, None]
+            if own is not None and self.classes is not None:
+                near = namespace(F).where(beside(self.classes, F)[:, None] == own[None, :], near, -np.inf)
+            return Members(near.argmax(0), n, numbers)
+        F = F[:, : basis.shape[1]].astype(np.float32, copy=False)  # precise enough to choose a group
+        basis = basis.astype(np.float32)
+        offset = offset.astype(np.float32)
+        if own is None or self.classes is None:
+            return Members(np.argmax(F @ basis.T - offset, axis=1), n, numbers)
+        nearest = np.zeros(len(F), dtype=np.intp)
+        order = np.argsort(own, kind="stable")
+        kinds, starts = np.unique(own[order], return_index=True)
+        for kind, rows in zip(kinds, np.split(order, starts[1:]), strict=True):
+            groups = np.flatnonzero(self.classes == kind)
+            if len(groups):
+                near = F[rows] @ basis[groups].T - offset[groups]
+                nearest[rows] = groups[near.argmax(axis=1)]
+        return Members(nearest, n, numbers)
+
+    def nearness(self, features: LandmarkFeatures) -> tuple[np.ndarray, np.ndarray]:
+        """Return B and b such that B f - b is the nearness of a row to each group, given its features f.
+
+        The features are those of the first similarity, complete or made for sums; only the first ones are used.
+        Nearness is the similarity to the landmark of the group; in a projection, minus half the squared distance from
+        it, but for a constant.
+        """
+        if features.factor is None:
+            basis = (np.arange(self.landmarks.max(initial=0) + 1) == self.landmarks[:, None]).astype(float)
+            return basis, np.zeros(len(basis))
+        U = features.factor[:, self.landmarks]
+        complete = len(U) if features.leading is None else features.leading
+        last = self.landmarks >= complete  # their columns hold what the complete features leave of the similarity
+        basis = np.where(np.arange(len(U))[:, None] < complete, U, 0.0)
+        basis[self.landmarks[last], np.flatnonzero(last)] = 1.0
+        used = int(np.flatnonzero(basis.any(axis=1)).max(initial=0)) + 1
+        return basis[:used].T, (U**2).sum(axis=0) / (2 * features.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,115 +368,6 @@ class ClassInfluence(GroupInfluence):
         above = sum([K @ part.weights for (_, K), part in zip(blocks, model.parts, strict=True)], self.constants)
         codes = class_codes(self.labels, len(self.base))
         return above[:, self.labels, None] / 2.0 * (codes - self.base), blocks[0][0][:, self.heads]
-
-
-VARIANCE_ROWS = 2048
-"""Objects whose variances are computed at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class BlendInfluence:
-    """What every training row adds to the scores.
-
-    Attributes
-    ----------
-    labels : array
-        The class number of each row, or its targets, one column per output.
-    weights : array of shape (n,)
-        Of the rows.
-    base : array of shape (outputs,)
-        What scores are without any row: the weighted mean of the targets, or an unpenalized constant.
-    penalties, shares : tuple of float
-        The penalty of each model, and its weight in the blend.
-    """
-
-    labels: np.ndarray
-    weights: np.ndarray
-    base: np.ndarray
-    penalties: tuple[float, ...]
-    shares: tuple[float, ...]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_factors"}
-
-    @property
-    def heads(self) -> np.ndarray:
-        """The landmarks themselves."""
-        return np.arange(len(self.labels))
-
-    @property
-    def counts(self) -> np.ndarray:
-        """One row each."""
-        return np.ones(len(self.labels), dtype=np.intp)
-
-    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Return what each row adds to each output, (objects, rows, outputs), and the similarity to it."""
-        blocks = [part.blocks(A)[0] for part, A in zip(model.parts, encodings, strict=True)]
-        smoother = np.zeros(blocks[0].shape)
-        for number, (share, A, K) in enumerate(zip(self.shares, encodings, blocks, strict=True)):
-            cells = cells_of(model.parts[number].features.similarity, A)
-            for cell in np.unique(cells):
-                mine, factor = self._factor(model, number, int(cell))
-                at = np.ix_(cells == cell, mine)
-                smoother[at] += share * factor.solve(K[at].T).T
-        Y = self.labels if self.labels.ndim == 2 else class_codes(self.labels, max(2, len(self.base)))
-        return smoother[:, :, None] * (Y - self.base), blocks[0]
-
-    @property
-    def main(self) -> int:
-        """The number of the model that has the largest weight in the blend."""
-        return int(np.argmax(self.shares))
-
-    def open_variance(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> np.ndarray:
-        r"""Return what the rows leave open of a Gaussian process: :math:`k(x, x) - k(x)^\top G^{-1} k(x)`.
-
-        Its kernel is that of the main model.
-        """
-        part = model.parts[self.main]
-        A = encodings[self.main]
-        k = part.features.similarity
-        known = part.features.landmarks.encoding
-        found = np.asarray(k.diagonal(A), dtype=np.float64).copy()
-        cells = cells_of(k, A)
-        for cell in np.unique(cells):
-            mine, factor = self._factor(model, self.main, int(cell))
-            here = np.flatnonzero(cells == cell)
-            for start in range(0, len(here), VARIANCE_ROWS):
-                some = here[start : start + VARIANCE_ROWS]
-                K = np.asarray(k.block(rows(A, some), rows(known, mine)), dtype=np.float64)
-                half = factor.halves(K.T)
-                found[some] -= np.einsum("ij,ij->j", half, half)
-        return np.maximum(found, 0.0)
-
-    def open_variance_left_out(self, model: LandmarkModel) -> np.ndarray:
-        r"""Return the same for each row, given all others: :math:`1 / (G^{-1})_{ii}` less its own noise."""
-        features = model.parts[self.main].features
-        found = np.empty(len(self.weights))
-        for cell in np.unique(cells_of(features.similarity, features.landmarks.encoding)):
-            mine, factor = self._factor(model, self.main, int(cell))
-            noise = self.penalties[self.main] * self.weights.mean() / self.weights[mine]
-            found[mine] = 1.0 / factor.inverse_diagonal() - noise
-        return np.maximum(found, 0.0)
-
-    def _factor(self, model: LandmarkModel, number: int, cell: int) -> tuple[np.ndarray, GramFactor]:
-        """Return the rows of a cell, and the Cholesky factor of one kernel's G among them."""
-        known = vars(self).setdefault("_factors", {})  # computed once; not a field, so that it is not saved
-        if (number, cell) not in known:
-            features = model.parts[number].features
-            k = features.similarity
-            encoding = features.landmarks.encoding
-            mine = np.flatnonzero(cells_of(k, encoding) == cell)
-            own = rows(encoding, mine)
-            diagonal = self.penalties[number] * self.weights.mean() / self.weights[mine]
-            known[number, cell] = mine, GramFactor.of(np.array(k.block(own, own), dtype=np.float64), diagonal)
-        return known[number, cell]
-
-
-def cells_of(k: Similarity, A: Encoding) -> np.ndarray:
-    """Return the number of each encoded object's cell: rows of other cells have no influence on it."""
-    if k.hints.cells is None:
-        return np.zeros(count(A), dtype=np.intp)
-    return np.asarray(k.hints.cells(A))
 
 
 class DelayedInfluence:

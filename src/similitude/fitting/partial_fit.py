@@ -11,9 +11,9 @@ from similitude.compute import itemsize
 from similitude.compute.engines import Engine
 from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Trial, n_judged
 from similitude.fitting.fit import fit_with_held_out
-from similitude.fitting.influence import GroupInfluence
-from similitude.fitting.passes import features_of
-from similitude.landmarks import FeatureUnion, Groups, LandmarkFeatures
+from similitude.fitting.influence import GroupInfluence, Groups
+from similitude.fitting.passes import FeatureUnion, features_of
+from similitude.landmarks import LandmarkFeatures
 from similitude.linear import GroupMoments, LinearModel, Moments
 from similitude.support import generator
 

@@ -13,8 +13,8 @@ from similitude.fitting.facts import FitOptions
 from similitude.fitting.influence import influence_in_refit
 from similitude.fitting.limited_targets import robust_deviation
 from similitude.fitting.model import FittedModel, class_numbers
+from similitude.fitting.passes import FeatureUnion
 from similitude.fitting.training_set import Design, TrainingSet
-from similitude.landmarks import FeatureUnion
 from similitude.linear import LinearModel, RowsTogether, SmoothQuantile, fit_classes, fit_loss, fit_numbers
 
 

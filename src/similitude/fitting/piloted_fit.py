@@ -16,9 +16,9 @@ from similitude.compute import Blocks, take
 from similitude.compute.engines import one_scipy_thread
 from similitude.evaluation import Trial, at_rows, groups_of_equals
 from similitude.fitting.automatic import EVERY_ROW
+from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import Facts, FitOptions, open_scales
 from similitude.fitting.influence import (
-    BlendInfluence,
     ClassInfluence,
     DelayedInfluence,
     GroupInfluence,
@@ -26,7 +26,7 @@ from similitude.fitting.influence import (
     solved_groups,
 )
 from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
-from similitude.fitting.passes import features_of
+from similitude.fitting.passes import FeatureUnion, features_of
 from similitude.fitting.pilot_choice import (
     LANDMARKS_FACTOR,
     PilotChoice,
@@ -38,7 +38,6 @@ from similitude.fitting.spread import MOST_NOISE_FEATURES, OpenVariance, open_va
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import (
     PROJECTION,
-    FeatureUnion,
     LandmarkFeatures,
     Landmarks,
     Representation,

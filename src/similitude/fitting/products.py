@@ -13,9 +13,8 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, count, in_precision, is_tensor, moved, nbytes
 from similitude.compute.engines import Engine
 from similitude.evaluation import Trial, n_held_out
-from similitude.fitting.influence import ClassInfluence, DelayedInfluence, FitInfluence, GroupInfluence
+from similitude.fitting.influence import ClassInfluence, DelayedInfluence, FitInfluence, GroupInfluence, Groups
 from similitude.fitting.model import class_numbers
-from similitude.landmarks import Groups
 from similitude.linear import Equations, LinearModel, Members, fit_by_products
 from similitude.scikit import FLOAT_DTYPES
 

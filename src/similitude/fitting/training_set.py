@@ -16,8 +16,8 @@ from similitude.compute.engines import EncodedBatch, Engine
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import FEWEST_NESTED_GROUPS, LastRows, at_rows, hold_out_groups, n_fitted
 from similitude.fitting import limits
-from similitude.fitting.passes import Marks, covering, features_where_computed, sums_over
-from similitude.landmarks import FeatureUnion, Landmarks
+from similitude.fitting.passes import FeatureUnion, Marks, covering, features_where_computed, sums_over
+from similitude.landmarks import Landmarks
 from similitude.linear import Moments
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, generator, key_order, pairs_at, random_keys

@@ -12,7 +12,6 @@ from similitude.landmarks.distributed import (
     look_at_partition,
     sample_partition,
 )
-from similitude.landmarks.feature_union import FeatureUnion, Groups, most_numbers
 from similitude.landmarks.features import (
     GIVEN,
     UNLABELED,
@@ -24,6 +23,7 @@ from similitude.landmarks.features import (
     in_floats,
     lengths,
     rows_of,
+    side_by_side,
     sided,
 )
 from similitude.landmarks.guarantees import (
@@ -55,6 +55,7 @@ from similitude.landmarks.projection import (
     choose_representation,
     factor_of_landmarks,
     factorize,
+    n_leading,
     not_projected,
     rounding_of,
     solve_rows,

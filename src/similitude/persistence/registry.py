@@ -16,7 +16,7 @@ fitting: BlendInfluence Cascade CascadeInfluence ClassCalibration ErrorCalibrati
 fitting.calibration: RankedScores
 fitting.cascade: Stage ValueRange
 fitting.facts: PairWork Sizes
-fitting.influence: ClassInfluence ExampleInfluence
+fitting.influence: ClassInfluence ExampleInfluence Groups
 fitting.profile_ridge: ProfileRidge
 fitting.spread: LandmarkVariance Spread
 goodness: Goodness Margin MarginCurve
@@ -33,7 +33,7 @@ kernels: Aligned Columns Convolutions Cosine DTW Derivative ERP Edit Equal Gappe
     OrMissing Ordinal Partitioned Polynomial RandomWalk RationalQuadratic SharesAny ShortestPath Sigmoid Signature
     SoftDTW Spectrum Subsequence TWE Tabular WeisfeilerLehman WeisfeilerLehmanAssignment WeisfeilerLehmanEdges Words
 kernels.series.elastic: ElasticDistance
-landmarks: Groups LandmarkFeatures Landmarks Representation Reservoir
+landmarks: LandmarkFeatures Landmarks Representation Reservoir
 learners: AlignmentVote ClusterNumber KernelKMeans KernelOneClassSVM KernelPerceptron KernelRanker KernelRidge
     KernelRidgeClassifier KernelSGDSVC KernelSVC KernelSVR KreinSVC MarginPerceptron MistakeBound
     OnlineKernelClassifier OnlineKernelRegressor RepresenterClassifier RepresenterRegressor SeparatorLP
