@@ -104,7 +104,7 @@ def same(found, expected, atol=1e-6):
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_scores_in_strips(kind, monkeypatch):
-    monkeypatch.setattr("similitude.linear.model.STRIP_BYTES", 8 * 3 * 7)
+    monkeypatch.setattr("similitude.linear.moments.STRIP_BYTES", 8 * 3 * 7)
     rng = np.random.default_rng(0)
     F, W, b = rng.standard_normal((100, 3)).astype(kind), rng.standard_normal((3, 4)), rng.standard_normal(4)
     scores = LinearModel(W, b).scores(F)
@@ -374,7 +374,7 @@ def test_strips(model, kind, monkeypatch):
     F, codes, s = problem(14)
     F = F.astype(kind)
     whole = as_fit(model, F, codes, s, PATH, tolerance=1e-12)
-    monkeypatch.setattr("similitude.linear.model.STRIP_BYTES", 8 * 6 * 7)
+    monkeypatch.setattr("similitude.linear.moments.STRIP_BYTES", 8 * 6 * 7)
     for one, other in zip(as_fit(model, F, codes, s, PATH, tolerance=1e-12), whole, strict=True):
         same(one, other, 2e-5)
 

@@ -78,7 +78,7 @@ def test_hessians_as_preconditioners(monkeypatch, objective, device):
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize("far", [0.0, 100.0])
 def test_features_do_what_those_of_arrays_do(monkeypatch, dtype, far):
-    monkeypatch.setattr("similitude.linear.model.DEVICE_CELLS", 500)  # several strips
+    monkeypatch.setattr("similitude.linear.moments.DEVICE_CELLS", 500)  # several strips
     F, _, s = problem(dtype=dtype, far=far)
     plain, there = Features(F, s), Features(torch.from_numpy(F), s)
     rng = np.random.default_rng(1)

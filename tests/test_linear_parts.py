@@ -13,7 +13,7 @@ from similitude.linear.features import Features
 from similitude.linear.l1_penalty import L1Objective, l1_path, largest_penalty, newton_on_active_set, row_norms
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.losses import Logistic, MultinomialLogistic, Squared, SquaredHinge
-from similitude.linear.model import LinearModel
+from similitude.linear.moments import LinearModel
 from similitude.linear.newton_step import LEAST_CURVATURE, _curvatures, is_coupled, newton_step
 from similitude.linear.weighted_loss import WeightedLoss, _between, line_minimum
 

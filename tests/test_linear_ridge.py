@@ -599,7 +599,7 @@ def test_sums_over_groups_are_those_of_a_loop(way, outputs, monkeypatch):
         tensor = None if numbers is None else torch.from_numpy(numbers)
         found = GroupMoments.of(torch.from_numpy(F), Members(torch.from_numpy(group), 4, tensor), torch.from_numpy(s))
     elif way == "strips":
-        monkeypatch.setattr("similitude.linear.model.STRIP_BYTES", 8 * 3 * 5)
+        monkeypatch.setattr("similitude.linear.moments.STRIP_BYTES", 8 * 3 * 5)
         found = GroupMoments.precisely(F, Members(group, 4, numbers), s)
     else:
         found = GroupMoments.of(F, Members(group, 4, numbers), s)

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.evaluation import Trial, dealt_folds, error_of_numbers
-from similitude.fitting import Judged, SizedRows
-from similitude.linear import probabilities, scale_and_shift
+from similitude.fitting import Judged, SizedRows, probabilities, scale_and_shift
 from similitude.support import number_of
 
 JUDGED_PARTS = 5

@@ -28,9 +28,11 @@ from similitude.fitting import (
     Uncertainty,
     class_numbers,
     plan_fit,
+    probabilities,
     run,
+    scale_and_shift,
+    temperature,
 )
-from similitude.linear import probabilities, scale_and_shift, temperature
 from similitude.scikit import (
     all_or_nothing,
     check_labels,

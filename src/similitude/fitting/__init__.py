@@ -7,7 +7,11 @@ from similitude.fitting.calibration import (
     ClassCalibration,
     ErrorCalibration,
     Uncertainty,
+    probabilities,
+    scale_and_shift,
     scores_and_sizes,
+    temperature,
+    winner_first,
 )
 from similitude.fitting.cascade import Cascade, CascadeInfluence, decided
 from similitude.fitting.costs import Spent

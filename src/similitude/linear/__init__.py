@@ -1,6 +1,5 @@
 """Linear models of features: losses, weighted sums over a pass, ridge, logistic and squared hinge, sparse models."""
 
-from similitude.linear.calibration import probabilities, scale_and_shift, temperature, winner_first
 from similitude.linear.gram import GRAM_PENALTIES, LOWEST_POWER, Gram, GramFactor, gram_precision, unit_of
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
@@ -20,8 +19,7 @@ from similitude.linear.losses import (
     SquaredHinge,
     weighted_quantile,
 )
-from similitude.linear.model import LinearModel
-from similitude.linear.moments import GroupMoments, Members, Moments
+from similitude.linear.moments import GroupMoments, LinearModel, Members, Moments
 from similitude.linear.newton_step import NewtonStep, is_coupled, newton_step
 from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
 from similitude.linear.penalty_choice import RowsTogether, fit_classes, fit_loss, fit_numbers

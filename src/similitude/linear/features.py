@@ -10,7 +10,7 @@ from scipy.linalg.blas import dsyrk
 
 from similitude.compute import as_numpy, beside, in_precision, itemsize, namespace
 from similitude.linear.lapack import ShiftedFactors
-from similitude.linear.model import OFF_CENTER, STRIP_BYTES, LinearModel, products, strips, zeros
+from similitude.linear.moments import OFF_CENTER, STRIP_BYTES, LinearModel, products, strips, zeros
 
 FEWEST_NARROW = 2**16
 """Values of features from which on rough products in single precision save time."""

@@ -18,7 +18,7 @@ from similitude.compute import as_numpy, beside, namespace
 from similitude.compute.engines import factorizing
 from similitude.linear.lapack import EPS, solve, symmetric_eigen, upper_factor
 from similitude.linear.left_out_groups import solved_by_group, with_mean_of_others
-from similitude.linear.model import LinearModel, zeros
+from similitude.linear.moments import LinearModel, zeros
 from similitude.linear.ridge import path, smallest
 
 GRAM_STRIP = 512

@@ -18,8 +18,7 @@ import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from similitude.linear.lapack import conjugate_steps, factorize
-from similitude.linear.model import LinearModel
-from similitude.linear.moments import Members, sums_of_groups
+from similitude.linear.moments import LinearModel, Members, sums_of_groups
 
 STEP_TOLERANCE = 5e-4
 MOST_STEPS = 60

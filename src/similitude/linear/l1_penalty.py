@@ -26,7 +26,7 @@ from similitude.linear.features import Features
 from similitude.linear.l2_penalty import check_penalties
 from similitude.linear.lapack import EPS, factorize, inverse, solve
 from similitude.linear.losses import Loss, Squared
-from similitude.linear.model import LinearModel
+from similitude.linear.moments import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss, line_minimum
 
 L1_TOLERANCE = 1e-3

@@ -19,7 +19,7 @@ from similitude.compute import as_numpy, namespace
 from similitude.linear.features import Features
 from similitude.linear.lapack import EPS, factorize, solve
 from similitude.linear.losses import Loss, column_dots
-from similitude.linear.model import LinearModel
+from similitude.linear.moments import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss, line_minimum
 from similitude.support import brief
 

@@ -24,8 +24,7 @@ from similitude.compute import Encoding, as_numpy, count, in_precision, moved, n
 from similitude.compute.engines import format_bytes
 from similitude.evaluation import Trial
 from similitude.linear.lapack import conjugate_steps, solve
-from similitude.linear.model import LinearModel
-from similitude.linear.moments import Members, Moments
+from similitude.linear.moments import LinearModel, Members, Moments
 from similitude.linear.ridge import DECADE, PENALTIES, along_path, downhill, nearest_place
 
 DIRECTLY = 8

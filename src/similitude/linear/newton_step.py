@@ -25,7 +25,7 @@ from similitude.compute import as_numpy
 from similitude.linear.features import Features
 from similitude.linear.lapack import factorize, solve
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic, SquaredHinge, softmax
-from similitude.linear.model import LinearModel
+from similitude.linear.moments import LinearModel
 from similitude.linear.weighted_loss import WeightedLoss
 
 LEAST_CURVATURE = 1e-9

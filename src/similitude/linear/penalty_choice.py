@@ -13,7 +13,7 @@ from similitude.linear.features import Features
 from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
-from similitude.linear.model import LinearModel
+from similitude.linear.moments import LinearModel
 from similitude.linear.ridge import DECADE, PENALTIES
 from similitude.support import generator
 

@@ -13,8 +13,7 @@ from scipy.linalg.blas import dtrsm, strsm
 from similitude.evaluation import Trial
 from similitude.linear.lapack import symmetric_eigen, upper_cholesky
 from similitude.linear.left_out_groups import residuals_from_halves
-from similitude.linear.model import LinearModel
-from similitude.linear.moments import Moments
+from similitude.linear.moments import LinearModel, Moments
 
 HIGHEST_POWER = 1
 """The power of 10 of the largest penalty, which leaves little of any direction."""

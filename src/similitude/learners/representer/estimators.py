@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
+from similitude.fitting import winner_first
 from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array
 from similitude.learners.representer.minimization import (
     Regularizer,
@@ -20,7 +21,7 @@ from similitude.learners.representer.minimization import (
     minimize_regularized,
 )
 from similitude.learners.representer.spans import Span, span_of_landmarks, span_of_objects
-from similitude.linear import Logistic, Loss, as_loss, check_convex, winner_first
+from similitude.linear import Logistic, Loss, as_loss, check_convex
 from similitude.scikit import (
     ScoreClassifier,
     all_or_nothing,

@@ -12,12 +12,12 @@ from sklearn.utils.validation import column_or_1d
 
 from similitude.compute import Encoding, as_numpy, check_objects, itemsize, rows
 from similitude.compute.engines import Engine, one_blas_thread
+from similitude.fitting import probabilities, temperature
 from similitude.learners.kernel_learner import KernelLearner, ScoreOutliers, scalar_or_array, without_single_column
 from similitude.learners.limits import MANY_ROWS, MOST_AT_ONCE
 from similitude.learners.svm.dual import GramRows, Rows, SVMSolution, solve_one_class, solve_svc, solve_svr
 from similitude.learners.svm.hard_margin import solve_hard
 from similitude.learners.svm.row_cache import KernelRows
-from similitude.linear import probabilities, temperature
 from similitude.scikit import (
     CHECKED_OBJECTS,
     ScoreClassifier,

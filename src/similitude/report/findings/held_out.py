@@ -20,7 +20,7 @@ from similitude.evaluation import (
     random_part,
     rarest_in_group,
 )
-from similitude.linear import probabilities
+from similitude.fitting import probabilities
 from similitude.report.findings.inputs import Inputs
 from similitude.report.limits import HELD_OUT_FOLDS, MANY_EXAMPLES, MIN_EXAMPLES, REPEATS
 from similitude.similarity import Similarity
