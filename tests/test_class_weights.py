@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from similitude import SimilarityClassifier, load, save
+from similitude.fitting import probabilities, scale_and_shift
 from similitude.fitting.calibration import temperature, winner_first
-from similitude.linear import probabilities, scale_and_shift
 from similitude.scikit import has_rare_class
 
 rng = np.random.default_rng(0)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from similitude.linear import features, l1_penalty, l2_penalty, lapack
-from similitude.linear import model as model_module
+from similitude.linear import features, l1_penalty, l2_penalty, lapack, moments
 from similitude.linear.features import Features
 from similitude.linear.l1_penalty import L1Objective, l1_path, largest_penalty, newton_on_active_set, row_norms
 from similitude.linear.l2_penalty import l2_path
@@ -34,7 +33,7 @@ def problem(seed=0, n=40, d=5, outputs=3, dtype=np.float64):
 @pytest.mark.parametrize("way", ["at once", "narrow", "strips"])
 def test_products_of_features_are_those_of_centered_rows(way, dtype, far, monkeypatch):
     if way == "strips":
-        monkeypatch.setattr(model_module, "STRIP_BYTES", 8 * 5 * 3)
+        monkeypatch.setattr(moments, "STRIP_BYTES", 8 * 5 * 3)
         monkeypatch.setattr(features, "STRIP_BYTES", 8 * 5 * 3)
     monkeypatch.setattr(features, "FEWEST_NARROW", 200 if way == "narrow" else 201)
     F, R, s = problem(dtype=dtype)
@@ -77,14 +76,14 @@ def test_rows_are_centered_before_products_where_the_mean_dwarfs_the_spread(dtyp
 @pytest.mark.parametrize("rows", [0, 1, 6, 7, 8, 20])
 @pytest.mark.parametrize("rough", [False, True])
 def test_strips_are_all_rows_once(rows, rough, monkeypatch):
-    monkeypatch.setattr(model_module, "STRIP_BYTES", 8 * 2 * 7)
+    monkeypatch.setattr(moments, "STRIP_BYTES", 8 * 2 * 7)
     F, mean = np.arange(2.0 * rows).reshape(rows, 2).astype(np.float32), np.array([1.0, -2.0])
-    found = [(cut, strip.copy()) for cut, strip in model_module.strips(F, mean, rough=rough)]
+    found = [(cut, strip.copy()) for cut, strip in moments.strips(F, mean, rough=rough)]
     assert [(cut.start, cut.stop) for cut, _ in found] == [(a, min(a + 7, rows)) for a in range(0, rows, 7)]
     for cut, strip in found:
         np.testing.assert_array_equal(strip, F[cut] - mean)
         assert strip.dtype == (np.float32 if rough else np.float64)
-    assert all(np.shares_memory(strip, F) for _, strip in model_module.strips(F, rough=True))  # nothing is copied
+    assert all(np.shares_memory(strip, F) for _, strip in moments.strips(F, rough=True))  # nothing is copied
 
 
 # Cholesky factors.

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from learners import CLASSIFIERS, with_similarity
 
 from similitude import SimilarityClassifier, SimilarityOrdinalClassifier, save
+from similitude.fitting import probabilities
 from similitude.kernels import Linear
 from similitude.learners import WeakSimilarityVote
-from similitude.linear import probabilities
 
 OTHERS = (WeakSimilarityVote, SimilarityOrdinalClassifier)
 PROBABLE = [one for one in CLASSIFIERS if hasattr(one, "predict_proba") and not isinstance(one, OTHERS)]
