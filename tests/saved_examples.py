@@ -32,7 +32,7 @@ from similitude import (
     two_sample_test,
 )
 from similitude.datasets import Paper, atoms, figure_3_1, lower_bound
-from similitude.estimators import unjudged
+from similitude.estimators import without_evaluation
 from similitude.kernels import (
     DTW,
     Auto,
@@ -198,7 +198,7 @@ def in_batches(model, labels, **options):
 
 def unjudged_fit(model, objects, labels):
     """Fit without the error on new rows, which takes most of the time and is the same Estimate in all models."""
-    with unjudged():
+    with without_evaluation():
         return model.fit(objects, labels)
 
 

@@ -36,13 +36,13 @@ from similitude.fitting.limited_targets import (
 )
 from similitude.fitting.model import (
     FittedModel,
-    Judged,
     LandmarkCurve,
     LandmarkModel,
+    ScoredRows,
     WeightedLandmarks,
     class_numbers,
 )
-from similitude.fitting.nested_folds import judging, unjudged
+from similitude.fitting.nested_folds import evaluating, without_evaluation
 from similitude.fitting.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
 from similitude.fitting.plan import Plan, PlanStep, plan_fit, plan_gram
 from similitude.fitting.products import reads_memory_map
