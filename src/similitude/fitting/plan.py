@@ -214,7 +214,7 @@ def _dual(f: Facts) -> PlanStep:
 
 def _on_device(f: Facts) -> PlanStep:
     what = "ridge regression by products on the device, penalty chosen on held-out rows"
-    if f.size.proven:
+    if f.proven:
         return PlanStep(what, "the matrix of similarities is not stored")
     return PlanStep(what, "or in one pass, if the similarity turns out not to be positive semi-definite")
 
