@@ -23,7 +23,6 @@ from similitude.compute.engines import (
     display_for,
     distributed_engine,
     one_scipy_thread,
-    phase,
     use_engine,
 )
 from similitude.data.sources import Source
@@ -56,9 +55,9 @@ from similitude.fitting import (
     TrainingSet,
     Uncertainty,
     draw_seed,
+    evaluating,
     first_rows,
     held_out_of_batch,
-    judging,
     open_scales,
     plan_fit,
     reads_memory_map,
@@ -77,6 +76,7 @@ from similitude.similarity import (
     check_max_calls,
     cost_per_call,
     metered,
+    phase,
     progress_line,
 )
 from similitude.support import NONE, PROVEN, Estimate, error_prefix, number_of
@@ -136,8 +136,8 @@ class LandmarkEstimator(LandmarkPredictor):
             if self.certify is None:
                 fit = self._fit_rows(data, options)
                 self.certificate_ = NOT_CERTIFIED
-                if judging.get():
-                    with phase("judging the fit on rows left out"):
+                if evaluating.get():
+                    with phase("evaluating the fit on rows left out"):
                         self._judge(fit.evaluate())
             else:
                 self._fit_and_certify(data, options)
