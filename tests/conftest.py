@@ -41,9 +41,9 @@ def quick_reports():
 
 
 @pytest.fixture
-def unevaluated():
+def without_evaluation():
     """Fits estimate no error on new rows, which takes most of their time: for tests of something else."""
-    with estimators.unevaluated():
+    with estimators.without_evaluation():
         yield
 
 

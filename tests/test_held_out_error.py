@@ -9,7 +9,7 @@ from grids import thin
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
-from similitude.estimators import unevaluated
+from similitude.estimators import without_evaluation
 from similitude.evaluation import (
     LEAVE_ONE_OUT,
     MOST_HELD_OUT,
@@ -81,7 +81,7 @@ def test_errors_of_classifiers_are_covered(n, noise, n_classes, copies, loss, pr
 def test_models_that_are_not_judged_predict_the_same(estimator, similarity):
     X, y = labeled(60, np.random.default_rng(0), 0.5, 2)
     judged = estimator(similarity, random_state=0, engine=ONE).fit(X, y)
-    with unevaluated():
+    with without_evaluation():
         other = estimator(similarity, random_state=0, engine=ONE).fit(X, y)
     assert np.array_equal(other.predict(X), judged.predict(X))
     assert hasattr(judged, "held_out_error_") and not hasattr(other, "held_out_error_")
@@ -217,7 +217,7 @@ def test_a_stream_is_judged_by_rows_that_it_made_no_choice_on():
     assert all(one.low <= 0.5 <= one.high for one in errors)
 
 
-@pytest.mark.usefixtures("unevaluated")
+@pytest.mark.usefixtures("without_evaluation")
 @pytest.mark.parametrize("times", [2, pytest.param(4, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(("n", "n_classes", "largest"), [(400, 3, 0.03), (100, 2, 0.055)])
 def test_probabilities_are_calibrated(n, n_classes, largest, times):

@@ -257,7 +257,7 @@ def test_rows_that_change_after_the_first_pass_are_refused():
         partition_features(share, 2, 30, 46, FirstPass(), X[30:75], Y[30:75], WEIGHTS[30:75])
 
 
-@pytest.mark.usefixtures("few_penalties", "unevaluated")
+@pytest.mark.usefixtures("few_penalties", "without_evaluation")
 def test_predictions_of_partitions_are_those_of_the_model():
     model = SimilarityRegressor(KERNEL, n_landmarks=10, random_state=0).fit(X, X[:, 0])
     asked = Prediction(model, "predict", np.zeros(1))

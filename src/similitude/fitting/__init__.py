@@ -49,7 +49,7 @@ from similitude.fitting.plan import (
     evaluating,
     plan_fit,
     plan_gram,
-    unevaluated,
+    without_evaluation,
 )
 from similitude.fitting.products import reads_memory_map
 from similitude.fitting.spread import MOST_NOISE_FEATURES, SizedRows, SpreadFit, fit_spread

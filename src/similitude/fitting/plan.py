@@ -436,11 +436,11 @@ def compared_on(n: int) -> str:
 # While a plan is run.
 
 evaluating: ContextVar[bool] = ContextVar("evaluating", default=True)
-"""Whether fits estimate their error on new rows: everywhere but within `unevaluated`."""
+"""Whether fits estimate their error on new rows: everywhere but within `without_evaluation`."""
 
 
 @contextmanager
-def unevaluated() -> Iterator[None]:
+def without_evaluation() -> Iterator[None]:
     """Return a context in which fits to rows in memory estimate no error on new rows, which takes most of their time.
 
     The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
