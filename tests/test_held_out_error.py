@@ -16,9 +16,9 @@ from similitude.evaluation import (
     assign_folds,
     error_of_classes,
     error_of_numbers,
+    n_evaluating,
     n_fitted,
     n_held_out,
-    n_judged,
 )
 from similitude.fitting import automatic
 from similitude.kernels import Gaussian
@@ -45,10 +45,10 @@ def fewest(problems, level):
 def test_rows_are_left_to_fit_to_however_few_there_are():
     for n in (*range(1, 40), 4_999, 5_000, 5_001, 24_999, 25_000, 25_001, 10**9):
         assert 0 <= n_held_out(n) < n and n_held_out(n) <= MOST_HELD_OUT
-        assert n_held_out(n) >= min(2, n - 1) and 0 <= n_judged(n_held_out(n)) <= n_held_out(n) / 2
+        assert n_held_out(n) >= min(2, n - 1) and 0 <= n_evaluating(n_held_out(n)) <= n_held_out(n) / 2
         assert n_fitted(n) == n if n <= LEAVE_ONE_OUT else n_fitted(n) + round(0.2 * n) == n
     assert [n_held_out(n) for n in (2, 3, 5, 12)] == [1, 2, 2, 2]  # one to choose by and one to judge by, if possible
-    assert n_held_out(100) == n_held_out(98) == 20 and n_held_out(10**6) == MOST_HELD_OUT and n_judged(7) == 3
+    assert n_held_out(100) == n_held_out(98) == 20 and n_held_out(10**6) == MOST_HELD_OUT and n_evaluating(7) == 3
 
 
 @pytest.mark.parametrize("problems", PROBLEMS)

@@ -38,11 +38,11 @@ from similitude.fitting import (
     FitInfluence,
     FitOptions,
     FittedModel,
-    Judged,
     LandmarkModel,
     Plan,
     Sampled,
     Sampling,
+    ScoredRows,
     SizedRows,
     Spent,
     SpreadFit,
@@ -264,7 +264,7 @@ class LandmarkEstimator(LandmarkPredictor):
                 self.certificate_ = NOT_CERTIFIED
                 if evaluating.get():
                     with phase("evaluating the fit on rows left out"):
-                        self._judge(fit.evaluate())
+                        self._evaluate(fit.evaluate())
             else:
                 self._fit_and_certify(data, options)
         self.plan_ = replace(self.plan_, spent=Spent(time.perf_counter() - began, meter.spent))
@@ -511,7 +511,7 @@ class LandmarkEstimator(LandmarkPredictor):
         test: np.ndarray,
         y: np.ndarray,
     ) -> np.ndarray:
-        """Return predictions for the rows of a fold by a model of others, with the squared loss; it is not judged.
+        """Return predictions for the rows of a fold by a model of others, with the squared loss; it is not evaluated.
 
         The scale of a similarity that was left at ``"median"`` is chosen once for each fold, and kept in `scaled`.
         """
@@ -558,7 +558,7 @@ class LandmarkEstimator(LandmarkPredictor):
             raise ValueError(
                 f"no row of class {lost!r} is left to learn from: certify a smaller share, or give more rows"
             )
-        self._judge(self._fit_rows(data.only(inside, len(outside)), options).evaluate())
+        self._evaluate(self._fit_rows(data.only(inside, len(outside)), options).evaluate())
         new = take(data.X, outside)
         model, encodings = self._encoded(new)
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
@@ -590,7 +590,7 @@ class LandmarkEstimator(LandmarkPredictor):
         """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""
         raise NotImplementedError
 
-    def _judge(self, judged: Judged) -> None:
+    def _evaluate(self, scored: ScoredRows) -> None:
         """Keep what the predictions for rows of other folds, or held-out rows, show; a subclass writes it."""
         raise NotImplementedError
 
@@ -678,7 +678,7 @@ class LandmarkEstimator(LandmarkPredictor):
 
     def _partial_train(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
-    ) -> Judged:
+    ) -> ScoredRows:
         """Learn from a further batch, and return how all rows held out so far fare."""
         if self._precomputed:
             raise ValueError("a stream has no matrix of all pairs: partial_fit needs objects in X")
@@ -707,9 +707,9 @@ class LandmarkEstimator(LandmarkPredictor):
         self._stream = stream
         self._set_model(stream.features, linear, influence)
         self.lam_ = trial.lam
-        judged = Judged(trial, targets, np.ones(len(targets)))
-        self._calibrate(trial, targets, judged.weights)
-        return judged
+        scored = ScoredRows(trial, targets, np.ones(len(targets)))
+        self._calibrate(trial, targets, scored.weights)
+        return scored
 
 
 def _refuse_groups(groups: Any) -> None:

@@ -36,9 +36,9 @@ from similitude.fitting.limited_targets import (
 )
 from similitude.fitting.model import (
     FittedModel,
-    Judged,
     LandmarkCurve,
     LandmarkModel,
+    ScoredRows,
     WeightedLandmarks,
     class_numbers,
 )

@@ -171,8 +171,8 @@ def choose_scales(
     if not any(names):
         return data, 1, ()
     most, n_landmarks = limits.scale_comparison(choice.pilot, len(choice.landmarks))
-    which, n_train, n_judged = data.pilot(most)
-    validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
+    which, n_train, n_evaluating = data.pilot(most)
+    validation = Validation(data.Y[which], data.weights[which], n_train, n_evaluating, data.groups_of(which))
     first = choice.landmarks.only(np.arange(min(n_landmarks, n_train)))
     objects = take(data.X, which)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_objects, check_objects, is_sparse, is_table, is_tensor, itemsize, take
 from similitude.compute.engines import Engine, LocalEngine
-from similitude.evaluation import Pilot, groups_of_equals, n_fitted, n_held_out, n_judged
+from similitude.evaluation import Pilot, groups_of_equals, n_evaluating, n_fitted, n_held_out
 from similitude.fitting import limits
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Landmarks, SampleFeatures
@@ -306,7 +306,7 @@ class Facts:
     @property
     def n_outside_pilot(self) -> int:
         """How many rows evaluate a fit by a pilot."""
-        return limits.rows_outside_pilot(self.n, n_judged(n_held_out(self.n)))
+        return limits.rows_outside_pilot(self.n, n_evaluating(n_held_out(self.n)))
 
     @cached_property
     def n_single(self) -> int:

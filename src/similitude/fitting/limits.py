@@ -107,18 +107,18 @@ def rows_apart(n: int) -> int:
     return max(n - Pilot.of(n).size, FEWEST_EVALUATED, int(LARGEST_SHARE_EVALUATED * n))
 
 
-def evaluating(apart: np.ndarray) -> np.ndarray | None:
+def evaluation_rows(apart: np.ndarray) -> np.ndarray | None:
     """Return those of the rows without part in any choice that evaluate an exact fit; None if they are too few."""
     if len(apart) < FEWEST_EVALUATED:
         return None
     return apart[:MOST_EVALUATED]
 
 
-def rows_outside_pilot(n: int, judged: int) -> int:
-    """Return how many of n rows a fit by a pilot sets apart; of many rows as many as other fits, which is `judged`."""
+def rows_outside_pilot(n: int, usual: int) -> int:
+    """Return how many of n rows evaluate a fit by a pilot; of many rows the usual number."""
     if n <= LEAVE_ONE_OUT:
-        judged = int(LARGEST_SHARE_EVALUATED * n)
-    return max(judged, FEWEST_EVALUATED)
+        usual = int(LARGEST_SHARE_EVALUATED * n)
+    return max(usual, FEWEST_EVALUATED)
 
 
 def rows_tried(records: bool) -> int:

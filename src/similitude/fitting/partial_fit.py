@@ -9,7 +9,7 @@ import numpy as np
 
 from similitude.compute import itemsize
 from similitude.compute.engines import Engine
-from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Trial, n_judged
+from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Trial, n_evaluating
 from similitude.fitting.fit import fit_with_held_out
 from similitude.fitting.influence import GroupInfluence, Groups
 from similitude.fitting.passes import FeatureUnion, features_of
@@ -34,7 +34,7 @@ class Stream:
     sums : Moments or None
         Over all rows that are not held out; those of groups over all rows.
     held_out : tuple of (features, targets, weights)
-        One for each batch that held out rows: the penalty is chosen on the first half of all, the others judge.
+        One for each batch that held out rows: the penalty is chosen on the first half of all, the others evaluate.
     """
 
     features: tuple[LandmarkFeatures, ...]
@@ -69,10 +69,10 @@ class Stream:
         return sum(len(one) for _, _, one in self.held_out)
 
     def solve(self) -> tuple[LinearModel, GroupInfluence, Trial, np.ndarray]:
-        """Return the model of all rows, the influence of groups, the trial of rows that judge it, and their targets."""
+        """Return the model of all rows, the influence of groups, and the trial of other rows with their targets."""
         assert self.sums is not None
         F, Y, weights = (np.concatenate(parts) for parts in zip(*self.held_out, strict=True))
-        ridge, trial = fit_with_held_out(self.sums, Moments.of(F, Y, weights), F, Y, weights, n_judged(len(Y)))
+        ridge, trial = fit_with_held_out(self.sums, Moments.of(F, Y, weights), F, Y, weights, n_evaluating(len(Y)))
         influence = GroupInfluence.of_ridge(ridge, trial.lam, self.groups)
         return ridge.fit(trial.lam), influence, trial, Y[len(Y) - len(trial.losses) :]
 

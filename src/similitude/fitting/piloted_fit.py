@@ -25,7 +25,7 @@ from similitude.fitting.influence import (
     influence_in_ridge,
     solved_groups,
 )
-from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import FittedModel, LandmarkCurve, ScoredRows
 from similitude.fitting.passes import FeatureUnion, features_of
 from similitude.fitting.pilot_choice import (
     LANDMARKS_FACTOR,
@@ -392,7 +392,7 @@ class _Problem:
             held_out=held_out,
             curve=curve,
             influence=influence,
-            evaluation=Judged(trial, *held_out, positions=self.data.located_at(self.rows[self.judging])),
+            evaluation=ScoredRows(trial, *held_out, positions=self.data.located_at(self.rows[self.judging])),
             tried=tried,
             open_variance=left_open,
             landmarks=landmarks,

@@ -250,7 +250,7 @@ def _by_held_out(f: Facts) -> PlanStep:
     why = "they are whole groups"
     if f.data.groups is None:
         why = ""
-    return PlanStep(f"{f.data.last.judged:,} rows held out of every choice", why)
+    return PlanStep(f"{f.data.last.evaluating:,} rows held out of every choice", why)
 
 
 def _by_rows_apart(f: Facts) -> PlanStep:

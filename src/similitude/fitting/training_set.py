@@ -251,7 +251,7 @@ class TrainingSet:
         if self.n <= min(most, limits.LEAVE_ONE_OUT):
             return self.order, self.n, 0
         if self.n <= most:
-            return self.order, self.n_fitted, self.last.judged
+            return self.order, self.n_fitted, self.last.evaluating
         chosen_on, judged = self.held_out()
         n = min(most, self.n - len(judged))
         fitted = n - min(n - n_fitted(n), len(chosen_on))
@@ -262,10 +262,10 @@ class TrainingSet:
     def held_out(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that a pass holds out: for choices, and to evaluate the model."""
         last = self.last
-        if not last.judged:
+        if not last.evaluating:
             raise ValueError(f"need at least {FEWEST_NESTED_GROUPS} groups to hold some of them out of the fit")
         held = self.order[len(self.order) - last.held_out :]
-        cut = len(held) - last.judged
+        cut = len(held) - last.evaluating
         return np.sort(held[:cut]), np.sort(held[cut:])
 
     @contextmanager
