@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from similitude.compute import Encoding, rows, take
-from similitude.compute.engines import damaged_checkpoint, phase, remove_checkpoint
+from similitude.compute.engines import damaged_checkpoint, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import Trial, equals_evaluated_together, groups_of_equals
 from similitude.fitting.automatic import (
@@ -51,7 +51,7 @@ from similitude.landmarks import (
     guarantee_of_fit,
 )
 from similitude.linear import LinearModel, Moments, Ridge, Validation
-from similitude.similarity import Similarity, remembered_images
+from similitude.similarity import Similarity, phase, remembered_images
 from similitude.support import Guarantee, digest, generator, number_of, pairs_at
 
 if TYPE_CHECKING:
