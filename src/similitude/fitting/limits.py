@@ -5,8 +5,8 @@ Choices that a fit makes again in its folds depend on the rows of the fold: func
 
 import numpy as np
 
-from similitude.evaluation import LEAVE_ONE_OUT as LEAVE_ONE_OUT
 from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Pilot
+from similitude.evaluation import LEAVE_ONE_OUT as LEAVE_ONE_OUT
 
 SAMPLE_ROWS = 20_000
 """Most rows on which numbers of landmarks are chosen; a fit to more rows then makes one pass over all of them."""
