@@ -43,7 +43,7 @@ from similitude.landmarks.projection import (
     solver,
 )
 from similitude.similarity import Hints, Similarity
-from similitude.support import PairError, pairs_at
+from similitude.support import PairError
 
 GIVEN = "given"
 UNLABELED = "unlabeled"
@@ -415,9 +415,9 @@ class SampleFeatures:
             else:
                 new = np.arange(known, n)
                 positions = self.landmarks.positions
+                at = self.places, None if positions is None else positions[new]
                 like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
-                with pairs_at(self.places, None if positions is None else positions[new]):
-                    values = in_floats(Blocks(like, self.encoding, columns, engine=self.engine).whole())
+                values = in_floats(Blocks(like, self.encoding, columns, engine=self.engine, positions=at).whole())
             K = values if K is None else np.concatenate([K, values], axis=1)
             self._known[side] = K
             self.n_known = n
@@ -431,15 +431,16 @@ class SampleFeatures:
         new = self._own[known:n]  # type: ignore[index]
         others = np.setdiff1d(np.arange(len(self.places)), [*old, *new])
         B = rows(self.encoding, new)
-        with pairs_at(self.places[new], self.places[new]):
-            gram = Blocks(self.k, B, symmetric=True, engine=self.engine).whole()
+        at = self.places[new]
+        gram = Blocks(self.k, B, symmetric=True, engine=self.engine, positions=(at, at)).whole()
         values = np.empty((len(self.places), n - known), gram.dtype)
         values[new] = gram
         if known:
             values[old] = self.similarities(known, "left")[new].T
         if len(others):
-            with pairs_at(self.places[others], self.places[new]):
-                values[others] = Blocks(self.k, rows(self.encoding, others), B, engine=self.engine).whole()
+            named = self.places[others], at
+            A = rows(self.encoding, others)
+            values[others] = Blocks(self.k, A, B, engine=self.engine, positions=named).whole()
         return values
 
     def restricted(self, order: np.ndarray, which: np.ndarray) -> SampleFeatures:
@@ -485,8 +486,8 @@ class SampleFeatures:
         at = np.arange(n) if self.landmarks.positions is None else self.landmarks.positions
         for down, right in ((slice(known, n), slice(0, n)), (slice(0, known), slice(known, n))):
             if down.stop > down.start:
-                with pairs_at(at[down], at[right]):
-                    values = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine).whole()
+                named = at[down], at[right]
+                values = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine, positions=named).whole()
                 self.single = self.single or str(values.dtype).endswith("float32")
                 whole[down, right] = as_numpy(values)
         self._gram = whole
