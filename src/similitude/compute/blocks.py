@@ -29,7 +29,7 @@ from similitude.compute.encodings import (
 )
 from similitude.compute.encodings import itemsize as itemsize_of
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
-from similitude.support import PairError, brief, check_place, complete_file
+from similitude.support import PairError, brief, check_place, complete_file, pairs_at
 
 T = TypeVar("T")
 
@@ -197,19 +197,15 @@ class Blocks:
         elif tuple(getattr(out, "shape", ())) != self.shape:
             raise ValueError(f"out must be an array of shape {self.shape} or a path, got {brief(out)}")
         tiles = self._tiling(self.whole_rows)
-        if out is None and len(tiles) == 1 and self.task.fills and not self.whole_rows:
-            return next(self._results(self.task, self.A, self.B, tiles))  # the tile is the matrix
-        matrix = _Matrix(self, out)
-        for _ in self._results(self.task, self.A, self.B, tiles, matrix):
-            pass
-        return matrix.values
-
-    def _results(self, task: Any, A: Encoding, B: Encoding, tiles: list[Tile], target: Any = None) -> Iterator[Any]:
-        """Yield what the engine computes for each tile; an error names the pair by its positions."""
         try:
-            yield from self.engine.run(task, A, B, tiles, target)
+            if out is None and len(tiles) == 1 and self.task.fills and not self.whole_rows:
+                return next(iter(self.engine.run(self.task, self.A, self.B, tiles)))  # the tile is the matrix
+            matrix = _Matrix(self, out)
+            for _ in self.engine.run(self.task, self.A, self.B, tiles, matrix):
+                pass
         except PairError as error:
             raise error.at(*self.positions) from error.__cause__
+        return matrix.values
 
     def _into_file(self, path: Path) -> np.memmap[Any, Any]:
         if path.exists():
@@ -275,7 +271,8 @@ class Blocks:
             A = B = (self.A, v)
         task = ProductTask(self.task, transposed, self.half)
         tiles = self._tiling(self.whole_rows)
-        yield from zip(tiles, self._results(task, A, B, tiles), strict=True)
+        with pairs_at(*self.positions):
+            yield from zip(tiles, self.engine.run(task, A, B, tiles), strict=True)
 
     def reduce(self, step: Callable[[T, Tile, Any], T], start: T) -> T:
         """Fold ``step(so_far, tile, values)`` over all tiles; a symmetric Gram matrix gives each pair once."""
@@ -291,7 +288,8 @@ class Blocks:
     def _run(self, strips: bool) -> Generator[tuple[Tile, Any], None, None]:
         """Yield tiles with their values; closing the generator stops the engine."""
         tiles = self._tiling(strips)
-        yield from zip(tiles, self._results(self.task, self.A, self.B, tiles), strict=True)
+        with pairs_at(*self.positions):
+            yield from zip(tiles, self.engine.run(self.task, self.A, self.B, tiles), strict=True)
 
     def _tiling(self, strips: bool) -> list[Tile]:
         """Return the tiles that the matrix is cut into, or strips of whole rows, as large as the budget allows."""

@@ -378,24 +378,17 @@ class SampleFeatures:
     def features(self, n: int, normalized: bool) -> tuple[LandmarkFeatures, np.ndarray]:
         """Return the features that the first n landmarks give, and their values for the sample."""
         if self.representation.name == PROJECTION:
-            found = self.projected(n)
-            if found is not None:
-                return found
+            made = self.projection(n)
+            if made is not None:
+                features, pivots = made
+                assert features.factor is not None
+                K = np.take(self.similarities(n, "left"), pivots, axis=1)
+                return features, solve_rows(K, solver(features.factor, K.dtype))
             self.representation = not_projected(self.gram(n))
         side = self.representation.side
         K = np.concatenate([self.similarities(n, one) for one in ("left", "right") if side in (one, "both")], axis=1)
         features = LandmarkFeatures(self.k, self.landmarks.only(np.arange(n)), side, normalized=normalized)
         return features, features.transform(K)
-
-    def projected(self, n: int) -> tuple[LandmarkFeatures, np.ndarray] | None:
-        """Return the projection onto the first n landmarks, and the projected sample; None as of `projection`."""
-        made = self.projection(n)
-        if made is None:
-            return None
-        features, pivots = made
-        assert features.factor is not None
-        K = np.take(self.similarities(n, "left"), pivots, axis=1)
-        return features, solve_rows(K, solver(features.factor, K.dtype))
 
     def projection(self, n: int) -> tuple[LandmarkFeatures, np.ndarray] | None:
         """Return the projection onto the first n landmarks and its pivots; None if their Gram matrix is not PSD."""
