@@ -123,8 +123,8 @@ def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
 def _among_all(rule: str, data: TrainingSet, collection: DistributedRows, most: int) -> tuple[TrainingSet, Landmarks]:
     """Choose among all rows of a collection except those held out, and add them to objects and rows in memory."""
     assert data.sampling.places is not None
-    candidates = collection.candidates(data.sampling.places[np.concatenate(data.held_out())])
-    objects, places = choose_among_all(rule, data.similarities[0], candidates, most)
+    barred = data.sampling.places[np.concatenate(data.held_out())]
+    objects, places = choose_among_all(rule, data.similarities[0], collection, most, barred)
     X = join(data.X, objects)
     n = len(data.Y)
     data = replace(

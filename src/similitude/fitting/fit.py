@@ -443,13 +443,13 @@ def _fit_in_one_pass(
     )
     union = FeatureUnion.of(features, size, groups)
     if not options.is_ridge:
-        check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
+        check_features_fit(options.loss, options.penalty, data.n, union, engine)
     chosen_on, judged = data.held_out()
     some = np.concatenate([chosen_on, judged])
     encoded = rows(data.encodings, some)
     held_out = (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
-        F = features_of(union, encoded, engine.without_progress(), size)
+        F = features_of(union, encoded, engine.without_progress())
     moments = union.moments(F, *held_out)
     union = union.for_sums(F)
 
