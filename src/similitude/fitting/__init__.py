@@ -42,9 +42,15 @@ from similitude.fitting.model import (
     WeightedLandmarks,
     class_numbers,
 )
-from similitude.fitting.nested_folds import evaluating, without_evaluation
 from similitude.fitting.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
-from similitude.fitting.plan import Plan, PlanStep, plan_fit, plan_gram
+from similitude.fitting.plan import (
+    Plan,
+    PlanStep,
+    evaluating,
+    plan_fit,
+    plan_gram,
+    without_evaluation,
+)
 from similitude.fitting.products import reads_memory_map
 from similitude.fitting.spread import MOST_NOISE_FEATURES, SizedRows, SpreadFit, fit_spread
 from similitude.fitting.targets import ClassTargets, NumberTargets, Targets

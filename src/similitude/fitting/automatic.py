@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from similitude.compute import Encoding, take
-from similitude.compute.engines import phase
 from similitude.evaluation import (
     Pilot,
     Trial,
@@ -25,7 +24,7 @@ from similitude.fitting.model import Evaluation, FittedModel, LandmarkCurve, Sco
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel
-from similitude.similarity import Auto, Learnable, Similarity
+from similitude.similarity import Auto, Learnable, Similarity, phase
 from similitude.support import Guarantee
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from similitude.compute import Encoding, rows, take
-from similitude.compute.engines import damaged_checkpoint, phase, remove_checkpoint
+from similitude.compute.engines import damaged_checkpoint, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import Trial, equals_evaluated_together, groups_of_equals
 from similitude.fitting.automatic import (
@@ -51,7 +51,7 @@ from similitude.landmarks import (
     guarantee_of_fit,
 )
 from similitude.linear import LinearModel, Moments, Ridge, Validation
-from similitude.similarity import Similarity, remembered_images
+from similitude.similarity import Similarity, phase, remembered_images
 from similitude.support import Guarantee, digest, generator, number_of, pairs_at
 
 if TYPE_CHECKING:
@@ -443,13 +443,13 @@ def _fit_in_one_pass(
     )
     union = FeatureUnion.of(features, size, groups)
     if not options.is_ridge:
-        check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
+        check_features_fit(options.loss, options.penalty, data.n, union, engine)
     chosen_on, judged = data.held_out()
     some = np.concatenate([chosen_on, judged])
     encoded = rows(data.encodings, some)
     held_out = (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
-        F = features_of(union, encoded, engine.without_progress(), size)
+        F = features_of(union, encoded, engine.without_progress())
     moments = union.moments(F, *held_out)
     union = union.for_sums(F)
 

@@ -5,8 +5,8 @@ Choices that a fit makes again in its folds depend on the rows of the fold: func
 
 import numpy as np
 
+from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Pilot
 from similitude.evaluation import LEAVE_ONE_OUT as LEAVE_ONE_OUT
-from similitude.evaluation import Pilot
 
 SAMPLE_ROWS = 20_000
 """Most rows on which numbers of landmarks are chosen; a fit to more rows then makes one pass over all of them."""
@@ -89,6 +89,17 @@ MOST_COMPARED_ROWS = 2_000
 FRUGAL_SHARE = 0.1
 MOST_FRUGAL_EVALUATED = 300
 """The share of these that evaluates the model, and the most rows that do."""
+
+
+def rows_sampled(n_landmarks: int | str) -> tuple[int, int]:
+    """Return how many rows, the first in random order, choices are made on, and how many, the last, are held out."""
+    first = SAMPLE_ROWS if n_landmarks == "auto" else max(SAMPLE_ROWS, int(n_landmarks))
+    return first, MOST_HELD_OUT
+
+
+def rows_held_out(n: int, known: int) -> int:
+    """Return how many of n rows of a batch of a stream are held out: a fifth, until 5,000 rows are known in all."""
+    return 0 if known >= MOST_HELD_OUT else max(int(known == 0), round(HELD_OUT_SHARE * n))
 
 
 def scale_comparison(n: int, landmarks: int) -> tuple[int, int]:

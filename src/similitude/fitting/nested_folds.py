@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,22 +24,6 @@ from similitude.similarity import remembered_images
 
 EncodedMembers = dict[str, Any]
 """Objects as similarities encode them, by how the similarities are written."""
-
-evaluating: ContextVar[bool] = ContextVar("evaluating", default=True)
-"""Whether fits estimate their error on new rows: everywhere but within `without_evaluation`."""
-
-
-@contextmanager
-def without_evaluation() -> Iterator[None]:
-    """Return a context in which fits to rows in memory estimate no error on new rows, which takes most of their time.
-
-    The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
-    """
-    token = evaluating.set(False)
-    try:
-        yield
-    finally:
-        evaluating.reset(token)
 
 
 @dataclass(frozen=True, eq=False)

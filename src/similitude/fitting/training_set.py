@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -37,18 +37,10 @@ class AllRows(Protocol):
     def n_rows(self) -> int:
         """The number of rows, with or without a weight."""
 
-    def sums(
-        self,
-        similarities: Sequence[Similarity],
-        union: FeatureUnion,
-        held_out: np.ndarray,
-        engine: Engine,
-        size: int,
-        marks: Marks,
-    ) -> Moments:
+    def sums(self, union: FeatureUnion, held_out: np.ndarray, engine: Engine, marks: Marks) -> Moments:
         """Return the sums over the features of all rows except those held out, by position, in one pass."""
 
-    def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
+    def features(self, union: FeatureUnion, engine: Engine) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""
 
 
@@ -289,11 +281,10 @@ class TrainingSet:
         """Return the sums over the features of all rows except those held out, in one pass."""
         everything = self.sampling.all_rows
         if everything is not None:
-            places = self.located_at(held_out)
-            return everything.sums(self.similarities, union, places, engine, self.itemsize, marks)
+            return everything.sums(union, self.located_at(held_out), engine, marks)
         batches = functools.partial(self._batches, held_out)
         marks = covering(marks, self.encodings, self.Y, self.weights)
-        return sums_over(batches, union, self.n_rows, engine, self.itemsize, marks)
+        return sums_over(batches, union, self.n_rows, engine, marks)
 
     def _batches(self, held_out: np.ndarray, start: int) -> Iterator[EncodedBatch]:
         """Yield all rows from one on as ``(encodings, targets, weights)``; held-out rows have weight zero."""
@@ -308,6 +299,6 @@ class TrainingSet:
         """Return features, targets and weights of all rows with a weight, in random order."""
         everything = self.sampling.all_rows
         if everything is not None:
-            return everything.features(self.similarities, union, engine, self.itemsize)
-        F = features_where_computed(union, rows(self.encodings, self.order), engine, self.itemsize)
+            return everything.features(union, engine)
+        F = features_where_computed(union, rows(self.encodings, self.order), engine)
         return F, self.Y[self.order], self.weights[self.order]
