@@ -28,7 +28,7 @@ from similitude.goodness.sampling import (
     program_limit,
 )
 from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, WeightedSample, certify, fit
-from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call, is_counted
+from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call
 from similitude.support import (
     ESTIMATE,
     Curve,
@@ -286,10 +286,8 @@ def _affordable(similarity: Any, max_calls: int | None) -> int:
     """Return the largest number of examples for which all pairs are within a budget of calls."""
     if max_calls is None or isinstance(similarity, str):
         return sampling.PAIRS_LIMIT
-    k = as_similarity(similarity)
-    if not is_counted(k):
-        return sampling.PAIRS_LIMIT
-    return min(sampling.PAIRS_LIMIT, math.isqrt(max_calls // calls_per_pair(k)))
+    calls = calls_per_pair(as_similarity(similarity))
+    return min(sampling.PAIRS_LIMIT, math.isqrt(max_calls // calls)) if calls else sampling.PAIRS_LIMIT
 
 
 def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
