@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import as_objects, is_sparse, is_table
-from similitude.relevance.additive import additive
+from similitude.relevance.additive import WeightedSum, additive
 from similitude.relevance.drawings import drawing_of, text_of
 from similitude.relevance.parts import Parts, as_row, kind_of_object, occluded, parts_of, usual_values
 from similitude.support import Html, Result, written
@@ -278,7 +278,8 @@ def _by_features(
             continue
         some = list(as_objects(those))
         compared = some[:: -(-len(some) // 100)] if cells else []
-        found = additive(k, [*objects, *compared], [*parts, *parts[:1] * len(compared)], some, W @ direction)
+        total = WeightedSum([*objects, *compared], [*parts, *parts[:1] * len(compared)], some, W @ direction)
+        found = additive(k, total)
         if found is None:
             return None
         average = np.mean(found[0][n:], axis=0) if compared else 0.0
