@@ -129,7 +129,7 @@ def asymmetric_pair(K: np.ndarray, tolerance: Tolerance) -> tuple[float, tuple[i
 
 
 def negative_direction(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, float] | None:
-    """Return weights a (largest of magnitude 1) with a'Ka < 0 beyond the tolerance, and a'Ka; None if there are none."""
+    """Return weights a (largest of magnitude 1) with a'Ka < 0 beyond the tolerance, and a'Ka, or None."""
     for weights in (np.ones(len(K)), 1 / np.sqrt(np.where(K.diagonal() > 0, K.diagonal(), 1))):  # to a unit diagonal
         lowest = np.linalg.eigh(K * weights[:, None] * weights[None, :])[1][:, 0] * weights
         a = lowest / lowest[np.abs(lowest).argmax()]
