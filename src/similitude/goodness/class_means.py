@@ -18,29 +18,15 @@ class WeakGoodness(Result):
     K is weakly :math:`\gamma`-good if :math:`E[K(x, x') \mid same] \ge E[K(x, x') \mid different] + \gamma` (Balcan and
     Blum, "On a Theory of Learning with Similarity Functions", Definition 5). If one class is rare, that does not make a
     learner better than chance; the class-balanced version does: the mean of E over equal classes minus the mean over
-    different ones, with every class and every pair of classes weighted equally.
-
-    Attributes
-    ----------
-    gamma : Estimate
-        As in the definition.
-    balanced : Estimate
-        Class-balanced.
-    means : array of shape (n_classes, n_classes)
-        The mean of K(x, x') over pairs of different examples, x of the class of the row, x' of that of the column.
-    low, high : array of the same shape
-        Intervals; [-1, 1] within a class of two, which has only one pair.
-    classes_ : array
-    level : float
-    grade : str
-        ESTIMATE: Student's intervals by the jackknife over examples, slightly widened for small classes.
+    different ones, with every class and every pair of classes weighted equally. Intervals are Student's, by the
+    jackknife over examples, slightly widened for small classes.
     """
 
-    gamma: Estimate
+    gamma: Estimate  # as in the definition
     balanced: Estimate
-    means: np.ndarray
+    means: np.ndarray  # of K(x, x') over different examples, x of the class of the row, x' of that of the column
     low: np.ndarray
-    high: np.ndarray
+    high: np.ndarray  # within a class of two, which has only one pair, from -1 to 1
     classes_: np.ndarray
     level: float
     grade: str
