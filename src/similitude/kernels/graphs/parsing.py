@@ -315,12 +315,7 @@ NUMBERS = "iufbO"
 
 
 def attribute_matrix(parts: list[ParsedGraph], of: str = "node") -> np.ndarray:
-    """Return a row of float64 for each node, or for each edge as it is given, of all graphs.
-
-    >>> attribute_matrix([ParsedGraph(2, np.zeros((0, 2)), attributes=[[1, 2], [3, 4]])])
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Return a row of float64 for each node, or for each edge as it is given, of all graphs."""
     found = {g: _matrix(g, one, of) for g, one in enumerate(parts) if (one.nodes if of == "node" else len(one.ends))}
     first = next(iter(found), 0)
     for g, values in found.items():

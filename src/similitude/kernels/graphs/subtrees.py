@@ -18,9 +18,6 @@ def subtree_names(objects: Any, iterations: int, wanted: Set[int] | None = None)
     """Return the refined labels of graphs by their 64-bit keys; only wanted ones, if given.
 
     Graphs are visited until all wanted labels are named.
-
-    >>> sorted(subtree_names([([(0, 1)], ["C", "O"])], 1).values())
-    ['C', 'C(O)', 'O', 'O(C)']
     """
     names: dict[int, str] = {}
     for graph in as_objects(objects):
