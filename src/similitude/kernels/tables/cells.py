@@ -89,11 +89,8 @@ def plain_numbers(values: Any) -> np.ndarray | None:
         if values.isna().any():
             return values.to_numpy(dtype=float, na_value=np.nan)
         return values.to_numpy()
-    if is_column(values):
-        stored = values.dtype.is_numeric() or str(values.dtype) == "Boolean"
-        if stored:
-            return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None)
-        return None
+    if is_column(values) and (values.dtype.is_numeric() or str(values.dtype) == "Boolean"):
+        return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None)
     return None
 
 
