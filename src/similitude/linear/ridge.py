@@ -241,7 +241,7 @@ class Validation:
     weights : array of shape (n,)
     n_train : int
         Number of training rows; n under leave-one-out.
-    n_judged : int
+    n_evaluating : int
         Number of rows at the end that no choice is made on.
     groups : array of int, or None
         Under leave-one-out these are left out instead of rows.
@@ -250,7 +250,7 @@ class Validation:
     Y: np.ndarray
     weights: np.ndarray
     n_train: int
-    n_judged: int = 0
+    n_evaluating: int = 0
     groups: np.ndarray | None = None
 
     def ridge(self, F: np.ndarray, near: float | None) -> tuple[Ridge, Trial]:
@@ -258,11 +258,11 @@ class Validation:
         n = self.n_train
         ridge = Ridge(Moments.of(F[:n], self.Y[:n], self.weights[:n]))
         if n == len(self.Y):
-            judge = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
-            return ridge, ridge.best(judge, near, descend=self.groups is not None)
-        chosen_on = slice(n, len(self.Y) - self.n_judged)
-        judge = ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on])
-        return ridge, ridge.best(judge, near)
+            others = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
+            return ridge, ridge.best(others, near, descend=self.groups is not None)
+        chosen_on = slice(n, len(self.Y) - self.n_evaluating)
+        others = ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on])
+        return ridge, ridge.best(others, near)
 
 
 class Ridge:
@@ -361,7 +361,7 @@ class Ridge:
         """Return rows that are not part of the moments."""
         return HeldOut(partial(self.predictions, F), Y, weights)
 
-    def judged(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
+    def trial(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate one penalty on rows that are not part of the moments."""
         return Trial.of(lam, self.scores(lam, F), Y, weights)
 

@@ -48,7 +48,16 @@ from similitude.similarity.claims import (
 from similitude.similarity.contract import Similarity, check_claims, image, remembered_images
 from similitude.similarity.feature_space import finite_diagonal as finite_diagonal
 from similitude.similarity.feature_space import kernel_distance as kernel_distance
-from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, metered, progress_line
+from similitude.similarity.meter import (
+    Calls,
+    Meter,
+    budgeted,
+    check_max_calls,
+    metered,
+    phase,
+    phases_reported_to,
+    progress_line,
+)
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.parameters import stated as stated
@@ -108,6 +117,8 @@ __all__ = [
     "may_be_costly",
     "merge_caches",
     "metered",
+    "phase",
+    "phases_reported_to",
     "progress_line",
     "prune_cache",
     "remembered_images",
