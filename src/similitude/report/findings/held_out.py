@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.estimators import unjudged
+from similitude.estimators import without_evaluation
 from similitude.evaluation import (
     assign_folds,
     fold_pairs,
@@ -179,7 +179,7 @@ def similarity_of(model: Any) -> Similarity:
 
 def fitted(inputs: Inputs, make: Callable[[], Any], train: np.ndarray) -> Any:
     """Fit an estimator to the examples at these positions."""
-    with pairs_at(train, train), unjudged():
+    with pairs_at(train, train), without_evaluation():
         groups = groups_for_fit(inputs.groups, train)
         return make().fit(take(inputs.X, train), inputs.y[train], groups=groups)
 
