@@ -172,10 +172,16 @@ class ByEigenvectors:
         """Yield f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f, one penalty after the other."""
         Z = F @ self.vectors.astype(F.dtype)
         squares = Z**2 if leverages else None
-        for lam in lams:
-            inverse = 1.0 / (self.values + lam)
-            scores = Z @ (self.along / (self.values + lam)[:, None]).astype(Z.dtype)
-            yield scores, None if squares is None else squares @ inverse.astype(Z.dtype)
+        each = np.fromiter(lams, np.float64)
+        outputs = self.along.shape[1]
+        step = max(1, 64 // max(1, outputs))  # penalties at once: a product with many columns reads the rows once
+        for some in (each[start : start + step] for start in range(0, len(each), step)):
+            inverses = 1.0 / (self.values[:, None] + some)
+            solutions = (inverses[:, :, None] * self.along[:, None]).reshape(len(Z.T), -1).astype(Z.dtype)
+            scores = (Z @ solutions).reshape(len(Z), len(some), outputs)
+            own = None if squares is None else squares @ inverses.astype(Z.dtype)
+            for i in range(len(some)):
+                yield scores[:, i], None if own is None else own[:, i]
 
     def halves(self, F: np.ndarray) -> OfPenalty:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
