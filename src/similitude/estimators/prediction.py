@@ -179,7 +179,7 @@ class LandmarkPredictor(SimilarityEstimator):
         if "_model" not in vars(self):
             check_is_fitted(self)
         if in_memory(X):
-            return of_scores(self._on_host(X))
+            return of_scores(as_numpy(self._scores_in_memory(X)))
         if is_distributed(X):
             engine = distributed_engine(self._engine)
             helper = cast(Any, object.__new__(type(self)))
@@ -212,15 +212,8 @@ class LandmarkPredictor(SimilarityEstimator):
         if not in_memory(X):
             source = self._source(X)
         if source is None:
-            return self._on_host(X)
+            return as_numpy(self._scores_in_memory(X))
         return self._scores_of_source(source)
-
-    def _on_host(self, X: Any) -> np.ndarray:
-        """Return the scores of objects in memory as an array."""
-        scores = self._scores_in_memory(X)
-        if isinstance(scores, np.ndarray):
-            return scores
-        return as_numpy(scores)
 
     def _scores_in_memory(self, X: Any) -> Any:
         """Return the scores, one column per output, in float64: a tensor if they were computed on tensors."""

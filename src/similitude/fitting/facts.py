@@ -28,7 +28,6 @@ from similitude.similarity import (
     Similarity,
     Sum,
     calls_per_pair,
-    is_counted,
     may_be_costly,
 )
 from similitude.support import number_of
@@ -221,14 +220,15 @@ class Facts:
         k = similarities[0]
         n = self.n
         rounds = 1.5 if SYMMETRIC in k.claims else 3.0  # both directions, and landmarks with each other
-        thorough = rounds * n * (n + self.data.sampling.later) * calls_per_pair(k)
+        calls = calls_per_pair(k)
+        thorough = rounds * n * (n + self.data.sampling.later) * calls
         if options.max_calls is not None:
-            if not is_counted(k) or thorough <= options.max_calls:
+            if not calls or thorough <= options.max_calls:
                 return None
             return options.max_calls
         costly = may_be_costly(k) and thorough > limits.THOROUGH_PER_ROW * n + limits.FURTHER_CALLS
         if costly:
-            return limits.CALLS_PER_ROW * n * calls_per_pair(k) + limits.FURTHER_CALLS
+            return limits.CALLS_PER_ROW * n * calls + limits.FURTHER_CALLS
         return None
 
     @property
@@ -457,8 +457,9 @@ class PairWork:
         """Look at a similarity for a kind of objects."""
         heavy = k.hints.heavy
         scaled = bool(open_scales(k)) and not heavy
-        if is_counted(k):
-            return cls(calls_per_pair(k), k.proven, scaled, heavy)
+        calls = calls_per_pair(k)
+        if calls:
+            return cls(calls, k.proven, scaled, heavy)
         from similitude.kernels import Convolutions, Linear, pair_cost  # loads all kernels
 
         form = ""

@@ -28,7 +28,7 @@ from similitude.goodness.sampling import (
     program_limit,
 )
 from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, WeightedSample, certify, fit
-from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call, is_counted
+from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call
 from similitude.support import (
     ESTIMATE,
     Curve,
@@ -298,7 +298,7 @@ def assess(
 
 def _affordable(similarity: Any, max_calls: int | None) -> int:
     """Return the largest number of examples for which all pairs are within a budget of calls."""
-    if max_calls is None or isinstance(similarity, str) or not is_counted(as_similarity(similarity)):
+    if max_calls is None or isinstance(similarity, str) or not calls_per_pair(as_similarity(similarity)):
         return sampling.PAIRS_LIMIT
     return min(sampling.PAIRS_LIMIT, math.isqrt(max_calls // calls_per_pair(as_similarity(similarity))))
 

@@ -194,11 +194,15 @@ def _projected(k: Similarity, sample: SampleFeatures, data: SampledData) -> np.n
         objects = take(sample.landmarks.objects, some)
         validity = check_gram(k, M[np.ix_(some, some)], objects, data.landmarks[some], check_objects(data.X))
         demand_valid(validity, NOT_A_KERNEL_ADVICE)
-    found = sample.projected(n)
-    if found is None and M.any():
+    made = sample.projection(n)
+    if made is None and M.any():
         problem = f"{k!r} is not a kernel: the Gram matrix of {n} landmarks is indefinite"
         raise NotAKernelError(f"{problem}. {NOT_A_KERNEL_ADVICE[0].upper()}{NOT_A_KERNEL_ADVICE[1:]}.")
-    return np.empty((len(data.rows), 0)) if found is None else found[1].astype(np.float64, copy=False)
+    if made is None:
+        return np.empty((len(data.rows), 0))
+    features, pivots = made
+    K = np.take(sample.similarities(n, "left"), pivots, axis=1)
+    return np.asarray(features.ready(K.dtype).transform(K), dtype=np.float64)
 
 
 def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:

@@ -9,9 +9,8 @@ from similitude.similarity.adapters import (
     calls_per_pair,
     calls_taken,
     cost_per_call,
-    functions_of_pairs,
-    is_counted,
     may_be_costly,
+    user_functions,
 )
 from similitude.similarity.algebra import (
     Absolute,
@@ -110,10 +109,8 @@ __all__ = [
     "check_max_calls",
     "cost_per_call",
     "exported_pairs",
-    "functions_of_pairs",
     "hints_of_parts",
     "image",
-    "is_counted",
     "may_be_costly",
     "merge_caches",
     "metered",
@@ -122,4 +119,5 @@ __all__ = [
     "progress_line",
     "prune_cache",
     "remembered_images",
+    "user_functions",
 ]
