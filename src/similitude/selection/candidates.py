@@ -88,12 +88,7 @@ def with_learned(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
 
 
 def distinct(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
-    """Append a number to names that occur before.
-
-    >>> from similitude.kernels import Linear
-    >>> [one.name for one in distinct([NamedSimilarity("a", Linear()), NamedSimilarity("a", Linear())])]
-    ['a', 'a (2)']
-    """
+    """Append a number to names that occur before."""
     seen: dict[str, int] = {}
     found = []
     for one in named:
