@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import is_table
+from similitude.compute import check_objects, is_sparse, is_table
 from similitude.kernel_learning import model_gradients
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, RationalQuadratic
 from similitude.support import ESTIMATE, Result, bar, check_choice, check_integer, generator, table
@@ -155,8 +155,7 @@ def column_labels(model: Any, X: Any) -> list[str]:
         return [str(name) for name in X[0]]
     if not hasattr(X, "shape") or len(X.shape) != 2:
         raise TypeError("importance is that of columns: X must be an array of vectors, a data frame or a list of dicts")
-    known = getattr(model, "feature_names_in_", None)
-    return [str(name) for name in known] if known is not None else [f"column {q}" for q in range(X.shape[1])]
+    return list(map(str, getattr(model, "feature_names_in_", [f"column {q}" for q in range(X.shape[1])])))
 
 
 def _loss_of(model: Any, y: Any) -> Any:
@@ -171,20 +170,21 @@ def _loss_of(model: Any, y: Any) -> Any:
 
 def _permuted(X: Any, q: int, times: int, rng: np.random.Generator) -> Iterator[Any]:
     """Yield copies of X with column q permuted."""
-    n = len(X) if not hasattr(X, "shape") else X.shape[0]
     for _ in range(times):
-        order = rng.permutation(n)
+        order = rng.permutation(check_objects(X))
         if is_table(X):
             name = X.columns[q]
-            values = X[name].iloc[order].set_axis(X.index) if hasattr(X, "iloc") else X[name].gather(order)
-            yield X.assign(**{name: values}) if hasattr(X, "iloc") else X.with_columns(values.alias(name))
+            if hasattr(X, "iloc"):
+                yield X.assign(**{name: X[name].iloc[order].set_axis(X.index)})
+            else:
+                yield X.with_columns(X[name].gather(order).alias(name))
         elif isinstance(X, (list, tuple)):
             name = list(X[0])[q]
             yield [{**row, name: X[i][name]} for row, i in zip(X, order, strict=True)]
         else:
-            copy: Any = X.tolil(copy=True) if hasattr(X, "tolil") else np.array(X)
+            copy: Any = X.tolil(copy=True) if is_sparse(X) else np.array(X)
             copy[:, q] = copy[order, q]
-            yield copy.tocsr() if hasattr(X, "tolil") else copy
+            yield copy.tocsr() if is_sparse(X) else copy
 
 
 def _steepness(model: Any, X: Any) -> np.ndarray:

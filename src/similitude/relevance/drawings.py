@@ -59,8 +59,8 @@ def drawing_of(found: Any) -> Html:
 
 def shade(value: float, largest: float) -> str:
     """Return a color, defined by the page: blue for what speaks for a prediction, orange for what speaks against it."""
-    color = "var(--c0)" if value >= 0 else "var(--c1)"
-    return f"color-mix(in srgb, {color} {70 * min(1.0, abs(value) / (largest or 1.0)):.0f}%, transparent)"
+    share = min(1.0, abs(value) / (largest or 1.0))
+    return f"color-mix(in srgb, var(--c{int(value < 0)}) {70 * share:.0f}%, transparent)"
 
 
 def _letters(found: Any) -> Html:
@@ -71,7 +71,7 @@ def _letters(found: Any) -> Html:
     ]
     more = len(found.parts) - len(spans)
     text = f'<code class="drawing sequence" style="overflow-wrap:anywhere">{"".join(spans)}</code>'
-    return joined(Html(text), notes([f"and {more:,} more letters"] if more else []))
+    return joined(Html(text), notes([f"and {more:,} more letters"] * bool(more)))
 
 
 def _cells(found: Any) -> Html:

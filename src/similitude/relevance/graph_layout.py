@@ -18,7 +18,8 @@ def framed_positions(nodes: int, ends: np.ndarray) -> tuple[np.ndarray, float, f
         return np.zeros((0, 2)), 2 * margin, 2 * margin
     at = positions(nodes, ends)
     _, _, turn = np.linalg.svd(at - at.mean(axis=0), full_matrices=False)
-    at = (at - at.mean(axis=0)) @ turn.T if turn.shape == (2, 2) else at
+    if len(turn) == 2:
+        at = (at - at.mean(axis=0)) @ turn.T
     at = at - at.min(axis=0)
     size = at.max(axis=0)
     step = min(26.0, *(np.array([260.0, 200.0]) - 2 * margin) / np.maximum(size, 1e-9))

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import as_objects, is_sparse, is_table
-from similitude.relevance.additive import WeightedSum, additive
+from similitude.relevance.additive import Additive, WeightedSum, additive
 from similitude.relevance.drawings import drawing_of, text_of
 from similitude.relevance.parts import Parts, as_row, kind_of_object, occluded, parts_of, usual_values
 from similitude.support import Html, Result, written
@@ -139,7 +139,7 @@ def attributions(
     if similarity is None or isinstance(similarity, str) or kind == "indices":
         raise TypeError("attribution needs objects: a model of a precomputed matrix knows only their positions")
     landmarks = getattr(model, "landmarks_", None)
-    named = names if names else getattr(model, "feature_names_in_", None)
+    named = names or getattr(model, "feature_names_in_", None)
     parts = [parts_of(kind, x, named) for x in objects]
     like = landmarks if is_table(landmarks) else None  # of a table, predictions take one like it
     explained = _explained(model, collection(kind, list(objects), like), output)
@@ -241,26 +241,19 @@ def collection(kind: str, objects: list[Any], like: Any = None) -> Any:
 
 
 def _by_features(
-    model: Any,
-    similarities: list[Any],
-    objects: list[Any],
-    parts: list[Parts],
-    landmarks: Any,
-    direction: np.ndarray,
-) -> tuple[list[np.ndarray], np.ndarray] | None:
+    model: Any, similarities: list[Any], objects: list[Any], parts: list[Parts], sets: Any, direction: np.ndarray
+) -> Additive | None:
     """Return what the parts of each object add, and the bases, by explicit features; None without sums over parts."""
     weights = getattr(model, "landmark_weights_", None)
-    representation = getattr(model, "representation_", None)
-    if weights is None or landmarks is None:
+    known: Any = getattr(model, "representation_", None)
+    if weights is None or sets is None:
         return None
-    sets = landmarks
     if not isinstance(weights, list):
-        if not len(weights) and len(landmarks):  # a frugal fit: scores are no weighted sums of similarities
+        if not len(weights) and len(sets):  # a frugal fit: scores are no weighted sums of similarities
             return None
         weights = [weights]
-        sets = [landmarks]
-    known: Any = representation if isinstance(representation, tuple) else [representation]
-    if any([one.normalized or one.side != "left" for one in known]):
+        sets = [sets]
+    if any([one.normalized or one.side != "left" for one in (known if isinstance(known, tuple) else [known])]):
         return None
     n = len(objects)
     cells = parts[0].kind in ("vectors", "table") and not is_sparse(objects[0])

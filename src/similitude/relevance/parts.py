@@ -27,7 +27,8 @@ class Parts:
 def parts_of(kind: str, x: Any, names: Sequence[str] | None = None) -> Parts:
     """Return the parts of an object of a kind; `names` are those of the columns of vectors."""
     if kind == "strings":
-        return Parts(kind, x, list(range(len(x))), list(x) if isinstance(x, str) else [chr(letter) for letter in x])
+        letters = x.decode("latin-1") if isinstance(x, bytes) else x
+        return Parts(kind, x, list(range(len(x))), list(letters))
     if kind == "vectors":
         if is_sparse(x):
             row = x.tocsr().copy()
@@ -115,8 +116,6 @@ def usual_values(kind: str, landmarks: Any) -> Any:
     if kind == "vectors":
         vectors = landmarks if is_sparse(landmarks) else np.asarray(landmarks, float)
         return np.asarray(vectors.mean(axis=0)).ravel()
-    if kind != "table":
-        return None
     rows = [as_row(row) for row in as_objects(landmarks)]
     return {name: _usual([row[name] for row in rows]) for name in rows[0]}
 
@@ -139,7 +138,7 @@ def _shown(value: Any) -> str:
 def _items(x: Any) -> list[Any]:
     """Return the items of a set in a stable order."""
     if hasattr(x, "shape"):
-        return [int(q) for q in np.flatnonzero(np.asarray(x.todense() if is_sparse(x) else x).ravel())]
+        return np.sort(x.nonzero()[-1]).tolist()
     return sorted(set(x), key=lambda item: (type(item).__name__, str(item)))
 
 

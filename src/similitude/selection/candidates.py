@@ -48,18 +48,18 @@ def validated(given: Any, parameter: str) -> list[NamedSimilarity]:
         raise TypeError(f"{parameter} must be a list of similarities, or a dict of them by name, got {brief(given)}")
     if not given:
         raise ValueError(f"{parameter} is empty: give at least one similarity")
-    pairs = list(given.items()) if isinstance(given, Mapping) else [(None, one) for one in given]
+    names = list(map(str, given)) if isinstance(given, Mapping) else []
     found = []
     kinds: dict[str, str] = {}
-    for place, (name, one) in enumerate(pairs):
-        with naming(f"number {place}" if name is None else str(name)):
+    for place, one in enumerate(dict(given).values() if names else given):
+        with naming(names[place] if names else f"number {place}"):
             if isinstance(one, str) and one == "precomputed":
                 raise ValueError("'precomputed' cannot be one of several: use Precomputed(M), with indices as objects")
             k = as_similarity(one)
             k.check_params()
             if isinstance(k, Learnable):
                 check_learnable(k)
-        found.append(NamedSimilarity(repr(k) if name is None else str(name), k))
+        found.append(NamedSimilarity(names[place] if names else repr(k), k))
         if k.objects != "any":
             kinds.setdefault(k.objects, found[-1].name)
     if len(kinds) > 1:
@@ -89,12 +89,9 @@ def with_learned(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
 
 def distinct(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
     """Append a number to names that occur before."""
-    seen: dict[str, int] = {}
-    found = []
-    for one in named:
-        seen[one.name] = seen.get(one.name, 0) + 1
-        found.append(one if seen[one.name] == 1 else replace(one, name=f"{one.name} ({seen[one.name]})"))
-    return found
+    names = [one.name for one in named]
+    times = [names[: place + 1].count(name) for place, name in enumerate(names)]
+    return [replace(one, name=f"{one.name} ({n})") if n > 1 else one for one, n in zip(named, times, strict=True)]
 
 
 @contextmanager
@@ -118,9 +115,8 @@ def checked_engine(engine: Engine | None) -> Engine:
 
 def calls_for_a_pair(named: Sequence[NamedSimilarity]) -> int:
     """Return the most calls of users' functions for an example and a landmark."""
-    counted = [one for one in named if calls_per_pair(one.similarity)]
-    both = [1 if one.side == "left" or SYMMETRIC in one.similarity.claims else 2 for one in counted]
-    return sum(calls_per_pair(one.similarity) * sides for one, sides in zip(counted, both, strict=True))
+    both = [one.side != "left" and SYMMETRIC not in one.similarity.claims for one in named]
+    return sum(calls_per_pair(one.similarity) * (1 + two) for one, two in zip(named, both, strict=True))
 
 
 def calls_to_look(named: Sequence[NamedSimilarity], X: Any) -> int:
@@ -135,14 +131,13 @@ def with_sides(named: Sequence[NamedSimilarity], X: Any, rng: np.random.Generato
     at = rng.permutation(check_objects(X))[: 2 * n]
     objects = take(X, at)
     i, j = np.split(np.arange(2 * n), 2)
-    found = []
-    for one in named:
-        symmetric = False
+    found = list(named)
+    for place, one in enumerate(named):
         if one.may_differ:
             with naming(one.name), pairs_at(at, at):
                 A = one.similarity.encode_checked(objects, "X")
                 there = one.similarity.values_at(A, A, i, j)
                 back = one.similarity.values_at(A, A, j, i)
-                symmetric = np.allclose(there, back, rtol=1e-9, atol=0.0)
-        found.append(replace(one, side="left") if symmetric else one)
+            if np.allclose(there, back, rtol=1e-9, atol=0.0):
+                found[place] = replace(one, side="left")
     return found

@@ -107,7 +107,9 @@ def combine(
     members = validated(similarities, "similarities")
     check_choice("how", how, WAYS)
     n = check_objects(X)
-    targets = None if y is None and how == "uniform" else TaskTargets.of(y, n, task)
+    targets = None
+    if y is not None or how != "uniform":
+        targets = TaskTargets.of(y, n, task)
     if how == "easymkl" and targets is not None and targets.task == REGRESSION:
         raise ValueError("how='easymkl' needs classes, y holds numbers: use how='alignment' or task='classification'")
     known = None if groups is None else check_groups(groups, n)
@@ -137,7 +139,7 @@ def _concatenated(members: Sequence[NamedSimilarity], data: SampledData, engine:
         with naming(one.name):
             K = compared.left(one.similarity)
         squared = float(np.einsum("ij,ij->", K, K, dtype=np.float64)) / len(K)
-        units[place] = float(np.sqrt(squared * len(members))) if squared > 0 else 1.0
+        units[place] = float(np.sqrt(squared * len(members))) or 1.0
     return SideBySide(tuple(one.similarity for one in members), take(data.X, data.landmarks), tuple(units))
 
 

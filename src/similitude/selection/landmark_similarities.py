@@ -94,17 +94,17 @@ def distance_key(k: Similarity) -> tuple[Any, ...] | None:
     """Return a key of the distances that a similarity is a function of, equal if they can be shared; or None."""
     if type(k) is Pullback:
         inner = distance_key(k.k)
-        return None if inner is None else (id(k.f), k.batched, *inner)
-    name = k.shared_distances() if isinstance(k, DistanceSimilarity) else None
-    return None if name is None else (name,)
+        return inner and (id(k.f), k.batched, *inner)
+    if isinstance(k, DistanceSimilarity) and k.shared_distances() is not None:
+        return (k.shared_distances(),)
+    return None
 
 
 def families(similarities: Sequence[Similarity]) -> list[list[int]]:
     """Group similarities that share distances; return their positions."""
     together: dict[Any, list[int]] = {}
     for place, k in enumerate(similarities):
-        key = distance_key(k)
-        together.setdefault(place if key is None else key, []).append(place)
+        together.setdefault(distance_key(k) or place, []).append(place)
     return list(together.values())
 
 
@@ -123,13 +123,18 @@ class ComparedExamples:
     @cached_property
     def values(self) -> np.ndarray:
         """The similarities K(x, l), or the distances; an error names its pair by positions in X."""
-        like = DistanceBlocks(_of_distances(self.like)) if self.shared else self.like
+        like: Any = self.like
+        if self.shared:
+            like = DistanceBlocks(_of_distances(like))
         with pairs_at(self.data.rows, self.data.landmarks):
             return in_floats(Blocks(like, self.A, self.landmarks.encoding, engine=self.engine).whole())
 
     def left(self, k: Similarity) -> np.ndarray:
         """Return K(x, l) for examples x and landmarks l."""
-        return _of_distances(k).of_distances(self.values.copy()) if self.shared else self.values
+        if not self.shared:
+            return self.values
+        found: np.ndarray = _of_distances(k).of_distances(self.values.copy())
+        return found
 
     def sample(self, k: Similarity, side: str = "auto") -> SampleFeatures:
         """Return the features of the examples under one of the similarities."""
@@ -140,8 +145,7 @@ class ComparedExamples:
         """Return the representation, the features of the examples, and how many pairs of objects were compared."""
         sample = self.sample(k, side)
         _, F = sample.features(len(self.landmarks), False)
-        sides = 2 if sample.representation.side == "both" else 1
-        return sample.representation, F, sides * self.values.size
+        return sample.representation, F, self.values.size * (1 + (sample.representation.side == "both"))
 
 
 def _of_distances(k: Similarity) -> Any:
