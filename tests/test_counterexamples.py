@@ -41,7 +41,6 @@ from similitude.validity.elimination import (
     _pair,
     _single,
     _triple,
-    smallest_negative_set,
 )
 
 
@@ -516,147 +515,6 @@ def test_of_a_multiple_eigenvalue_the_object_with_the_least_part_is_not_needed()
     assert _least_needed(values, np.array([[0.1, 0.8, 0.6], [0.7, 0.3, 0.6], [0.7, 0.5, 0.5]])) == 0
 
 
-class Watched(_Elimination):
-    """An elimination in which a set shows something if it has enough objects; the sizes asked for are recorded."""
-
-    def shows(self, positions, lowest=None):
-        self.asked.append((len(positions), lowest is not None))
-        return len(positions) >= self.enough
-
-
-def watched(M, enough):
-    one = Watched(M, np.ones(len(M)), M, NOTHING)
-    object.__setattr__(one, "enough", enough)
-    object.__setattr__(one, "asked", [])
-    return one
-
-
-def indefinite(n, seed=0):
-    N = np.random.default_rng(seed).standard_normal((n, n))
-    return np.eye(n) + 0.3 * (N + N.T)
-
-
-def by_weight(M, positions):
-    """Return objects by their entries in the lowest eigenvector, the largest first."""
-    vector = np.linalg.eigh(M[np.ix_(positions, positions)])[1][:, 0]
-    return positions[np.argsort(-np.abs(vector), kind="stable")]
-
-
-@pytest.mark.parametrize(
-    ("enough", "sizes"),
-    [
-        (11, [2, 4, 8, 16, 16, 12, 10, 11, 40]),  # twice as many while too few, then bisection, then all
-        (16, [2, 4, 8, 16, 16, 12, 14, 15, 40]),
-        (2, [2, 2, 40]),
-        (1, [2, 2, 40]),
-        (3, [2, 4, 4, 3, 40]),
-        (39, [2, 4, 8, 16, 32, 40, 36, 38, 39, 40]),
-        (40, [2, 4, 8, 16, 32, 40, 36, 38, 39]),  # nothing is left to be dropped
-        (41, [2, 4, 8, 16, 32, 40]),
-    ],
-)
-def test_objects_are_removed_from_the_shortest_prefix_that_suffices_and_from_all(enough, sizes):
-    M = indefinite(40)
-    one = watched(M, enough)
-    starts = list(one.starts())
-    assert [size for size, _ in one.asked] == sizes
-    assert [along for _, along in one.asked] == [False] * (len(sizes) - (enough < 40)) + [True] * (enough < 40)
-    expected = by_weight(M, np.arange(40))
-    assert len(starts) == (0 if enough > 40 else 1 + (enough < 40))
-    if starts:
-        np.testing.assert_array_equal(starts[0], expected[: max(enough, 2)])
-        np.testing.assert_array_equal(starts[-1], expected)
-
-
-def test_nothing_is_removed_where_no_eigenvalue_is_negative():
-    for value, found in ((0.0, 0), (-0.9, 0), (-1.1, 2)):
-        M = np.diag([4.0, 1.0, value * 4 * 2.0**-52])
-        assert len(list(watched(M, 2).starts())) == found
-
-
-@pytest.mark.parametrize(
-    ("n", "enough", "sizes"),
-    [
-        (100, 90, [80, 90, 72, 81, 86, 88, 89]),  # halfway back as long as too many are gone
-        (100, 1, [80, 64, 51, 40, 32, 25, 20, 16, 12, 10]),
-        (11, 1, [10]),
-        (10, 1, []),
-        (12, 12, [10, 11]),
-    ],
-)
-def test_objects_of_small_weight_are_dropped_in_portions(n, enough, sizes, monkeypatch):
-    monkeypatch.setattr("similitude.validity.elimination.ONE_BY_ONE", 10)
-    M = indefinite(n)
-    one = watched(M, enough)
-    order = by_weight(M, np.arange(n))
-    left = one._without_small_weights(order)
-    assert [size for size, _ in one.asked] == sizes and all(along for _, along in one.asked)
-    for size in [size for size in sizes if size >= enough]:
-        order = by_weight(M, order[:size])
-    np.testing.assert_array_equal(left, order)
-
-
-def test_one_object_after_another_is_removed_until_too_few_are_left():
-    M = indefinite(12)
-    one = watched(M, 5)
-    expected = list(range(12))
-    while len(expected) > 5:
-        expected.pop(int(np.argmin([without(M[np.ix_(expected, expected)], i) for i in range(len(expected))])))
-    assert one.eliminated(np.arange(12)).tolist() == expected
-    assert one.asked == [(size, True) for size in range(11, 3, -1)]
-    last = watched(M, 0)
-    assert len(last.eliminated(np.arange(12))) == 1 and len(last.asked) == 11
-
-
-def test_a_set_is_compared_with_sets_of_objects_that_lower_the_eigenvalue():
-    tried = []
-
-    class Same(Watched):
-        def eliminated(self, kept):
-            tried.append(kept)
-            return kept[:n]
-
-    for n in (3, 4, 12, 38, 60, 61):
-        tried.clear()
-        size = 80 if n > 40 else 40
-        M = 10 * indefinite(size)
-        np.fill_diagonal(M, 1.0)
-        one = Same(M, np.ones(size), M, NOTHING)
-        kept = np.random.default_rng(n).permutation(len(one.M))[:n]
-        assert one.polished(kept).tolist() == kept.tolist()
-        assert len(tried) == (3 < n <= 60)
-        if tried:
-            values, vectors = np.linalg.eigh(one.M[np.ix_(kept, kept)])
-            others = np.setdiff1d(np.arange(len(one.M)), kept)
-            gain = (one.M[np.ix_(others, kept)] @ vectors[:, 0]) ** 2 / (one.M.diagonal()[others] - values[0])
-            most = min(max(10, n), len(others))
-            assert tried[0][:n].tolist() == kept.tolist()
-            assert tried[0][n:].tolist() == others[np.argsort(-gain, kind="stable")][:most].tolist()
-
-
-def test_a_better_set_is_taken_and_a_larger_one_is_not():
-    M = indefinite(20)
-    best = by_weight(M, np.arange(20))[:5]
-    worse = by_weight(M, np.arange(20))[-5:]
-
-    class Given(Watched):
-        def eliminated(self, kept):
-            self.asked.append(kept)
-            return self.enough.pop(0)
-
-    def polished(kept, *found):
-        one = Given(M, np.ones(20), M, NOTHING)
-        object.__setattr__(one, "enough", list(found))
-        object.__setattr__(one, "asked", [])
-        return one.polished(kept).tolist(), len(one.asked)
-
-    assert polished(worse, best, best) == (best.tolist(), 2)
-    assert polished(best, worse) == (best.tolist(), 1)
-    assert polished(best, np.arange(6)) == (best.tolist(), 1)
-    assert polished(best, worse[:4], best) == (worse[:4].tolist(), 2)
-    assert polished(best, best[:3]) == (best[:3].tolist(), 1)
-
-
 def test_single_objects_and_pairs_are_found_beyond_their_tolerance():
     granted = Tolerance(0.125, 0.0625, 0.0)
     for share, found in ((0.99, None), (1.0, None), (1.01, [1])):
@@ -691,45 +549,6 @@ def test_cosines_leave_out_objects_of_no_length():
     assert _triple(K, NOTHING).tolist() == [1, 2, 3]
     assert _triple(K[1:, 1:], NOTHING).tolist() == [0, 1, 2]
     assert _triple(np.diag([1.0, 1.0, 0.0]), NOTHING) is None and _triple(np.eye(3), NOTHING) is None
-
-
-@pytest.mark.parametrize(("last", "problems"), [(1.0, 1), (1.0 + 0.9e-9, 1), (1.0 + 1.1e-9, 2), (0.5, 2)])
-def test_objects_of_different_lengths_are_also_compared_as_they_are(last, problems, monkeypatch):
-    K = np.diag([1.0, 1.0, 1.0, last])
-    K[0, 1] = K[1, 0] = K[1, 2] = K[2, 1] = 0.9
-    made = []
-
-    def recorded(M, scale, values, tolerance):
-        made.append((M, scale))
-        return _Elimination(M, scale, values, tolerance)
-
-    monkeypatch.setattr("similitude.validity.elimination._Elimination", recorded)
-    assert _eliminated_from_all(K, Tolerance(1e-8, 0.0, 0.0)).tolist() == [0, 1, 2]
-    assert len(made) == problems
-    for M, scale in made:
-        np.testing.assert_allclose(M, K * np.outer(scale, scale))
-    np.testing.assert_allclose(made[0][0].diagonal(), 1.0)
-
-
-def test_fewer_objects_are_sought_only_where_more_than_three_are_left(monkeypatch):
-    K = np.eye(13)
-    K[3, 4] = K[4, 3] = K[4, 5] = K[5, 4] = 0.75
-    K[7:11, 7:11] = -0.4 + 1.4 * np.eye(4)
-    few = Tolerance(1e-8, 0.0, 0.0)
-    monkeypatch.setattr("similitude.validity.elimination._eliminated_from_all", lambda K, tolerance: rest)
-    for left, triples, found in (
-        (None, True, None),
-        (np.array([0, 1, 2]), True, [0, 1, 2]),
-        (np.array([7, 8, 9, 10]), True, [3, 4, 5]),
-        (np.array([7, 8, 9, 10]), False, [7, 8, 9, 10]),
-    ):
-        rest = left
-        assert listed(smallest_negative_set(K, few, triples)) == found
-    rest = np.arange(6)
-    assert smallest_negative_set(K[1:, 1:], few, False).tolist() == [2, 3, 4]  # among a dozen objects all sets
-    assert smallest_negative_set(K[6:, 6:], few, False).tolist() == [1, 2, 3, 4]
-    rest = np.arange(4)
-    assert smallest_negative_set(K[6:, 6:], few, False).tolist() == [0, 1, 2, 3]  # no smaller one
 
 
 def test_a_set_shows_something_along_a_vector_or_along_its_own():

@@ -16,8 +16,7 @@ from similitude.errors import BudgetError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial, Sigmoid
 from similitude.similarity import calls_per_pair
 from similitude.validity.elimination import Tolerance, Witness, asymmetric_pair, negative_direction, negative_square
-from similitude.validity.search import SEARCH_STARTS, SEARCH_STEPS, _free_vectors, _gram, _lowness, _takes_two, search
-from similitude.validity.spectral_repair import NEGLIGIBLE, _linear_map, _negatives
+from similitude.validity.search import _free_vectors
 from similitude.validity.verdict import _affordable, _SampledObjects
 
 rng = np.random.default_rng(0)
@@ -464,14 +463,6 @@ def test_the_coarsest_precision_of_values_and_objects_counts(name, eps):
         assert _SampledObjects(objects, np.arange(3), 3).precision(values) == eps
 
 
-def test_a_sample_says_how_many_of_how_many():
-    sample = _SampledObjects.of(np.arange(7.0), 7, np.random.default_rng(0))
-    assert str(sample) == "all pairs of 7 objects" and sample.positions.tolist() == list(range(7))
-    fewer = _SampledObjects.of(np.arange(1007.0), 6, np.random.default_rng(0))
-    assert str(fewer) == "all pairs of 6 of 1,007 objects" and (np.diff(fewer.positions) > 0).all()
-    assert len(fewer.positions) == 6 and (fewer.objects == fewer.positions).all()
-
-
 @pytest.mark.parametrize("each", [1, 3])
 def test_as_many_objects_are_compared_as_a_budget_of_calls_allows(each):
     k = FromPairs(lambda x, z: float(x == z), repeats=each)
@@ -517,75 +508,6 @@ def test_similarities_of_vectors_are_examined_in_the_plane():
 
 
 # The search beyond the sample.
-
-
-def test_a_search_takes_the_steps_that_it_says():
-    changed, calls = [], []
-
-    def mutate(x):
-        changed.append(x)
-        return x + 1
-
-    k = FromPairs(lambda x, z: calls.append(1) or float(x % 7 == z % 7))
-    objects, gram, effort = search(k, [0, 1, 2], mutate, "normal", np.random.default_rng(0))
-    assert effort == "15 local searches over mutated objects found none"
-    assert objects is None and gram is None
-    assert len(changed) == 15 * SEARCH_STEPS["normal"]
-    assert max(changed) >= SEARCH_STEPS["normal"] - 1  # what is as low is taken, so that a search can leave a plain
-    pairs = 1 + 4 + 9 + 9 + 9  # the sample has only three objects
-    assert len(calls) == pairs * SEARCH_STARTS["normal"] * (SEARCH_STEPS["normal"] + 2)
-
-
-def test_a_search_over_vectors_stays_in_triangles_of_the_sample():
-    seen = []
-
-    class Watched(Linear):
-        def encode(self, objects):
-            seen.append(np.array(objects))
-            return super().encode(objects)
-
-    X = np.random.default_rng(1).standard_normal((8, 2)).astype(np.float32)
-    *_, effort = search(Watched(), X, None, "normal", np.random.default_rng(0))
-    assert effort.startswith("15 local searches over moved vectors")  # in single precision, rounding is noticed
-    assert {len(one) for one in seen} == {1, 2, 3, 4, 5} and {one.dtype for one in seen} == {np.dtype(np.float32)}
-    points = np.vstack(seen)
-    assert (points >= X.min(axis=0) - 1e-5).all() and (points <= X.max(axis=0) + 1e-5).all()
-    assert len(seen) <= 15 * 82
-    flat = []
-    *_, effort = search(
-        FromPairs(lambda x, z: flat.append(x) or 1.0), NUMBERS[:9], None, "normal", np.random.default_rng(0)
-    )
-    assert "moved vectors" in effort and np.ndim(flat[0]) == 0
-
-
-def test_the_first_search_that_succeeds_ends_the_search():
-    objects, gram, effort = search(-Linear(), PLANE, None, "normal", np.random.default_rng(0))
-    assert effort == "1 local searches over moved vectors"
-    assert gram.shape == (1, 1) and gram[0, 0] == pytest.approx(-float(objects[0] @ objects[0]))
-    barely = FromPairs(lambda x, z: 1.0 if x == z else 1.0 + 0.9e-7)
-    assert search(barely, [1, 2], lambda x: x, "normal", np.random.default_rng(0))[1] is None
-    clearly = FromPairs(lambda x, z: 1.0 if x == z else 1.0 + 1.1e-7)
-    assert search(clearly, [1, 2], lambda x: x, "normal", np.random.default_rng(0))[1] is not None
-
-
-def test_lowness_is_relative_to_the_largest_value():
-    assert _lowness(np.array([[2.0, 8.0], [8.0, 2.0]])) == pytest.approx(-0.75)
-    assert _lowness(np.zeros((2, 2))) == 0.0 and _lowness(None) == 1e6
-    assert _lowness(np.array([[1e-9]])) == 1.0
-
-    def undefined(x, z):
-        return 1 / x if x < 2 else {"a": 1}[x] if x < 3 else float("nan")
-
-    for x in (0, 2, 3):
-        assert _gram(FromPairs(undefined), [x]) is None
-    assert _gram(FromPairs(undefined), [1]).tolist() == [[1.0]]
-
-
-def test_a_mutation_takes_a_generator_if_it_must_have_two_arguments():
-    assert _takes_two(lambda x, rng: x) and not _takes_two(lambda x: x) and not _takes_two(lambda x, step=1: x)
-    assert not _takes_two(lambda x, *, rng=None: x) and not _takes_two(lambda x, y, z: x)
-    assert not _takes_two(lambda *words: words) and not _takes_two(lambda x, *more, key: x)
-    assert _takes_two(divmod) and not _takes_two(dict.fromkeys)
 
 
 @pytest.mark.parametrize(
@@ -691,30 +613,6 @@ def test_repair_of_a_kernel_changes_nothing():
     k = repair(Gaussian(1.0), PLANE)
     np.testing.assert_allclose(k.gram(PLANE), Gaussian(1.0).gram(PLANE), atol=1e-6)
     assert k.changes == "clip: none of 60 eigenvalues was negative; nothing to change"
-
-
-@pytest.mark.parametrize(
-    ("w", "n", "said"),
-    [
-        ([-3.0, -1.0, 4.0], 2, "2 of 3 eigenvalues were negative (smallest -3, 50 % of the spectrum)"),
-        ([-1.0, 1.0, 2.0], 1, "1 of 3 eigenvalues was negative (smallest -1, 25 % of the spectrum)"),
-        ([0.0, 1.0], 0, "none of 2 eigenvalues was negative"),
-        ([-0.9e-10 * 8, 8.0], 0, "none of 2 eigenvalues was negative"),
-        ([-NEGLIGIBLE, 1.0], 0, "none of 2 eigenvalues was negative"),
-        ([-1.1e-10 * 8, 8.0], 1, "1 of 2 eigenvalues was negative (smallest -8.8e-10, 0 % of the spectrum)"),
-    ],
-)
-def test_negative_eigenvalues_are_counted_beyond_rounding(w, n, said):
-    assert _negatives(np.array(w)) == (n, said)
-
-
-def test_negligible_eigenvalues_are_no_part_of_the_map():
-    w = np.array([-2.0, -2e-10, 1e-10, 0.0, 2.1e-10, 2.0])
-    W = _linear_map(w, np.eye(6), np.abs)
-    expected = np.zeros((6, 3))
-    expected[[0, 4, 5], [0, 1, 2]] = np.sqrt(np.abs(w[[0, 4, 5]])) / w[[0, 4, 5]]
-    np.testing.assert_allclose(W, expected)
-    assert _linear_map(w, np.eye(6), lambda w: np.maximum(w, 0.0)).shape == (6, 2)
 
 
 @pytest.mark.parametrize(
