@@ -42,7 +42,6 @@ from similitude.fitting import (
     Sampled,
     Sampling,
     ScoredRows,
-    SizedRows,
     Spent,
     SpreadFit,
     Stream,
@@ -461,9 +460,7 @@ class LandmarkEstimator(LandmarkPredictor):
             self._keep_cascade(fit.cascade, fit)
             self._calibrate(left_out)
             return
-        noise = None
-        if not (sizes is None or sizes.noise is None):
-            noise = sizes.noise.weights
+        noise = None if sizes is None else sizes.noise
         influence: Any = fit.influence
         by_similarities = self._set_model(fit.features, fit.linear, influence, noise)
         if fit.plan.sizes.kind == "matrix":
@@ -485,7 +482,7 @@ class LandmarkEstimator(LandmarkPredictor):
         self.landmark_indices_ = landmarks.positions
         self.n_similarity_calls_ = len(landmarks)
 
-    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SizedRows | None = None) -> None:
+    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SpreadFit | None = None) -> None:
         """Keep what probabilities, intervals and sets of classes need, given rows left out of the fit or held out.
 
         `at` tells which landmarks the rows are, in an exact fit, and `sized` which errors are expected for them. A

@@ -23,7 +23,7 @@ from similitude.fitting import (
     FittedModel,
     Plan,
     ScoredRows,
-    SizedRows,
+    SpreadFit,
     TrainingSet,
     Uncertainty,
     class_numbers,
@@ -355,7 +355,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         plan = replace(best.plan, scores=best.plan.scores + compared)
         return replace(best, plan=plan, notes=[*best.notes, note])
 
-    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SizedRows | None = None) -> None:
+    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SpreadFit | None = None) -> None:
         """Keep what probabilities and sets of classes need."""
         scores = rows.trial.scores
         numbers = class_numbers(rows.Y)
