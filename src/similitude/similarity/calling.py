@@ -31,15 +31,10 @@ RETRIED = (OSError, asyncio.TimeoutError)  # an OSError from Python 3.11 on
 """Errors after which a pair is asked again if `retry_on` is not given: connections that fail, and time-outs."""
 
 FIRST_DELAY = 0.5
-LONGEST_DELAY = 60.0
-"""Seconds before the first retry, which double with each further one, and the most of them."""
+"""Seconds before the first retry, which double with each further one, up to a minute."""
 
 OF_MATRICES = "if it is a function of matrices, f(X, Z), wrap it: FromBlocks(f)"
 """What to do about a function that takes all objects at once."""
-
-MOST_REPEATS = 10_000
-"""How often a pair may be asked: the error of the mean is then a hundredth of that of one answer."""
-
 
 Deliver = Callable[[Sequence[int], Sequence[float]], None]
 Request = list[int]
@@ -178,7 +173,7 @@ class _Calls:
         if attempt >= self.how.retries or not isinstance(error, self.retried):
             return None
         asked = getattr(error, "retry_after", None)
-        own = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt)
+        own = min(60.0, FIRST_DELAY * 2**attempt)
         return max(own, float(asked)) if isinstance(asked, (int, float)) else own
 
     def numbers(self, request: Request, answer: Any) -> list[float]:

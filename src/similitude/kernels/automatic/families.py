@@ -12,7 +12,6 @@ from similitude.compute import as_objects
 from similitude.kernels.automatic.kinds import (
     LOOKED_AT,
     WHAT_IS_HELD,
-    RecordColumn,
     as_text,
     composed_columns,
     kind_of_objects,
@@ -103,7 +102,7 @@ def suggestion(X: Any, taken: str) -> str:
 
 
 def _of_records(X: Any) -> tuple[Similarity, ...]:
-    columns = {name: _of_column(one) for name, one in composed_columns(X).items()}
+    columns = {name: _of_column(*one) for name, one in composed_columns(X).items()}
     return Columns(columns), Columns(columns, how="product")
 
 
@@ -135,17 +134,17 @@ def _of_graphs(X: Any) -> tuple[Similarity, ...]:
     return tuple(members)
 
 
-def _of_column(one: RecordColumn) -> Similarity:
+def _of_column(kind: str, known: list[Any], some_missing: bool) -> Similarity:
     """Return a kernel of the values of a column with K(x, x) = 1 or 0; two that are missing are equal."""
-    if one.kind == "categories":
+    if kind == "categories":
         k: Similarity = Equal()
-    elif one.kind in ("numbers", "times"):
+    elif kind in ("numbers", "times"):
         k = Gaussian()
     else:
-        k = family_of(one.kind.replace("texts", "strings"), one.known)[0]
+        k = family_of(kind.replace("texts", "strings"), known)[0]
         if BOUNDED not in k.claims:
             k = k.normalized()
-    return OrMissing(k, alike=1.0) if one.some_missing else k
+    return OrMissing(k, alike=1.0) if some_missing else k
 
 
 def _first(X: Any) -> list[Any]:

@@ -18,12 +18,7 @@ from similitude.support import check_integer, check_nonnegative, check_number, c
 
 
 class SeriesSimilarity(Similarity):
-    """A similarity of time series.
-
-    Series are given as a matrix (one per row), an array of shape (series, time, channel), a table (one per row), or a
-    list of series of any length, each a list of numbers or an array of shape (time, channel). Values are float64, or
-    float32 if all series are.
-    """
+    """A similarity of time series in any of the forms that `as_series` takes."""
 
     objects = "series"
 

@@ -47,9 +47,6 @@ is any of them, and * is a stop.
 Henikoff and Henikoff, Amino acid substitution matrices from protein blocks, PNAS 89 (1992), 10915-10919, as distributed
 with BLAST by the National Center for Biotechnology Information of the United States, in the public domain."""
 
-MOST_LETTERS = 2_000
-"""The largest number of different letters of a block that is scored by equality: all pairs of them have a score."""
-
 
 class Substitution(NamedTuple):
     """A symmetric table of scores with the code points of its letters; without letters, equal and other ones."""
@@ -81,9 +78,9 @@ class Substitution(NamedTuple):
             return a.astype(np.int32), b.astype(np.int32), self.scores
         a, b = numbered(a, b)
         size = int(b.max(initial=0)) + 1
-        if size > MOST_LETTERS:
+        if size > 2_000:  # all pairs of them have a score
             raise ValueError(
-                f"strings have {size:,} different letters, and the limit of alignments is {MOST_LETTERS:,}; Edit() and "
+                f"strings have {size:,} different letters, and the limit of alignments is 2,000; Edit() and "
                 f"Spectrum() have none"
             )
         equal, other = self.scores[0]
