@@ -26,10 +26,7 @@ class Items(Ragged):
 
 
 class SetBounds(Bounds):
-    """Bounds on a share of common items, of all items or of those of the larger set; see `loops.candidates`.
-
-    Sets differ at least by the bits that only one of them has (a bitmap filter), and by their sizes.
-    """
+    """Bounds on a share of common items by sizes of sets, and by the bits that only one of two sets has."""
 
     def __init__(self, A: Encoding, items: Callable[[Encoding], Items], bound: str) -> None:
         self.items = items

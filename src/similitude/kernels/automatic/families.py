@@ -36,10 +36,7 @@ are tried on, for each row that there is: it makes them take about as long as th
 
 
 def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
-    """Return the similarities to try for objects of a kind, the one to take without labels first.
-
-    Means of two normalized kernels are members of their own: where both tell something, the mean mostly tells more.
-    """
+    """Return the similarities to try for objects of a kind, the one to take without labels first."""
     return FAMILIES[kind](X)
 
 

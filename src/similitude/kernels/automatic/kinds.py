@@ -39,11 +39,7 @@ COMPARED = (*COMPOSED, "numbers", "times", "categories")
 
 
 def composed_columns(X: Any) -> dict[Any, tuple[str, list[Any], bool]]:
-    """Return the columns that have values: the kind, the known values, and whether others are missing.
-
-    An error names a column and a row with a value of another kind than the first, or of one that there is no similarity
-    for.
-    """
+    """Return the kind of each column with values, the known ones, and whether others are missing."""
     found = {}
     for name in _names(X):
         values, missing = _cells(X, name)
@@ -231,10 +227,7 @@ def _autocorrelation(values: np.ndarray) -> float:
 
 
 def neighbors_are_alike(X: np.ndarray) -> bool:
-    """Whether the columns of an array are each like the next, as in series: standardized, and within rows.
-
-    Columns of one scale after the other, or that all follow one factor, are not alike in this sense.
-    """
+    """Whether the columns of an array are each like the next, as in series: standardized, and within rows."""
     if X.shape[1] < 20 or len(X) < 2:
         return False
     some = np.asarray(X[:LOOKED_AT], dtype=np.float64)

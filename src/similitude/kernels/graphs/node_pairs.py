@@ -209,10 +209,7 @@ class NodeGroup(NamedTuple):
 
 
 def sums_over_nodes(k: Similarity, A: NodeVectors, B: NodeVectors, of: str = "nodes") -> np.ndarray:
-    """Return the sums of k over all pairs of nodes with equal labels, times the dot products of counts, if any.
-
-    With several labels, k is multiplied by the number of those that are equal.
-    """
+    """Return the sums of k over pairs of nodes, times the number of equal labels and the dot product of counts."""
     widths = np.union1d(A.widths[A.widths > 0], B.widths[B.widths > 0])
     if len(widths) > 1:
         raise ValueError(f"the {of} of some graphs have {widths[0]} attributes, those of others {widths[1]}")

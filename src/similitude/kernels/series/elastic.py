@@ -121,10 +121,7 @@ ELASTIC = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
 
 
 def _refuting(collections: Any, sigma: float | str, least_unit: float = 0.0, zero: float = 0.0) -> list[Any]:
-    """Return series in the units of sigma, or of costs that do not depend on it; none while sigma is unresolved.
-
-    Whatever metric it is, a sigma far below all distances gives the identity matrix.
-    """
+    """Return series in the units of sigma, or of costs that do not depend on it; none while sigma is unresolved."""
     if isinstance(sigma, str):
         return []
     # at a scale of 50 they refute a kernel: their distances are about 10

@@ -402,10 +402,7 @@ def _refuse_overflow(A: Any, sums: str) -> None:
 
 
 def _ready_sparse(A: Any, B: Any, out: Any) -> tuple[Any, Any, np.ndarray]:
-    """Return both matrices as CSR in the same precision, and `out` or a new matrix for the result.
-
-    If there are far more columns than entries, only the columns that occur are kept, renumbered.
-    """
+    """Return both as CSR in one precision, without the columns that do not occur if there are many, and the output."""
     from scipy.sparse import csr_array
 
     dtype = np.result_type(A.dtype, B.dtype)
