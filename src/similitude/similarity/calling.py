@@ -13,7 +13,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -224,8 +224,7 @@ class _Calls:
                 wait = self.before(request)
                 if wait > 0:
                     time.sleep(wait)
-                answer = self.how.f(*self.arguments(request))
-                return self.numbers(request, answer)
+                return self.numbers(request, self.how.f(*self.arguments(request)))
             except Exception as error:
                 delay = self.delay(error, attempt)
                 attempt += 1
@@ -297,8 +296,7 @@ class _Calls:
         while True:
             try:
                 await asyncio.sleep(self.before(request))
-                answer = await self._within_time(self._called(self.arguments(request)))
-                return self.numbers(request, answer)
+                return self.numbers(request, await self._answer(self.arguments(request)))
             except Exception as error:
                 delay = self.delay(error, attempt)
                 attempt += 1
@@ -306,13 +304,9 @@ class _Calls:
                     raise self.failed(request, error, attempt) from error
             await asyncio.sleep(delay)
 
-    def _called(self, arguments: tuple[Any, ...]) -> Awaitable[Any]:
-        if self.is_async:
-            awaited: Awaitable[Any] = self.how.f(*arguments)
-            return awaited
-        return asyncio.wrap_future(in_daemon_thread(self.how.f, *arguments))
-
-    async def _within_time(self, answer: Awaitable[Any]) -> Any:
+    async def _answer(self, arguments: tuple[Any, ...]) -> Any:
+        f = self.how.f
+        answer = f(*arguments) if self.is_async else asyncio.wrap_future(in_daemon_thread(f, *arguments))
         if self.how.timeout is None:
             return await answer
         running = asyncio.ensure_future(answer)

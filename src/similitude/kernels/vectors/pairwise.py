@@ -410,13 +410,13 @@ def _ready_sparse(A: Any, B: Any, out: Any) -> tuple[Any, Any, np.ndarray]:
     A, B = (M if is_sparse(M) and M.format == "csr" and M.dtype == dtype else csr_array(M, dtype=dtype) for M in (A, B))
     if A.shape[1] > MANY_COLUMNS + 4 * (A.nnz + B.nnz):
         columns = np.unique(A.indices if same else np.concatenate([A.indices, B.indices]))
-        A = _with_columns(A, columns)
-        B = A if same else _with_columns(B, columns)
+        narrow = [
+            type(M)((M.data, np.searchsorted(columns, M.indices), M.indptr), shape=(M.shape[0], len(columns)))
+            for M in ((A,) if same else (A, B))
+        ]
+        A = narrow[0]
+        B = narrow[-1]
     return A, B, np.empty((A.shape[0], B.shape[0]), dtype) if out is None else out
-
-
-def _with_columns(A: Any, columns: np.ndarray) -> Any:
-    return type(A)((A.data, np.searchsorted(columns, A.indices), A.indptr), shape=(A.shape[0], len(columns)))
 
 
 def csr(A: Any) -> loops.CSR:
