@@ -17,7 +17,7 @@ from similitude.fitting.members import Family
 from similitude.fitting.model import Evaluation, FittedModel, Judged, LandmarkCurve
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
-from similitude.linear import LinearModel
+from similitude.linear import LinearModel, exact_ridge
 from similitude.similarity import Auto, Learnable, Similarity
 from similitude.support import Guarantee
 
@@ -247,7 +247,7 @@ class _Blend:
 
         Rows are left out alone, or with the rows that are `together` in a group.
         """
-        from similitude.kernel_learning import choose_automatically, exact_ridge
+        from similitude.kernel_learning import choose_automatically
 
         first = order[: len(order) - n_apart]
         with phase("choosing the kernel"):

@@ -329,7 +329,7 @@ def _fit_sample(
     if validation.n_judged:
         n = validation.n_train
         judged = slice(len(Y) - validation.n_judged, None)
-        trial = ridge.judged(best.trial.lam, F[judged], Y[judged], weights[judged])
+        trial = Trial.of(trial.lam, ridge.fit(trial.lam).scores(F[judged]), Y[judged], weights[judged])
         ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
         A = rows(A, judged)
     fit = FittedModel(
@@ -499,7 +499,7 @@ def fit_with_held_out(
     ridge = Ridge(sums)
     n = len(Y) - n_judged
     trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))
-    judged = ridge.judged(trial.lam, F[n:], Y[n:], weights[n:]) if n_judged else trial
+    judged = Trial.of(trial.lam, ridge.fit(trial.lam).scores(F[n:]), Y[n:], weights[n:]) if n_judged else trial
     smallest = ridge.smallest
     del ridge  # its factors take as much memory as those of the next one
     return Ridge(sums + moments, trial.lam, smallest), judged

@@ -177,7 +177,7 @@ def _scores(
     inside = best.F[: len(train)]
     outside = best.F[len(train) :]
     if options.is_ridge:
-        return best.ridge.scores(best.trial.lam, outside), (best.trial.scores, Y)
+        return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
     together = None
     if groups is not None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from similitude.evaluation import Trial
-from similitude.linear import Gram, Moments, Ridge, path, with_mean_of_others
+from similitude.evaluation import Trial, path
+from similitude.linear import Gram, Moments, Ridge, with_mean_of_others
 
 PROFILE_WIDTHS = (None, 0.1, 0.3, 1.0, 3.0)
 """Kernels of profiles: linear, and Gaussian ones by their squared width relative to the median squared distance."""

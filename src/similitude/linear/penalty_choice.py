@@ -8,13 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.evaluation import LastRows, Trial, assign_folds, fold_pairs, n_fitted, rarest_in_group
+from similitude.evaluation import (
+    DECADE,
+    PENALTIES,
+    LastRows,
+    Trial,
+    assign_folds,
+    first_minimum,
+    fold_pairs,
+    n_fitted,
+    rarest_in_group,
+)
 from similitude.linear.features import Features
 from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
 from similitude.linear.moments import LinearModel
-from similitude.linear.ridge import DECADE, PENALTIES
 from similitude.support import generator
 
 L1_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
@@ -114,7 +123,10 @@ def _fit(
             chosen_on[len(test) - last.judged :] = 0.0
         models = compare_path(F[train], targets[train], weights[train], path, loss)
         folds.append(_held_out(models, loss, F[test], targets[test], chosen_on))
-    best, held = _best_of_path(folds, at_once=fitted < n or penalty == "l1")
+    # all folds go along the path together
+    tried = ((sum(loss for loss, _ in fold), fold) for fold in zip(*folds, strict=True))
+    best, found = first_minimum(tried, PATH_PATIENCE, at_once=fitted < n or penalty == "l1")
+    held = np.concatenate([scores for _, scores in found])
     tolerance = np.append(np.full(best, COMPARED_GAPS[penalty]), FINAL_GAPS[penalty])
     *_, model = fit_path(F, targets, weights, path[: best + 1], loss, tolerance=tolerance)
     judged = slice(-last.judged if fitted < n else 0, None)
@@ -136,31 +148,11 @@ def _path(loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.nda
 
 def _held_out(
     models: Iterable[LinearModel], loss: Loss, F: Any, targets: np.ndarray, weights: np.ndarray
-) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield held-out scores and their loss for each penalty."""
+) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield the loss of held-out rows and their scores for each penalty."""
     for model in models:
         scores = model.scores(F)
-        yield scores, float(weights @ loss.value(targets, scores).sum(axis=1))
-
-
-def _best_of_path(folds: list[Iterator[tuple[np.ndarray, float]]], *, at_once: bool) -> tuple[int, np.ndarray]:
-    """Return which penalty has the smallest loss over all folds, and the held-out scores of all folds with it.
-
-    All folds go along the path together, which ends when the loss keeps getting worse; `at_once`: also
-    if it has never been better than at first.
-    """
-    best = np.inf
-    place = 0
-    scores = np.empty(0)
-    for i, tried in enumerate(zip(*folds, strict=True)):
-        value = sum([one for _, one in tried])
-        if value < best or i == 0:
-            best = value
-            place = i
-            scores = np.concatenate([held for held, _ in tried])
-        if i - place >= PATH_PATIENCE and (at_once or place > 0):
-            break
-    return place, scores
+        yield float(weights @ loss.value(targets, scores).sum(axis=1)), scores
 
 
 def _splits(
