@@ -39,6 +39,10 @@ class AutoChoice:
         """Return the kernels of the parts."""
         return tuple(self.features.kernel_of(part) for part in self.parts)
 
+    def best_alone(self) -> Similarity:
+        """Return the kernel of the best part."""
+        return self.features.kernel_of(best(self.parts))
+
     def importance(self) -> GradientImportance:
         """Return how much the best part depends on each column."""
         return self.features.importance_of(best(self.parts))
