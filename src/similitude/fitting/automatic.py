@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from similitude.compute import Encoding, take
-from similitude.compute.engines import phase
-from similitude.evaluation import Pilot, Trial, at_rows, equals_judged_together, groups_of_equals, nested_folds_of_fit
+from similitude.evaluation import (
+    Pilot,
+    Trial,
+    at_rows,
+    equals_evaluated_together,
+    groups_of_equals,
+    nested_folds_of_fit,
+)
 from similitude.fitting import limits
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import LEARNED_KINDS, FitOptions
 from similitude.fitting.members import Family
-from similitude.fitting.model import Evaluation, FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import Evaluation, FittedModel, LandmarkCurve, ScoredRows
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel, exact_ridge
-from similitude.similarity import Auto, Learnable, Similarity
+from similitude.similarity import Auto, Learnable, Similarity, phase
 from similitude.support import Guarantee
 
 if TYPE_CHECKING:
@@ -31,7 +37,7 @@ def _with_copies_last(data: TrainingSet, k: Similarity, random_state: Any = None
     if not data.copies_last:
         return order
     _, encoding = k.prepare(data.X, random_state)
-    return equals_judged_together(order, groups_of_equals(encoding, order))
+    return equals_evaluated_together(order, groups_of_equals(encoding, order))
 
 
 def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Similarity, ...], str]:
@@ -237,7 +243,7 @@ class _Blend:
             groups = groups_of_equals(encodings[0], np.arange(len(order)))
             alone = np.bincount(groups)[groups] == 1
             alone[choice.rows] = False
-            apart = limits.evaluating(order[alone[order]])
+            apart = limits.evaluation_rows(order[alone[order]])
         which = np.arange(len(Y)) if apart is None else apart
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
         with phase("computing similarities, and solving"):
@@ -282,7 +288,7 @@ class BlendFolds:
     at: np.ndarray
     together: np.ndarray | None
 
-    def evaluate(self) -> Judged:
+    def evaluate(self) -> ScoredRows:
         """Return the scores of rows by models that they had no influence on."""
         X = self.X
         Y = self.Y
@@ -296,7 +302,7 @@ class BlendFolds:
             groups = groups_of_equals(blend.encodings[0], np.arange(len(Y))) if together is None else together
             folds = nested_folds_of_fit(groups, self.labels, together is not None, self.seed)
         if folds is None:
-            return Judged(left_out, Y[rows], weights[rows], together, positions=self.at[rows])
+            return ScoredRows(left_out, Y[rows], weights[rows], together, positions=self.at[rows])
         scores = np.empty(Y.shape)
         within = []
         for fold in np.unique(folds):
@@ -312,4 +318,4 @@ class BlendFolds:
             scores[test] = part.scores(take(X, test))
             within.append((part.trial(Y[train], weights[train]).scores, Y[train]))
         trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-        return Judged(trial, Y, weights, groups, self.at, left_out, folds, tuple(within))
+        return ScoredRows(trial, Y, weights, groups, self.at, left_out, folds, tuple(within))

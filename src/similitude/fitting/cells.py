@@ -13,7 +13,7 @@ from similitude.evaluation import LastRows, Trial, at_rows, gain
 from similitude.fitting.automatic import exact_fit, in_double_precision, in_words
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import FitOptions
-from similitude.fitting.model import FittedModel, Judged
+from similitude.fitting.model import FittedModel, ScoredRows
 from similitude.fitting.training_set import TrainingSet
 from similitude.kernel_learning import LARGEST_CELL, AutoChoice, CellFit, CellTree, learn_cells, summarize
 from similitude.kernels import Partitioned, Tabular
@@ -39,7 +39,7 @@ class CellRows(NamedTuple):
     @classmethod
     def of(cls, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, last: LastRows) -> CellRows:
         """Hold out the last rows of a random order."""
-        cuts = [len(order) - last.held_out, len(order) - last.judged]
+        cuts = [len(order) - last.held_out, len(order) - last.evaluating]
         return cls(Y, weights, *np.split(order, cuts))
 
     @property
@@ -201,7 +201,7 @@ def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, ord
         LinearModel(coefficients, all_rows.mean),
         BlendInfluence(Y if labels is None else labels, weights, all_rows.mean, blend.penalties, shares),
         (trial, (Y[rows.chosen_on], weights[rows.chosen_on]), rows.chosen_on),
-        Judged(held_out, Y[rows.held_out], weights[rows.held_out], at_rows(groups, rows.held_out)),
+        ScoredRows(held_out, Y[rows.held_out], weights[rows.held_out], at_rows(groups, rows.held_out)),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
     )
     return replace(fit, groups=at_rows(groups, rows.chosen_on))

@@ -26,7 +26,7 @@ from similitude.fitting.influence import (
     influence_in_ridge,
     solved_groups,
 )
-from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import FittedModel, LandmarkCurve, ScoredRows
 from similitude.fitting.passes import FeatureUnion, features_of
 from similitude.fitting.pilot_choice import (
     LANDMARKS_FACTOR,
@@ -255,7 +255,7 @@ class _PilotedFit:
 
     def _directly(self, features: LandmarkFeatures) -> tuple[LinearModel, Trial, Any]:
         """Return the model on given features, the trial of rows that are left out alone, and the influence of rows."""
-        F = features_of(FeatureUnion.of((features,), 8), (self._encoded(),), self.options.engine, 8)
+        F = features_of(FeatureUnion.of((features,), 8), (self._encoded(),), self.options.engine)
         ridge = Ridge(Moments.of(F, self.Y, self.weights), self.lam)
         left = ridge.left_out(F[self.last], self.Y[self.last], self.weights[self.last])(self.lam)
         assert left is not None
@@ -274,7 +274,7 @@ class _PilotedFit:
         some = np.arange(min(len(features.landmarks), MOST_NOISE_FEATURES))
         first = replace(features.only(some), factor=features.factor[: len(some), : len(some)])
         A = self._encoded()
-        F = features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress(), 8)
+        F = features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress())
         moments = Moments.of(F, self.Y, self.weights)
         last = self.last
         open_by = variances(self.Y, self.weights)
@@ -327,7 +327,7 @@ class _PilotedFit:
             held_out=held_out,
             curve=curve,
             influence=influence,
-            evaluation=Judged(trial, *held_out, positions=self.data.located_at(self.rows[self.last])),
+            evaluation=ScoredRows(trial, *held_out, positions=self.data.located_at(self.rows[self.last])),
             tried=tried,
             open_variance=left_open,
             landmarks=landmarks,

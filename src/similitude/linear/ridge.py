@@ -76,10 +76,16 @@ class ByEigenvectors:
         """Yield f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f, one penalty after the other."""
         Z = F @ self.vectors.astype(F.dtype)
         squares = Z**2 if leverages else None
-        for lam in lams:
-            inverse = 1.0 / (self.values + lam)
-            scores = Z @ (self.along / (self.values + lam)[:, None]).astype(Z.dtype)
-            yield scores, None if squares is None else squares @ inverse.astype(Z.dtype)
+        each = np.fromiter(lams, np.float64)
+        outputs = self.along.shape[1]
+        step = max(1, 64 // max(1, outputs))  # penalties at once: a product with many columns reads the rows once
+        for some in (each[start : start + step] for start in range(0, len(each), step)):
+            inverses = 1.0 / (self.values[:, None] + some)
+            solutions = (inverses[:, :, None] * self.along[:, None]).reshape(len(Z.T), -1).astype(Z.dtype)
+            scores = (Z @ solutions).reshape(len(Z), len(some), outputs)
+            own = None if squares is None else squares @ inverses.astype(Z.dtype)
+            for i in range(len(some)):
+                yield scores[:, i], None if own is None else own[:, i]
 
     def halves(self, F: np.ndarray) -> Callable[[float], np.ndarray]:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
@@ -140,13 +146,13 @@ class Validation:
     """The targets on which choices are validated: by leave-one-out, or on held-out rows, which come last.
 
     The first `n_train` rows are fitted to, all of them under leave-one-out, which leaves out groups if there are any.
-    No choice is made on the last `n_judged` rows.
+    No choice is made on the last `n_evaluating` rows.
     """
 
     Y: np.ndarray
     weights: np.ndarray
     n_train: int
-    n_judged: int = 0
+    n_evaluating: int = 0
     groups: np.ndarray | None = None
 
     def ridge(self, F: np.ndarray, near: float | None) -> tuple[Ridge, Trial]:
@@ -156,7 +162,7 @@ class Validation:
         if n == len(self.Y):
             rows = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
             return ridge, ridge.best(rows, near, descend=self.groups is not None)
-        chosen_on = slice(n, len(self.Y) - self.n_judged)
+        chosen_on = slice(n, len(self.Y) - self.n_evaluating)
         return ridge, ridge.best(ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on]), near)
 
 
@@ -248,6 +254,10 @@ class Ridge:
     def held_out(self, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> HeldOut:
         """Return rows that are not part of the moments."""
         return HeldOut(partial(self.predictions, F), Y, weights)
+
+    def trial(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
+        """Evaluate one penalty on rows that are not part of the moments."""
+        return Trial.of(lam, self.fit(lam).scores(F), Y, weights)
 
     def best(self, rows: HeldOut, near: float | None = None, descend: bool = False) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from similitude.compute import Blocks, check_fits, in_memory, is_distributed, join_all, take
+from similitude.compute import Blocks, check_fits, in_memory, is_distributed
 from similitude.compute.engines import LocalEngine, distributed_engine
 from similitude.data.sources import (
     Source,
@@ -25,9 +25,9 @@ from similitude.data.sources import (
     partition_source,
     read_ahead,
 )
-from similitude.landmarks import Candidates, Collection, check_alike, key_below, look_at_partition, sample_partition
+from similitude.landmarks import Collection, RowReader
 from similitude.scikit import InputCheck, SimilarityEstimator, tensors_for_tensors
-from similitude.support import Guarantee, generator, key_order, random_keys
+from similitude.support import Guarantee, generator
 
 MAX_FITTED_ROWS = 20_000
 """Most rows of a source or a collection that a map is fitted to."""
@@ -178,22 +178,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         """Look at all partitions, then draw the rows with the smallest keys."""
         engine = distributed_engine(self._engine)
         columns = engine.partitions(X, y)
-        k = len(columns[0])
-        check = InputCheck(self, engine.memory)
-        checks = [engine.broadcast(check)] * k
-        looks = list(engine.collect(engine.map(look_at_partition, checks, range(k), *columns)))
-        self.__dict__.update(check_alike(looks).inputs)
-        sizes = np.array([one.n for one in looks])
-        starts = np.cumsum(sizes) - sizes
-        n = int(sizes.sum())
-        limits = [seed] * k, [key_below(MAX_FITTED_ROWS, n)] * k
-        parts = list(engine.collect(engine.map(sample_partition, checks, *limits, range(k), starts.tolist(), *columns)))
-        parts = [part for part in parts if part is not None]
-        places = np.concatenate([part[2] for part in parts])
-        kept = np.sort(key_order(random_keys(places, seed))[:MAX_FITTED_ROWS])
-        labels = None if y is None else np.concatenate([part[1] for part in parts])[kept]
-        collection = Collection(engine, Candidates(InputCheck(self, engine.memory)), columns, sizes, seed)
-        return FitSample(take(join_all([part[0] for part in parts]), kept), labels, places[kept], collection)
+        collection = Collection.of(engine, columns, RowReader(InputCheck(self, engine.memory)), seed)
+        self.__dict__.update(collection.inputs)
+        objects, labels, _, places, _ = collection.sample(MAX_FITTED_ROWS, 0)
+        return FitSample(objects, None if y is None else labels, places, collection)
 
 
 def _transform_partition(fitted: FeatureMap, number: int, objects: Any) -> np.ndarray:

@@ -93,7 +93,7 @@ class LandmarkedMap(FeatureMap):
         if rule is None:
             return self._given(k, X, A, ask).relocated(given.places)
         if given.collection is not None:
-            n = int(given.collection.sizes.sum())
+            n = given.collection.n_rows
             self.notes_.append(describe_choice(rule, MAX_FITTED_ROWS, n))
             if n > MAX_FITTED_ROWS and rule in AMONG_ALL:
                 objects, places = choose_among_all(rule, k, given.collection, self._number(ask, n))
