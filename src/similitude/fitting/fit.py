@@ -437,9 +437,7 @@ def _fit_in_one_pass(
     places = data.sampling.places
     features = _relocated(features, data)
     outputs = data.Y.shape[1]
-    groups = Groups.around(
-        features[0].landmarks, outputs, classes=options.classes, numbers=1 if options.classes else outputs
-    )
+    groups = Groups.around(features[0].landmarks, outputs, classes=options.classes)
     union = FeatureUnion.of(features, size, groups)
     if not options.is_ridge:
         check_features_fit(options.loss, options.penalty, data.n, union, engine)

@@ -80,10 +80,10 @@ class ByEigenvectors:
         outputs = self.along.shape[1]
         step = max(1, 64 // max(1, outputs))  # penalties at once: a product with many columns reads the rows once
         for some in (each[start : start + step] for start in range(0, len(each), step)):
-            inverses = 1.0 / (self.values[:, None] + some)
-            solutions = (inverses[:, :, None] * self.along[:, None]).reshape(len(Z.T), -1).astype(Z.dtype)
+            shifted = self.values[:, None] + some
+            solutions = (self.along[:, None] / shifted[:, :, None]).reshape(len(shifted), -1).astype(Z.dtype)
             scores = (Z @ solutions).reshape(len(Z), len(some), outputs)
-            own = None if squares is None else squares @ inverses.astype(Z.dtype)
+            own = None if squares is None else squares @ (1.0 / shifted).astype(Z.dtype)
             for i in range(len(some)):
                 yield scores[:, i], None if own is None else own[:, i]
 

@@ -186,11 +186,7 @@ class Calls(Result):
 
 
 def _money(amount: float) -> str:
-    """Return an amount with two decimals, or with two digits if it is smaller than a cent.
-
-    >>> _money(3.1), _money(0.0042)
-    ('$3.10', '$0.0042')
-    """
+    """Return an amount with two decimals, or with two digits if it is smaller than a cent."""
     return f"${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"${amount:.2g}"
 
 
