@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
 from similitude.fitting import winner_first
-from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array
+from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, without_single_column
 from similitude.learners.representer.minimization import (
     Regularizer,
     Risk,
@@ -29,6 +29,7 @@ from similitude.scikit import (
     check_labels,
     check_targets,
     check_weights,
+    class_codes,
     tensors_for_tensors,
 )
 from similitude.support import check_integer, check_positive, is_integer
@@ -203,7 +204,8 @@ class RepresenterClassifier(ScoreClassifier, Representer):
         X = self._checked(X, reset=True)
         self.classes_, numbers = check_labels(self, X, y)
         check_class_weights(self.classes_, numbers, check_weights(sample_weight, len(numbers)))
-        self._learn(X, class_signs(numbers, len(self.classes_)), sample_weight)
+        signs = class_codes(numbers, len(self.classes_)).astype(np.float64)
+        self._learn(X, without_single_column(signs), sample_weight)
         return self
 
     @tensors_for_tensors
