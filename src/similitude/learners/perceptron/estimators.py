@@ -12,7 +12,7 @@ from similitude.compute import Encoding, itemsize, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, StreamClassifier, without_single_column
 from similitude.learners.limits import MAX_EPOCHS, MOST_EPOCHS
-from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound, update_bound
+from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
     BinaryRule,
     EncodedExamples,
@@ -32,6 +32,7 @@ from similitude.scikit import (
 )
 from similitude.similarity import Similarity
 from similitude.support import check_choice, check_integer
+from similitude.theory import margin_perceptron_updates
 
 
 class KernelPerceptron(StreamClassifier):
@@ -157,7 +158,7 @@ class KernelPerceptron(StreamClassifier):
         if np.isnan(training.squared_length):
             self.mistake_bound_ = no_bound("examples were forgotten to keep the budget, which the theorem rules out")
         else:
-            self.mistake_bound_ = mistake_bound(training.examples, training.y, training.rule, training.margin)
+            self.mistake_bound_ = mistake_bound(training.examples, [training.y], training.rule, [training.margin])
         return self
 
     def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: np.ndarray) -> None:
@@ -366,7 +367,13 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         self.n_iter_ = max(len(run.mistakes) for run in runs)
         self.converged_ = all(run.clean for run in runs)
         self.longest_ = float(np.sqrt(max(run.longest for run in runs)))
-        self.update_bound_ = update_bound(examples, [run.y for run in runs], margins)
+        self.update_bound_ = mistake_bound(
+            examples,
+            [run.y for run in runs],
+            BinaryRule(),
+            margins,
+            lambda _, margin: margin_perceptron_updates(margin),
+        )
         if self.epochs is None and not self.converged_:
             warnings.warn(
                 f"MarginPerceptron did not converge in {MAX_EPOCHS} epochs: the classes may not be separable",
