@@ -25,7 +25,7 @@ from similitude.learners import (
     SpectralClusters,
     choose_clusters,
 )
-from similitude.learners.clusters.distances import transposed
+from similitude.learners.clusters.distances import towards_medoids
 from similitude.maps import local_eigenpairs
 
 rng = np.random.default_rng(0)
@@ -233,9 +233,10 @@ def test_eigenvalues_next_to_each_other_are_those_of_lapack():
 
 def test_a_symmetric_matrix_is_not_copied_to_be_transposed():
     D = squareform(pdist(rng.standard_normal((150, 2))))
-    assert transposed(D) is D
+    f = FromPairs(min)
+    assert towards_medoids(f, D) is D
     D[140, 3] += 1e-9
-    assert transposed(D) is not D and (transposed(D) == D.T).all()
+    assert towards_medoids(f, D) is not D and (towards_medoids(f, D) == D.T).all()
 
 
 def test_objects_without_similarities_are_noted():
