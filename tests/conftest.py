@@ -41,9 +41,9 @@ def quick_reports():
 
 
 @pytest.fixture
-def unjudged():
+def without_evaluation():
     """Fits estimate no error on new rows, which takes most of their time: for tests of something else."""
-    with estimators.unjudged():
+    with estimators.without_evaluation():
         yield
 
 

@@ -32,7 +32,7 @@ from similitude import (
     two_sample_test,
 )
 from similitude.datasets import Paper, atoms, figure_3_1, lower_bound
-from similitude.estimators import unjudged
+from similitude.estimators import without_evaluation
 from similitude.kernels import (
     DTW,
     Auto,
@@ -196,9 +196,9 @@ def in_batches(model, labels, **options):
     return model.partial_fit(X[30:], labels[30:])
 
 
-def unjudged_fit(model, objects, labels):
+def without_evaluation_fit(model, objects, labels):
     """Fit without the error on new rows, which takes most of the time and is the same Estimate in all models."""
-    with unjudged():
+    with without_evaluation():
         return model.fit(objects, labels)
 
 
@@ -208,7 +208,7 @@ def estimators():
     yield "eight classes", SimilarityClassifier("gaussian", n_landmarks=10).fit(X, np.arange(len(X)) % 8), X
     for objective in ("logistic", "squared_hinge", "l1"):
         model = SimilarityClassifier("gaussian", n_landmarks=10, **OBJECTIVES[objective])
-        yield objective, unjudged_fit(model, X, THREE), X
+        yield objective, without_evaluation_fit(model, X, THREE), X
     yield "lopsided", SimilarityClassifier(LOPSIDED, side="both").fit(X, TWO), X
     yield "several", SimilarityClassifier([Gaussian(), LOPSIDED, "linear"]).fit(X, THREE), X
     yield "precomputed", SimilarityClassifier("precomputed").fit(X @ X.T, TWO), X[:9] @ X.T
@@ -227,7 +227,7 @@ def estimators():
     yield "assignments", SimilarityClassifier(WeisfeilerLehmanAssignment(1, [0.5, 1.0])).fit(GRAPHS, SHAPE), GRAPHS
     yield "attributes", SimilarityClassifier(ShortestPath(Gaussian())).fit(ATTRIBUTED, SHAPE), ATTRIBUTED
     yield "walks", SimilarityClassifier(RandomWalk()).fit(GRAPHS, SHAPE), GRAPHS
-    yield "learned weights", unjudged_fit(SimilarityClassifier(Spectrum(2).learned()), WORDS, STARTS), WORDS
+    yield "learned weights", without_evaluation_fit(SimilarityClassifier(Spectrum(2).learned()), WORDS, STARTS), WORDS
     weighted = SimilarityClassifier(WeisfeilerLehman(weights="idf").normalized())
     yield "weighted subtrees", weighted.fit(GRAPHS, SHAPE), GRAPHS
     yield "weighted sets", SimilarityClassifier(Jaccard(weights="idf")).fit(SETS, HALVES), SETS
@@ -253,9 +253,9 @@ def estimators():
     yield "regressor", SimilarityRegressor("gaussian").fit(X, Y), X
     yield "automatic", SimilarityRegressor("auto", random_state=0).fit(X, Y), X
     several = SimilarityRegressor(penalty="l1", n_landmarks=10)
-    yield "several outputs", unjudged_fit(several, X, np.stack([Y, -Y], axis=1)), X
+    yield "several outputs", without_evaluation_fit(several, X, np.stack([Y, -Y], axis=1)), X
     quantiles = SimilarityRegressor("gaussian", loss="quantile", quantile=0.8, n_landmarks=20)
-    yield "quantiles", unjudged_fit(quantiles, X, Y), X
+    yield "quantiles", without_evaluation_fit(quantiles, X, Y), X
     yield "several labels", SimilarityMultilabelClassifier("gaussian", n_landmarks=20).fit(X, (X > 0) * 1), X
     yield "grades", SimilarityOrdinalClassifier("gaussian", n_landmarks=20).fit(X, np.digitize(Y, [-0.5, 0.5])), X
     yield "regressor stream", in_batches(SimilarityRegressor(), Y), X

@@ -34,7 +34,7 @@ def table():
     return X, y
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_it_beats_a_gaussian_kernel_where_few_columns_matter():
     X, y = relevant(900)
     auto, plain = (SimilarityRegressor(k, random_state=0).fit(X[:400], y[:400]) for k in ("auto", "gaussian"))
@@ -46,7 +46,7 @@ def test_it_beats_a_gaussian_kernel_where_few_columns_matter():
     assert all(k.proven for k in kernels)
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_columns_of_a_frame_of_numbers_are_called_by_their_names():
     X, y = relevant(150, d=4)
     frame = pd.DataFrame(X, columns=["hour", "wind", "noise", "day"])
@@ -74,7 +74,7 @@ def test_noise_is_not_made_to_look_predictable():
     assert np.mean(shares) > 0.95
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_a_table_with_categories_and_missing_values(table, tmp_path):
     X, y = table
     model = SimilarityClassifier("auto", random_state=0).fit(X[:300], y[:300])
@@ -91,7 +91,7 @@ def test_a_table_with_categories_and_missing_values(table, tmp_path):
     assert set(model.predict(changed)) <= {"yes", "no"}
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_several_classes_and_several_outputs():
     X = points(120, 3)
     labels = np.select([X[:, 0] > 0.5, X[:, 1] > 0], ["a", "b"], "c")
@@ -101,7 +101,7 @@ def test_several_classes_and_several_outputs():
     assert model.predict(X[:5]).shape == (5, 2) and model.score(X, Y) > 0.9
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_weights_of_zero_are_as_if_the_rows_were_not_there():
     X, y = relevant(100, d=4)
     weights = np.r_[np.ones(75), np.zeros(25)]
@@ -117,7 +117,7 @@ def test_few_rows_are_fitted_as_with_a_gaussian_kernel():
     assert auto.held_out_error_ == plain.held_out_error_
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 @pytest.mark.parametrize("options", [{"n_landmarks": 20}, {"penalty": "l1"}, {"landmark_indices": range(30)}], ids=str)
 def test_where_landmarks_are_asked_for_nothing_is_learned(options):
     X, y = relevant(120, d=3)
@@ -183,7 +183,7 @@ def test_few_different_rows(X):
     assert abs(model.predict(X[:1])[0] - y[X[:, 0] == X[0, 0]].mean()) < 0.05
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_a_few_huge_cells_do_not_ruin_a_column():
     X, y = relevant(700, d=4)
     spoiled = X.copy()
@@ -204,7 +204,7 @@ def test_outliers_of_targets_have_little_influence_with_hubers_loss():
     assert model.held_out_error_.value < 2 * model.constant_error_ < 10
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_outlying_targets_are_named_where_squared_errors_count():
     X, y = relevant(200, d=3)
     assert not any("far beyond" in note for note in SimilarityRegressor("gaussian").fit(X, y).notes_)
@@ -217,7 +217,7 @@ def test_outlying_targets_are_named_where_squared_errors_count():
     assert {int(row) for row in named} <= {5, 17, 60, 99}
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_odd_columns():
     n = 100
     X = pd.DataFrame(
@@ -229,7 +229,7 @@ def test_odd_columns():
     assert np.isfinite(wide.predict(points(2, 600))).all()
 
 
-def test_rows_that_look_like_series_are_noted(unjudged):
+def test_rows_that_look_like_series_are_noted(without_evaluation):
     rng = np.random.default_rng(0)
     y = np.arange(50) % 2
     noise = rng.normal(size=(50, 30))

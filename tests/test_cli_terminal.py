@@ -16,8 +16,8 @@ from similitude.cli.baselines import baselines, judged, verdict
 from similitude.cli.kernels import readable
 from similitude.cli.output import Output, Terminal
 from similitude.cli.status_line import StatusLine
-from similitude.compute.engines import phases_told_to
 from similitude.kernels import Gaussian
+from similitude.similarity import phases_reported_to
 from similitude.similarity.expressions import NAMES
 from similitude.support import in_letters
 
@@ -241,15 +241,15 @@ def test_a_caret_stays_below_the_error(monkeypatch):
 # Phases of a fit.
 
 
-def test_a_fit_tells_its_phases_in_order_and_those_of_judging_are_one():
+def test_a_fit_tells_its_phases_in_order_and_those_of_evaluation_are_one():
     told, X = [], np.random.default_rng(0).normal(size=(30, 2))
-    with phases_told_to(told.append):
+    with phases_reported_to(told.append):
         SimilarityRegressor(Gaussian(), n_landmarks=5, random_state=0).fit(X, X[:, 0])
     solving = "computing similarities to landmarks, and solving"
     places = [told.index(words) for words in ("choosing landmarks", "choosing the scale", solving)]
-    assert places == sorted(places) and "judging" in told[-1] and len(told) == len(set(told))
+    assert places == sorted(places) and "evaluating" in told[-1] and len(told) == len(set(told))
     SimilarityRegressor(Gaussian(), n_landmarks=5, random_state=0).fit(X, X[:, 0])
-    assert "judging" in told[-1] and len(told) == len(set(told))
+    assert "evaluating" in told[-1] and len(told) == len(set(told))
 
 
 def test_the_line_shows_the_phase_until_something_else_is_done():

@@ -252,7 +252,7 @@ def test_concatenated_values_are_dot_products_of_landmark_features(monkeypatch):
     assert k.cross(new, X[:2])[3, 1] == pytest.approx(k(new[3], X[1]))
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_concatenation_finds_what_no_single_similarity_has():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((300, 4))

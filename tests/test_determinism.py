@@ -23,7 +23,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor, save
 from similitude.compute import loops
 from similitude.datasets import molecules, promoters
 from similitude.engines import DaskEngine, LocalEngine, TorchEngine, use_engine
-from similitude.estimators import unjudged
+from similitude.estimators import without_evaluation
 from similitude.kernels import (
     DTW,
     ERP,
@@ -87,7 +87,7 @@ def features(given):
     return [one.set_params(random_state=0).fit_transform(given["X"]) for one in maps]
 
 
-@unjudged()  # the error on new rows is in a saved file
+@without_evaluation()  # the error on new rows is in a saved file
 def fits(given):
     X, y = given["X"], given["y"]
     found = [SimilarityClassifier("gaussian", random_state=0).fit(X, y).decision_function(X)]

@@ -12,9 +12,9 @@ from similitude.engines import DistributedEngine, LocalEngine
 from similitude.errors import NotAKernelError, PairError, SourceError
 from similitude.kernels import Gaussian, Linear, Spectrum
 from similitude.landmarks.distributed import (
-    Candidates,
     Collection,
     Look,
+    RowReader,
     check_alike,
     choose_among_all,
     describe_choice,
@@ -59,10 +59,11 @@ class Here(DistributedEngine):
         return np.concatenate([function(model, i, one) for i, one in enumerate(X)])
 
 
-def whole(parts, seed=0, similarity="gaussian", barred=()):
+def whole(parts, seed=0, similarity="gaussian"):
     fitted = LandmarkMap(similarity, n_components=1, engine=ONE).fit(parts[0])
-    sizes = np.array([len(part) for part in parts])
-    return Collection(Here(), Candidates(InputCheck(fitted, "2GiB")), [parts], sizes, seed, np.array(barred, dtype=int))
+    found = Collection.of(Here(), [parts], RowReader(InputCheck(fitted, "2GiB")), seed)
+    found.engine.passes = 0
+    return found
 
 
 def clusters(n=150, k=12):
@@ -125,8 +126,8 @@ def test_rank_is_found_and_barred_rows_are_passed_over():
     X = rng.normal(size=(300, 3)).astype(np.float32)
     assert len(choose_among_all("rpcholesky", Linear(), whole(np.array_split(X, 4), similarity="linear"), 50)[1]) == 3
     doubled = np.repeat(X[:4], 50, axis=0)
-    collection = whole(np.array_split(doubled, 3), barred=np.arange(50))
-    places = choose_among_all("kmeans++", Gaussian(sigma=1.0), collection, 50)[1]
+    collection = whole(np.array_split(doubled, 3))
+    places = choose_among_all("kmeans++", Gaussian(sigma=1.0), collection, 50, np.arange(50))[1]
     assert sorted(places // 50) == [1, 2, 3]
     with pytest.raises(ValueError, match="has nothing to draw by"):
         choose_among_all("rpcholesky", Linear(), whole([np.zeros((5, 2))], similarity="linear"), 2)
@@ -159,7 +160,7 @@ def test_a_pair_that_fails_is_named_by_its_places():
 
     X, k = np.arange(60.0)[:, None], FromPairs(picky, claims=("SYMMETRIC", "PSD"))
     with pytest.raises(PairError, match=r"pair \(59, \d+\): .*not this one"):
-        choose_among_all("kmeans++", k, whole(np.array_split(X, 3), similarity=k, barred=[59]), 10)
+        choose_among_all("kmeans++", k, whole(np.array_split(X, 3), similarity=k), 10, [59])
 
 
 def test_partitions_must_be_alike():

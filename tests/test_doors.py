@@ -164,11 +164,8 @@ DECIDING |= {"evaluation/held_out.py", "evaluation/splits.py", "evaluation/limit
 
 BEFORE_FACTS = {
     "estimators/regressor.py": {"FEWEST_GROUPS_APART", "FEWEST_NESTED_ROWS"},
-    "fitting/batches.py": {"MOST_HELD_OUT", "SAMPLE_ROWS"},
-    "fitting/distributed.py": {"MOST_HELD_OUT"},
     "fitting/frugal_rows.py": {"FEWEST_GROUPS_APART", "FRUGAL_SHARE"},
     "fitting/members.py": {"FINALISTS"},
-    "fitting/partial_fit.py": {"HELD_OUT_SHARE", "MOST_HELD_OUT"},
     "fitting/training_set.py": {"FEWEST_NESTED_GROUPS", "LEAVE_ONE_OUT", "SAMPLE_ROWS"},
 }
 """Limits that others read: in refusals, as sizes, and where rows are read before anything is known of them."""

@@ -177,7 +177,7 @@ def by_one_thing(what, n=60, seed=0):
 @pytest.mark.parametrize(
     ("what", "named"), [("nodes", "attributes="), ("edges", "WeisfeilerLehmanEdges"), ("structure", "")]
 )
-def test_auto_finds_what_carries_the_labels(what, named, unjudged):
+def test_auto_finds_what_carries_the_labels(what, named, without_evaluation):
     X, y = by_one_thing(what)
     new, truth = by_one_thing(what, seed=1)
     model = SimilarityClassifier(random_state=0).fit(X, y)

@@ -155,7 +155,7 @@ def by_hand(k, model, objects, targets, weights):
     return features(Z) @ w + b
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 @pytest.mark.parametrize("side", ["auto", "left", "right", "both"])
 @pytest.mark.parametrize("k", [lopsided, indefinite], ids=["lopsided", "indefinite"])
 @pytest.mark.parametrize("scale", [1.0, 50.0])
@@ -218,7 +218,7 @@ def with_a_late_flaw(order, first, second):
     return K, np.where(np.sin(12 * place) > 0, "up", "down")
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_a_flaw_beyond_the_first_500_landmarks_changes_the_representation():
     K, y = with_a_late_flaw(np.arange(700), 560, 600)
     assert np.linalg.eigvalsh(K[:500, :500])[0] > -1e-9 > np.linalg.eigvalsh(K)[0]
@@ -231,7 +231,7 @@ def test_a_flaw_beyond_the_first_500_landmarks_changes_the_representation():
     assert early.representation_.name == "projection"
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_growing_into_a_flaw_changes_the_representation():
     plain = SimilarityRegressor(Precomputed(-np.ones((800, 800))), n_landmarks=800, random_state=1)
     order = Sampling(draw_seed(1)).order(np.arange(800))
@@ -248,7 +248,7 @@ def test_growing_into_a_flaw_changes_the_representation():
     np.testing.assert_allclose(model.predict(range(800)), (F @ w + b)[:, 0], atol=1e-4)
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_a_similarity_known_to_be_no_kernel_is_not_projected_on_fewer_landmarks_either():
     order = Sampling(draw_seed(1)).order(np.arange(800))
     K, y = with_a_late_flaw(order, 510, 790)
@@ -295,7 +295,7 @@ ESTIMATORS = {name: rest for name, *rest in estimators_and_data()}
 LONG = [f"{k} {loss}" for k in ("lopsided", "indefinite") for loss in ("logistic", "squared_hinge")]
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 @pytest.mark.usefixtures("few_penalties")
 @pytest.mark.parametrize(
     ("name", "labels"),
@@ -334,7 +334,7 @@ def test_contributions_sum_up_to_the_score(name, labels):
         assert f"{explained[0].influences[0]:+.4g}" in str(explained[0])
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_numbers_are_explained_for_each_output():
     both = np.stack([Y, X[:, 2]], axis=1)
     model = SimilarityRegressor(n_landmarks=20).fit(X, both)
@@ -650,7 +650,7 @@ def test_the_same_seed_gives_the_same_model(similarity):
     np.testing.assert_array_equal(fitted(None).decision_function(Z), fitted(None).decision_function(Z))
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_the_number_of_landmarks_grows_while_that_helps():
     local = np.random.default_rng(0)
     objects = local.uniform(0, 1, (1500, 2))
@@ -711,7 +711,7 @@ def test_landmarks_by_every_rule(rule):
     assert model.score(X, TWO) > 0.8
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_a_rare_class_has_landmarks_of_its_own():
     rare = np.array(["common"] * 86 + ["rare"] * 4)
     for seed in range(5):
@@ -785,7 +785,7 @@ def test_the_unit_of_a_similarity_beside_others_does_not_matter():
 GIVEN = {"similarity": Gaussian(sigma=1.0), "landmark_indices": range(20)}
 
 
-@pytest.mark.usefixtures("few_penalties", "unjudged")
+@pytest.mark.usefixtures("few_penalties", "without_evaluation")
 @pytest.mark.parametrize(("objective", "similarity"), thin(L2_OBJECTIVES, [Gaussian(sigma=1.0), LOPSIDED]))
 def test_a_weight_of_zero_is_no_example(objective, similarity):
     landmarks = X[:15]
@@ -1004,7 +1004,7 @@ def test_fit_forgets_what_batches_taught():
 # What is promised.
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_a_projection_is_promised_what_its_size_allows():
     y = np.arange(700) % 2
     many = 0.3 * np.random.default_rng(0).standard_normal((700, 2)) + 4 * y[:, None]
@@ -1077,7 +1077,7 @@ def test_similarities_are_promised_what_their_number_allows():
     assert goodness.state == "assumed" and "of a sample are not" in goodness.evidence
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_both_sides_and_several_similarities_share_the_margin():
     k = FromBlocks(of_one_length, objects="vectors")
     other = FromBlocks(lambda A, B: 0.1 * of_one_length(2 * A, 2 * B), objects="vectors")
@@ -1102,7 +1102,7 @@ def test_values_beyond_the_range_promise_nothing():
     assert found.grade == NONE and "a value of magnitude 3 was seen" in found.statement
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_nothing_is_promised_of_landmarks_by_a_rule_or_on_two_representations():
     k = FromBlocks(of_one_length, objects="vectors")
     assert promise(k, 300, landmarks="diverse").grade == NONE

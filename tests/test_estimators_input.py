@@ -42,7 +42,7 @@ def test_several_similarities_are_taken(kind):
     check_learner(SimilarityRegressor(similarity), objects, SAMPLE[:, 0])
 
 
-@pytest.mark.usefixtures("few_penalties", "unjudged")
+@pytest.mark.usefixtures("few_penalties", "without_evaluation")
 @pytest.mark.parametrize(("kind", "objective"), thin(["sparse", "strings"], ["logistic", "squared_hinge"]))
 def test_every_loss_takes(kind, objective):
     similarity, objects = OBJECTS[kind]
@@ -260,7 +260,7 @@ def test_a_similarity_outside_its_range_is_taken_as_it_is(scale):
         assert model.guarantee_.grade == "NONE"
 
 
-@pytest.mark.usefixtures("few_penalties", "unjudged")
+@pytest.mark.usefixtures("few_penalties", "without_evaluation")
 def test_classes_with_one_example():
     y = np.array(["a"] * 58 + ["b", "c"])
     for objective in ("ridge", "logistic", "squared_hinge"):

@@ -329,7 +329,7 @@ def test_long_sums_and_products_can_be_read():
         ("gaussian(sigma=-1)", "sigma must be a positive number", 0),
         ("1 + spectrum(p=2.5)", "p must be an integer", 4),
         ("gaussian.from_gamma(-1)", "gamma must be a positive number", 9),
-        ("or_missing('gaussian')", "OrMissing takes a Similarity", 0),
+        ("or_missing('gaussian')", "k of OrMissing must be a similarity", 0),
         ("gaussian.normalized", "called with brackets", 9),
         ("gaussian.normalize()", "no method 'normalize'; did you mean 'normalized'", 9),
         ("linear.from_gamma(2)", "no method 'from_gamma'", 7),

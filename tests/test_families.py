@@ -125,7 +125,7 @@ def words_with_gaps(n):
     return [one[:10] + word + one[17:] if of else one for one, word, of in zip(X, motif, y, strict=True)], y
 
 
-def test_labels_choose_the_member_that_tells(unjudged):
+def test_labels_choose_the_member_that_tells(without_evaluation):
     X, y = words_with_gaps(150)
     model = SimilarityClassifier(random_state=0).fit(X, y)
     assert "Gapped" in repr(model.similarity_)

@@ -13,7 +13,7 @@ from similitude.landmarks import guarantees
 from similitude.maps import FourierMap
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_nothing_is_promised_that_is_not_so():
     tallies = {**fuzz(90), **fuzz(60, only="WeakSimilarityVote")}  # which seldom promises anything
     assert {name: tally.faults() for name, tally in tallies.items()} == {name: [] for name in TRIALS}
@@ -27,7 +27,7 @@ def test_nothing_is_promised_that_is_not_so_in_many_problems():
     assert {name: tally.faults() for name, tally in tallies.items()} == {name: [] for name in TRIALS}
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_a_margin_for_two_equal_classes_is_found_wrong_of_others(monkeypatch, capsys):
     monkeypatch.setattr(guarantees, "class_margin", lambda gamma, sizes, scales: gamma / 4 / math.sqrt(len(scales)))
     assert main(["--problems", "6", "--only", "searched"]) == 1

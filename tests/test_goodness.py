@@ -388,7 +388,6 @@ def test_many_examples_are_sampled_and_it_is_said(monkeypatch):
     assert (sampling.PAIRS_LIMIT, sampling.PROGRAM_LIMIT) == (2000, 500)
     monkeypatch.setattr(sampling, "PAIRS_LIMIT", 200)
     monkeypatch.setattr(sampling, "PROGRAM_LIMIT", 50)
-    monkeypatch.setattr(sampling, "PROGRAM_LEAST", 20)
     X, y = blobs(230)
     with pytest.warns(UserWarning, match="examples") as caught:
         found = assess(Gaussian(2.0), X, y, landmarks=[0, 1, 228, 229])

@@ -184,7 +184,7 @@ def split_targets(monkeypatch):
         return (
             []
             if self.n_train == len(self.Y)
-            else [(self.Y[: self.n_train], self.Y[self.n_train : len(self.Y) - self.n_judged])]
+            else [(self.Y[: self.n_train], self.Y[self.n_train : len(self.Y) - self.n_evaluating])]
         )
 
     watch(pilot.PilotSplit, "of", pilots)
@@ -247,8 +247,8 @@ def test_held_out_rows_are_whole_groups(sizes):
     groups = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
     order, last = hold_out_groups(np.random.default_rng(1).permutation(len(groups)), groups)
     assert sorted(order) == list(range(len(groups)))
-    assert 0 < last.judged < last.held_out < len(order)
-    cuts = np.split(groups[order], [len(order) - last.held_out, len(order) - last.judged])
+    assert 0 < last.evaluating < last.held_out < len(order)
+    cuts = np.split(groups[order], [len(order) - last.held_out, len(order) - last.evaluating])
     parts = [set(part.tolist()) for part in cuts]
     assert list(map(len, parts)) >= [2, 1, 1]
     assert all(parts)

@@ -60,7 +60,7 @@ def test_one_rare_class():
     assert gamma <= 1 and class_margin(gamma, sizes, [1.0]) <= best < gamma / 4
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 def test_the_same_of_a_fitted_classifier():
     K = np.array([[1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
     problem = FewObjects(np.array([0.47, 0.47, 0.06]), np.array([1, 1, -1]), K)

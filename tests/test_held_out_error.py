@@ -9,16 +9,16 @@ from grids import thin
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
-from similitude.estimators import unjudged
+from similitude.estimators import without_evaluation
 from similitude.evaluation import (
     LEAVE_ONE_OUT,
     MOST_HELD_OUT,
     assign_folds,
     error_of_classes,
     error_of_numbers,
+    n_evaluating,
     n_fitted,
     n_held_out,
-    n_judged,
 )
 from similitude.fitting import automatic
 from similitude.kernels import Gaussian
@@ -45,10 +45,10 @@ def fewest(problems, level):
 def test_rows_are_left_to_fit_to_however_few_there_are():
     for n in (*range(1, 40), 4_999, 5_000, 5_001, 24_999, 25_000, 25_001, 10**9):
         assert 0 <= n_held_out(n) < n and n_held_out(n) <= MOST_HELD_OUT
-        assert n_held_out(n) >= min(2, n - 1) and 0 <= n_judged(n_held_out(n)) <= n_held_out(n) / 2
+        assert n_held_out(n) >= min(2, n - 1) and 0 <= n_evaluating(n_held_out(n)) <= n_held_out(n) / 2
         assert n_fitted(n) == n if n <= LEAVE_ONE_OUT else n_fitted(n) + round(0.2 * n) == n
     assert [n_held_out(n) for n in (2, 3, 5, 12)] == [1, 2, 2, 2]  # one to choose by and one to judge by, if possible
-    assert n_held_out(100) == n_held_out(98) == 20 and n_held_out(10**6) == MOST_HELD_OUT and n_judged(7) == 3
+    assert n_held_out(100) == n_held_out(98) == 20 and n_held_out(10**6) == MOST_HELD_OUT and n_evaluating(7) == 3
 
 
 @pytest.mark.parametrize("problems", PROBLEMS)
@@ -81,7 +81,7 @@ def test_errors_of_classifiers_are_covered(n, noise, n_classes, copies, loss, pr
 def test_models_that_are_not_judged_predict_the_same(estimator, similarity):
     X, y = labeled(60, np.random.default_rng(0), 0.5, 2)
     judged = estimator(similarity, random_state=0, engine=ONE).fit(X, y)
-    with unjudged():
+    with without_evaluation():
         other = estimator(similarity, random_state=0, engine=ONE).fit(X, y)
     assert np.array_equal(other.predict(X), judged.predict(X))
     assert hasattr(judged, "held_out_error_") and not hasattr(other, "held_out_error_")
@@ -217,7 +217,7 @@ def test_a_stream_is_judged_by_rows_that_it_made_no_choice_on():
     assert all(one.low <= 0.5 <= one.high for one in errors)
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 @pytest.mark.parametrize("times", [2, pytest.param(4, marks=pytest.mark.deep)])
 @pytest.mark.parametrize(("n", "n_classes", "largest"), [(400, 3, 0.03), (100, 2, 0.055)])
 def test_probabilities_are_calibrated(n, n_classes, largest, times):

@@ -169,8 +169,8 @@ def many(small_pilots):
     X, y = rippled(5_100)
     model, judged = SimilarityRegressor("gaussian", random_state=0, engine=ONE), []
     with pytest.MonkeyPatch.context() as patched:
-        judge = SimilarityRegressor._judge
-        patched.setattr(SimilarityRegressor, "_judge", lambda self, one: judged.append(one) or judge(self, one))
+        judge = SimilarityRegressor._evaluate
+        patched.setattr(SimilarityRegressor, "_evaluate", lambda self, one: judged.append(one) or judge(self, one))
         model.fit(X, y)
     return X, y, model, judged[0]
 

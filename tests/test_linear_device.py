@@ -102,7 +102,7 @@ def vectors(n, dtype=np.float64, seed=0):
     return np.abs(np.random.default_rng(seed).normal(size=(n, 4))).astype(dtype)
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("objective", "pilot"), thin(["logistic", "squared_hinge"], [20_000, 100]))
 def test_a_classifier_solves_on_the_device(monkeypatch, objective, pilot, device):

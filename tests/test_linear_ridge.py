@@ -198,7 +198,7 @@ def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
     assert len(made) == 2
 
 
-# Judged by a model of all others.
+# Predicted by a model of all others.
 
 
 @pytest.mark.parametrize("lam", [1e-3, 0.3, 30.0])
@@ -538,7 +538,7 @@ def test_no_penalty_is_factorized_twice(monkeypatch):
     F, Y, s = problem(4, n=60)
     ridge = Ridge(Moments.of(F[:40], Y[:40], s[:40]))
     trial = ridge.best(ridge.held_out(F[40:50], Y[40:50], s[40:50]))
-    ridge.judged(trial.lam, F[50:], Y[50:], s[50:])
+    ridge.trial(trial.lam, F[50:], Y[50:], s[50:])
     assert len(factored) == len(set(factored)) > 2
 
 
@@ -776,11 +776,11 @@ def test_a_walk_asks_for_no_more_penalties_than_it_needs(near, known, best, expe
 
 
 def test_the_number_of_rows_held_out():
-    from similitude.evaluation import n_fitted, n_held_out, n_judged
+    from similitude.evaluation import n_evaluating, n_fitted, n_held_out
 
     assert [n_fitted(n) for n in (1, 5000, 5001, 10_000)] == [1, 5000, 4001, 8000]
     assert [n_held_out(n) for n in (1, 2, 3, 10, 20, 5000, 25_000, 26_000)] == [0, 1, 2, 2, 4, 1000, 5000, 5000]
-    assert [n_judged(n) for n in (0, 1, 2, 5)] == [0, 0, 1, 2]
+    assert [n_evaluating(n) for n in (0, 1, 2, 5)] == [0, 0, 1, 2]
 
 
 # The form of a Gram matrix.

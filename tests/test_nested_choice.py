@@ -1,4 +1,4 @@
-"""What the best of several similarities will do on new rows: the choice is judged by rows that took no part in it."""
+"""What the best of several similarities will do on new rows: the choice is evaluated on rows it did not see."""
 
 import numpy as np
 import pytest
@@ -115,14 +115,17 @@ def test_labels_of_the_rows_outside_change_nothing_inside(cv):
     targets, rows = TaskTargets.of(labels, 60), np.arange(60)
     folds, outer, _ = nested_folds(cv, targets, rows, rows, 0)
     assert np.array_equal(np.sort(np.concatenate([test for _, test in outer.pairs])), rows)
-    _, judged = cross_validate(F, targets, folds, outer)
+    _, before = cross_validate(F, targets, folds, outer)
     for fold, (_, test) in enumerate(outer.pairs):
         flipped = labels.copy()
         flipped[test] = 1 - labels[test]
-        _, again = cross_validate(F, TaskTargets.of(flipped, 60), folds, outer)
-        assert again[fold].inside.penalty == judged[fold].inside.penalty
-        np.testing.assert_allclose(again[fold].inside.losses, judged[fold].inside.losses, rtol=1e-9)
-        assert np.array_equal(again[fold].outside, 1 - judged[fold].outside)
+        (inside, outside), (same, wrong) = (
+            before[fold],
+            cross_validate(F, TaskTargets.of(flipped, 60), folds, outer)[1][fold],
+        )
+        assert same.penalty == inside.penalty
+        np.testing.assert_allclose(same.losses, inside.losses, rtol=1e-9)
+        assert np.array_equal(wrong, 1 - outside)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, to_onnx
-from similitude.estimators import unjudged
+from similitude.estimators import without_evaluation
 from similitude.kernels import (
     Cosine,
     Edit,
@@ -102,19 +102,19 @@ def check(model, new):
 
 @pytest.mark.parametrize("k", SIMILARITIES, ids=repr)
 def test_similarities_of_vectors(k):
-    with unjudged():
+    with without_evaluation():
         check(SimilarityRegressor(k, n_landmarks=12, random_state=0).fit(X, NUMBERS), NEW)
 
 
 @pytest.mark.parametrize("k", STRINGS, ids=repr)
 def test_similarities_of_strings(k):
-    with unjudged():
+    with without_evaluation():
         check(SimilarityRegressor(k, random_state=0).fit(WORDS, np.arange(len(WORDS))), NEW_WORDS)
 
 
 @pytest.mark.parametrize("k", [Gaussian(8.0), Laplace(2.0), Matern(1.5, 8.0)], ids=repr)
 def test_long_vectors_far_from_the_origin_and_close_to_landmarks(k):
-    with unjudged():
+    with without_evaluation():
         model = SimilarityRegressor(k, random_state=0).fit(WIDE, WIDE[:, 0])
     check(model, np.concatenate([WIDE_NEW, WIDE]))
 
@@ -129,16 +129,16 @@ def test_classifiers(labels):
         KernelSGDSVC(Gaussian(1.0), random_state=0),
         KernelPerceptron(Gaussian(1.0)),
     ):
-        with unjudged():
+        with without_evaluation():
             check(model.fit(X, labels), NEW)
 
 
 def test_regressors_of_one_and_of_several_numbers():
     for model in (SimilarityRegressor(random_state=0), KernelRidge(Gaussian(1.0)), KernelSVR(Gaussian(1.0))):
-        with unjudged():
+        with without_evaluation():
             check(model.fit(X, NUMBERS), NEW)
     for model in (SimilarityRegressor(Gaussian(1.0), random_state=0), KernelRidge(Gaussian(1.0))):
-        with unjudged():
+        with without_evaluation():
             check(model.fit(X, np.stack([NUMBERS, -2 * NUMBERS], axis=1)), NEW)
     check(MarginPerceptron(Gaussian(0.2)).fit(X[:20], TWO[:20]), NEW)
 
@@ -150,10 +150,10 @@ def test_columns_of_numbers_with_ranks_outliers_and_missing_cells():
         Tabular(Matern(1.5, 2.0), ranks=True),
         (pd.DataFrame(one, columns=list("abc")) for one in (table, new)),
     )
-    with unjudged():
+    with without_evaluation():
         model = SimilarityRegressor(k, random_state=0).fit(table, table.fillna(0).sum(axis=1))
     check(model, new)
-    with unjudged():
+    with without_evaluation():
         model.fit(table.assign(d=["x", "y"] * 40), table.fillna(0).sum(axis=1))
     with pytest.raises(TypeError, match="column 'd' holds no numbers"):
         to_onnx(model)
@@ -174,7 +174,7 @@ def test_models_of_sparse_rows():
 
 
 def test_what_has_no_export_is_named():
-    with unjudged():
+    with without_evaluation():
         own = SimilarityClassifier(FromPairs(lambda x, z: float(x @ z)), random_state=0).fit(X, TWO)
         edit = SimilarityClassifier(Edit(), random_state=0).fit(["ab", "ac", "xy", "xz"] * 5, [0, 0, 1, 1] * 5)
     for model, named in ((own, "FromPairs"), (edit, "Edit"), (KernelKMeans(Gaussian(1.0)).fit(X), "KernelKMeans")):

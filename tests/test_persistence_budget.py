@@ -262,7 +262,7 @@ def shared(s, t):
     return float(len(set(s) & set(t)))
 
 
-@pytest.mark.usefixtures("unjudged")
+@pytest.mark.usefixtures("without_evaluation")
 @pytest.mark.deep
 def test_models_of_many_similarities_share_their_landmarks(tmp_path):
     words = [f"{i * i:x} and {i * 7:o}" for i in range(400)]

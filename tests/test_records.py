@@ -129,7 +129,7 @@ def test_an_error_names_a_column_of_several_kinds(cells, pattern):
 
 
 @pytest.mark.parametrize("told_by", ["text", "tags", "series"])
-def test_one_part_that_tells_is_found(told_by, unjudged):
+def test_one_part_that_tells_is_found(told_by, without_evaluation):
     X, y = records(180, told_by)
     train, test = X[:80], X[80:]
     model = SimilarityClassifier(random_state=0).fit(train, y[:80])
@@ -162,7 +162,7 @@ def test_rows_without_a_weight_do_not_count():
     np.testing.assert_array_equal(found, alignment_weights(kernels[:, :20, :20], y[:20], weights[:20]))
 
 
-def test_all_containers_give_the_same_model(unjudged):
+def test_all_containers_give_the_same_model(without_evaluation):
     X, y = records(60, "tags")
     lists = [{**row, "tags": sorted(row["tags"])} for row in X]
     containers = [X, pd.DataFrame(X), pd.DataFrame(lists), pl.DataFrame(lists)]
@@ -173,7 +173,7 @@ def test_all_containers_give_the_same_model(unjudged):
             np.testing.assert_array_equal(model.decision_function(one), expected)
 
 
-def test_missing_parts(unjudged, tmp_path):
+def test_missing_parts(without_evaluation, tmp_path):
     X, y = records(60, "tags")
     for i in range(0, 60, 4):
         X[i]["text"] = None
@@ -196,7 +196,7 @@ def test_missing_parts(unjudged, tmp_path):
         model.predict([X[0], {"text": "amber", "vector": [0.0] * 3, "series": [1.0], "color": "red"}])
 
 
-def test_records_are_saved_explained_and_reported(tmp_path, unjudged, quick_reports):
+def test_records_are_saved_explained_and_reported(tmp_path, without_evaluation, quick_reports):
     X, y = records(40, "tags")
     X[3]["text"] = None
     model = SimilarityClassifier(random_state=0).fit(X, y)

@@ -75,7 +75,7 @@ def test_refusals():
         MeanOf(Edit()).gram(["ab", "c"])
     with pytest.raises(TypeError, match="sample 0 is 1"):
         k.gram([1.0, 2.0])
-    with pytest.raises(TypeError, match="MeanOf takes a Similarity"):
+    with pytest.raises(TypeError, match="k of MeanOf must be a similarity"):
         MeanOf("gaussian").gram(CLOUDS)
 
 

@@ -72,7 +72,7 @@ def run(estimator, check):
         check(estimator)
 
 
-@pytest.mark.usefixtures("unlearned", "unjudged")  # both on every kind of object: test_contract_learner.py
+@pytest.mark.usefixtures("unlearned", "without_evaluation")  # both on every kind of object: test_contract_learner.py
 @pytest.mark.filterwarnings("ignore:only 4 of 8 clusters have members")
 @checks_of(list(FIRST.values()))
 def test_scikit_learn_is_content(estimator, check):

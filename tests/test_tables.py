@@ -135,7 +135,7 @@ def test_or_missing():
     np.testing.assert_array_equal(OrMissing(Equal()).gram([None, None]), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="every value is missing: nothing to fix sigma from"):
         OrMissing(Gaussian()).gram([None, None])
-    with pytest.raises(TypeError, match="takes a Similarity"):
+    with pytest.raises(TypeError, match="must be a similarity"):
         OrMissing("gaussian").gram([1.0])
     with pytest.raises(ValueError, match="alike must be a finite number"):
         OrMissing(Equal(), np.inf).gram([1.0])

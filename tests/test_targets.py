@@ -73,7 +73,7 @@ def test_influences_of_rows_on_a_quantile_sum_to_the_score():
     np.testing.assert_allclose(done.model.scores(F), model.scores(F), atol=0.05)
 
 
-def test_quantiles_of_noise_that_varies(unjudged):
+def test_quantiles_of_noise_that_varies(without_evaluation):
     def sample(n):
         X = rng.uniform(-2, 2, size=(n, 1))
         return X, np.sin(X[:, 0]) + (0.2 + 0.5 * (X[:, 0] > 0)) * rng.normal(size=n)
@@ -103,7 +103,7 @@ def test_medians_ignore_outliers_and_are_judged_by_absolute_errors():
         model.fit(X, np.stack([y, y], axis=1))
 
 
-def test_a_constant_similarity_gives_the_quantile_of_all_targets(unjudged):
+def test_a_constant_similarity_gives_the_quantile_of_all_targets(without_evaluation):
     y = rng.normal(size=50)
     model = SimilarityRegressor(lambda s, t: 1.0, loss="quantile", quantile=0.3).fit(list("abcde" * 10), y)
     assert model.predict(["a"])[0] == pytest.approx(np.quantile(y, 0.3), abs=0.1)
@@ -120,7 +120,7 @@ def test_weighted_quantiles_are_those_of_repeated_values():
 # Several labels
 
 
-def test_one_model_of_several_labels_is_as_good_as_one_of_each(unjudged):
+def test_one_model_of_several_labels_is_as_good_as_one_of_each(without_evaluation):
     Y = np.array([["a" in word, word[0] == word[-1], "cc" in word] for word in WORDS]) * 1
     model = SimilarityMultilabelClassifier(Spectrum(2), n_landmarks=27, random_state=0).fit(WORDS, Y)
     assert (model.predict(WORDS) == Y).mean() > 0.85 and model.classes_.tolist() == [0, 1, 2]
@@ -135,7 +135,7 @@ def test_one_model_of_several_labels_is_as_good_as_one_of_each(unjudged):
         model.explain(["abc"], label=3)
 
 
-def test_probabilities_of_labels_are_frequencies(unjudged):
+def test_probabilities_of_labels_are_frequencies(without_evaluation):
     X = rng.uniform(-2, 2, size=(600, 1))
     chances = 1 / (1 + np.exp(-np.stack([2 * X[:, 0] - 3, -3 + 0 * X[:, 0]], axis=1)))
     Y = (rng.random((600, 2)) < chances) * 1
@@ -143,7 +143,7 @@ def test_probabilities_of_labels_are_frequencies(unjudged):
     assert np.abs(model.predict_proba(X) - chances).mean(axis=0).max() < 0.05
 
 
-def test_labels_that_all_or_no_objects_have(unjudged):
+def test_labels_that_all_or_no_objects_have(without_evaluation):
     X = np.arange(20.0)[:, None]
     Y = np.stack([np.zeros(20), np.ones(20), X[:, 0] > 9], axis=1)
     predicted = SimilarityMultilabelClassifier("gaussian").fit(X, sp.csr_array(Y)).predict(X)
@@ -213,7 +213,7 @@ def graded(n):
     return X, np.digitize(latent, [-1.0, -0.3, 0.3, 1.0])
 
 
-def test_grades_are_closer_than_those_of_classes_without_an_order(unjudged):
+def test_grades_are_closer_than_those_of_classes_without_an_order(without_evaluation):
     (X, y), (Z, z) = graded(150), graded(600)
     errors = []
     for kind in (SimilarityOrdinalClassifier, SimilarityClassifier):
@@ -234,7 +234,7 @@ def test_the_error_of_grades_is_that_on_new_rows():
     np.testing.assert_array_equal(model.classes_[medians], model.predict(Z))
 
 
-def test_orders_of_grades(unjudged):
+def test_orders_of_grades(without_evaluation):
     X = np.arange(30.0)[:, None]
     names = np.repeat(["low", "mid", "top"], 10)
     kinds = pd.Series(pd.Categorical(names, categories=["low", "mid", "top", "never"], ordered=True))

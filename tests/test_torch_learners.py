@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine, TorchEngine
-from similitude.estimators import unjudged
+from similitude.estimators import without_evaluation
 from similitude.kernels import Gaussian, Linear, Polynomial, Sigmoid, Spectrum
 from similitude.learners import (
     KernelKMeans,
@@ -59,7 +59,7 @@ ESTIMATORS += [learners.MAPS_OF_VECTORS[0], learners.MAPS_OF_VECTORS[-1]]
 def test_tensors_are_answered_by_tensors(estimator):
     X = np.random.default_rng(0).normal(size=(24, 3))
     y = X[:, 0] if estimator in learners.REGRESSORS else np.where(X[:, 0] > 0, 1, -1)
-    with unjudged():
+    with without_evaluation():
         model = clone(estimator).fit(torch.tensor(X), torch.tensor(y))
         for name in METHODS:
             if hasattr(model, name):

@@ -10,7 +10,7 @@ import pytest
 from similitude import FromPairs, SimilarityClassifier, SimilarityRegressor, load, save
 from similitude.datasets import iris
 from similitude.engines import LocalEngine
-from similitude.estimators import unjudged
+from similitude.estimators import without_evaluation
 from similitude.fitting.calibration import (
     ClassCalibration,
     ErrorCalibration,
@@ -217,7 +217,7 @@ def test_objects_of_any_kind_and_saved_models(kind, tmp_path):
 def test_far_from_all_rows_a_fit_on_landmarks_is_uncertain(n, tmp_path):
     """The variance of an object that is similar to no row is noise and prior, and it grows on the way there."""
     X, y = noisy(n, np.random.default_rng(1))
-    with unjudged():
+    with without_evaluation():
         model = SimilarityRegressor(Gaussian(0.4), random_state=0, engine=ONE).fit(X, y)
     assert len(model.landmarks_) < n
     Z = [[0.0], [1.2], [1.5], [2.0], [50.0]]
@@ -319,7 +319,7 @@ def test_a_stream_is_calibrated_by_all_rows_held_out_so_far():
 
 def test_intervals_need_no_judging():
     X, y = noisy(40, rng)
-    with unjudged():
+    with without_evaluation():
         model = SimilarityRegressor(Gaussian(0.5), random_state=0, engine=ONE).fit(X, y)
     assert model.predict_interval(X).shape == (40, 2)
 

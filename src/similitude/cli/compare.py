@@ -71,7 +71,7 @@ def _compare_with_baselines(
         raise UsageError("--max-calls: a comparison with baselines fits a model in every fold: use 'report', or 'fit'")
     with run.working("starting"):
         from similitude.cli.baselines import baselines, judged, verdict
-        from similitude.estimators import SimilarityClassifier, SimilarityRegressor, unjudged
+        from similitude.estimators import SimilarityClassifier, SimilarityRegressor, without_evaluation
     data = given.load(run, may_learn=True, groups=groups)
     classes = data.task == "classification"
     y = data.labels if classes else data.labels.astype(float)
@@ -79,7 +79,7 @@ def _compare_with_baselines(
     name = "the similarity model" if data.text == AUTO_TEXT else data.text
     models = {name: estimator(data.similarity, random_state=seed)}
     models |= baselines(data.schema.kind, data.objects, classes, seed)
-    with run.computing(f"comparing {len(models)} models on {len(y):,} rows") as say, unjudged():
+    with run.computing(f"comparing {len(models)} models on {len(y):,} rows") as say, without_evaluation():
         found, folds = judged(models, data.objects, y, classes, seed, say, data.groups)
     sentence = verdict(found, classes)
     document = {

@@ -64,9 +64,9 @@ class Output:
             yield lambda what: None
             return
         from similitude.cli.status_line import StatusLine
-        from similitude.compute.engines import phases_told_to
+        from similitude.similarity import phases_reported_to
 
-        with StatusLine(sys.stderr, what) as line, phases_told_to(line.begin):
+        with StatusLine(sys.stderr, what) as line, phases_reported_to(line.begin):
             yield line.say
 
 

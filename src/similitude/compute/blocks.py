@@ -29,7 +29,7 @@ from similitude.compute.encodings import (
 )
 from similitude.compute.encodings import itemsize as itemsize_of
 from similitude.compute.engines import TILE_EDGE, Engine, Tile, current_engine, format_bytes
-from similitude.support import PairError, brief, check_place, complete_file
+from similitude.support import PairError, brief, check_place, complete_file, pairs_at
 
 T = TypeVar("T")
 
@@ -148,6 +148,8 @@ class Blocks:
         Bytes of one value, to plan with. Default: those of a value of `A`.
     whole_rows : bool
         Give each tile all columns of its rows, as feature maps need it.
+    positions : pair of arrays of int, or of None
+        Positions in a larger data set by which an error names a row and a column; None leaves them as they are.
 
     Examples
     --------
@@ -167,6 +169,7 @@ class Blocks:
         engine: Engine | None = None,
         itemsize: int | None = None,
         whole_rows: bool = False,
+        positions: tuple[Any, Any] = (None, None),
     ) -> None:
         self.task = BlockTask(similarity)
         self.A = A
@@ -176,6 +179,7 @@ class Blocks:
         self.whole_rows = whole_rows
         self.shape = (count(self.A), count(self.B))
         self.half = symmetric and self.B is self.A
+        self.positions = positions
 
     def whole(self, out: Any = None) -> Any:
         """Return the whole matrix.
@@ -193,11 +197,14 @@ class Blocks:
         elif tuple(getattr(out, "shape", ())) != self.shape:
             raise ValueError(f"out must be an array of shape {self.shape} or a path, got {brief(out)}")
         tiles = self._tiling(self.whole_rows)
-        if out is None and len(tiles) == 1 and self.task.fills and not self.whole_rows:
-            return next(iter(self.engine.run(self.task, self.A, self.B, tiles)))  # the tile is the matrix
-        matrix = _Matrix(self, out)
-        for _ in self.engine.run(self.task, self.A, self.B, tiles, matrix):
-            pass
+        try:
+            if out is None and len(tiles) == 1 and self.task.fills and not self.whole_rows:
+                return next(iter(self.engine.run(self.task, self.A, self.B, tiles)))  # the tile is the matrix
+            matrix = _Matrix(self, out)
+            for _ in self.engine.run(self.task, self.A, self.B, tiles, matrix):
+                pass
+        except PairError as error:
+            raise error.at(*self.positions) from error.__cause__
         return matrix.values
 
     def _into_file(self, path: Path) -> np.memmap[Any, Any]:
@@ -264,7 +271,8 @@ class Blocks:
             A = B = (self.A, v)
         task = ProductTask(self.task, transposed, self.half)
         tiles = self._tiling(self.whole_rows)
-        yield from zip(tiles, self.engine.run(task, A, B, tiles), strict=True)
+        with pairs_at(*self.positions):
+            yield from zip(tiles, self.engine.run(task, A, B, tiles), strict=True)
 
     def reduce(self, step: Callable[[T, Tile, Any], T], start: T) -> T:
         """Fold ``step(so_far, tile, values)`` over all tiles; a symmetric Gram matrix gives each pair once."""
@@ -280,7 +288,8 @@ class Blocks:
     def _run(self, strips: bool) -> Generator[tuple[Tile, Any], None, None]:
         """Yield tiles with their values; closing the generator stops the engine."""
         tiles = self._tiling(strips)
-        yield from zip(tiles, self.engine.run(self.task, self.A, self.B, tiles), strict=True)
+        with pairs_at(*self.positions):
+            yield from zip(tiles, self.engine.run(self.task, self.A, self.B, tiles), strict=True)
 
     def _tiling(self, strips: bool) -> list[Tile]:
         """Return the tiles that the matrix is cut into, or strips of whole rows, as large as the budget allows."""

@@ -11,7 +11,7 @@ from similitude.estimators.regressor import SimilarityRegressor
 from similitude.evaluation import error_of_classes as error_of_classes
 from similitude.fitting import EVERY_ROW as EVERY_ROW
 from similitude.fitting import Uncertainty
-from similitude.fitting import unjudged as unjudged
+from similitude.fitting import without_evaluation as without_evaluation
 from similitude.landmarks import Representation
 
 __all__ = [

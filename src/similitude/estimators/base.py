@@ -18,16 +18,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import as_numpy, as_objects, check_objects, in_memory, is_distributed, itemsize, take
-from similitude.compute.engines import (
-    Display,
-    display_for,
-    distributed_engine,
-    one_scipy_thread,
-    phase,
-    use_engine,
-)
+from similitude.compute.engines import Display, Engine, display_for, distributed_engine, one_scipy_thread, use_engine
 from similitude.data.sources import Source
-from similitude.estimators.prediction import LandmarkPredictor, similarities_of
+from similitude.estimators.prediction import LandmarkPredictor
 from similitude.evaluation import (
     Trial,
     check_groups,
@@ -42,12 +35,14 @@ from similitude.fitting import (
     RIDGE,
     Cascade,
     Facts,
+    FitInfluence,
     FitOptions,
     FittedModel,
-    Judged,
+    LandmarkModel,
     Plan,
     Sampled,
     Sampling,
+    ScoredRows,
     SizedRows,
     Spent,
     SpreadFit,
@@ -56,30 +51,36 @@ from similitude.fitting import (
     TrainingSet,
     Uncertainty,
     draw_seed,
+    evaluating,
     first_rows,
     held_out_of_batch,
-    judging,
     open_scales,
     plan_fit,
     reads_memory_map,
     run,
     sample_collection,
     sample_source,
+    similarity_without_labels,
+    weighted_landmarks,
 )
-from similitude.landmarks import Landmarks, check_positions
-from similitude.scikit import InputCheck, all_or_nothing
+from similitude.landmarks import RULES, LandmarkFeatures, Landmarks, check_positions, refuse_function
+from similitude.linear import LinearModel
+from similitude.scikit import AUTO, InputCheck, all_or_nothing
 from similitude.similarity import (
+    Auto,
     Calls,
     Learnable,
     Meter,
     Precomputed,
     Similarity,
+    as_similarity,
     check_max_calls,
     cost_per_call,
     metered,
+    phase,
     progress_line,
 )
-from similitude.support import NONE, PROVEN, Estimate, error_prefix, number_of
+from similitude.support import NONE, PROVEN, Estimate, brief, check_integer, check_share, error_prefix, number_of
 from similitude.theory import LEVEL, clopper_pearson
 
 NOT_CERTIFIED = Estimate(math.nan, 0.0, 1.0, LEVEL, NONE)
@@ -96,6 +97,36 @@ def upper_bound(wrong: int, n: int, level: float = LEVEL) -> Estimate:
     return Estimate(wrong / n, 0.0, float(high), level, PROVEN)
 
 
+SIDES = ("auto", "left", "right", "both")
+
+
+def similarities_of(given: Any, kind: str = "vectors") -> tuple[Similarity, ...]:
+    """Return what was given, as similarities; `kind` is that of the objects, where the choice is left to the fit.
+
+    They are validated, before the first similarity is computed.
+    """
+    if isinstance(given, Auto) or (isinstance(given, str) and given == AUTO):
+        if isinstance(given, Auto):
+            given.check_params()
+        return (similarity_without_labels(kind),)
+    listed = list(given) if isinstance(given, (list, tuple)) else [given]
+    if not listed:
+        raise ValueError("similarity is an empty list: give one similarity at least")
+    if any(isinstance(one, str) and one == "precomputed" for one in listed):
+        raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
+    parts = tuple(map(as_similarity, listed))
+    kinds = {one.objects for one in parts} - {"any"}
+    if len(kinds) > 1:
+        raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
+    for k in parts:
+        k.check_params()
+        if isinstance(k, Learnable):
+            from similitude.kernel_learning import check_learnable
+
+            check_learnable(k)
+    return parts
+
+
 class LandmarkEstimator(LandmarkPredictor):
     """Landmark features and a linear model of them. A subclass reads targets, and names its losses."""
 
@@ -103,6 +134,101 @@ class LandmarkEstimator(LandmarkPredictor):
     calls_: Calls
     plan_: Plan
     uncertainty_: Uncertainty
+
+    def __init__(
+        self,
+        similarity: Any = "auto",
+        *,
+        landmarks: Any = "auto",
+        landmark_indices: Any = None,
+        n_landmarks: int | str = "auto",
+        loss: str = "auto",
+        penalty: str = "l2",
+        side: str = "auto",
+        unlabeled: Any = None,
+        certify: float | None = None,
+        max_calls: int | None = None,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.similarity = similarity
+        self.landmarks = landmarks
+        self.landmark_indices = landmark_indices
+        self.n_landmarks = n_landmarks
+        self.loss = loss
+        self.penalty = penalty
+        self.side = side
+        self.unlabeled = unlabeled
+        self.certify = certify
+        self.max_calls = max_calls
+        self.random_state = random_state
+        self.engine = engine
+
+    def _check_params(self) -> None:
+        """Refuse contradictory or unknown parameters before the first similarity is computed."""
+        precomputed = self._precomputed
+        if self.loss not in ("auto", *self._losses):
+            raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {brief(self.loss)}")
+        if self.penalty not in ("l2", "l1"):
+            raise ValueError(f"penalty must be 'l2' or 'l1', got {brief(self.penalty)}")
+        if self.penalty == "l1" and self.loss == "logistic":
+            raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
+        if self.side not in SIDES:
+            raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {brief(self.side)}")
+        if precomputed and self.side not in ("auto", "left"):
+            raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
+        own = not isinstance(self.landmarks, str)
+        if own:
+            refuse_function(self.landmarks)
+            check_objects(self.landmarks, "landmarks")
+        if self.unlabeled is not None:
+            check_objects(self.unlabeled, "unlabeled")
+        if own + (self.landmark_indices is not None) + (self.unlabeled is not None) > 1:
+            raise ValueError("give landmarks, landmark_indices or an unlabeled pool, not several of them")
+        if not own and self.landmarks not in ("auto", *RULES):
+            raise ValueError(
+                f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {brief(self.landmarks)}"
+            )
+        if precomputed and (own or self.unlabeled is not None):
+            raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
+        if not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
+            check_integer("n_landmarks", self.n_landmarks, otherwise="'auto'")
+        if self.certify is not None:
+            check_share("certify", self.certify)
+            if precomputed or self.landmark_indices is not None:
+                raise ValueError("certify keeps rows out of everything: give objects in X, and landmarks themselves")
+        if self.max_calls is not None:
+            check_max_calls(self.max_calls, self._engine)
+
+    def _set_model(
+        self,
+        features: tuple[LandmarkFeatures, ...],
+        linear: LinearModel,
+        influence: FitInfluence | None,
+        noise: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, ...] | None:
+        """Make a linear function of the features the model, and keep what training rows add to it.
+
+        `noise` are weights of the features in the size of errors; return those of the similarities.
+        """
+        W = linear.weights if noise is None else np.hstack([linear.weights, noise])
+        parts, self._influence = weighted_landmarks(features, W, influence)
+        self._model = LandmarkModel(parts)
+        self.intercept_ = linear.intercept
+        by_similarities = None
+        if noise is not None:
+            self._model, by_similarities = self._model.split(linear.weights.shape[1])
+        self.n_similarity_calls_ = 0
+        kept = []
+        for part in self._model.parts:
+            self.n_similarity_calls_ += part.n_used
+            kept.append(part.features.landmarks)
+        self.landmarks_ = kept[0].objects
+        self.landmark_indices_ = kept[0].positions
+        if len(kept) > 1:
+            self.landmarks_ = [one.objects for one in kept]
+            self.landmark_indices_ = [one.positions for one in kept]
+        return by_similarities
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
@@ -136,9 +262,9 @@ class LandmarkEstimator(LandmarkPredictor):
             if self.certify is None:
                 fit = self._fit_rows(data, options)
                 self.certificate_ = NOT_CERTIFIED
-                if judging.get():
-                    with phase("judging the fit on rows left out"):
-                        self._judge(fit.evaluate())
+                if evaluating.get():
+                    with phase("evaluating the fit on rows left out"):
+                        self._evaluate(fit.evaluate())
             else:
                 self._fit_and_certify(data, options)
         self.plan_ = replace(self.plan_, spent=Spent(time.perf_counter() - began, meter.spent))
@@ -322,7 +448,7 @@ class LandmarkEstimator(LandmarkPredictor):
         assert fit.plan is not None
         self.plan_ = fit.plan
         self.loss_, self.penalty_ = self._objective()
-        similarities = [one.similarity for one in fit.features]
+        similarities = list(map(attrgetter("similarity"), fit.features))
         self.lam_ = fit.trial.lam
         self.landmark_curve_ = fit.curve
         self.learned_ = fit.learned
@@ -385,7 +511,7 @@ class LandmarkEstimator(LandmarkPredictor):
         test: np.ndarray,
         y: np.ndarray,
     ) -> np.ndarray:
-        """Return predictions for the rows of a fold by a model of others, with the squared loss; it is not judged.
+        """Return predictions for the rows of a fold by a model of others, with the squared loss; it is not evaluated.
 
         The scale of a similarity that was left at ``"median"`` is chosen once for each fold, and kept in `scaled`.
         """
@@ -432,7 +558,7 @@ class LandmarkEstimator(LandmarkPredictor):
             raise ValueError(
                 f"no row of class {lost!r} is left to learn from: certify a smaller share, or give more rows"
             )
-        self._judge(self._fit_rows(data.only(inside, len(outside)), options).evaluate())
+        self._evaluate(self._fit_rows(data.only(inside, len(outside)), options).evaluate())
         new = take(data.X, outside)
         model, encodings = self._encoded(new)
         scores = as_numpy(model.scores(encodings, self._engine, itemsize(encodings[0]))) + self.intercept_
@@ -464,7 +590,7 @@ class LandmarkEstimator(LandmarkPredictor):
         """Return targets as columns, weights, and class numbers if there are classes; a subclass writes it."""
         raise NotImplementedError
 
-    def _judge(self, judged: Judged) -> None:
+    def _evaluate(self, scored: ScoredRows) -> None:
         """Keep what the predictions for rows of other folds, or held-out rows, show; a subclass writes it."""
         raise NotImplementedError
 
@@ -552,7 +678,7 @@ class LandmarkEstimator(LandmarkPredictor):
 
     def _partial_train(
         self, X: Any, Y: np.ndarray, weights: np.ndarray, sample_weight: Any, labels: np.ndarray | None
-    ) -> Judged:
+    ) -> ScoredRows:
         """Learn from a further batch, and return how all rows held out so far fare."""
         if self._precomputed:
             raise ValueError("a stream has no matrix of all pairs: partial_fit needs objects in X")
@@ -581,9 +707,9 @@ class LandmarkEstimator(LandmarkPredictor):
         self._stream = stream
         self._set_model(stream.features, linear, influence)
         self.lam_ = trial.lam
-        judged = Judged(trial, targets, np.ones(len(targets)))
-        self._calibrate(trial, targets, judged.weights)
-        return judged
+        scored = ScoredRows(trial, targets, np.ones(len(targets)))
+        self._calibrate(trial, targets, scored.weights)
+        return scored
 
 
 def _refuse_groups(groups: Any) -> None:

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.evaluation import Trial, dealt_folds, error_of_numbers
-from similitude.fitting import Judged, SizedRows, probabilities, scale_and_shift
+from similitude.fitting import ScoredRows, SizedRows, probabilities, scale_and_shift
 from similitude.support import number_of
 
-JUDGED_PARTS = 5
-"""Parts of the rows that judge a model, if one model scored all of them: each is shifted by what suits the others."""
+SCORED_PARTS = 5
+"""Parts of the rows that evaluate a model, if one model scored all: each is shifted by what suits the others."""
 
 
 class BinaryColumns(ClassifierMixin, LandmarkEstimator):
@@ -48,21 +48,21 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
         self.temperature_, self.shift_ = scales_and_shifts(trial.scores, Y > 0, weights)
         self.intercept_ = self.intercept_ + self.shift_
 
-    def _judge(self, judged: Judged) -> None:
+    def _evaluate(self, scored: ScoredRows) -> None:
         """Keep the loss of rows under models of others, and that of the best constant."""
-        weights = judged.weights
-        Y = judged.Y > 0
-        scores = judged.trial.scores.copy()
-        parts = np.arange(len(Y)) % JUDGED_PARTS if judged.folds is None else judged.folds
-        if judged.folds is None and judged.groups is not None:
-            parts = dealt_folds(judged.groups, JUDGED_PARTS)
+        weights = scored.weights
+        Y = scored.Y > 0
+        scores = scored.trial.scores.copy()
+        parts = np.arange(len(Y)) % SCORED_PARTS if scored.folds is None else scored.folds
+        if scored.folds is None and scored.groups is not None:
+            parts = dealt_folds(scored.groups, SCORED_PARTS)
         for part in np.unique(parts):  # each is shifted as the others ask for, so that no row shifts its own scores
             mine = parts == part
             others = (parts != part) & (weights > 0)
             if others.any():
-                scores[mine] += scales_and_shifts(judged.trial.scores[others], Y[others], weights[others])[1]
+                scores[mine] += scales_and_shifts(scored.trial.scores[others], Y[others], weights[others])[1]
         losses = self._losses_of(scores, Y)
-        self.held_out_error_ = error_of_numbers(losses, weights, judged.groups)
+        self.held_out_error_ = error_of_numbers(losses, weights, scored.groups)
         usual = np.broadcast_to(weights @ Y * 2 - weights.sum(), Y.shape)
         self.constant_error_ = float(np.average(self._losses_of(usual, Y), weights=weights))
 

@@ -21,8 +21,8 @@ from similitude.fitting import (
     Facts,
     FitOptions,
     FittedModel,
-    Judged,
     Plan,
+    ScoredRows,
     SizedRows,
     TrainingSet,
     Uncertainty,
@@ -47,7 +47,7 @@ NAMED_SUSPECTS = 6
 """Suspicious labels that a sentence names."""
 
 CALIBRATION_PARTS = 5
-"""Parts of the rows that judge a model of a rare class: the scores of each are shifted by what suits the others."""
+"""Parts of the rows that evaluate a model of a rare class: the scores of each are shifted by what suits the others."""
 
 SHIFTED = "a class is rare: scores are shifted so that probabilities agree with frequencies"
 """What is noted where a class is rare, and no second fit was tried."""
@@ -142,7 +142,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         with intervals, and the leading directions of the metric.
     held_out_error_ : Estimate
         The error of the model on new rows. Up to 5,000 rows it comes from nested folds (three; two from 300 rows on):
-        scale, number of landmarks and penalty are chosen without the rows that they are judged by, and equal rows are
+        scale, number of landmarks and penalty are chosen without the rows that evaluate them, and equal rows are
         in the same fold. With more rows it comes from a tenth of them, at most 2,500, on which no choice was made; and
         from a fifth of 1,000 to 5,000 rows if choices were made on pilot rows (see `n_landmarks`), each left out alone.
     constant_error_ : float
@@ -150,7 +150,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     suspects_ : array of int
         Positions of rows whose labels look wrong: nested folds give them a probability below 10 %; the least probable
         first. Only rows that ``held_out_error_`` comes from are looked at; none with more than 5,000 rows, except those
-        that judge after choices on pilot rows.
+        that evaluate after choices on pilot rows.
     certificate_ : Estimate
         With `certify`: an upper bound on the error on new rows, from rows that were used for nothing else; it holds
         with probability 0.95 if the rows are independent draws. Its grade is PROVEN, or NONE without `certify`.
@@ -254,7 +254,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         codes = class_codes(numbers, len(self.classes_))
         weights = self._weights(numbers, sample_weight)
         self._has_rare_class = False
-        self._judge(self._partial_train(X, codes, weights, sample_weight, numbers))
+        self._evaluate(self._partial_train(X, codes, weights, sample_weight, numbers))
         return self
 
     def _known_numbers(self, X: Any, y: Any) -> np.ndarray:
@@ -390,48 +390,48 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         chances: np.ndarray = probabilities(scores, self.temperature_)[np.arange(len(numbers)), numbers]
         return chances
 
-    def _judge(self, judged: Judged) -> None:
+    def _evaluate(self, scored: ScoredRows) -> None:
         """Keep the error on new rows."""
-        counted = judged.weights > 0
-        numbers = class_numbers(judged.Y)
-        plain = undone(judged.weights, self.class_weight_, numbers)
-        scores = self._shifted_by_others(judged, numbers, plain) if self._has_rare_class else judged.trial.scores
+        counted = scored.weights > 0
+        numbers = class_numbers(scored.Y)
+        plain = undone(scored.weights, self.class_weight_, numbers)
+        scores = self._shifted_by_others(scored, numbers, plain) if self._has_rare_class else scored.trial.scores
         wrong = (class_numbers(scores) != numbers)[counted]
         groups = None
-        if judged.groups is not None:
-            groups = judged.groups[counted]
+        if scored.groups is not None:
+            groups = scored.groups[counted]
         self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
         shares = np.bincount(numbers, plain, minlength=len(self.classes_)) / plain.sum()
         self.constant_error_ = 1.0 - float(shares.max())
         own = self._own_chances(scores, numbers)
-        if judged.within is not None and judged.folds is not None:
+        if scored.within is not None and scored.folds is not None:
             outside = 1.0 - own
             if self._has_rare_class:
-                outside = 1.0 - self._own_chances(judged.trial.scores + self.shift_, numbers)
-            known, targets = zip(*judged.within, strict=True)
+                outside = 1.0 - self._own_chances(scored.trial.scores + self.shift_, numbers)
+            known, targets = zip(*scored.within, strict=True)
             known_numbers = class_numbers(np.concatenate(targets))
             inside = 1.0 - self._own_chances(np.concatenate(known) + self.shift_, known_numbers)
-            models = np.repeat(np.unique(judged.folds), list(map(len, known)))
-            self._sets = self._sets.corrected((inside, known_numbers, models), (outside, numbers, judged.folds))
+            models = np.repeat(np.unique(scored.folds), list(map(len, known)))
+            self._sets = self._sets.corrected((inside, known_numbers, models), (outside, numbers, scored.folds))
         self.suspects_ = np.empty(0, dtype=np.intp)
-        if judged.positions is not None:
+        if scored.positions is not None:
             # a label looks wrong if a model of other rows gives it a smaller probability
             suspect = np.flatnonzero(counted & (own < 0.1))
-            self.suspects_ = judged.positions[suspect[np.argsort(own[suspect], kind="stable")]]
+            self.suspects_ = scored.positions[suspect[np.argsort(own[suspect], kind="stable")]]
 
-    def _shifted_by_others(self, judged: Judged, numbers: np.ndarray, plain: np.ndarray) -> np.ndarray:
+    def _shifted_by_others(self, scored: ScoredRows, numbers: np.ndarray, plain: np.ndarray) -> np.ndarray:
         """Return the scores of rows, shifted as other rows ask for because a class is rare.
 
         Every model that scored some of the rows is shifted on its own, five times: each fifth of its rows, with its
         share of each class, by the shift that is best for the others. `plain` are weights without those of classes.
         """
-        scores: np.ndarray = judged.trial.scores
+        scores: np.ndarray = scored.trial.scores
         shifted = scores.copy()
-        folds = np.zeros(len(scores), dtype=np.intp) if judged.folds is None else judged.folds
+        folds = np.zeros(len(scores), dtype=np.intp) if scored.folds is None else scored.folds
         for fold in np.unique(folds):
             rows = np.flatnonzero(folds == fold)
             rows = rows[np.argsort(numbers[rows], kind="stable")]
-            together = np.arange(len(rows)) if judged.groups is None else judged.groups[rows]
+            together = np.arange(len(rows)) if scored.groups is None else scored.groups[rows]
             parts = dealt_folds(together, CALIBRATION_PARTS)
             for part in range(CALIBRATION_PARTS):
                 apart = parts == part

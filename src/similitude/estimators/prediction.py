@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import (
     Encoding,
     as_numpy,
-    check_objects,
     in_memory,
     in_precision,
     is_distributed,
@@ -21,7 +20,7 @@ from similitude.compute import (
     moved,
     namespace,
 )
-from similitude.compute.engines import Engine, LocalEngine, distributed_engine
+from similitude.compute.engines import LocalEngine, distributed_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
 from similitude.fitting import (
@@ -35,69 +34,23 @@ from similitude.fitting import (
     WeightedLandmarks,
     batches_to_predict,
     partition_prediction,
-    similarity_without_labels,
-    weighted_landmarks,
 )
 from similitude.landmarks import (
-    RULES,
-    LandmarkFeatures,
     Representation,
-    refuse_function,
 )
-from similitude.linear import LinearModel
-from similitude.scikit import AUTO, SimilarityEstimator
-from similitude.similarity import Auto, Learnable, Precomputed, Similarity, as_similarity, check_max_calls
+from similitude.scikit import SimilarityEstimator
+from similitude.similarity import Precomputed
 from similitude.support import (
     ESTIMATE,
     PROVEN,
     Estimate,
     Guarantee,
     Result,
-    brief,
     check_choice,
-    check_integer,
-    check_share,
 )
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import LearnedSummary
-
-
-SIDES = ("auto", "left", "right", "both")
-
-
-def similarities_of(given: Any, kind: str = "vectors") -> tuple[Similarity, ...]:
-    """Return what was given, as similarities; `kind` is that of the objects, where the choice is left to the fit.
-
-    They are validated, before the first similarity is computed.
-    """
-    if isinstance(given, Auto) or (isinstance(given, str) and given == AUTO):
-        if isinstance(given, Auto):
-            given.check_params()
-        return (similarity_without_labels(kind),)
-    parts = _listed(given)
-    for k in parts:
-        k.check_params()
-        if isinstance(k, Learnable):
-            from similitude.kernel_learning import check_learnable
-
-            check_learnable(k)
-    return parts
-
-
-def _listed(given: Any) -> tuple[Similarity, ...]:
-    """Return one similarity, or several of one kind of objects."""
-    if not isinstance(given, (list, tuple)):
-        return (as_similarity(given),)
-    if not given:
-        raise ValueError("similarity is an empty list: give one similarity at least")
-    if any(isinstance(one, str) and one == "precomputed" for one in given):
-        raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
-    parts = tuple(as_similarity(one) for one in given)
-    kinds = {one.objects for one in parts} - {"any"}
-    if len(kinds) > 1:
-        raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
-    return parts
 
 
 @dataclass(frozen=True)
@@ -183,105 +136,6 @@ class LandmarkPredictor(SimilarityEstimator):
     max_calls: int | None
     random_state: Any
 
-    def __init__(
-        self,
-        similarity: Any = "auto",
-        *,
-        landmarks: Any = "auto",
-        landmark_indices: Any = None,
-        n_landmarks: int | str = "auto",
-        loss: str = "auto",
-        penalty: str = "l2",
-        side: str = "auto",
-        unlabeled: Any = None,
-        certify: float | None = None,
-        max_calls: int | None = None,
-        random_state: Any = None,
-        engine: Engine | None = None,
-    ) -> None:
-        self.similarity = similarity
-        self.landmarks = landmarks
-        self.landmark_indices = landmark_indices
-        self.n_landmarks = n_landmarks
-        self.loss = loss
-        self.penalty = penalty
-        self.side = side
-        self.unlabeled = unlabeled
-        self.certify = certify
-        self.max_calls = max_calls
-        self.random_state = random_state
-        self.engine = engine
-
-    def _check_params(self) -> None:
-        """Refuse contradictory or unknown parameters before the first similarity is computed."""
-        precomputed = self._precomputed
-        if self.loss not in ("auto", *self._losses):
-            raise ValueError(f"loss must be 'auto', {', '.join(map(repr, self._losses))}, got {brief(self.loss)}")
-        if self.penalty not in ("l2", "l1"):
-            raise ValueError(f"penalty must be 'l2' or 'l1', got {brief(self.penalty)}")
-        if self.penalty == "l1" and self.loss == "logistic":
-            raise ValueError("penalty='l1' needs loss='squared_hinge' or 'squared', got loss='logistic'")
-        if self.side not in SIDES:
-            raise ValueError(f"side must be one of {', '.join(map(repr, SIDES))}, got {brief(self.side)}")
-        if precomputed and self.side not in ("auto", "left"):
-            raise ValueError("K(new, train) holds no K(train, new): with a precomputed matrix side must be 'left'")
-        self._check_landmarks(precomputed)
-        if self.certify is not None:
-            check_share("certify", self.certify)
-            if precomputed or self.landmark_indices is not None:
-                raise ValueError("certify keeps rows out of everything: give objects in X, and landmarks themselves")
-        if self.max_calls is not None:
-            check_max_calls(self.max_calls, self._engine)
-
-    def _check_landmarks(self, precomputed: bool) -> None:
-        """Refuse contradictions between the parameters that name landmarks."""
-        own = not isinstance(self.landmarks, str)
-        if own:
-            refuse_function(self.landmarks)
-            check_objects(self.landmarks, "landmarks")
-        if self.unlabeled is not None:
-            check_objects(self.unlabeled, "unlabeled")
-        if own + (self.landmark_indices is not None) + (self.unlabeled is not None) > 1:
-            raise ValueError("give landmarks, landmark_indices or an unlabeled pool, not several of them")
-        if not own and self.landmarks not in ("auto", *RULES):
-            raise ValueError(
-                f"landmarks must be 'auto', a rule ({', '.join(RULES)}) or objects, got {brief(self.landmarks)}"
-            )
-        if precomputed and (own or self.unlabeled is not None):
-            raise ValueError("with a precomputed matrix landmarks are columns: name them by landmark_indices")
-        if not (isinstance(self.n_landmarks, str) and self.n_landmarks == "auto"):
-            check_integer("n_landmarks", self.n_landmarks, otherwise="'auto'")
-
-    def _set_model(
-        self,
-        features: tuple[LandmarkFeatures, ...],
-        linear: LinearModel,
-        influence: FitInfluence | None,
-        noise: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, ...] | None:
-        """Make a linear function of the features the model, and keep what training rows add to it.
-
-        `noise` are weights of the features in the size of errors; return those of the similarities.
-        """
-        W = linear.weights if noise is None else np.hstack([linear.weights, noise])
-        parts, self._influence = weighted_landmarks(features, W, influence)
-        self._model = LandmarkModel(parts)
-        self.intercept_ = linear.intercept
-        by_similarities = None
-        if noise is not None:
-            self._model, by_similarities = self._model.split(linear.weights.shape[1])
-        self.n_similarity_calls_ = 0
-        kept = []
-        for part in self._model.parts:
-            self.n_similarity_calls_ += part.n_used
-            kept.append(part.features.landmarks)
-        self.landmarks_ = kept[0].objects
-        self.landmark_indices_ = kept[0].positions
-        if len(kept) > 1:
-            self.landmarks_ = [one.objects for one in kept]
-            self.landmark_indices_ = [one.positions for one in kept]
-        return by_similarities
-
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         if isinstance(self._influence, DelayedInfluence):
@@ -325,7 +179,7 @@ class LandmarkPredictor(SimilarityEstimator):
         if "_model" not in vars(self):
             check_is_fitted(self)
         if in_memory(X):
-            return of_scores(self._on_host(X))
+            return of_scores(as_numpy(self._scores_in_memory(X)))
         if is_distributed(X):
             engine = distributed_engine(self._engine)
             helper = cast(Any, object.__new__(type(self)))
@@ -358,15 +212,8 @@ class LandmarkPredictor(SimilarityEstimator):
         if not in_memory(X):
             source = self._source(X)
         if source is None:
-            return self._on_host(X)
+            return as_numpy(self._scores_in_memory(X))
         return self._scores_of_source(source)
-
-    def _on_host(self, X: Any) -> np.ndarray:
-        """Return the scores of objects in memory as an array."""
-        scores = self._scores_in_memory(X)
-        if isinstance(scores, np.ndarray):
-            return scores
-        return as_numpy(scores)
 
     def _scores_in_memory(self, X: Any) -> Any:
         """Return the scores, one column per output, in float64: a tensor if they were computed on tensors."""

@@ -26,11 +26,11 @@ from similitude.fitting import (
     Facts,
     FitOptions,
     FittedModel,
-    Judged,
     NumberTargets,
     Plan,
     PlanStep,
     Sampling,
+    ScoredRows,
     SizedRows,
     SpreadFit,
     TrainingSet,
@@ -173,7 +173,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         X = self._checked(X, reset=first)
         Y = self._columns(X, y, first)
         weights = check_weights(sample_weight, len(Y))
-        self._judge(self._partial_train(X, Y, weights, sample_weight, None))
+        self._evaluate(self._partial_train(X, Y, weights, sample_weight, None))
         return self
 
     def _columns(self, X: Any, y: Any, first: bool) -> np.ndarray:
@@ -224,7 +224,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         return replace(plan.repeated(1 + LIMITING_ROUNDS * LIMITING_FOLDS, why), evaluation=PlanStep("3 folds", ""))
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
-        """Fit; with Huber's loss to targets that are limited first, and judged by the folds that limit them."""
+        """Fit; with Huber's loss to targets that are limited first, and evaluated by the folds that limit them."""
         few = not enough_for_folds(len(data.weighted))
         if self.loss != HUBER or few:
             fit = super()._fit_rows(data, options)
@@ -253,7 +253,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         self._calibrate(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights, groups=groups)
         trial = Trial.of(self.lam_, limited.predicted, limited.near, weights)
         together = np.arange(len(Y)) if groups is None else groups
-        return replace(fit, evaluation=Judged(trial, limited.near, weights, together))
+        return replace(fit, evaluation=ScoredRows(trial, limited.near, weights, together))
 
     def _targets(self) -> NumberTargets:
         if self.loss == HUBER:
@@ -271,21 +271,21 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     def _quantile_of(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
         return weighted_quantile(values, weights, self._pinball.tau)
 
-    def _judge(self, judged: Judged) -> None:
+    def _evaluate(self, scored: ScoredRows) -> None:
         """Keep what rows of other folds show: the mean squared error, or pinball loss, and that of a constant."""
-        Y = judged.Y
-        weights = judged.weights
+        Y = scored.Y
+        weights = scored.weights
         if self.loss in QUANTILES:
             constant = self._pinball.value(Y, self._quantile_of(Y, weights))[:, 0]
             self.constant_error_ = float(np.average(constant, weights=weights))
-            losses = self._pinball.value(Y, judged.trial.scores)[:, 0]
-            self.held_out_error_ = error_of_numbers(losses, weights, judged.groups)
+            losses = self._pinball.value(Y, scored.trial.scores)[:, 0]
+            self.held_out_error_ = error_of_numbers(losses, weights, scored.groups)
             return
         squares = ((Y - np.average(Y, axis=0, weights=weights)) ** 2).sum(axis=1)
         self.constant_error_ = float(np.average(squares, weights=weights))
-        self.held_out_error_ = error_of_numbers(judged.trial.losses, weights, judged.groups, judged.left_out)
-        if judged.within is not None:
-            self._errors = self._errors.enlarged(Y - judged.trial.scores, [y - scores for scores, y in judged.within])
+        self.held_out_error_ = error_of_numbers(scored.trial.losses, weights, scored.groups, scored.left_out)
+        if scored.within is not None:
+            self._errors = self._errors.enlarged(Y - scored.trial.scores, [y - scores for scores, y in scored.within])
 
     def verdict(self) -> str:
         """Say in one sentence how well numbers are predicted, as far as new rows show.

@@ -9,9 +9,9 @@ from similitude.evaluation.held_out import (
     error_of_numbers,
     fewest_groups,
     folds_of,
+    n_evaluating,
     n_fitted,
     n_held_out,
-    n_judged,
 )
 from similitude.evaluation.limits import (
     FEWEST_GROUPS_APART,
@@ -28,7 +28,7 @@ from similitude.evaluation.splits import (
     check_cv,
     check_groups,
     dealt_folds,
-    equals_judged_together,
+    equals_evaluated_together,
     fold_pairs,
     groups_for_fit,
     groups_of_classes,

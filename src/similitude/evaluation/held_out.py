@@ -40,8 +40,8 @@ def n_held_out(n: int) -> int:
     return min(MOST_HELD_OUT, max(min(2, n - 1), round(HELD_OUT_SHARE * n)))
 
 
-def n_judged(held_out: int) -> int:
-    """Return how many of some held-out rows, the last ones, judge the model; choices are made on the others."""
+def n_evaluating(held_out: int) -> int:
+    """Return how many of some held-out rows, the last ones, evaluate the model; choices are made on the others."""
     return held_out // 2
 
 
@@ -99,13 +99,13 @@ class LastRows(NamedTuple):
     """How many rows, the last ones in random order, are held out, and how many of these, the very last, evaluate."""
 
     held_out: int
-    judged: int
+    evaluating: int
 
     @classmethod
     def of(cls, n: int) -> LastRows:
         """Return the numbers for n rows without groups."""
         held = n_held_out(n)
-        return cls(held, n_judged(held))
+        return cls(held, n_evaluating(held))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from similitude.compute import Encoding, as_numpy, fingerprints, keys, moved, rows
-from similitude.evaluation.held_out import LastRows, enough_for_folds, fewest_groups, folds_of, n_held_out, n_judged
+from similitude.evaluation.held_out import LastRows, enough_for_folds, fewest_groups, folds_of, n_evaluating, n_held_out
 from similitude.evaluation.limits import FEWEST_GROUPS_APART, FEWEST_NESTED_GROUPS
 from similitude.evaluation.targets import TaskTargets
 from similitude.scikit import is_missing
@@ -42,13 +42,13 @@ def groups_of_equals(A: Encoding, places: np.ndarray) -> np.ndarray:
     return _occurrence(named)
 
 
-def equals_judged_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the order with all rows that equal one of the last, which judge the model, at its end.
+def equals_evaluated_together(order: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the order with all rows that equal one of the last, which evaluate the model, at its end.
 
-    >>> equals_judged_together(np.arange(20), np.r_[np.arange(19), 5])[-2:]
+    >>> equals_evaluated_together(np.arange(20), np.r_[np.arange(19), 5])[-2:]
     array([ 5, 19])
     """
-    return _groups_last(order, groups, n_judged(n_held_out(len(order))))[0]
+    return _groups_last(order, groups, n_evaluating(n_held_out(len(order))))[0]
 
 
 def _groups_last(order: np.ndarray, groups: np.ndarray, most: int, kept: int = 0) -> tuple[np.ndarray, int]:
@@ -78,15 +78,15 @@ def hold_out_groups(order: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, 
 
     >>> hold_out_groups(np.arange(20), np.arange(20) // 4)
     (array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13, 14, 15, 16,
-           17, 18, 19]), LastRows(held_out=8, judged=4))
+           17, 18, 19]), LastRows(held_out=8, evaluating=4))
     """
     if len(np.unique(groups[order])) < FEWEST_NESTED_GROUPS:
         return order, LastRows(0, 0)
     usual = LastRows.of(len(order))
-    order, judged = last_groups(order, groups[order], usual.judged, kept=3)
-    first, last = np.split(order, [len(order) - judged])
-    first, chosen_on = last_groups(first, groups[first], usual.held_out - usual.judged, kept=2)
-    return np.concatenate([first, last]), LastRows(judged + chosen_on, judged)
+    order, evaluating = last_groups(order, groups[order], usual.evaluating, kept=3)
+    first, last = np.split(order, [len(order) - evaluating])
+    first, chosen_on = last_groups(first, groups[first], usual.held_out - usual.evaluating, kept=2)
+    return np.concatenate([first, last]), LastRows(evaluating + chosen_on, evaluating)
 
 
 def last_groups(order: np.ndarray, groups: np.ndarray, most: int, kept: int) -> tuple[np.ndarray, int]:

@@ -36,15 +36,21 @@ from similitude.fitting.limited_targets import (
 )
 from similitude.fitting.model import (
     FittedModel,
-    Judged,
     LandmarkCurve,
     LandmarkModel,
+    ScoredRows,
     WeightedLandmarks,
     class_numbers,
 )
-from similitude.fitting.nested_folds import judging, unjudged
 from similitude.fitting.partial_fit import MOST_OF_STREAM, Stream, held_out_of_batch
-from similitude.fitting.plan import Plan, PlanStep, plan_fit, plan_gram
+from similitude.fitting.plan import (
+    Plan,
+    PlanStep,
+    evaluating,
+    plan_fit,
+    plan_gram,
+    without_evaluation,
+)
 from similitude.fitting.products import reads_memory_map
 from similitude.fitting.spread import MOST_NOISE_FEATURES, SizedRows, SpreadFit, fit_spread
 from similitude.fitting.targets import ClassTargets, NumberTargets, Targets

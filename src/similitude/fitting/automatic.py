@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from similitude.compute import Encoding, take
-from similitude.compute.engines import phase
-from similitude.evaluation import Pilot, Trial, at_rows, equals_judged_together, groups_of_equals, nested_folds_of_fit
+from similitude.evaluation import (
+    Pilot,
+    Trial,
+    at_rows,
+    equals_evaluated_together,
+    groups_of_equals,
+    nested_folds_of_fit,
+)
 from similitude.fitting import limits
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import LEARNED_KINDS, FitOptions
 from similitude.fitting.members import Family
-from similitude.fitting.model import Evaluation, FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import Evaluation, FittedModel, LandmarkCurve, ScoredRows
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
 from similitude.linear import LinearModel
-from similitude.similarity import Auto, Learnable, Similarity
+from similitude.similarity import Auto, Learnable, Similarity, phase
 from similitude.support import Guarantee
 
 if TYPE_CHECKING:
@@ -37,7 +43,7 @@ def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Si
             rows = data.order
             if data.copies_last:
                 _, encoding = k.k.prepare(data.X, options.random_state)
-                rows = equals_judged_together(rows, groups_of_equals(encoding, rows))
+                rows = equals_evaluated_together(rows, groups_of_equals(encoding, rows))
             pilot = data.first(rows, Pilot.of(len(rows)).size)
             learned = _learned(k, data.X, data.Y, pilot, options.random_state, data.groups_of(pilot))
             importance = learned.importance.named(options.names)
@@ -103,7 +109,7 @@ def try_family(data: TrainingSet, options: FitOptions) -> Family:
     members = data.family(options.kind)
     if data.copies_last:
         _, encoding = members[0].prepare(data.X, options.random_state)
-        order = equals_judged_together(order, groups_of_equals(encoding, order))
+        order = equals_evaluated_together(order, groups_of_equals(encoding, order))
     order = data.first(order, len(order))
     return Family.of(members, data.X, order, options.random_state, options.engine)
 
@@ -118,7 +124,7 @@ def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, 
     order = data.order
     if data.copies_last:
         _, encoding = similarity_without_labels(options.kind).prepare(data.X)
-        order = equals_judged_together(order, groups_of_equals(encoding, order))
+        order = equals_evaluated_together(order, groups_of_equals(encoding, order))
     pilot = data.first(order, Pilot.of(len(order)).size)
     with phase("choosing the kernel on a sample of the rows"):
         X = take(data.X, pilot)
@@ -257,7 +263,7 @@ class _Blend:
         encodings = tuple(k.encode(X) for k in kernels)
         apart = None
         if n_apart:
-            apart = limits.evaluating(_rows_apart(choice, order, encodings[0]))
+            apart = limits.evaluation_rows(_rows_apart(choice, order, encodings[0]))
         judged = np.arange(len(Y)) if apart is None else apart
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
         with phase("computing similarities, and solving"):
@@ -311,7 +317,7 @@ class BlendFolds:
     at: np.ndarray
     together: np.ndarray | None
 
-    def evaluate(self) -> Judged:
+    def evaluate(self) -> ScoredRows:
         """Return the scores of rows by models that they had no influence on."""
         X = self.X
         Y = self.Y
@@ -324,7 +330,7 @@ class BlendFolds:
             groups = groups_of_equals(blend.encodings[0], np.arange(len(Y))) if together is None else together
             folds = nested_folds_of_fit(groups, self.labels, together is not None, self.seed)
         if folds is None:
-            return Judged(left_out, truth, counted, together, positions=self.at[blend.judged])
+            return ScoredRows(left_out, truth, counted, together, positions=self.at[blend.judged])
         scores = np.empty(Y.shape)
         within = []
         for fold in np.unique(folds):
@@ -341,4 +347,4 @@ class BlendFolds:
             alone, _ = part.left_out(Y[train], weights[train])
             within.append((alone.scores, Y[train]))
         trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-        return Judged(trial, Y, weights, groups, self.at, left_out, folds, tuple(within))
+        return ScoredRows(trial, Y, weights, groups, self.at, left_out, folds, tuple(within))

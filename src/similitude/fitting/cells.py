@@ -13,7 +13,7 @@ from similitude.evaluation import LastRows, Trial, at_rows
 from similitude.fitting.automatic import exact_fit, in_double_precision, in_words
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import FitOptions
-from similitude.fitting.model import FittedModel, Judged
+from similitude.fitting.model import FittedModel, ScoredRows
 from similitude.fitting.training_set import TrainingSet
 from similitude.kernel_learning import (
     LARGEST_CELL,
@@ -45,7 +45,7 @@ class CellRows(NamedTuple):
     @classmethod
     def of(cls, order: np.ndarray, last: LastRows) -> CellRows:
         """Hold out the last rows of a random order."""
-        cut = len(order) - last.judged
+        cut = len(order) - last.evaluating
         return cls(order[: len(order) - last.held_out], order[len(order) - last.held_out : cut], order[cut:])
 
 
@@ -260,7 +260,7 @@ def _final(
         LinearModel(np.concatenate([share * part.fit.coefficients for part, share in blend.pairs]), targets.mean),
         BlendInfluence(Y if labels is None else labels, weights, targets.mean, penalties, blend.shares),
         (trial, (Y[rows.chosen_on], weights[rows.chosen_on]), rows.chosen_on),
-        Judged(judged, Y[rows.judged], weights[rows.judged], at_rows(groups, rows.judged)),
+        ScoredRows(judged, Y[rows.judged], weights[rows.judged], at_rows(groups, rows.judged)),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",
     )
     if groups is None:

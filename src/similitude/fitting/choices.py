@@ -68,16 +68,16 @@ class LandmarkChoice:
 
 def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> LandmarkChoice:
     """Choose landmarks in the order in which they are used, and the numbers of them to try."""
-    size = facts.size_of(data, isinstance(options.similarities[0], Family))
+    facts = facts.encoded(data, isinstance(options.similarities[0], Family))
     if options.given is not None:
         given = options.given
         if options.n_landmarks not in ("auto", len(given)):
             raise ValueError(f"n_landmarks = {options.n_landmarks} but {len(given)} landmarks were given: leave it out")
-        return LandmarkChoice(given, [len(given)], size.rows_to_choose_on(options, len(given)), data)
+        return LandmarkChoice(given, [len(given)], facts.rows_chosen_on, data)
     if options.n_landmarks != "auto":
         available = data.n if options.unlabeled is None else check_objects(options.unlabeled)
         at_most("n_landmarks", int(options.n_landmarks), available, f"the {available:,} objects they are drawn from")
-    sizes, limit = facts.numbers if size == facts.size else size.numbers(options)
+    sizes, limit = facts.numbers
     note = None
     collection = None
     if options.unlabeled is None:
@@ -88,11 +88,8 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
         landmarks = _drawn(options, data, sizes[-1])
     if isinstance(collection, DistributedRows):
         note = describe_choice(landmarks.rule, data.n_sampled, collection.n)
-    if sizes[-1] > len(landmarks):
-        sizes = sorted({*map(min, sizes, [len(landmarks)] * len(sizes))})
-    elif size == facts.size:
-        return LandmarkChoice(landmarks, sizes, facts.rows_chosen_on, data, limit, note)
-    return LandmarkChoice(landmarks, sizes, size.rows_to_choose_on(options, sizes[-1]), data, limit, note)
+    sizes = sorted({min(n, len(landmarks)) for n in sizes})
+    return LandmarkChoice(landmarks, sizes, facts.rows_chosen_on, data, limit, note)
 
 
 def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
@@ -126,8 +123,8 @@ def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
 def _among_all(rule: str, data: TrainingSet, collection: DistributedRows, most: int) -> tuple[TrainingSet, Landmarks]:
     """Choose among all rows of a collection except those held out, and add them to objects and rows in memory."""
     assert data.sampling.places is not None
-    candidates = collection.candidates(data.sampling.places[np.concatenate(data.held_out())])
-    objects, places = choose_among_all(rule, data.similarities[0], candidates, most)
+    barred = data.sampling.places[np.concatenate(data.held_out())]
+    objects, places = choose_among_all(rule, data.similarities[0], collection, most, barred)
     X = join(data.X, objects)
     n = len(data.Y)
     data = replace(
@@ -174,8 +171,8 @@ def choose_scales(
     if not any(names):
         return data, 1, ()
     most, n_landmarks = limits.scale_comparison(choice.pilot, len(choice.landmarks))
-    which, n_train, n_judged = data.pilot(most)
-    validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
+    which, n_train, n_evaluating = data.pilot(most)
+    validation = Validation(data.Y[which], data.weights[which], n_train, n_evaluating, data.groups_of(which))
     first = choice.landmarks.only(np.arange(min(n_landmarks, n_train)))
     objects = take(data.X, which)
 

@@ -57,10 +57,10 @@ class Work(dict[str, float]):
 
 
 def pilot_rows_of(n: int) -> tuple[int, float, float]:
-    """Return the splits of the pilot on which kernels are learned, and the rows of each that are fitted and judged."""
+    """Return the splits of the pilot on which kernels are learned, and the rows of each that are fitted and tested."""
     pilot = Pilot.of(n)
-    judged = min(pilot.most_held_out, pilot.size / max(pilot.folds, 3))
-    return pilot.folds, pilot.size - judged, judged
+    tested = min(pilot.most_held_out, pilot.size / max(pilot.folds, 3))
+    return pilot.folds, pilot.size - tested, tested
 
 
 def landmarks_tried(case: str, sizes: Sizes) -> list[int]:
@@ -135,20 +135,20 @@ def _buy(done: Work, sizes: Sizes) -> None:
 
 def _learn(done: Work, n: int, sizes: Sizes, times: int = 1) -> None:
     """Count the choice of learned kernels on n rows."""
-    folds, fitted, judged = pilot_rows_of(n)
+    folds, fitted, tested = pilot_rows_of(n)
     first = min(fitted, FIRST_FITTED_ROWS)
     # settings at which learned kernels are tried on the first pilot rows, metrics that are learned there, and
     # settings that see more rows: typical of the fits of `benchmarks.defaults`, some of which take half or twice as
     # many
-    _try_settings(done, times * folds * 65, first, judged)
-    done.add(times * folds * 10, columns=first * (first + judged) * sizes.width)
+    _try_settings(done, times * folds * 65, first, tested)
+    done.add(times * folds * 10, columns=first * (first + tested) * sizes.width)
     if folds == 1:
-        _try_settings(done, times * 15, fitted, judged)
+        _try_settings(done, times * 15, fitted, tested)
 
 
-def _try_settings(done: Work, times: float, fitted: float, judged: float) -> None:
+def _try_settings(done: Work, times: float, fitted: float, tested: float) -> None:
     """Count models of some rows that predict others."""
-    done.add(times, trials=1, products=fitted**3 / 3, pairs=PASSES_OF_TRIAL * fitted * (fitted + judged))
+    done.add(times, trials=1, products=fitted**3 / 3, pairs=PASSES_OF_TRIAL * fitted * (fitted + tested))
 
 
 def _factor(done: Work, times: float, n: float, sizes: Sizes) -> None:
@@ -386,8 +386,8 @@ def _memory(case: str, sizes: Sizes) -> float:
         return BASE + limits.MATRICES * 8 * n**2
     memory = BASE + 48 * rows * sizes.width + _encoded(sizes)
     if sizes.candidates == "learned":
-        folds, fitted, judged = pilot_rows_of(rows)
-        memory += 32 * folds * fitted * (fitted + judged)
+        folds, fitted, tested = pilot_rows_of(rows)
+        memory += 32 * folds * fitted * (fitted + tested)
     if case == "frugal":
         return memory + 64 * limits.rows_compared(n) ** 2
     if case == "exact":

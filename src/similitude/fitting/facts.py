@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from operator import attrgetter
@@ -14,7 +15,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_objects, check_objects, is_sparse, is_table, is_tensor, itemsize, take
 from similitude.compute.engines import Engine, LocalEngine
-from similitude.evaluation import Pilot, groups_of_equals, n_fitted, n_held_out, n_judged
+from similitude.evaluation import Pilot, groups_of_equals, n_evaluating, n_fitted, n_held_out
 from similitude.fitting import limits
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Landmarks, SampleFeatures
@@ -27,7 +28,6 @@ from similitude.similarity import (
     Similarity,
     Sum,
     calls_per_pair,
-    is_counted,
     may_be_costly,
 )
 from similitude.support import number_of
@@ -153,8 +153,10 @@ class Facts:
         Whether similarities that rows choose are chosen again in the folds of the evaluation.
     nested : bool
         Whether nested folds evaluate a fit on landmarks.
-    size : FeatureSize
-        How large the features of a fit on landmarks are, as far as the similarity is known.
+    proven : bool
+        Whether all similarities are kernels by proof, so that one side of them is enough.
+    itemsize : int
+        Bytes of a similarity value.
     """
 
     def __init__(self, data: TrainingSet, options: FitOptions) -> None:
@@ -185,16 +187,11 @@ class Facts:
         self.nested = self.few and data.all_in_memory
         learned = self.candidates == LEARNED
         dense = isinstance(data.X, np.ndarray) and data.X.ndim == 2
-        self.size = FeatureSize(
-            n=self.n,
-            n_similarities=len(similarities),
-            proven=learned or all(map(attrgetter("proven"), similarities)),
-            heavy=not learned and similarities[0].hints.heavy,
-            itemsize=itemsize(data.X) if dense else 8,
-            n_classes=self.n_classes,
-            of_family=self.candidates == OF_FAMILY,
-            budget=budget,
-        )
+        self.n_similarities = len(similarities)
+        self.proven = learned or all(map(attrgetter("proven"), similarities))
+        self.heavy = not learned and similarities[0].hints.heavy
+        self.itemsize = itemsize(data.X) if dense else 8
+        self.of_family = self.candidates == OF_FAMILY
 
     def _labels_can_teach(self) -> bool:
         """Whether enough rows with different targets are there to learn from, and nothing else was asked for."""
@@ -223,14 +220,15 @@ class Facts:
         k = similarities[0]
         n = self.n
         rounds = 1.5 if SYMMETRIC in k.claims else 3.0  # both directions, and landmarks with each other
-        thorough = rounds * n * (n + self.data.sampling.later) * calls_per_pair(k)
+        calls = calls_per_pair(k)
+        thorough = rounds * n * (n + self.data.sampling.later) * calls
         if options.max_calls is not None:
-            if not is_counted(k) or thorough <= options.max_calls:
+            if not calls or thorough <= options.max_calls:
                 return None
             return options.max_calls
         costly = may_be_costly(k) and thorough > limits.THOROUGH_PER_ROW * n + limits.FURTHER_CALLS
         if costly:
-            return limits.CALLS_PER_ROW * n * calls_per_pair(k) + limits.FURTHER_CALLS
+            return limits.CALLS_PER_ROW * n * calls + limits.FURTHER_CALLS
         return None
 
     @property
@@ -276,17 +274,22 @@ class Facts:
         m = limits.MAX_AUTO_LANDMARKS
         return 8 * m * (limits.FEATURE_ARRAYS * self.n + 3 * m) <= self.options.engine.budget
 
-    def size_of(self, data: TrainingSet, of_family: bool) -> FeatureSize:
-        """Return how large features are, now that similarities are chosen and objects encoded."""
-        return replace(
-            self.size,
-            n=data.n,
-            n_similarities=len(data.similarities),
-            proven=data.proven,
-            heavy=data.similarities[0].hints.heavy,
-            itemsize=data.itemsize,
-            of_family=of_family,
-        )
+    def encoded(self, data: TrainingSet, of_family: bool) -> Facts:
+        """Return the facts now that similarities are chosen and objects encoded."""
+        known = {
+            "n_similarities": len(data.similarities),
+            "proven": data.proven,
+            "heavy": data.similarities[0].hints.heavy,
+            "itemsize": data.itemsize,
+            "of_family": of_family,
+        }
+        if known.items() <= vars(self).items():
+            return self
+        found = copy.copy(self)
+        vars(found).update(known)
+        for outdated in ("numbers", "rows_chosen_on"):
+            vars(found).pop(outdated, None)
+        return found
 
     @property
     def most_of_pilot(self) -> int:
@@ -303,7 +306,7 @@ class Facts:
     @property
     def n_outside_pilot(self) -> int:
         """How many rows evaluate a fit by a pilot."""
-        return limits.rows_outside_pilot(self.n, n_judged(n_held_out(self.n)))
+        return limits.rows_outside_pilot(self.n, n_evaluating(n_held_out(self.n)))
 
     @cached_property
     def n_single(self) -> int:
@@ -321,14 +324,52 @@ class Facts:
     @cached_property
     def numbers(self) -> tuple[list[int], str]:
         """The numbers of landmarks to try, and what prevents more."""
-        if self.options.given is not None:
-            return [len(self.options.given)], "they were given"
-        return self.size.numbers(self.options)
+        options = self.options
+        if options.given is not None:
+            return [len(options.given)], "their number was given"
+        available = self.n if options.unlabeled is None else check_objects(options.unlabeled, "unlabeled")
+        if options.n_landmarks != "auto":
+            return [min(int(options.n_landmarks), available)], "their number was given"
+        if options.unlabeled is None:
+            available = n_fitted(available)
+        largest = limits.LARGEST_BY_RULE
+        if options.rule in ("auto", "uniform", "stratified"):
+            largest = limits.MAX_AUTO_LANDMARKS
+        most = min(available, max(limits.MAX_WITH_ALL_ROWS, available // 2), largest)
+        first = max(limits.FIRST, limits.PER_CLASS * self.n_classes)
+        if self.of_family and not self.heavy:
+            first = max(first, limits.FIRST_OF_FAMILY)
+        limit = f"{most:,} are the most tried"
+        if most == available:
+            limit = "there are no more objects to choose them from"
+        if self._are_too_many(most):
+            limit = "more do not fit into the memory budget"
+            most = max(bisect_left(range(1, most), True, key=self._are_too_many), min(first, most))
+        return _doubled(first, most), limit
+
+    def _are_too_many(self, n_landmarks: int) -> bool:
+        """Whether the features of enough rows to choose a number on do not fit into the memory budget."""
+        enough = min(limits.SAMPLE_ROWS, self.n, max(limits.ROWS_PER_NUMBER, 3 * n_landmarks))
+        return self._rows_that_fit(n_landmarks) < enough
+
+    def _rows_that_fit(self, n_landmarks: int) -> int:
+        """Return how many rows of features fit into the memory budget beside the Gram matrices of the landmarks."""
+        sides = 2
+        if self.options.side in ("left", "right") or self.proven:
+            sides = 1
+        width = n_landmarks * sides * self.n_similarities
+        left = self.options.engine.budget - gram_matrices(width) * 8 * width**2
+        return max(0, left) // (limits.FEATURE_ARRAYS * width * self.itemsize)
 
     @cached_property
     def rows_chosen_on(self) -> int:
-        """Most rows whose features are in memory at once."""
-        return self.size.rows_to_choose_on(self.options, self.numbers[0][-1])
+        """Most rows whose features are in memory at once, with the largest number of landmarks."""
+        n_landmarks = self.numbers[0][-1]
+        fits = self._rows_that_fit(n_landmarks)
+        if fits < 2:
+            few = f"{n_landmarks:,} landmarks do not fit into the memory budget"
+            raise MemoryError(f"{few}: use fewer, or a larger budget")
+        return min(limits.SAMPLE_ROWS, fits)
 
     @cached_property
     def fits_by_products(self) -> bool:
@@ -365,82 +406,6 @@ def _is_one_on(k: Similarity, some: np.ndarray) -> bool:
     """Whether the self-similarities of some vectors are 1."""
     resolved, encoding = k.prepare(some)
     return bool(np.allclose(resolved.diagonal(encoding), 1.0, rtol=1e-6))
-
-
-@dataclass(frozen=True)
-class FeatureSize:
-    """How large the features of a fit are.
-
-    Attributes
-    ----------
-    n : int
-        Rows with a weight.
-    n_similarities : int
-    proven : bool
-        Whether all similarities are kernels by proof, so that one side of them is enough.
-    heavy : bool
-        Whether the first similarity is slow to compute.
-    itemsize : int
-        Bytes of a similarity value.
-    n_classes : int
-        1 for numbers.
-    of_family : bool
-        Whether one of a family of similarities is chosen.
-    budget : int
-        Bytes of memory.
-    """
-
-    n: int
-    n_similarities: int
-    proven: bool
-    heavy: bool
-    itemsize: int
-    n_classes: int
-    of_family: bool
-    budget: int
-
-    def rows_that_fit(self, options: FitOptions, n_landmarks: int) -> int:
-        """Return how many rows of features fit into the memory budget beside the Gram matrices of the landmarks."""
-        sides = 2
-        if options.side in ("left", "right") or self.proven:
-            sides = 1
-        width = n_landmarks * sides * self.n_similarities
-        left = self.budget - gram_matrices(width) * 8 * width**2
-        return max(0, left) // (limits.FEATURE_ARRAYS * width * self.itemsize)
-
-    def rows_to_choose_on(self, options: FitOptions, n_landmarks: int) -> int:
-        """Return how many rows choices are made on."""
-        fits = self.rows_that_fit(options, n_landmarks)
-        if fits < 2:
-            few = f"{n_landmarks:,} landmarks do not fit into the memory budget"
-            raise MemoryError(f"{few}: use fewer, or a larger budget")
-        return min(limits.SAMPLE_ROWS, fits)
-
-    def numbers(self, options: FitOptions) -> tuple[list[int], str]:
-        """Return the numbers of landmarks to try, and what prevents more."""
-        available = self.n if options.unlabeled is None else check_objects(options.unlabeled, "unlabeled")
-        if options.n_landmarks != "auto":
-            return [min(int(options.n_landmarks), available)], "their number was given"
-        if options.unlabeled is None:
-            available = n_fitted(available)
-        largest = limits.LARGEST_BY_RULE
-        if options.rule in ("auto", "uniform", "stratified"):
-            largest = limits.MAX_AUTO_LANDMARKS
-        most = min(available, max(limits.MAX_WITH_ALL_ROWS, available // 2), largest)
-        first = max(limits.FIRST, limits.PER_CLASS * self.n_classes)
-        if self.of_family and not self.heavy:
-            first = max(first, limits.FIRST_OF_FAMILY)
-        if self._are_too_many(most, options):
-            fits = bisect_left(range(1, most), True, key=lambda m: self._are_too_many(m, options))
-            return _doubled(first, max(fits, min(first, most))), "more do not fit into the memory budget"
-        if most == available:
-            return _doubled(first, most), "there are no more objects to choose them from"
-        return _doubled(first, most), f"{most:,} are the most tried"
-
-    def _are_too_many(self, n_landmarks: int, options: FitOptions) -> bool:
-        """Whether the features of enough rows to choose a number on do not fit into the memory budget."""
-        enough = min(limits.SAMPLE_ROWS, self.n, max(limits.ROWS_PER_NUMBER, 3 * n_landmarks))
-        return self.rows_that_fit(options, n_landmarks) < enough
 
 
 def _doubled(first: int, last: int) -> list[int]:
@@ -492,8 +457,9 @@ class PairWork:
         """Look at a similarity for a kind of objects."""
         heavy = k.hints.heavy
         scaled = bool(open_scales(k)) and not heavy
-        if is_counted(k):
-            return cls(calls_per_pair(k), k.proven, scaled, heavy)
+        calls = calls_per_pair(k)
+        if calls:
+            return cls(calls, k.proven, scaled, heavy)
         from similitude.kernels import Convolutions, Linear, pair_cost  # loads all kernels
 
         form = ""
@@ -581,7 +547,7 @@ class Sizes:
             cells=cells,
             size=size,
             outputs=f.data.Y.shape[1],
-            itemsize=f.size.itemsize,
+            itemsize=f.itemsize,
             candidates=f.candidates,
             members=compared if members else (),
             used=compared[:1] if members else compared,

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from similitude.compute import Encoding, rows, take
-from similitude.compute.engines import damaged_checkpoint, phase, remove_checkpoint
+from similitude.compute.engines import damaged_checkpoint, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.evaluation import Trial, equals_judged_together, groups_of_equals
+from similitude.evaluation import Trial, equals_evaluated_together, groups_of_equals
 from similitude.fitting.automatic import (
     OF_LEARNED,
     OF_NUMBERS,
@@ -34,7 +34,7 @@ from similitude.fitting.facts import AS_GIVEN, OF_FAMILY, Facts, FitOptions, kee
 from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import GroupInfluence, Groups, influence_in_ridge, solved_groups
-from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import FittedModel, LandmarkCurve, ScoredRows
 from similitude.fitting.nested_folds import LandmarkFolds
 from similitude.fitting.passes import FeatureUnion, check_features_fit, features_of
 from similitude.fitting.penalized import refit, rounded_pinball
@@ -51,7 +51,7 @@ from similitude.landmarks import (
     guarantee_of_fit,
 )
 from similitude.linear import LinearModel, Moments, Ridge, Validation
-from similitude.similarity import Similarity, remembered_images
+from similitude.similarity import Similarity, phase, remembered_images
 from similitude.support import Guarantee, digest, generator, number_of, pairs_at
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ def _frugally(facts: Facts) -> FittedModel:
         influence=found.influence,
         trial=found.left_out,
         held_out=(data.Y[found.learned], data.weights[found.learned]),
-        evaluation=Judged(found.trial, data.Y[found.judges], data.weights[found.judges], data.groups_of(found.judges)),
+        evaluation=ScoredRows(
+            found.trial, data.Y[found.judges], data.weights[found.judges], data.groups_of(found.judges)
+        ),
         curve=found.curve,
         representations=(Representation("similarities", reason, features.side),),
         guarantee=Guarantee.none(blind),
@@ -266,7 +268,7 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
             prepared.append(k.prepare(data.X, options.random_state, data.given_weights))
     resolved, encodings = zip(*prepared, strict=True)
     if data.copies_last:
-        order = equals_judged_together(order, groups_of_equals(encodings[0], order))
+        order = equals_evaluated_together(order, groups_of_equals(encodings[0], order))
     return replace(data, similarities=resolved, encodings=encodings, reordered=order)
 
 
@@ -284,7 +286,7 @@ def _prepared_on_sample(k: Similarity, data: TrainingSet, options: FitOptions) -
 
 def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions, by_products: bool) -> FittedModel:
     """Choose the number of landmarks and the penalty on a sample of rows, then fit ridge regression to all rows."""
-    which, n_train, n_judged = data.pilot(choice.pilot)
+    which, n_train, n_evaluating = data.pilot(choice.pilot)
     everything = len(which) == data.n
     sizes = choice.sizes
     projection = None
@@ -298,7 +300,7 @@ def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions, by
             if len(sizes) == 1:
                 projection = samples[0].projection(sizes[0])
         if projection is None:
-            validation = Validation(data.Y[which], data.weights[which], n_train, n_judged, data.groups_of(which))
+            validation = Validation(data.Y[which], data.weights[which], n_train, n_evaluating, data.groups_of(which))
             best, tried = grow(samples, sizes, validation)
     if projection is not None:  # nothing is left to choose on a sample
         return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
@@ -326,10 +328,10 @@ def _fit_sample(
     A = samples[0].encoding
     places = samples[0].places
     judged = slice(None)
-    if validation.n_judged:
+    if validation.n_evaluating:
         n = validation.n_train
-        judged = slice(len(Y) - validation.n_judged, None)
-        trial = ridge.judged(best.trial.lam, F[judged], Y[judged], weights[judged])
+        judged = slice(len(Y) - validation.n_evaluating, None)
+        trial = ridge.trial(best.trial.lam, F[judged], Y[judged], weights[judged])
         ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
         A = rows(A, judged)
     fit = FittedModel(
@@ -430,24 +432,22 @@ def _fit_in_one_pass(
     n_landmarks: int,
     curve: LandmarkCurve | None = None,
 ) -> FittedModel:
-    """Fit to all rows in one pass; the penalty is chosen on rows held out from it, and others judge the model."""
+    """Fit to all rows in one pass; the penalty is chosen on rows held out from it, and others evaluate it."""
     size = data.itemsize
     engine = options.engine
     places = data.sampling.places
     features = _relocated(features, data)
     outputs = data.Y.shape[1]
-    groups = Groups.around(
-        features[0].landmarks, outputs, classes=options.classes, numbers=1 if options.classes else outputs
-    )
+    groups = Groups.around(features[0].landmarks, outputs, classes=options.classes)
     union = FeatureUnion.of(features, size, groups)
     if not options.is_ridge:
-        check_features_fit(options.loss, options.penalty, data.n, len(union), size, engine)
+        check_features_fit(options.loss, options.penalty, data.n, union, engine)
     chosen_on, judged = data.held_out()
     some = np.concatenate([chosen_on, judged])
     encoded = rows(data.encodings, some)
     held_out = (data.Y[some], data.weights[some])
     with pairs_at(some if places is None else places[some], union.positions):
-        F = features_of(union, encoded, engine.without_progress(), size)
+        F = features_of(union, encoded, engine.without_progress())
     moments = union.moments(F, *held_out)
     union = union.for_sums(F)
 
@@ -490,16 +490,16 @@ def _check_count(sums: Moments, n: int, engine: Any) -> None:
 
 
 def fit_with_held_out(
-    sums: Moments, moments: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, n_judged: int
+    sums: Moments, moments: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, n_evaluating: int
 ) -> tuple[Ridge, Trial]:
     """Return ridge regression on all rows, and how the last rows held out from the sums were predicted without them.
 
     The penalty is the best one for the other rows that were held out; `moments` are those of all held-out rows.
     """
     ridge = Ridge(sums)
-    n = len(Y) - n_judged
+    n = len(Y) - n_evaluating
     trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))
-    judged = ridge.judged(trial.lam, F[n:], Y[n:], weights[n:]) if n_judged else trial
+    judged = ridge.trial(trial.lam, F[n:], Y[n:], weights[n:]) if n_evaluating else trial
     smallest = ridge.smallest
     del ridge  # its factors take as much memory as those of the next one
     return Ridge(sums + moments, trial.lam, smallest), judged

@@ -5,8 +5,8 @@ Choices that a fit makes again in its folds depend on the rows of the fold: func
 
 import numpy as np
 
+from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Pilot
 from similitude.evaluation import LEAVE_ONE_OUT as LEAVE_ONE_OUT
-from similitude.evaluation import Pilot
 
 SAMPLE_ROWS = 20_000
 """Most rows on which numbers of landmarks are chosen; a fit to more rows then makes one pass over all of them."""
@@ -91,6 +91,17 @@ MOST_FRUGAL_EVALUATED = 300
 """The share of these that evaluates the model, and the most rows that do."""
 
 
+def rows_sampled(n_landmarks: int | str) -> tuple[int, int]:
+    """Return how many rows, the first in random order, choices are made on, and how many, the last, are held out."""
+    first = SAMPLE_ROWS if n_landmarks == "auto" else max(SAMPLE_ROWS, int(n_landmarks))
+    return first, MOST_HELD_OUT
+
+
+def rows_held_out(n: int, known: int) -> int:
+    """Return how many of n rows of a batch of a stream are held out: a fifth, until 5,000 rows are known in all."""
+    return 0 if known >= MOST_HELD_OUT else max(int(known == 0), round(HELD_OUT_SHARE * n))
+
+
 def scale_comparison(n: int, landmarks: int) -> tuple[int, int]:
     """Return the most rows and landmarks with which scales are compared."""
     return min(n, SCALE_ROWS), min(landmarks, SCALE_LANDMARKS)
@@ -107,18 +118,18 @@ def rows_apart(n: int) -> int:
     return max(n - Pilot.of(n).size, FEWEST_EVALUATED, int(LARGEST_SHARE_EVALUATED * n))
 
 
-def evaluating(apart: np.ndarray) -> np.ndarray | None:
+def evaluation_rows(apart: np.ndarray) -> np.ndarray | None:
     """Return those of the rows without part in any choice that evaluate an exact fit; None if they are too few."""
     if len(apart) < FEWEST_EVALUATED:
         return None
     return apart[:MOST_EVALUATED]
 
 
-def rows_outside_pilot(n: int, judged: int) -> int:
-    """Return how many of n rows a fit by a pilot sets apart; of many rows as many as other fits, which is `judged`."""
+def rows_outside_pilot(n: int, usual: int) -> int:
+    """Return how many of n rows evaluate a fit by a pilot; of many rows the usual number."""
     if n <= LEAVE_ONE_OUT:
-        judged = int(LARGEST_SHARE_EVALUATED * n)
-    return max(judged, FEWEST_EVALUATED)
+        usual = int(LARGEST_SHARE_EVALUATED * n)
+    return max(usual, FEWEST_EVALUATED)
 
 
 def rows_tried(records: bool) -> int:

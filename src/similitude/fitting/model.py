@@ -226,7 +226,7 @@ def _weighted_sums(K: Any, weights: Any, normalized: bool) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class ScoredRows:
     """Rows that were scored by models of other rows.
 
     `groups` numbers equal rows, or the rows of a group, which were in the same fold; without groups it is None if the
@@ -247,7 +247,7 @@ class Judged:
     folds: np.ndarray | None = None
     within: tuple[tuple[np.ndarray, np.ndarray], ...] | None = None
 
-    def evaluate(self) -> Judged:
+    def evaluate(self) -> ScoredRows:
         """Return these rows: they were scored in the fit."""
         return self
 
@@ -255,7 +255,7 @@ class Judged:
 class Evaluation(Protocol):
     """How the error on new rows is estimated; it may fit again in folds."""
 
-    def evaluate(self) -> Judged:
+    def evaluate(self) -> ScoredRows:
         """Return rows that were scored by models of other rows."""
 
 
@@ -382,8 +382,8 @@ class FittedModel:
         """Resolved or learned."""
         return tuple(map(attrgetter("similarity"), self.features))
 
-    def evaluate(self) -> Judged:
+    def evaluate(self) -> ScoredRows:
         """Return the scores of rows by models that did not see them in training."""
         if self.evaluation is None:
-            return Judged(self.trial, *self.held_out, self.groups)
+            return ScoredRows(self.trial, *self.held_out, self.groups)
         return self.evaluation.evaluate()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from similitude.fitting.automatic import prepared_by_labels
 from similitude.fitting.choices import LandmarkChoice, choose_scales, grow
 from similitude.fitting.facts import FitOptions, keeps_median
 from similitude.fitting.members import Family
-from similitude.fitting.model import FittedModel, Judged
+from similitude.fitting.model import FittedModel, ScoredRows
 from similitude.fitting.penalized import fit_penalized
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Landmarks, SampleFeatures
@@ -25,22 +24,6 @@ from similitude.similarity import remembered_images
 
 EncodedMembers = dict[str, Any]
 """Objects as similarities encode them, by how the similarities are written."""
-
-judging: ContextVar[bool] = ContextVar("judging", default=True)
-"""Whether fits estimate their error on new rows: everywhere but within `unjudged`."""
-
-
-@contextmanager
-def unjudged() -> Iterator[None]:
-    """Return a context in which fits to rows in memory estimate no error on new rows, which takes most of their time.
-
-    The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
-    """
-    token = judging.set(False)
-    try:
-        yield
-    finally:
-        judging.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +42,7 @@ class LandmarkFolds:
     choice: LandmarkChoice
     fitted: FittedModel
 
-    def evaluate(self) -> Judged:
+    def evaluate(self) -> ScoredRows:
         """Return the scores of rows by models of other folds."""
         data = self.data
         fitted = self.fitted
@@ -68,7 +51,7 @@ class LandmarkFolds:
         labels = None if data.labels is None else data.labels[places]
         folds = nested_folds_of_fit(groups, labels, data.groups is not None, self.options.random_state)
         if folds is None:
-            return Judged(fitted.trial, *fitted.held_out, fitted.groups)
+            return ScoredRows(fitted.trial, *fitted.held_out, fitted.groups)
         scores = np.empty((len(places), data.Y.shape[1]))
         within = []
         sizes = fitted.curve.x.astype(int)
@@ -100,7 +83,7 @@ class LandmarkFolds:
         weights = data.weights[places]
         trial = Trial.of(fitted.trial.lam, scores, Y, weights)
         at = data.located_at(places)
-        return Judged(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
+        return ScoredRows(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
 
 
 def _chosen_again(

@@ -14,6 +14,7 @@ from similitude.compute import Encoding, as_numpy, check_fits, concatenated, row
 from similitude.compute.engines import EncodedBatch, Engine, PartialSums, partial_sums, sum_batches
 from similitude.landmarks import LandmarkFeatures, n_leading, side_by_side
 from similitude.linear import Members, Moments
+from similitude.similarity import Similarity
 from similitude.support import digest, pairs_at
 
 if TYPE_CHECKING:
@@ -37,25 +38,31 @@ def covering(marks: Marks, *data: Any) -> Marks:
 class FeatureUnion:
     """Landmark features of one or several similarities, prepared for objects of one precision.
 
-    It is the second encoding of the tasks of a pass: it is sent along with every strip of rows and never cut. `groups`
-    are those of rows whose sums are kept apart, if any.
+    It is the second encoding of the tasks of a pass: it is sent along with every strip of rows and never cut.
     """
 
     parts: tuple[LandmarkFeatures, ...]
-    groups: Groups | None = None
+    itemsize: int  # of a similarity
+    groups: Groups | None = None  # of rows whose sums are kept, too
 
     @classmethod
     def of(cls, parts: Sequence[LandmarkFeatures], itemsize: int, groups: Groups | None = None) -> FeatureUnion:
         """Prepare features for objects whose values have a size in bytes."""
-        return cls(tuple(part.ready(np.float32 if itemsize == 4 else np.float64) for part in parts), groups)
+        dtype = {4: np.float32}.get(itemsize, np.float64)
+        return cls(tuple(part.ready(dtype) for part in parts), itemsize, groups)
 
     def __len__(self) -> int:
-        return sum(len(part) for part in self.parts)
+        return sum(map(len, self.parts))
 
     def __getitem__(self, which: Any) -> FeatureUnion:
         return self
 
     __iter__ = None  # every part is the whole: there would be no end
+
+    @property
+    def similarities(self) -> tuple[Similarity, ...]:
+        """The similarity of each part."""
+        return tuple(part.similarity for part in self.parts)
 
     @property
     def positions(self) -> np.ndarray | None:
@@ -66,7 +73,7 @@ class FeatureUnion:
     @property
     def threadsafe(self) -> bool:
         """Whether threads may share the work."""
-        return all(part.similarity.hints.threadsafe for part in self.parts)
+        return all(k.hints.threadsafe for k in self.similarities)
 
     @property
     def on_tensors(self) -> bool:
@@ -119,28 +126,7 @@ class FeatureUnion:
     def _columns(self) -> list[slice]:
         """Return which columns hold the features of each part."""
         stops = np.cumsum([len(part) for part in self.parts]).tolist()
-        return [slice(a, b) for a, b in zip([0, *stops], stops, strict=False)]
-
-
-@dataclass(frozen=True)
-class SumsTask:
-    """Compute the features of a strip of rows, and sum over them."""
-
-    threadsafe: bool
-    on_tensors: bool = False
-
-    def joined(self, parts: list[Moments]) -> Moments:
-        """Return the sums over both parts."""
-        return parts[0] + parts[1]
-
-    def __call__(self, a: Encoding, b: FeatureUnion, out: Any = None) -> Moments:
-        """Return the sums over encoded rows ``(encodings, targets, weights)``; those without a weight are left out."""
-        encodings, Y, weights = a
-        if isinstance(weights, np.ndarray) and 0 < np.count_nonzero(weights) < len(weights):
-            weighted = np.flatnonzero(weights)
-            with pairs_at(weighted, None):
-                return self(rows(a, weighted), b)
-        return b.moments(b.features(encodings), Y, weights)
+        return list(map(slice, [0, *stops[:-1]], stops))
 
 
 @dataclass(frozen=True)
@@ -159,29 +145,42 @@ class FeaturesTask:
         return b.features(a)
 
 
-def features_of(union: FeatureUnion, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> np.ndarray:
+@dataclass(frozen=True)
+class SumsTask(FeaturesTask):
+    """Compute the features of a strip of rows, and sum over them."""
+
+    def joined(self, parts: list[Moments]) -> Moments:
+        """Return the sums over both parts."""
+        return parts[0] + parts[1]
+
+    def __call__(self, a: Encoding, b: FeatureUnion, out: Any = None) -> Moments:
+        """Return the sums over encoded rows ``(encodings, targets, weights)``; those without a weight are left out."""
+        encodings, Y, weights = a
+        if isinstance(weights, np.ndarray) and 0 < np.count_nonzero(weights) < len(weights):
+            weighted = np.flatnonzero(weights)
+            with pairs_at(weighted, None):
+                return self(rows(a, weighted), b)
+        return b.moments(b.features(encodings), Y, weights)
+
+
+def features_of(union: FeatureUnion, encodings: tuple[Encoding, ...], engine: Engine) -> np.ndarray:
     """Return the features of all rows as an array."""
     task = FeaturesTask(union.threadsafe, union.on_tensors)
-    return as_numpy(run_on_strips(task, encodings, union, engine, itemsize))
+    return as_numpy(run_on_strips(task, encodings, union, engine, union.itemsize))
 
 
-def features_where_computed(union: FeatureUnion, encodings: tuple[Encoding, ...], engine: Engine, itemsize: int) -> Any:
+def features_where_computed(union: FeatureUnion, encodings: tuple[Encoding, ...], engine: Engine) -> Any:
     """Return the features of all rows on the device where the engine computes."""
     here = engine.to_device(encodings) if union.on_tensors else encodings
-    return run_on_strips(FeaturesTask(union.threadsafe, union.on_tensors), here, union, engine, itemsize)
+    return run_on_strips(FeaturesTask(union.threadsafe, union.on_tensors), here, union, engine, union.itemsize)
 
 
 def sums_over(
-    batches: Callable[[int], Iterator[EncodedBatch]],
-    union: FeatureUnion,
-    n: int,
-    engine: Engine,
-    itemsize: int,
-    marks: Marks,
+    batches: Callable[[int], Iterator[EncodedBatch]], union: FeatureUnion, n: int, engine: Engine, marks: Marks
 ) -> Moments:
     """Return the sums over the features of all rows ``(encodings, targets, weights)`` in the batches, in one pass."""
     task = SumsTask(union.threadsafe, union.on_tensors)
-    tiles = functools.partial(strips, width=len(union), itemsize=itemsize, engine=engine, task=task)
+    tiles = functools.partial(strips, width=len(union), itemsize=union.itemsize, engine=engine, task=task)
 
     def sums(start: int) -> Iterator[PartialSums]:
         return partial_sums(task, union, tiles, batches(start), engine)
@@ -191,11 +190,11 @@ def sums_over(
     return found.moved(as_numpy)
 
 
-def check_features_fit(loss: str, penalty: str, n: int, width: int, size: int, engine: Engine) -> None:
+def check_features_fit(loss: str, penalty: str, n: int, union: FeatureUnion, engine: Engine) -> None:
     """Refuse features that do not fit into memory, for a loss or penalty that needs all of them at once."""
     try:
         # memory of a fit that goes over all features several times, in units of these features
-        check_fits(n, width, math.ceil(2.5 * size), engine)
+        check_fits(n, len(union), math.ceil(2.5 * union.itemsize), engine)
     except MemoryError as error:
         raise MemoryError(
             f"loss={loss!r} with penalty={penalty!r} goes over all features several times; "

@@ -42,7 +42,7 @@ def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[
         together = None
         if groups is not None:
             together = RowsTogether(groups, data.last)
-        linear, trial, judged = fit_penalized(options, F, Y, weights, together)
+        linear, trial, held = fit_penalized(options, F, Y, weights, together)
         places = None
         if fitted.design is not None:
             places = data.located_at(fitted.samples[0].places)
@@ -51,11 +51,11 @@ def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[
         fitted,
         linear=linear,
         trial=trial,
-        held_out=(Y[judged], weights[judged]),
+        held_out=(Y[held], weights[held]),
         influence=influence,
-        tried=as_numpy(F[judged]),
+        tried=as_numpy(F[held]),
         open_variance=None,
-        groups=None if groups is None else groups[judged],
+        groups=None if groups is None else groups[held],
     )
     return found, f"the model with {named} was fitted" if isinstance(F, np.ndarray) else None
 

@@ -25,7 +25,7 @@ from similitude.fitting.influence import (
     influence_in_ridge,
     solved_groups,
 )
-from similitude.fitting.model import FittedModel, Judged, LandmarkCurve
+from similitude.fitting.model import FittedModel, LandmarkCurve, ScoredRows
 from similitude.fitting.passes import FeatureUnion, features_of
 from similitude.fitting.pilot_choice import (
     LANDMARKS_FACTOR,
@@ -310,7 +310,7 @@ class _Problem:
 
     def _directly(self, features: LandmarkFeatures) -> tuple[LinearModel, Trial, Any]:
         """Return the model on given features, how rows fare that are left out alone, and the influence of rows."""
-        F = features_of(FeatureUnion.of((features,), 8), (self._encoded(),), self.options.engine, 8)
+        F = features_of(FeatureUnion.of((features,), 8), (self._encoded(),), self.options.engine)
         Y, weights = self._targets()
         ridge = Ridge(Moments.of(F, Y, weights), self.lam)
         left = ridge.left_out(F[self.judging], Y[self.judging], weights[self.judging])(self.lam)
@@ -332,7 +332,7 @@ class _Problem:
         first = replace(features.only(some), factor=factor[: len(some), : len(some)])
         A = self._encoded()
         Y, weights = self._targets()
-        F = features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress(), 8)
+        F = features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress())
         moments = Moments.of(F, Y, weights)
         judging = self.judging
         found = open_variance_of(
@@ -392,7 +392,7 @@ class _Problem:
             held_out=held_out,
             curve=curve,
             influence=influence,
-            evaluation=Judged(trial, *held_out, positions=self.data.located_at(self.rows[self.judging])),
+            evaluation=ScoredRows(trial, *held_out, positions=self.data.located_at(self.rows[self.judging])),
             tried=tried,
             open_variance=left_open,
             landmarks=landmarks,

@@ -8,7 +8,9 @@ plan is printed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
@@ -214,7 +216,7 @@ def _dual(f: Facts) -> PlanStep:
 
 def _on_device(f: Facts) -> PlanStep:
     what = "ridge regression by products on the device, penalty chosen on held-out rows"
-    if f.size.proven:
+    if f.proven:
         return PlanStep(what, "the matrix of similarities is not stored")
     return PlanStep(what, "or in one pass, if the similarity turns out not to be positive semi-definite")
 
@@ -248,7 +250,7 @@ def _by_held_out(f: Facts) -> PlanStep:
     why = "they are whole groups"
     if f.data.groups is None:
         why = ""
-    return PlanStep(f"{f.data.last.judged:,} rows held out of every choice", why)
+    return PlanStep(f"{f.data.last.evaluating:,} rows held out of every choice", why)
 
 
 def _by_rows_apart(f: Facts) -> PlanStep:
@@ -429,3 +431,22 @@ def compared_on(n: int) -> str:
     if pilot.folds > 1:
         return f"compared by {pilot.folds} folds of {n:,} rows"
     return f"compared on a pilot of {pilot.size:,} rows"
+
+
+# While a plan is run.
+
+evaluating: ContextVar[bool] = ContextVar("evaluating", default=True)
+"""Whether fits estimate their error on new rows: everywhere but within `without_evaluation`."""
+
+
+@contextmanager
+def without_evaluation() -> Iterator[None]:
+    """Return a context in which fits to rows in memory estimate no error on new rows, which takes most of their time.
+
+    The models predict as ever; they lack `held_out_error_`, `constant_error_` and `suspects_`.
+    """
+    token = evaluating.set(False)
+    try:
+        yield
+    finally:
+        evaluating.reset(token)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -37,18 +37,10 @@ class AllRows(Protocol):
     def n_rows(self) -> int:
         """The number of rows, with or without a weight."""
 
-    def sums(
-        self,
-        similarities: Sequence[Similarity],
-        union: FeatureUnion,
-        held_out: np.ndarray,
-        engine: Engine,
-        size: int,
-        marks: Marks,
-    ) -> Moments:
+    def sums(self, union: FeatureUnion, held_out: np.ndarray, engine: Engine, marks: Marks) -> Moments:
         """Return the sums over the features of all rows except those held out, by position, in one pass."""
 
-    def features(self, similarities: Sequence[Similarity], union: FeatureUnion, engine: Engine, size: int) -> Design:
+    def features(self, union: FeatureUnion, engine: Engine) -> Design:
         """Return features, targets and weights of all rows with a weight, in random order."""
 
 
@@ -251,7 +243,7 @@ class TrainingSet:
         if self.n <= min(most, limits.LEAVE_ONE_OUT):
             return self.order, self.n, 0
         if self.n <= most:
-            return self.order, self.n_fitted, self.last.judged
+            return self.order, self.n_fitted, self.last.evaluating
         chosen_on, judged = self.held_out()
         n = min(most, self.n - len(judged))
         fitted = n - min(n - n_fitted(n), len(chosen_on))
@@ -262,10 +254,10 @@ class TrainingSet:
     def held_out(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that a pass holds out: for choices, and to evaluate the model."""
         last = self.last
-        if not last.judged:
+        if not last.evaluating:
             raise ValueError(f"need at least {FEWEST_NESTED_GROUPS} groups to hold some of them out of the fit")
         held = self.order[len(self.order) - last.held_out :]
-        cut = len(held) - last.judged
+        cut = len(held) - last.evaluating
         return np.sort(held[:cut]), np.sort(held[cut:])
 
     @contextmanager
@@ -289,11 +281,10 @@ class TrainingSet:
         """Return the sums over the features of all rows except those held out, in one pass."""
         everything = self.sampling.all_rows
         if everything is not None:
-            places = self.located_at(held_out)
-            return everything.sums(self.similarities, union, places, engine, self.itemsize, marks)
+            return everything.sums(union, self.located_at(held_out), engine, marks)
         batches = functools.partial(self._batches, held_out)
         marks = covering(marks, self.encodings, self.Y, self.weights)
-        return sums_over(batches, union, self.n_rows, engine, self.itemsize, marks)
+        return sums_over(batches, union, self.n_rows, engine, marks)
 
     def _batches(self, held_out: np.ndarray, start: int) -> Iterator[EncodedBatch]:
         """Yield all rows from one on as ``(encodings, targets, weights)``; held-out rows have weight zero."""
@@ -308,6 +299,6 @@ class TrainingSet:
         """Return features, targets and weights of all rows with a weight, in random order."""
         everything = self.sampling.all_rows
         if everything is not None:
-            return everything.features(self.similarities, union, engine, self.itemsize)
-        F = features_where_computed(union, rows(self.encodings, self.order), engine, self.itemsize)
+            return everything.features(union, engine)
+        F = features_where_computed(union, rows(self.encodings, self.order), engine)
         return F, self.Y[self.order], self.weights[self.order]

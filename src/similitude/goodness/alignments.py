@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,27 +53,32 @@ def alignment(K: Any, target: Any, *, centered: bool = True) -> float:
     (0.637091, 0.980102)
     """
     first = _matrix("K", K)
-    n = len(first)
-    second = _target(target)
-    if second is not None:
-        second = _matrix("target", second)
+    shape = _dense(target).shape
+    if len(shape) == 2 and shape[1] != 1:
+        second = _matrix("target", target)
         if second.shape != first.shape:
             raise ValueError(f"K has shape {first.shape} and the target {second.shape}: they must be of one shape")
-        product, lengths = _with_matrix(first, second, centered)
     else:
-        product, lengths = _with_labels(first, encode_labels(read_labels(target, n))[1], centered)
-    zero = [name for name, length in zip(("K", "the target"), lengths, strict=True) if length == 0]
-    if zero:
-        after = " after centering" if centered else ""
-        warnings.warn(f"{zero[0]} is zero{after}: the alignment is 0 / 0 and taken as 0", UserWarning, stacklevel=2)
-        return 0.0
-    return float(np.clip(product / lengths[0] / lengths[1], -1.0, 1.0))
+        second = ideal_matrix(encode_labels(read_labels(target, len(first)))[1])
+    after = ""
+    if centered:
+        first = centered_matrix(first)
+        second = centered_matrix(second)
+        after = " after centering"
+    for name, matrix in (("K", first), ("the target", second)):
+        if not matrix.any():
+            warnings.warn(f"{name} is zero{after}: the alignment is 0 / 0 and taken as 0", UserWarning, stacklevel=2)
+            return 0.0
+    cosine = np.vdot(first, second) / np.linalg.norm(first) / np.linalg.norm(second)
+    return float(np.clip(cosine, -1.0, 1.0))
+
+
+def _dense(values: Any) -> np.ndarray:
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
 def _matrix(name: str, values: Any) -> np.ndarray:
-    if hasattr(values, "toarray"):
-        values = values.toarray()
-    matrix = np.asarray(values)
+    matrix = _dense(values)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ValueError(f"{name} must be a square matrix of similarities, got {brief(values)}")
     if matrix.dtype.kind not in "fiub":
@@ -84,18 +88,7 @@ def _matrix(name: str, values: Any) -> np.ndarray:
     if len(bad):
         i, j = (int(place) for place in bad[0])
         raise PairError(i, j, f"{name} is {matrix[i, j]}, not a finite number")
-    largest = float(np.abs(matrix).max())
-    return matrix / largest if largest > 0 else matrix
-
-
-def _target(target: Any) -> Any:
-    """Return the target as an array if it is a matrix, None if it is a sequence of labels."""
-    if hasattr(target, "toarray"):
-        return target.toarray()
-    if target is None or isinstance(target, (str, bytes)):
-        return None
-    array = np.asarray(target)
-    return array if array.ndim == 2 and array.shape[1] != 1 else None
+    return matrix / (float(np.abs(matrix).max()) or 1.0)
 
 
 def centered_matrix(K: np.ndarray) -> np.ndarray:
@@ -105,38 +98,15 @@ def centered_matrix(K: np.ndarray) -> np.ndarray:
     return C if np.linalg.norm(C) > CENTERING_ROUNDING * np.linalg.norm(K) else np.zeros_like(C)
 
 
-def _with_matrix(K: np.ndarray, T: np.ndarray, centered: bool) -> tuple[float, tuple[float, float]]:
-    """Return the inner product and the two norms."""
-    if centered:
-        K = centered_matrix(K)
-        T = centered_matrix(T)
-    return float(np.vdot(K, T)), (float(np.linalg.norm(K)), float(np.linalg.norm(T)))
-
-
-def _with_labels(K: np.ndarray, codes: np.ndarray, centered: bool) -> tuple[float, tuple[float, float]]:
-    """Return the same for labels, without storing their matrix T = s 1[equal] + c."""
-    C = centered_matrix(K) if centered else K
-    sizes = np.bincount(codes).astype(float)
-    scale, constant = ideal(len(sizes))
-    member = np.eye(len(sizes))[codes]
-    equal = float((member * (C @ member)).sum())
-    if centered:  # the norm of HTH is that of the small matrix Z'HZ, where T = s ZZ' + c
-        small = np.diag(sizes) - np.outer(sizes, sizes) / sizes.sum()
-        length = scale * float(np.linalg.norm(small)) if len(sizes) > 1 else 0.0
-        return scale * equal, (float(np.linalg.norm(C)), length)
-    same = float((sizes**2).sum())
-    n = float(sizes.sum())
-    length = math.sqrt(same * (scale + constant) ** 2 + (n * n - same) * constant**2)
-    return scale * equal + constant * float(C.sum()), (float(np.linalg.norm(C)), length)
-
-
 def ideal(n_classes: int) -> tuple[float, float]:
-    """Return s and c of the ideal kernel s 1[equal] + c: 1 for equal classes and -1 / (k - 1) for different ones.
-
-    >>> ideal(2), ideal(5)
-    ((2.0, -1.0), (1.25, -0.25))
-    """
+    """Return s and c of the ideal kernel s 1[equal] + c: 1 for equal classes and -1 / (k - 1) for different ones."""
     return (n_classes / (n_classes - 1), -1 / (n_classes - 1)) if n_classes > 1 else (0.0, 1.0)
+
+
+def ideal_matrix(codes: np.ndarray) -> np.ndarray:
+    """Return the ideal kernel of examples of these classes."""
+    scale, constant = ideal(int(codes.max()) + 1)
+    return np.where(codes[:, None] == codes, scale + constant, constant)
 
 
 def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Estimate]:
@@ -148,27 +118,24 @@ def estimated_alignments(K: np.ndarray, codes: np.ndarray) -> tuple[Estimate, Es
     Maximization", 2012, Theorem 2, here for any K), so the diagonal is not used: pairs of an object with itself are a
     share 1/n of a sample, but have probability zero. The interval is Student's, by the jackknife over examples.
     """
-    scale, constant = ideal(int(codes.max()) + 1)
     pairs = K.copy()
-    T = np.where(codes[:, None] == codes, scale + constant, constant)
+    T = ideal_matrix(codes)
     for matrix in (pairs, T):
         np.fill_diagonal(matrix, 0.0)
-    largest = float(np.abs(pairs).max())
-    pairs /= largest if largest > 0 else 1.0
+    pairs /= float(np.abs(pairs).max()) or 1.0
     size = effective_size(codes)
     return _ratio(pairs, T, _plain_product, size, 2), _ratio(pairs, T, _centered_product, size, 4)
 
 
 def _ratio(K: np.ndarray, T: np.ndarray, product: Any, size: float, order: int) -> Estimate:
     """Return the product of K and T divided by both norms; the interval is [-1, 1] if a norm is not positive."""
-    unknown = Estimate(0.0, -1.0, 1.0, LEVEL, ESTIMATE)
     if len(K) <= order:
-        return unknown
+        return Estimate(0.0, -1.0, 1.0, LEVEL, ESTIMATE)
     parts = [product(K, T), product(K, K), product(T, T)]
-    values, left_out = (np.stack([part[i] for part in parts]) for i in (0, 1))
+    values, left_out = map(np.stack, zip(*parts, strict=True))
     tiny = CENTERING_ROUNDING * float((K**2).mean())
     if values[1] <= tiny or values[2] <= 0:
-        return unknown
+        return Estimate(0.0, -1.0, 1.0, LEVEL, ESTIMATE)
     value = float(np.clip(values[0] / math.sqrt(values[1] * values[2]), -1.0, 1.0))
     if (left_out[1:] <= 0).any():
         return Estimate(value, -1.0, 1.0, LEVEL, ESTIMATE)
@@ -216,17 +183,12 @@ def _centered_product(K: np.ndarray, T: np.ndarray) -> tuple[float, np.ndarray]:
 def _expected(n: int, sums: Any, pairs: Any, turned: Any, out: Any, into: Any, mixed: Any) -> Any:
     three = n * (n - 1) * (n - 2)
     four = n * (n - 1) * (n - 2) * (n - 3)
-    apart = sums - out - into - mixed + pairs + turned
-    return pairs / (n * (n - 1)) - (out - pairs) / three - (into - pairs) / three + apart / four
+    disjoint = sums - out - into - mixed + pairs + turned
+    return pairs / (n * (n - 1)) - (out - pairs) / three - (into - pairs) / three + disjoint / four
 
 
 SIGNIFICANT = 0.05
 """Largest p-value at which a similarity is called related to the labels."""
-
-PERMUTATIONS = 999
-"""Number of permutations of the labels."""
-
-PERMUTATIONS_AT_ONCE = 250
 
 
 @dataclass(frozen=True)
@@ -255,19 +217,12 @@ class PermutationTest(Estimate):
 
 
 def permutation_test(
-    K: np.ndarray, codes: np.ndarray, rng: np.random.Generator, permutations: int = PERMUTATIONS
+    K: np.ndarray, codes: np.ndarray, rng: np.random.Generator, permutations: int = 999
 ) -> PermutationTest:
     """Permute the labels and count how often they are as well aligned as the true ones.
 
     The norms in the centered alignment do not depend on the order of labels, so the test statistic is its numerator:
     the sum of the centered K(x, x') over pairs of one class. K may be any matrix.
-
-    Examples
-    --------
-    >>> codes = np.arange(40) % 2
-    >>> test = permutation_test(np.where(codes[:, None] == codes, 1.0, 0.0), codes, np.random.default_rng(0))
-    >>> test.value
-    0.001
     """
     pairs = K.copy()
     np.fill_diagonal(pairs, 0.0)
@@ -275,12 +230,9 @@ def permutation_test(
     observed = _within(C, codes[:, None])[0]
     rounding = 1e-12 * len(C) ** 2 * float(np.abs(C).max())
     reached = 0
-    left = permutations
-    while left:
-        size = min(PERMUTATIONS_AT_ONCE, left)
-        left -= size
-        shuffled = rng.permuted(np.broadcast_to(codes[:, None], (len(codes), size)), axis=0)
-        reached += int((_within(C, shuffled) >= observed - rounding).sum())
+    for done in range(0, permutations, 250):
+        some = np.broadcast_to(codes[:, None], (len(codes), min(250, permutations - done)))
+        reached += int((_within(C, rng.permuted(some, axis=0)) >= observed - rounding).sum())
     low, high = clopper_pearson(reached, permutations, LEVEL)
     value = (1 + reached) / (1 + permutations)
     return PermutationTest(
@@ -294,7 +246,7 @@ def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
         signs = 2.0 * codes - 1.0
         return (signs * (C @ signs)).sum(axis=0) / 2
     if n_classes > 16:  # then sums over blocks are cheaper than products with the whole matrix
-        return np.array([_blocks_sum(C, own, n_classes) for own in codes.T])
+        return np.array([_blocks_sum(C, own) for own in codes.T])
     total = np.zeros(codes.shape[1])
     for c in range(n_classes):
         inside = (codes == c).astype(float)
@@ -302,7 +254,6 @@ def _within(C: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return total
 
 
-def _blocks_sum(C: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
-    order = np.argsort(codes, kind="stable")
-    edges = np.searchsorted(codes[order], np.arange(n_classes + 1))
-    return float(sum(C[np.ix_(own, own)].sum() for own in (order[a:b] for a, b in pairwise(edges))))
+def _blocks_sum(C: np.ndarray, codes: np.ndarray) -> float:
+    blocks = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return float(sum(C[np.ix_(own, own)].sum() for own in blocks))

@@ -28,7 +28,7 @@ from similitude.goodness.sampling import (
     program_limit,
 )
 from similitude.goodness.weighted import HingeGoodness, WeightedGoodness, WeightedSample, certify, fit
-from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call, is_counted
+from similitude.similarity import Calls, Meter, as_similarity, budgeted, calls_per_pair, cost_per_call
 from similitude.support import (
     ESTIMATE,
     Curve,
@@ -116,17 +116,8 @@ class Goodness(Result):
     notes: tuple[str, ...]
 
     def of_sample(self, positions: np.ndarray, n: int) -> Goodness:
-        """Return the same with the positions of the examples among n, of which those assessed are a sample.
-
-        Parameters
-        ----------
-        positions : array of int
-            The position of each example that was assessed.
-        n : int
-        """
-        weighted = self.weighted
-        if weighted is not None:
-            weighted = replace(weighted, landmarks=positions[weighted.landmarks])
+        """Return the same with the positions of the examples among n, of which those assessed are a sample."""
+        weighted = self.weighted and replace(self.weighted, landmarks=positions[self.weighted.landmarks])
         names = ("hardest", "suspects", "witnesses", "used", "left_out")
         moved = {name: positions[getattr(self, name)] for name in names}
         note = f"a sample of {len(positions):,} of {n:,} examples was used"
@@ -157,9 +148,9 @@ class Goodness(Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the verdict, the figures by definition, and the sizes that the theorems need."""
-        names = [written(name) for name in self.classes_.tolist()[:10]]
-        more = len(self.classes_) - len(names)
-        classes = ", ".join(names) + (f" and {more:,} more" if more else "")
+        classes = ", ".join([written(name) for name in self.classes_.tolist()[:10]])
+        if len(self.classes_) > 10:
+            classes += f" and {len(self.classes_) - 10:,} more"
         found = [
             ("unrelated to the labels?", self.p_value),
             ("alignment", self.alignment),
@@ -190,35 +181,30 @@ class Goodness(Result):
         >>> print(said[: said.index(";")])
         similar objects share labels: 95 % right by comparing with 24 landmarks (always the same class: 33 %)
         """
-        return _verdict(self) + _wrong_labels(self.suspects, noun)
+        suspects = self.suspects
+        some = _listed(np.sort(suspects[:10]), len(suspects))
+        if not len(suspects):
+            return self._whether_related()
+        if len(suspects) == 1:
+            return f"{self._whether_related()}; one label looks wrong: {noun.removesuffix('s')} {some}"
+        return f"{self._whether_related()}; {len(suspects):,} labels look wrong: {noun} {some}"
 
-
-def _verdict(found: Goodness) -> str:
-    if found.p_value.value > SIGNIFICANT:
+    def _whether_related(self) -> str:
+        if self.p_value.value > SIGNIFICANT:
+            return (
+                f"no sign that similar objects share labels: shuffled labels fit as well in "
+                f"{100 * self.p_value.value:.0f} % of the permutations"
+            )
+        if self.weighted is None:
+            ahead = 100 * float((self.strong.gaps > 0).mean())
+            return f"similar objects share labels: {ahead:.0f} % are more similar to their own class than to others"
+        error = self.weighted.error
+        most = float(self.shares.max())
+        a_little = "" if error.high < 1 - most else " a little"
         return (
-            f"no sign that similar objects share labels: shuffled labels fit as well in "
-            f"{100 * found.p_value.value:.0f} % of the permutations"
+            f"similar objects share labels{a_little}: {100 * (1 - error.value):.0f} % right by comparing with "
+            f"{int((self.weighted.weights > 0).sum()):,} landmarks (always the same class: {100 * most:.0f} %)"
         )
-    if found.weighted is None:
-        ahead = float((found.strong.gaps > 0).mean())
-        return f"similar objects share labels: {100 * ahead:.0f} % are more similar to their own class than to others"
-    error = found.weighted.error
-    landmarks = int((found.weighted.weights > 0).sum())
-    most = float(found.shares.max())
-    how = "share labels" if error.high < 1 - most else "share labels a little"
-    return (
-        f"similar objects {how}: {100 * (1 - error.value):.0f} % right by comparing with {landmarks:,} landmarks "
-        f"(always the same class: {100 * most:.0f} %)"
-    )
-
-
-def _wrong_labels(suspects: np.ndarray, noun: str) -> str:
-    if not len(suspects):
-        return ""
-    some = _listed(np.sort(suspects[:10]), len(suspects))
-    if len(suspects) == 1:
-        return f"; one label looks wrong: {noun.removesuffix('s')} {some}"
-    return f"; {len(suspects):,} labels look wrong: {noun} {some}"
 
 
 def _listed(positions: np.ndarray, out_of: int = 0) -> str:
@@ -290,7 +276,7 @@ def assess(
     with budgeted(max_calls, engine) as meter:
         found = assessed.similarities(X, who, random_state)
     left_out += _on_calls(similarity, meter, found)
-    if _constant(found.K):
+    if np.ptp(found.K[~np.eye(len(found.K), dtype=bool)]) == 0:
         left_out.append("the similarity of different examples is constant: it says nothing about labels")
         _warn(left_out[-1:])
     return _assessed(found, who, [*left_out, *_remarks(found, who)], rng)
@@ -298,9 +284,10 @@ def assess(
 
 def _affordable(similarity: Any, max_calls: int | None) -> int:
     """Return the largest number of examples for which all pairs are within a budget of calls."""
-    if max_calls is None or isinstance(similarity, str) or not is_counted(as_similarity(similarity)):
+    if max_calls is None or isinstance(similarity, str):
         return sampling.PAIRS_LIMIT
-    return min(sampling.PAIRS_LIMIT, math.isqrt(max_calls // calls_per_pair(as_similarity(similarity))))
+    calls = calls_per_pair(as_similarity(similarity))
+    return min(sampling.PAIRS_LIMIT, math.isqrt(max_calls // calls)) if calls else sampling.PAIRS_LIMIT
 
 
 def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
@@ -310,9 +297,9 @@ def _on_calls(similarity: Any, meter: Meter, found: Similarities) -> list[str]:
     k = as_similarity(similarity)
     notes = [f"calls of your function: {Calls.of(meter, cost_per_call(k))}"]
     if meter.noise is not None:
-        mean = meter.noise / calls_per_pair(k) / found.scale**2
+        noise = meter.noise / calls_per_pair(k) / found.scale**2
         spread = float(np.var(found.K))
-        share = min(1.0, mean / spread) if spread > 0 else 1.0
+        share = min(1.0, noise / spread) if spread > 0 else 1.0
         notes.append(
             f"answers vary with a standard deviation of {math.sqrt(meter.noise):.3g}; in the means of "
             f"{calls_per_pair(k)} answers, noise is {100 * share:.2g} % of the variance"
@@ -326,10 +313,13 @@ def _assessed(found: Similarities, who: SamplingPlan, notes: list[str], rng: np.
     labels = who.labels
     strong = strong_goodness(K, codes, rng)
     weighted, hinge = _weighted(found, who, rng)
+    witnesses = who.used[:0]
+    if weighted is not None:
+        order = np.lexsort((-weighted.credit, -weighted.weights))[:10]
+        witnesses = weighted.landmarks[order[weighted.weights[order] > 0]]
     weak = weak_goodness(K, codes, labels.classes_)
     plain, centered = estimated_alignments(K, codes)
     margin = separability(found, who)
-    witnesses = who.used[:0] if weighted is None else _witnesses(weighted)
     fewest = int(np.bincount(codes).min()), int(np.bincount(who.landmark_codes).min())
     return Goodness(
         strong=strong,
@@ -369,23 +359,11 @@ def _weighted(
     """Return the goodness with weights; None if there are too few examples to fit and to test them."""
     if not len(who.fit):
         return None, None
-    columns = who.landmark_codes
-
-    def compared(rows: np.ndarray, itself: np.ndarray | None = None) -> WeightedSample:
-        return WeightedSample.of_sample(found.wide[np.ix_(rows, who.landmarks)], who.codes[rows], columns, itself)
-
-    fitted = compared(who.fit, who.itself)
-    return certify(fit(fitted), fitted, compared(who.choice), compared(who.test), who.landmark_positions, rng)
-
-
-def _witnesses(weighted: WeightedGoodness) -> np.ndarray:
-    order = np.lexsort((-weighted.credit, -weighted.weights))[:10]
-    return weighted.landmarks[order[weighted.weights[order] > 0]]
-
-
-def _constant(K: np.ndarray) -> bool:
-    others = ~np.eye(len(K), dtype=bool)
-    return bool(K.min(where=others, initial=np.inf) == K.max(where=others, initial=-np.inf))
+    fitted, choice, test = [
+        WeightedSample.of_sample(found.wide[np.ix_(rows, who.landmarks)], who.codes[rows], who.landmark_codes, itself)
+        for rows, itself in ((who.fit, who.itself), (who.choice, None), (who.test, None))
+    ]
+    return certify(fit(fitted), fitted, choice, test, who.landmark_positions, rng)
 
 
 def _left_out(who: SamplingPlan) -> list[str]:
@@ -393,8 +371,7 @@ def _left_out(who: SamplingPlan) -> list[str]:
     n = int((who.labels.codes >= 0).sum())
     notes = []
     if len(alone):
-        some = _listed(alone[:10], len(alone))
-        notes.append(f"left out, because they are alone in their classes: examples {some}")
+        notes.append(f"left out, because they are alone in their classes: examples {_listed(alone[:10], len(alone))}")
     if len(who.used) < n:
         notes.append(f"a sample of {len(who.used):,} of {n:,} examples was used")
     limit = program_limit(len(who.labels.classes_))
@@ -453,13 +430,11 @@ class Size(Result):
     used: int
 
     def __str__(self) -> str:
-        if self.needed is None:
-            return f"{self.what}: no positive gap was observed; {self.used:,} were used ({self.theorem})"
-        short = "" if self.epsilon is None else f" for all but {100 * self.epsilon:g} %"
-        return (
-            f"{self.what}: {self.needed:,} if the gap is {self.gamma:.3g}{short}; {self.used:,} were used "
-            f"({self.theorem})"
-        )
+        needed = "no positive gap was observed"
+        if self.needed is not None:
+            short = "" if self.epsilon is None else f" for all but {100 * self.epsilon:g} %"
+            needed = f"{self.needed:,} if the gap is {self.gamma:.3g}{short}"
+        return f"{self.what}: {needed}; {self.used:,} were used ({self.theorem})"
 
 
 def sizes(

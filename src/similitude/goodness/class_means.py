@@ -56,22 +56,14 @@ class WeakGoodness(Result):
 
 
 def plain_gamma(means: np.ndarray, shares: np.ndarray, sizes: np.ndarray | None = None) -> float:
-    """Return E[K | same] - E[K | different], given class means and shares, or the class sizes of a sample.
-
-    >>> plain_gamma(np.array([[-1.0, 0.0], [0.0, 0.063]]), np.array([0.1, 0.9]))
-    0.0500
-    """
+    """Return E[K | same] - E[K | different], given class means and shares, or the class sizes of a sample."""
     pairs = np.outer(shares, shares) if sizes is None else np.outer(sizes, sizes) - np.diag(sizes)
     same = np.eye(len(means), dtype=bool)
     return float(np.average(means[same], weights=pairs[same]) - np.average(means[~same], weights=pairs[~same]))
 
 
 def balanced_gamma(means: np.ndarray) -> float:
-    """Return the mean within classes minus the mean between them.
-
-    >>> balanced_gamma(np.array([[-1.0, 0.0], [0.0, 0.063]]))
-    -0.4685
-    """
+    """Return the mean within classes minus the mean between them."""
     same = np.eye(len(means), dtype=bool)
     return float(means[same].mean() - means[~same].mean())
 
@@ -89,12 +81,11 @@ def weak_goodness(K: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> Weak
         low[cell] = found.low
         high[cell] = found.high
     plain = plain_gamma(means, sums.sizes, sums.sizes)
-    first = sums.plain_variance()
     second = sums.second_order()
     pairs = sums.pairs
     same = np.eye(len(means), dtype=bool)
     shares = pairs / np.where(same, pairs[same].sum(), pairs[~same].sum())
-    gamma = by_jackknife(plain, first + _doubled(shares, second), size, 2.0)
+    gamma = by_jackknife(plain, sums.plain_variance() + _doubled(shares, second), size, 2.0)
     return WeakGoodness(gamma, sums.balanced(second, size), means, low, high, classes, LEVEL, ESTIMATE)
 
 

@@ -15,22 +15,15 @@ def class_similarities(
     masses: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     itself: np.ndarray | None = None,
-    n_classes: int | None = None,
 ) -> np.ndarray:
     r"""Return :math:`E[w(x') K(x, x') \mid x' \in c]` of each row x and each class c, NaN for a class without columns.
 
     `columns` are the classes of the columns of K, `masses` their probabilities up to a factor and `weights` the w (both
     1 by default); `itself` is the column that is the row's own object and is left out, or -1.
-
-    >>> K = np.array([[1.0, -0.5, -1.0], [-0.5, 1.0, 0.5], [-1.0, 0.5, 1.0]])  # 150, 30 and -30 degrees
-    >>> class_similarities(K, np.array([1, 1, 0]))
-    array([[-1.  ,  0.25],
-           [ 0.5 ,  0.25],
-           [ 1.  , -0.25]])
     """
     masses = np.ones(len(columns)) if masses is None else np.asarray(masses, dtype=float)
     parts = masses if weights is None else masses * weights
-    member = np.eye(int(columns.max()) + 1 if n_classes is None else n_classes)[columns]
+    member = np.eye(int(columns.max()) + 1)[columns]
     sums = K @ (member * parts[:, None])
     totals = np.broadcast_to(masses @ member, sums.shape).copy()
     if itself is not None:
@@ -45,11 +38,7 @@ def class_similarities(
 def gaps(means: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Return the lead of the own class over the best other one; NaN if either is missing.
 
-    `means` has the shape (n, n_classes) or (n, n_classes, r), with NaN for a class without members; `own` is the class
-    of each row.
-
-    >>> gaps(np.array([[-1.0, 0.25], [0.5, 0.25], [1.0, -0.25]]), np.array([1, 1, 0]))
-    array([ 1.25, -0.25,  1.25])
+    `means` has the shape (n, n_classes) or (n, n_classes, r), with NaN for a class without members.
     """
     rows = np.arange(len(own))
     others = np.where(np.isnan(means), -np.inf, means)
@@ -59,15 +48,8 @@ def gaps(means: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 
 def largest_gap(values: np.ndarray, epsilon: np.ndarray, masses: np.ndarray | None = None) -> np.ndarray:
-    """Return the largest gap that all but a share epsilon of the objects reach: sup{g: Pr[gap < g] <= epsilon}.
-
-    `values` holds one sample, or one per column; `masses` are the probabilities of the objects up to a factor, by
-    default equal.
-
-    >>> largest_gap(np.array([1.25, -0.25, 1.25]), np.array([0.2, 0.25]), masses=np.array([0.25, 0.25, 0.5]))
-    array([-0.25,  1.25])
-    """
-    columns = values if values.ndim == 2 else values[:, None]
+    """Return the largest gap that all but a share epsilon reach, by column: sup{g: Pr[gap < g] <= epsilon}."""
+    columns = values.reshape(len(values), -1)
     if masses is None:
         masses = np.ones(values.shape)
     order = np.argsort(columns, axis=0, kind="stable")
@@ -75,17 +57,11 @@ def largest_gap(values: np.ndarray, epsilon: np.ndarray, masses: np.ndarray | No
     below = np.cumsum(np.take_along_axis(masses.reshape(columns.shape), order, axis=0), axis=0)
     below = np.divide(below, below[-1], out=np.zeros_like(below), where=below[-1] > 0)
     found = np.stack([ordered[(below > e + 1e-12).argmax(axis=0), np.arange(columns.shape[1])] for e in epsilon])
-    return found if values.ndim == 2 else found[:, 0]
+    return found.reshape(-1, *values.shape[1:])
 
 
 def ranks(n: int, epsilon: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ranks, from 1, of the ordered values that enclose the quantile at epsilon with probability `level`.
-
-    A lower rank of 0 and an upper rank of n + 1 mean that there is no such value.
-
-    >>> [int(rank[0]) for rank in ranks(100, np.array([0.1]), 0.95)]
-    [5, 17]
-    """
+    """Return the ranks, from 1, of the ordered values that enclose the quantile at epsilon; 0 and n + 1 are none."""
     from scipy.stats import binom
 
     tail = (1 - level) / 2
@@ -126,6 +102,10 @@ class StrongGoodness(Curve):
     gaps: np.ndarray
 
     def __str__(self) -> str:
-        points = zip(self.x, self.y, self.low, self.high, strict=True)
-        lines = [f"  all but {100 * x:3.0f} %: gap {y:8.4g}  [{low:.4g}, {high:.4g}]" for x, y, low, high in points]
-        return "\n".join([f"gaps of {len(self.gaps)} examples ({100 * self.level:g} %, {self.grade})", *lines])
+        return "\n".join([f"gaps of {len(self.gaps)} examples ({100 * self.level:g} %, {self.grade})", *points(self)])
+
+
+def points(curve: Curve) -> list[str]:
+    """Return a line for each share of a curve of gaps."""
+    values = zip(curve.x, curve.y, curve.low, curve.high, strict=True)
+    return [f"  all but {100 * x:3.0f} %: gap {y:8.4g}  [{low:.4g}, {high:.4g}]" for x, y, low, high in values]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,6 @@ from similitude.validity import Validity, check_gram
 
 REACHED = 1e-10
 """A margin that misses gamma by a smaller relative difference counts as reaching it."""
-
-CURVE_MARGINS = 50
-"""Default number of points of a curve."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +77,7 @@ class Margin(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as dicts, lists, numbers and strings, without the kernel and its objects."""
-        shown = [field.name for field in fields(self) if not field.name.startswith("_")]
-        return {name: value for name, value in super().to_dict().items() if name in shown}
+        return {name: value for name, value in super().to_dict().items() if not name.startswith("_")}
 
     def __repr__(self) -> str:
         return f"Margin(value={self.value!r}, support={self.support.tolist()!r}, gap={self.gap!r})"
@@ -235,10 +231,12 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
     """
     n = check_objects(X)
     labels = read_labels(y, n)
-    at = None if gammas is None else _gammas(gammas)
+    at = np.atleast_1d(np.asarray([] if gammas is None else gammas, dtype=float))
+    if gammas is not None and (at.ndim != 1 or not len(at) or not (np.abs(at) <= 1).all()):  # NaN is not <= 1
+        raise ValueError(f"gammas are normalized margins, numbers from -1 to 1, got {brief(gammas)}")
     signed = _signs(labels, _classes(model)) * _normalized_margins(model, X, n)
-    if at is None:
-        at = np.linspace(0.0, max(float(signed.max()), 0.0), CURVE_MARGINS) if signed.max() > 0 else np.zeros(1)
+    if gammas is None:
+        at = _up_to(float(signed.max()), 50)
     below = np.searchsorted(np.sort(signed), at - REACHED * np.abs(at), side="left")
     low, high = clopper_pearson(below, n, LEVEL)
     radius = dkw_radius(n, LEVEL)
@@ -247,11 +245,8 @@ def error_at_margin(model: Any, X: Any, y: Any, gammas: Any = None) -> MarginCur
     return MarginCurve(at, share, low, high, LEVEL, HELD_OUT, *band, n)
 
 
-def _gammas(gammas: Any) -> np.ndarray:
-    at = np.atleast_1d(np.asarray(gammas, dtype=float))
-    if at.ndim != 1 or not len(at) or not (np.abs(at) <= 1).all():  # NaN is not <= 1
-        raise ValueError(f"gammas are normalized margins, numbers from -1 to 1, got {brief(gammas)}")
-    return at
+def _up_to(largest: float, number: int) -> np.ndarray:
+    return np.linspace(0.0, largest, number) if largest > 0 else np.zeros(1)
 
 
 def _classes(model: Any) -> list[Any]:
@@ -267,13 +262,10 @@ def _classes(model: Any) -> list[Any]:
 
 def _signs(labels: np.ndarray, classes: list[Any]) -> np.ndarray:
     sign = {classes[0]: -1.0, classes[1]: 1.0}
-    unknown = [(i, label) for i, label in enumerate(labels.tolist()) if label not in sign]
-    if unknown:
-        i, label = unknown[0]
-        raise ValueError(
-            f"the label of example {i} is {written(label)}, "
-            f"the model knows {written(classes[0])} and {written(classes[1])}"
-        )
+    for i, label in enumerate(labels.tolist()):
+        if label not in sign:
+            known = " and ".join(map(written, classes))
+            raise ValueError(f"the label of example {i} is {written(label)}, the model knows {known}")
     return np.array([sign[label] for label in labels.tolist()])
 
 
@@ -281,9 +273,7 @@ def _normalized_margins(model: Any, X: Any, n: int) -> np.ndarray:
     if hasattr(model, "normalized_margin"):
         values = np.asarray(model.normalized_margin(X), dtype=float)
     elif hasattr(model, "steps"):
-        before = model[:-1]
-        last = model[-1]
-        return _normalized_margins(last, before.transform(X) if len(model.steps) > 1 else X, n)
+        return _normalized_margins(model[-1], model[:-1].transform(X) if len(model.steps) > 1 else X, n)
     elif hasattr(model, "coef_"):
         values = _linear_margins(model, X)
     else:
@@ -369,18 +359,19 @@ def separability(found: Similarities, plan: SamplingPlan) -> Separability:
         where = plan.used[train[zero[train]]][0]
         return _none(f"K(x, x) = 0 for example {where}, whose margin is never positive", plan, validity, *errors)
     point = nearest_point(K[np.ix_(train, train)] * signs[train, None] * signs[train], np.zeros(len(train)))
-    precision = found.raw.dtype if found.raw.dtype.kind == "f" else np.dtype(np.float64)
-    if not separates(point, float(np.finfo(precision).eps)):
+    if not separates(point, float(np.finfo(_floats(found.raw).dtype).eps)):
         reason = f"no hyperplane through the origin separates the {len(train)} examples beyond rounding"
         return _none(reason, plan, validity, *errors)
     value = float(point.lows.sum()) / math.sqrt(point.square)
     return Separability(value, "", len(train), plan.used[np.sort(train[point.corners])], *errors, validity)
 
 
-def _none(
-    reason: str, plan: SamplingPlan, validity: Validity, error: Estimate | None = None, curve: MarginCurve | None = None
-) -> Separability:
+def _none(reason: str, plan: SamplingPlan, validity: Validity, error: Any = None, curve: Any = None) -> Separability:
     return Separability(None, reason, len(plan.fit), plan.used[:0], error, curve, validity)
+
+
+def _floats(values: np.ndarray) -> np.ndarray:
+    return values if values.dtype.kind == "f" else values.astype(float)
 
 
 def _validity(found: Similarities, plan: SamplingPlan) -> Validity:
@@ -390,9 +381,7 @@ def _validity(found: Similarities, plan: SamplingPlan) -> Validity:
         return validity
     n = len(plan.used)
     few = np.arange(n) if n <= CHECKED_OBJECTS else np.unique(np.linspace(0, n - 1, CHECKED_OBJECTS).astype(int))
-    values = found.raw[np.ix_(few, few)]
-    if values.dtype.kind != "f":
-        values = values.astype(float)
+    values = _floats(found.raw[np.ix_(few, few)])
     with np.errstate(over="ignore"):  # sums of values near the largest number
         return check_gram(found.similarity, values, take(found.objects, few), plan.used[few], len(plan.labels.codes))
 
@@ -417,7 +406,6 @@ def _chosen_svm(K: np.ndarray, signs: np.ndarray, plan: SamplingPlan) -> KernelS
 def _errors(separator: KernelSVC, signs: np.ndarray, plan: SamplingPlan) -> tuple[Estimate, MarginCurve]:
     """Return the error of a separator, and how often it falls short of a margin, on held-out examples."""
     reach = min(1.0, float((signs[plan.fit] * separator.normalized_margin(plan.fit)).max()))
-    gammas = np.linspace(0.0, reach, 11) if reach > 0 else np.zeros(1)
-    curve = error_at_margin(separator, plan.test, signs[plan.test], gammas)
+    curve = error_at_margin(separator, plan.test, signs[plan.test], _up_to(reach, 11))
     wrong = signs[plan.test] * separator.normalized_margin(plan.test) <= 0
     return proportion(int(wrong.sum()), len(plan.test), HELD_OUT), curve

@@ -8,21 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, check_fits, check_objects, count, keys, take
+from similitude.compute import check_fits, check_objects, keys, take
 from similitude.compute.engines import Engine
 from similitude.landmarks import check_positions
 from similitude.scikit import SimilarityEstimator, encode_labels, read_labels
 from similitude.similarity import Precomputed, Similarity, as_similarity
-from similitude.support import brief, pairs_at
+from similitude.support import brief, is_integer, pairs_at
 
 PAIRS_LIMIT = 2000
 """Largest number of examples for which all pairs are computed."""
 
 PROGRAM_LIMIT = 500
 """Largest number of examples on which weights are fitted."""
-
-PROGRAM_LEAST = 200
-"""Largest number of rows of a linear program, one for each example and other class, but at least 200 examples."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +49,7 @@ class Labels:
 
 
 def stratified(codes: np.ndarray, size: int, rng: np.random.Generator, least: int = 2) -> np.ndarray:
-    """Draw a stratified sample with at least `least` examples of each class if possible; return sorted positions.
-
-    >>> codes = np.array([0] * 90 + [1] * 10)
-    >>> np.bincount(codes[stratified(codes, 20, np.random.default_rng(0))])
-    array([18,  2])
-    """
+    """Draw a stratified sample with at least `least` examples of each class if possible; return sorted positions."""
     order = rng.permutation(len(codes))
     by_class = order[np.argsort(codes[order], kind="stable")]
     sizes = np.bincount(codes)
@@ -69,23 +61,16 @@ def stratified(codes: np.ndarray, size: int, rng: np.random.Generator, least: in
 
 @dataclass(frozen=True)
 class SamplingPlan:
-    """The roles of the examples, chosen before the first similarity is computed.
-
-    ``used`` are the positions in X of the examples for which all pairs are computed, ``codes`` their classes, and
-    ``extra`` the positions of landmarks that are not among them. ``landmarks`` are the columns that get weights:
-    positions in ``used`` followed by ``extra``. ``fit``, ``choice`` and ``test`` are positions in ``used`` of the
-    examples to which weights are fitted, by which one of several fits is chosen, and on which it is tested; empty if
-    there are too few.
-    """
+    """The roles of the examples, chosen before the first similarity is computed."""
 
     labels: Labels
-    used: np.ndarray
-    codes: np.ndarray
-    extra: np.ndarray
-    landmarks: np.ndarray
-    fit: np.ndarray
-    choice: np.ndarray
-    test: np.ndarray
+    used: np.ndarray  # positions in X of the examples for which all pairs are computed
+    codes: np.ndarray  # their classes
+    extra: np.ndarray  # positions of landmarks that are not among them
+    landmarks: np.ndarray  # the columns that get weights: positions in `used` followed by `extra`
+    fit: np.ndarray  # positions in `used` to which weights are fitted; empty if there are too few
+    choice: np.ndarray  # by which one of several fits is chosen
+    test: np.ndarray  # on which it is tested
 
     @property
     def landmark_positions(self) -> np.ndarray:
@@ -115,11 +100,10 @@ def plan(labels: Labels, landmarks: Any, rng: np.random.Generator, most: int = P
     used = many if len(many) <= most else many[stratified(labels.codes[many], most, rng)]
     codes = labels.codes[used]
     limit = program_limit(len(labels.classes_))
+    extra = used[:0]
     if wanted is None:
         size = min(max(len(used) // 2, 2 * len(labels.classes_)), limit)
-        columns = stratified(codes, size, rng)
-        extra = used[:0]
-        fit = columns
+        fit = columns = stratified(codes, size, rng)
         rest = np.setdiff1d(np.arange(len(used)), columns)
     else:
         if isinstance(wanted, int):
@@ -137,12 +121,8 @@ def plan(labels: Labels, landmarks: Any, rng: np.random.Generator, most: int = P
 
 
 def program_limit(n_classes: int) -> int:
-    """Return the largest number of examples on which weights are fitted.
-
-    >>> program_limit(2), program_limit(26), program_limit(1000)
-    (500, 240, 2000)
-    """
-    return max(min(PROGRAM_LIMIT, max(PROGRAM_LEAST, 6000 // (n_classes - 1))), 2 * n_classes)
+    """Return the largest number of examples on which weights are fitted."""
+    return max(min(PROGRAM_LIMIT, max(200, 6000 // (n_classes - 1))), 2 * n_classes)  # 6,000 rows: one for each class
 
 
 def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
@@ -151,7 +131,7 @@ def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
         return None
     n = len(labels.codes)
     k = len(labels.classes_)
-    if isinstance(landmarks, (int, np.integer)) and not isinstance(landmarks, bool):
+    if is_integer(landmarks):
         if not k <= landmarks < n:
             raise ValueError(f"landmarks must be a number from {k}, one of each class, to {n - 1}, got {landmarks}")
         return int(landmarks)
@@ -170,18 +150,14 @@ def read_landmarks(landmarks: Any, labels: Labels) -> int | np.ndarray | None:
 
 @dataclass(frozen=True)
 class Similarities:
-    """The similarities of the n objects of a sample, under a resolved similarity.
-
-    ``raw`` are K(x_i, x_j); ``wide`` are the same in double precision, divided by ``scale``, the largest magnitude or
-    1, and followed by the columns of other landmarks. ``copies`` counts objects that are exact copies of earlier ones.
-    """
+    """The similarities of the n objects of a sample, under a resolved similarity."""
 
     similarity: Similarity
     objects: Any
-    raw: np.ndarray
-    wide: np.ndarray
-    scale: float
-    copies: int
+    raw: np.ndarray  # K(x_i, x_j)
+    wide: np.ndarray  # in double precision, divided by the scale, and followed by the columns of other landmarks
+    scale: float  # the largest magnitude, or 1
+    copies: int  # objects that are exact copies of earlier ones
 
     @property
     def K(self) -> np.ndarray:  # noqa: N802
@@ -211,33 +187,26 @@ class AssessedSimilarity(SimilarityEstimator):
         """Compute the similarities of a plan; errors name a pair by positions in X."""
         engine = self._engine
         n = len(plan.used)
-        e = len(plan.extra)
-        check_fits(n, n + e, 8, engine)
-        k, objects = self._resolved(X, random_state)
-        used = objects if n == check_objects(objects) else take(objects, plan.used)
+        check_fits(n, n + len(plan.extra), 8, engine)
+        if self._precomputed:
+            k: Similarity = Precomputed(X)
+            X = np.arange(check_objects(X))
+        else:
+            k = as_similarity(self.similarity)
+            k.check_params()
+            k = k.resolve(X, random_state)
+        used = X if n == check_objects(X) else take(X, plan.used)
         k, A = k.prepare(used, random_state)
         with pairs_at(plan.used, plan.used):
             raw = np.asarray(k.blocks(A, engine=engine).whole())
         wide = raw.astype(np.float64)
-        if e:
-            B = k.prepare(take(objects, plan.extra))[1]
+        if len(plan.extra):
+            B = k.prepare(take(X, plan.extra))[1]
             with pairs_at(plan.used, plan.extra):
                 wide = np.concatenate([wide, np.asarray(k.blocks(A, B, engine).whole())], axis=1)
         scale = max(float(np.abs(wide).max()), 1.0)
-        return Similarities(k, used, raw, wide / scale, scale, n_copies(A))
-
-    def _resolved(self, X: Any, random_state: Any) -> tuple[Similarity, Any]:
-        """Return the similarity with data-dependent parameters resolved, and the objects that it takes."""
-        if self._precomputed:
-            return Precomputed(X), np.arange(check_objects(X))
-        k = as_similarity(self.similarity)
-        k.check_params()
-        return (k.resolve(X, random_state) if k.unresolved() else k), X
-
-
-def n_copies(A: Encoding) -> int:
-    """Return the number of objects that are exact copies of earlier ones; 0 if the objects cannot be hashed."""
-    try:
-        return count(A) - len(np.unique(keys(A)))
-    except (AttributeError, TypeError, pickle.PicklingError):
-        return 0
+        try:
+            copies = n - len(np.unique(keys(A)))
+        except (AttributeError, TypeError, pickle.PicklingError):  # objects without a key
+            copies = 0
+        return Similarities(k, used, raw, wide / scale, scale, copies)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.goodness.gaps import class_similarities, enclosed, gaps, largest_gap
+from similitude.goodness.gaps import class_similarities, enclosed, gaps, largest_gap, points
 from similitude.goodness.margins import REACHED
 from similitude.goodness.resampling import bounded_mean
 from similitude.support import ESTIMATE, HELD_OUT, Curve, Estimate
@@ -19,17 +19,15 @@ class WeightedSample:
     r"""Similarities of rows to weighted columns.
 
     With weights w, the gap of row i is :math:`\min_c (Aw)_{ic}` over classes c other than its own, where
-    :math:`(Aw)_{ic} = E[w K \mid own] - E[w K \mid c]`. ``own`` and ``columns`` are the classes of rows and columns,
-    ``masses`` the probabilities of the rows, ``column_masses`` those of the columns up to a factor, and ``itself`` the
-    column that is the row's own object and is left out, or -1.
+    :math:`(Aw)_{ic} = E[w K \mid own] - E[w K \mid c]`.
     """
 
     K: np.ndarray
-    own: np.ndarray
-    columns: np.ndarray
-    masses: np.ndarray
-    column_masses: np.ndarray
-    itself: np.ndarray | None = None
+    own: np.ndarray  # the classes of rows
+    columns: np.ndarray  # those of columns
+    masses: np.ndarray  # the probabilities of the rows
+    column_masses: np.ndarray  # those of the columns, up to a factor
+    itself: np.ndarray | None = None  # the column that is the row's own object and is left out, or -1
 
     @classmethod
     def of_sample(
@@ -38,15 +36,9 @@ class WeightedSample:
         """Compare equally weighted examples."""
         return cls(K, own, columns, np.full(len(own), 1 / len(own)), np.ones(len(columns)), itself)
 
-    @property
-    def n_classes(self) -> int:
-        """The number of classes among the columns."""
-        return int(self.columns.max()) + 1
-
     def gaps(self, weights: np.ndarray) -> np.ndarray:
         """Return the gap of each row under these weights."""
-        means = class_similarities(self.K, self.columns, self.column_masses, weights, self.itself, self.n_classes)
-        return gaps(means, self.own)
+        return gaps(class_similarities(self.K, self.columns, self.column_masses, weights, self.itself), self.own)
 
     def contrasts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the matrix A, with a row for each example and other class, and the example of each row."""
@@ -54,10 +46,11 @@ class WeightedSample:
         if self.itself is not None:
             rows = np.flatnonzero(self.itself >= 0)
             counted[rows, self.itself[rows]] = 0.0
-        totals = counted @ np.eye(self.n_classes)[self.columns]
+        n_classes = int(self.columns.max()) + 1
+        totals = counted @ np.eye(n_classes)[self.columns]
         parts = []
         examples = []
-        for other in range(self.n_classes):
+        for other in range(n_classes):
             rows = np.flatnonzero(self.own != other)
             mine = self.columns == self.own[rows, None]
             share = mine / totals[rows, self.own[rows]][:, None] - (self.columns == other) / totals[rows, other, None]
@@ -76,8 +69,7 @@ class Programs:
         self.masses = comparison.masses
         self.n = len(self.masses)
         self.d = A.shape[1]
-        size = float(np.abs(A).sum(axis=1).mean())
-        self.unit = size if size > 0 else 1.0
+        self.unit = float(np.abs(A).sum(axis=1).mean()) or 1.0
         self.credit = A.mean(axis=0)
         self.A = sparse.csr_array(A / self.unit)
         m = len(examples)
@@ -118,18 +110,8 @@ class Programs:
 
 
 def hinge(values: np.ndarray, gamma: float) -> np.ndarray:
-    """Return the hinge loss of gaps, max(0, 1 - gap / gamma).
-
-    >>> hinge(np.array([0.5, 0.25, -0.5]), 0.5)
-    array([0. , 0.5, 2. ])
-    """
+    """Return the hinge loss of gaps."""
     return np.maximum(0.0, 1 - values / gamma)
-
-
-def stretched(weights: np.ndarray) -> np.ndarray:
-    """Return the weights divided by the largest, which can only increase a positive gap."""
-    largest = float(weights.max())
-    return weights / largest if largest > 0 else weights
 
 
 NUS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
@@ -200,11 +182,7 @@ class WeightedGoodness(Curve):
             f"weights of {len(self.landmarks)} landmarks, fitted on {self.n_fitted} examples, chosen on "
             f"{self.n_choice}, tested on {self.n_held_out} others ({100 * self.level:g} %, {self.grade})"
         )
-        points = zip(self.x, self.y, self.low, self.high, self.fitted, strict=True)
-        lines = [
-            f"  all but {100 * x:3.0f} %: gap {y:8.4g}  [{low:.4g}, {high:.4g}]  fitted {fitted:.4g}"
-            for x, y, low, high, fitted in points
-        ]
+        lines = [f"{line}  fitted {fitted:.4g}" for line, fitted in zip(points(self), self.fitted, strict=True)]
         return "\n".join([head, *lines, f"  error {self.error}", f"  with all weights 1: {self.vote_error}"])
 
 
@@ -268,7 +246,7 @@ def certify(
     nus = np.array(NUS)
     n = len(test.own)
     fitted_weights, _, credit = fits
-    candidates = [stretched(weights) for weights in fitted_weights]
+    candidates = [w / (w.max() or 1.0) for w in fitted_weights]  # which can only increase a positive gap
     seen, fresh = (np.stack([part.gaps(w) for w in candidates], axis=1) for part in (fitted, test))
     reached = largest_gap(seen, nus)
     best = reached.argmax(axis=1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any
 
 from similitude.support import Result, brief, notes, number_of, paragraph, printable, table
@@ -63,8 +65,8 @@ class TellingObject(Result):
         return printable(brief(self.object))
 
     def __str__(self) -> str:
-        where = f"{self.sample}[{self.position}]"
-        return f"{where} {self.shown}: {self.witness:.3g} standard errors, p = {self.p_value:.4g}"
+        errors = f"{self.witness:.3g} standard errors, p = {self.p_value:.4g}"
+        return f"{self.sample}[{self.position}] {self.shown}: {errors}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +122,16 @@ class TestResult(Result):
         verdict = "rejected" if self.rejected else "not rejected"
         sizes = " and ".join(f"{n:,}" for n in self.sizes)
         how = "all pairs" if self.n_landmarks is None else number_of(self.n_landmarks, "landmark")
+        kernels = self._kernels_in_order()
+        by_sample = groupby(self.telling, attrgetter("sample"))
         lines = [
             f"{self.hypothesis}: {verdict} at the level {self.level:g}, p = {self.p_value:.4g}",
             f"{sizes} objects, {how}, {number_of(self.n_permutations, 'permutation')}, statistic {self.statistic:.4g}",
-            *self._kernel_lines(),
-            *self._more_lines(),
+            *[f"  {one}" for one in kernels[:5]],
+            *[f"  … and {len(kernels) - 5} others"] * (len(kernels) > 5),
+            *self._about_batches(),
+            *["Most telling objects:"] * bool(self.telling),
+            *[f"  {one}" for _, objects in by_sample for one in islice(objects, 3)],
             *[f"Note: {note}" for note in self.notes],
         ]
         return "\n".join(lines)
@@ -133,40 +140,25 @@ class TestResult(Result):
         """Return the verdict, the kernels, the objects that tell, and the notes."""
         title, about, *_ = str(self).split("\n")
         kernels = [(one.kernel, f"{one.statistic:.4g}", f"{one.p_value:.4g}") for one in self._kernels_in_order()]
+        telling = [
+            (f"{one.sample}[{one.position}]", brief(one.object), f"{one.witness:.3g}", f"{one.p_value:.4g}")
+            for one in self.telling
+        ]
+        heads = ("most telling", "object", "standard errors", "p")
         return (
             title,
             paragraph(about),
             table(("kernel", "statistic", "p alone"), kernels, numbers=(1, 2), noun="kernels", most=5),
-            *self._html_more(),
+            *map(paragraph, self._about_batches()),
+            *[table(heads, telling, numbers=(2, 3), noun="objects")] * bool(telling),
             notes(self.notes),
         )
-
-    def _html_more(self) -> list[object]:
-        """Return the objects that tell the samples apart as a table."""
-        rows = [
-            (f"{one.sample}[{one.position}]", brief(one.object), f"{one.witness:.3g}", f"{one.p_value:.4g}")
-            for one in self.telling
-        ]
-        if not rows:
-            return []
-        return [table(("most telling", "object", "standard errors", "p"), rows, numbers=(2, 3), noun="objects")]
 
     def _kernels_in_order(self) -> list[KernelFinding]:
         return sorted(self.kernels, key=lambda one: one.p_value)
 
-    def _kernel_lines(self) -> list[str]:
-        """Return lines on the kernels with the smallest p-values."""
-        order = self._kernels_in_order()
-        others = [f"  … and {len(order) - 5} others"] * (len(order) > 5)
-        return [*(f"  {one}" for one in order[:5]), *others]
-
-    def _more_lines(self) -> list[str]:
-        """Return the lines on the objects that tell the samples apart."""
-        by_sample = {
-            one.sample: [other for other in self.telling if other.sample == one.sample] for one in self.telling
-        }
-        shown = [f"  {one}" for objects in by_sample.values() for one in objects[:3]]
-        return [*["Most telling objects:"] * bool(shown), *shown]
+    def _about_batches(self) -> list[str]:
+        return []
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,16 +186,6 @@ class DriftResult(TestResult):
         pairs = zip(self.batches, self.p_values, strict=True)
         return tuple(batch for batch, p in pairs if p <= self.level)
 
-    def _more_lines(self) -> list[str]:
-        if len(self.batches) == 1:
-            return super()._more_lines()
-        return [self._named_batches(), *super()._more_lines()]
-
-    def _html_more(self) -> list[object]:
-        if len(self.batches) == 1:
-            return super()._html_more()
-        return [paragraph(self._named_batches()), *super()._html_more()]
-
-    def _named_batches(self) -> str:
+    def _about_batches(self) -> list[str]:
         named = ", ".join(printable(brief(batch)) for batch in self.drifted) or "none"
-        return f"Batches that differ, of {len(self.batches)}: {named}"
+        return [f"Batches that differ, of {len(self.batches)}: {named}"] * (len(self.batches) > 1)

@@ -79,8 +79,6 @@ def independence_test(
     (0.001, (60,))
     """
     left, right = (TestedObjects(one, engine=engine, widths=PAIRED_WIDTHS) for one in (kernel, other))
-    left.check()
-    right.check()
     check_permutations(n_permutations, level)
     X = left.read(X, "X")
     Z = right.read(Z, "Z")

@@ -35,19 +35,8 @@ def standardized(statistics: np.ndarray) -> np.ndarray:
 
 
 def share_reached(statistics: np.ndarray) -> float:
-    """Return the share of standardized statistics that reach the first one; ties count, also those that rounding parts.
-
-    >>> share_reached(np.array([2.0, 1.0, 2.0, 0.0]))
-    0.5
-    """
+    """Return the share of standardized statistics that reach the first one, up to rounding."""
     return float((statistics >= statistics[0] - 1e-9).mean())
-
-
-def of_several(statistics: np.ndarray) -> tuple[float, float, list[float]]:
-    """Return the statistic of several kernels together, its p-value, and those of each kernel alone."""
-    z = standardized(statistics)
-    together = combined(z)
-    return float(together[0]), share_reached(together), [share_reached(row) for row in z]
 
 
 def combined(z: np.ndarray) -> np.ndarray:
@@ -56,9 +45,6 @@ def combined(z: np.ndarray) -> np.ndarray:
     It is the sum of two statistics, each standardized: z_1 + … + z_k, which is large if many kernels see a difference,
     and z' C^(-1) z, where C are the correlations of the kernels over all columns, which is large as well if a few
     kernels see what is unusual given the others (Chatterjee and Bhattacharya 2025).
-
-    >>> combined(np.array([[1.4, -0.7, -0.7], [1.4, -0.6, -0.8]])).round(2)
-    array([ 2.82, -1.46, -1.36])
     """
     number, columns = z.shape
     if number == 1:
@@ -69,11 +55,7 @@ def combined(z: np.ndarray) -> np.ndarray:
 
 
 def holm(p_values: list[float]) -> list[float]:
-    """Return p-values corrected for their number (Holm 1979).
-
-    >>> holm([0.01, 0.5, 0.02])
-    [0.03, 0.5, 0.04]
-    """
+    """Return p-values corrected for their number (Holm 1979)."""
     order = np.argsort(p_values, kind="stable")
     corrected = np.array(p_values)[order] * np.arange(len(order), 0, -1)
     found = np.empty(len(order))

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from similitude.compute import as_numpy
+from similitude.compute import as_numpy, take
 from similitude.compute.engines import Engine, format_bytes
 from similitude.hypotheses.p_values import standardized
 from similitude.hypotheses.samples import PooledObjects, centered
@@ -23,39 +23,30 @@ from similitude.similarity import Similarity
 from similitude.support import pairs_at
 
 
-@dataclass(frozen=True)
-class PermutedSamples:
-    """Two samples compared under permutations; the first column, or row, is the observed one.
+class PermutedSamples(NamedTuple):
+    """Two samples compared under permutations; the first column, or row, is the observed one."""
 
-    ``statistics`` has a row for each kernel. ``witness`` is, for some objects at ``positions`` of the pool, by how many
-    standard errors they are more similar to the first sample than to the second, and ``largest`` the largest magnitude
-    of that among the objects, for each permutation.
-    """
-
-    statistics: np.ndarray
-    positions: np.ndarray
-    witness: np.ndarray
-    largest: np.ndarray
+    statistics: np.ndarray  # a row for each kernel
+    positions: np.ndarray  # of some objects in the pool
+    witness: np.ndarray  # by how many standard errors each of them is more similar to the first sample
+    largest: np.ndarray  # the largest magnitude of that among them, for each permutation
 
 
 class AllPairs:
-    """The matrices of all pairs of a pool, one for each kernel."""
+    """The matrices of all pairs of a pool, one for each kernel, and its samples."""
 
-    def __init__(self, pool: PooledObjects) -> None:
+    def __init__(self, pool: PooledObjects, samples: list[np.ndarray]) -> None:
+        self.samples = samples
         self.grams = [pool.gram(k) for k in pool.kernels]
 
-    def compare(
-        self, first: np.ndarray, second: np.ndarray, n_permutations: int, rng: np.random.Generator
-    ) -> PermutedSamples:
-        """Compare the objects at two sets of positions."""
-        positions = np.concatenate([first, second])
-        members = permuted_members(len(first), len(positions), n_permutations, rng)
+    def compare(self, second: int, n_permutations: int, rng: np.random.Generator) -> PermutedSamples:
+        """Compare the first sample with another one."""
+        positions = np.concatenate([self.samples[0], self.samples[second]])
+        members = permuted_members(len(self.samples[0]), len(positions), n_permutations, rng)
         matrices = [centered(K if len(K) == len(positions) else K[np.ix_(positions, positions)]) for K in self.grams]
         statistics = np.array([squared_discrepancies(A, members) for A in matrices])
-        lengths = [float(np.sqrt(np.einsum("ij,ij->", A, A))) or 1.0 for A in matrices]
-        mean = sum(A / length for A, length in zip(matrices, lengths, strict=True))
-        witness, largest = witnesses(np.asarray(mean), members)
-        return PermutedSamples(statistics, positions, witness, largest)
+        mean = sum(A / (float(np.sqrt(np.einsum("ij,ij->", A, A))) or 1.0) for A in matrices)
+        return PermutedSamples(statistics, positions, *witnesses(np.asarray(mean), members))
 
 
 def permuted_members(size: int, n: int, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
@@ -69,19 +60,17 @@ def permuted_members(size: int, n: int, n_permutations: int, rng: np.random.Gene
 def squared_discrepancies(A: np.ndarray, members: np.ndarray) -> np.ndarray:
     """Return the unbiased estimate of the squared MMD for each row of members, from a U-centered matrix.
 
-    The rows of A sum to zero, so that one sum, over the pairs inside of the first sample, tells those of the other
-    pairs as well.
+    Its rows sum to zero, so that the pairs inside of the first sample give the sums of the others too.
     """
-    selected = (part.astype(np.float64) for part in parts(members))
-    sums = np.concatenate([np.einsum("ij,ij->i", U @ A, U) for U in selected])
+    sums = np.concatenate([np.einsum("ij,ij->i", U @ A, U) for U in parts(members)])
     n = int(members[0].sum())
     m = members.shape[1] - n
     return np.asarray(sums * (1 / (n * (n - 1)) + 1 / (m * (m - 1)) + 2 / (n * m)))
 
 
-def parts(members: np.ndarray) -> list[np.ndarray]:
-    """Cut the rows of members into those of one matrix product each, 250 at most."""
-    return [members[start : start + 250] for start in range(0, len(members), 250)]
+def parts(members: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the rows of members in numbers, at most 250 for one matrix product."""
+    return (members[start : start + 250].astype(np.float64) for start in range(0, len(members), 250))
 
 
 def witnesses(A: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,11 +81,10 @@ def witnesses(A: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarra
     n = int(members[0].sum())
     m = members.shape[1] - n
     spread = np.sqrt(np.einsum("ij,ij->i", A, A) / max(len(A) - 2, 1)) * np.sqrt(1 / n + 1 / m)
-    scale = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 0.0)
+    scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
     observed = []
     largest = []
-    for part in parts(members):
-        U = part.astype(np.float64)
+    for U in parts(members):
         t = (U @ A) * (1 / (n - U) + 1 / (m - 1 + U)) * scale
         observed.append(t[0].copy())
         largest.append(np.abs(t).max(axis=1))
@@ -107,13 +95,13 @@ class LandmarkSums:
     """Sums of similarities to landmarks for each sample of a pool; the columns are landmarks, kernel by kernel."""
 
     def __init__(self, pool: PooledObjects, samples: list[np.ndarray], number: int) -> None:
+        self.samples = samples
         self.landmarks = pool.order[:number]
         self.columns = LandmarkColumns(pool, number)
         self.block_size = max(1, min(map(len, samples)) // 500)  # the smallest sample has as many blocks
         blocks = sum(map(self._number_of_blocks, samples))
         check_sums_fit(2 * 8 * blocks * self.columns.width, pool.engine)
-        self.sums = {id(sample): self._summed(sample) for sample in samples}
-        self.samples = samples  # kept, so that their ids stay taken
+        self.sums = list(map(self._summed, samples))
 
     def _summed(self, sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return similarities to the landmarks, summed over blocks of as many rows, and over all other rows."""
@@ -129,19 +117,17 @@ class LandmarkSums:
     def _number_of_blocks(self, sample: np.ndarray) -> int:
         return min(len(sample) // self.block_size, 10_000)  # the sums of all blocks are kept
 
-    def compare(
-        self, first: np.ndarray, second: np.ndarray, n_permutations: int, rng: np.random.Generator
-    ) -> PermutedSamples:
-        """Compare two of the samples."""
-        X, rest_x = self.sums[id(first)]
-        Z, rest_z = self.sums[id(second)]
+    def compare(self, second: int, n_permutations: int, rng: np.random.Generator) -> PermutedSamples:
+        """Compare the first sample with another one."""
+        X, rest_x = self.sums[0]
+        Z, rest_z = self.sums[second]
         blocks = np.concatenate([X, Z])
         members = permuted_members(len(X), len(blocks), n_permutations, rng)
-        inside = np.concatenate([part.astype(np.float64) @ blocks for part in parts(members)])
-        apart = (inside + rest_x) / len(first) - (blocks.sum(axis=0) - inside + rest_z) / len(second)
-        largest = np.abs(blocks).max(axis=0) / self.block_size
-        apart[np.abs(apart) <= 1e-12 * largest] = 0.0
-        by_kernel = np.split(apart, len(self.columns.kernels), axis=1)
+        inside = np.concatenate([part @ blocks for part in parts(members)])
+        outside = blocks.sum(axis=0) - inside
+        means = (inside + rest_x) / len(self.samples[0]) - (outside + rest_z) / len(self.samples[second])
+        means[np.abs(means) <= 1e-12 * np.abs(blocks).max(axis=0) / self.block_size] = 0.0
+        by_kernel = np.split(means, len(self.columns.kernels), axis=1)
         features = [D @ T for D, T in zip(by_kernel, self.columns.projections, strict=True)]
         statistics = np.array([np.einsum("ij,ij->i", F, F) for F in features])
         t = sum(standardized(D.T) for D in by_kernel) / len(by_kernel)
@@ -160,7 +146,7 @@ class LandmarkColumns:
         self.pool = pool
         self.kernels = pool.kernels
         self.number = number
-        objects = pool.landmarks(number)
+        objects = take(pool.objects, np.arange(number))
         self.landmarks = [k.encode_checked(objects) for k in self.kernels]
         self.projections = [self._projection(k, L) for k, L in zip(self.kernels, self.landmarks, strict=True)]
 

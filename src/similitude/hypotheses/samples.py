@@ -29,24 +29,13 @@ class TestedObjects(SimilarityEstimator):
     def __init__(
         self, kernel: Any, *, engine: Engine | None = None, widths: tuple[float, ...] = RELATIVE_WIDTHS
     ) -> None:
-        self.kernel = kernel
-        self.given = [kernel]
-        if isinstance(kernel, (list, tuple)):
-            self.given = list(kernel)
-            self.kernel = next(iter(kernel), kernel)
+        self.given = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
         self.engine = engine
         self.widths = widths
-
-    @property
-    def checked_engine(self) -> Engine:
-        """The engine that was given, or the current one."""
-        return self._engine
-
-    def check(self) -> None:
-        """Validate the engine and the kernels."""
-        _ = self._engine
+        _ = self.checked_engine
         if not self.given:
             raise ValueError("kernel is an empty list: give a kernel, several, or 'auto'")
+        self.kernel = self.given[0]
         for one in self.given:
             if isinstance(one, str) and one == "precomputed":
                 raise ValueError(
@@ -55,11 +44,19 @@ class TestedObjects(SimilarityEstimator):
                 )
             as_similarity(one).check_params()
 
+    @property
+    def checked_engine(self) -> Engine:
+        """The engine that was given, or the current one."""
+        return self._engine
+
     def read(self, objects: Any, name: str) -> Any:
         """Return validated objects; for kernels of vectors, numbers become vectors of one number."""
         check_objects(objects, name)
-        if self._is_automatic or self._kind() == "vectors":
-            objects = _column_of_numbers(objects)
+        plain = not (is_table(objects) or is_sparse(objects)) and len(getattr(objects, "shape", (0,))) == 1
+        if plain and (self._is_automatic or self._kind() == "vectors"):
+            first = objects.iloc[0] if hasattr(objects, "iloc") else objects[0]
+            if isinstance(first, (Real, np.number)):
+                objects = np.asarray(objects, dtype=np.float64)[:, None]
         with error_prefix(name):
             return self._checked(objects, reset=True)
 
@@ -70,14 +67,6 @@ class TestedObjects(SimilarityEstimator):
             k = as_similarity(one)
             found += _automatic(pool, k.kind, seed, self.widths) if isinstance(k, Auto) else [k.resolve(pool, seed)]
         return found
-
-
-def _column_of_numbers(objects: Any) -> Any:
-    """Return a one-dimensional sequence of numbers as vectors of one number, and anything else as it is."""
-    if is_table(objects) or is_sparse(objects) or len(getattr(objects, "shape", (0,))) != 1:
-        return objects
-    first = objects.iloc[0] if hasattr(objects, "iloc") else objects[0]
-    return np.asarray(objects, dtype=np.float64)[:, None] if isinstance(first, (Real, np.number)) else objects
 
 
 def _automatic(pool: Any, kind: str | None, seed: int, widths: tuple[float, ...]) -> list[Similarity]:
@@ -120,9 +109,7 @@ class PooledObjects:
     """
 
     def __init__(self, tested: TestedObjects, samples: Sequence[Any], rng: np.random.Generator) -> None:
-        objects = samples[0]
-        if len(samples) > 1:
-            objects = join_all(samples)
+        objects = join_all(samples) if len(samples) > 1 else samples[0]
         self.order = rng.permutation(check_objects(objects))
         self.places = np.argsort(self.order)
         self.objects = take(objects, self.order)
@@ -138,10 +125,6 @@ class PooledObjects:
         with pairs_at(self.order, self.order):
             K = as_numpy(k.blocks(k.encode_checked(self.objects), engine=self.engine).whole())
         return np.asarray(K[np.ix_(self.places, self.places)], dtype=np.float64)
-
-    def landmarks(self, number: int) -> Any:
-        """Return objects drawn uniformly."""
-        return take(self.objects, np.arange(number))
 
     def chunk(self, positions: np.ndarray) -> Any:
         """Return the objects at some positions."""
@@ -162,9 +145,6 @@ def centered(K: np.ndarray) -> np.ndarray:
 
     Sums over pairs of different objects of the result are unbiased estimates of MMD and HSIC. Values that rounding
     alone leaves of a constant similarity are zero.
-
-    >>> centered(np.arange(16.0).reshape(4, 4)).sum(axis=0).round(12) + 0.0
-    array([0., 0., 0., 0.])
     """
     n = len(K)
     A = (K + K.T) / 2

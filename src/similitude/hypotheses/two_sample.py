@@ -11,7 +11,7 @@ import numpy as np
 from similitude.compute import check_objects
 from similitude.compute.engines import Engine
 from similitude.hypotheses.findings import DriftResult, KernelFinding, TellingObject, TestResult
-from similitude.hypotheses.p_values import check_permutations, holm, of_several
+from similitude.hypotheses.p_values import check_permutations, combined, holm, share_reached, standardized
 from similitude.hypotheses.permuted_samples import AllPairs, LandmarkSums, PermutedSamples
 from similitude.hypotheses.samples import PooledObjects, TestedObjects, check_alike, landmark_number
 from similitude.similarity import Similarity
@@ -85,7 +85,6 @@ def _tested(
 ) -> tuple[dict[str, Any], dict[Any, float]]:
     """Compare the first of two named samples with batches of the second; return the result and p-values of batches."""
     tested = TestedObjects(kernel, engine=engine)
-    tested.check()
     x, z = named
     X = tested.read(named[x], x)
     Z = tested.read(named[z], z)
@@ -102,7 +101,7 @@ def _tested(
     notes = []
     both: AllPairs | LandmarkSums
     if number is None:
-        both = AllPairs(pool)
+        both = AllPairs(pool, [first, *rest])
     else:
         both = LandmarkSums(pool, [first, *rest], number)
         notes.append(
@@ -110,7 +109,7 @@ def _tested(
             f"the level is exact, differences that these landmarks do not see are not found, and only landmarks are "
             f"named as telling"
         )
-    compared = [both.compare(first, batch, n_permutations, rng) for batch in rest]
+    compared = [both.compare(1 + batch, n_permutations, rng) for batch in range(len(rest))]
     found = [found_by(one.statistics, list(map(repr, pool.kernels))) for one in compared]
     p_values = holm([p for _, p, _ in found])
     worst = min(range(len(found)), key=lambda i: (p_values[i], found[i][1], -found[i][0]))
@@ -130,7 +129,7 @@ def _tested(
 
 def positions_of(samples: list[Any], names: list[str], level: float) -> list[np.ndarray]:
     """Return the positions of each sample in the pool; refuse samples in which no permutation test can reject."""
-    sizes = [int(one.shape[0]) if hasattr(one, "shape") else len(one) for one in samples]
+    sizes = list(map(check_objects, samples))
     for size, name in zip(sizes, names, strict=True):
         if size < 2:
             raise ValueError(f"{name} holds one object: a sample of at least two is needed")
@@ -147,10 +146,11 @@ def positions_of(samples: list[Any], names: list[str], level: float) -> list[np.
 
 def found_by(statistics: np.ndarray, names: list[str]) -> tuple[float, float, tuple[KernelFinding, ...]]:
     """Return the statistic, its p-value, and the findings of the kernels with these names."""
-    together, p_value, alone = of_several(statistics)
-    observed = statistics[:, 0].tolist()
-    statistic = observed[0] if len(names) == 1 else together
-    return statistic, p_value, tuple(map(KernelFinding, names, observed, alone))
+    z = standardized(statistics)
+    together = combined(z)
+    findings = tuple(map(KernelFinding, names, statistics[:, 0].tolist(), map(share_reached, z)))
+    statistic = findings[0].statistic if len(names) == 1 else float(together[0])
+    return statistic, share_reached(together), findings
 
 
 def telling_objects(

@@ -49,6 +49,7 @@ class WeightedFeatures(Similarity):
 
     def check_params(self) -> None:
         """Validate the weights."""
+        super().check_params()
         given = self.weights
         check_nonnegative("default_weight", self.default_weight)
         if given is None or (isinstance(given, str) and given == IDF):
@@ -70,13 +71,13 @@ class WeightedFeatures(Similarity):
         return ()
 
     def unresolved(self) -> list[str]:
-        """Return the name of the weights while they are to be computed from data."""
-        return ["weights"] if isinstance(self.weights, str) else []
+        """Return the name of the weights while they are to be computed from data, and those of other parameters."""
+        return ["weights"] * isinstance(self.weights, str) + super().unresolved()
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
         """Replace the weights "idf" by those of X, without rows of weight 0."""
         if not isinstance(self.weights, str):
-            return self
+            return super().resolve(X, random_state, sample_weight)
         table = self.feature_table(counted(X, sample_weight))
         values, default = idf_weights(table.rows)
         k = self.with_params(weights=dict(zip(table.keys, values.tolist(), strict=True)), default_weight=default)
@@ -105,13 +106,7 @@ def proof_with_weights(reason: str) -> Any:
 
 
 def idf_weights(rows: Any) -> tuple[np.ndarray, float]:
-    """Return the squared inverse document frequencies of the columns of sparse rows, and that of a new feature.
-
-    >>> from scipy.sparse import csr_array
-    >>> values, default = idf_weights(csr_array([[1.0, 2.0], [0.0, 3.0]]))
-    >>> values.round(3), round(default, 3)
-    (array([1.975, 1.   ]), 4.404)
-    """
+    """Return the squared inverse document frequencies of the columns of sparse rows, and that of a new feature."""
     n = rows.shape[0]
     having = np.bincount(rows.indices[rows.data != 0], minlength=rows.shape[1])
     values: np.ndarray = (np.log((1.0 + n) / (1.0 + having)) + 1.0) ** 2

@@ -22,12 +22,6 @@ def item_keys(items: Iterable[Any]) -> np.ndarray:
     A key is a 64-bit digest of the value, never Python's ``hash``, which differs between processes. Equal items have
     equal keys. Two different items among N have the same key with probability below N^2 / 2^65: 3e-8 for a million
     different items. No key is 0.
-
-    Examples
-    --------
-    >>> a, b, c, d = item_keys(["kernel", 1, 1.0, "1"]).tolist()
-    >>> b == c, b == d
-    (True, False)
     """
     items = list(items)
     plain = set(map(type, items)) <= PLAIN
@@ -45,11 +39,7 @@ def _key(item: Any) -> int:
 
 
 def starts_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return the starts of rows of these lengths, and the end of the last one.
-
-    >>> starts_of([2, 0, 3])
-    array([0, 2, 2, 5])
-    """
+    """Return the starts of rows of these lengths, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64, copy=False)
 
 
@@ -59,11 +49,7 @@ def starts_of_kept(starts: np.ndarray, kept: np.ndarray) -> np.ndarray:
 
 
 def ragged_rows(starts: np.ndarray, which: Any) -> tuple[np.ndarray, Any]:
-    """Return the starts of the chosen rows after selection, and the positions of their entries before it.
-
-    >>> ragged_rows(np.array([0, 2, 2, 5]), np.array([2, 0]))
-    (array([0, 3, 5]), array([2, 3, 4, 0, 1]))
-    """
+    """Return the starts of the chosen rows after selection, and the positions of their entries before it."""
     if isinstance(which, slice) and which.step in (None, 1):
         first, last, _ = which.indices(len(starts) - 1)
         chosen = starts[first : max(first, last) + 1]
@@ -152,16 +138,6 @@ class Histograms(Ragged):
     """Sparse histograms: histogram g has the increasing ``keys[starts[g]:starts[g + 1]]``, with their ``counts``.
 
     Keys are digests, equal in all processes and batches, so that histograms from different batches can be compared.
-
-    Examples
-    --------
-    >>> H = Histograms(np.array([0, 2, 3]), np.array([5, 9, 9], np.uint64), np.array([1.0, 2.0, 4.0]))
-    >>> H.products(H)
-    array([[ 5.,  8.],
-           [ 8., 16.]])
-    >>> H.features(H[1:]).toarray()  # the other feature by its norm
-    array([[2., 1.],
-           [4., 0.]])
     """
 
     of_entries = ("keys", "counts")
@@ -178,12 +154,7 @@ class Histograms(Ragged):
         return self.starts, self.keys, self.counts
 
     def scaled(self, scales: np.ndarray) -> Any:
-        """Return the histograms with each count multiplied by a number, without those that become zero.
-
-        >>> H = Histograms(np.array([0, 2]), np.array([5, 9], np.uint64), np.array([1.0, 2.0]))
-        >>> H.scaled(np.array([0.0, 3.0])).counts
-        array([6.])
-        """
+        """Return the histograms with each count multiplied by a number, without those that become zero."""
         kept = scales > 0
         found = self.only(kept)
         found.counts *= scales[kept]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -59,12 +60,6 @@ class MeanOf(Similarity):
         """Symmetry, PSD and the range of the part; the mean over a sample's own pairs is less than 1."""
         return self.k.claims & {SYMMETRIC, PSD, BOUNDED}
 
-    def check_params(self) -> None:
-        """Validate the part."""
-        if not isinstance(self.k, Similarity):
-            raise TypeError(f"MeanOf takes a Similarity, got {brief(self.k)}")
-        self.k.check_params()
-
     def counterexamples(self) -> list[Any]:
         """Return samples of one element each, on which the part is known not to be a kernel."""
         return [[[one] for one in objects] for objects in self.k.counterexamples()]
@@ -84,14 +79,11 @@ class MeanOf(Similarity):
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the means, some samples of A after the others."""
-        columns = max(1, count(B.elements))
+        at_once = max(1, MOST_BASE_VALUES // max(1, count(B.elements)))
         out = []
         first = 0
         while first < len(A):
-            fits = (
-                int(np.searchsorted(A.starts, A.starts[first] + max(1, MOST_BASE_VALUES // columns), side="right")) - 1
-            )
-            last = min(len(A), max(first + 1, fits))
+            last = max(first + 1, int(np.searchsorted(A.starts, A.starts[first] + at_once, side="right")) - 1)
             some = A[first:last]
             values = as_numpy(self.k.block(some.elements, B.elements))
             sums = np.add.reduceat(np.add.reduceat(values, some.starts[:-1], axis=0), B.starts[:-1], axis=1)
@@ -115,8 +107,5 @@ def _elements(samples: Any) -> tuple[Any, np.ndarray]:
         if len(widths) > 1:
             raise ValueError(f"the elements of all samples need the same dimension, got {widths[0]} and {widths[-1]}")
         return np.concatenate(listed), starts
-    return [one for sample in listed for one in _each(sample)], starts
-
-
-def _each(sample: Any) -> list[Any]:
-    return list(as_objects(sample)) if is_table(sample) or is_column(sample) else list(sample)
+    each = (as_objects(sample) if is_table(sample) or is_column(sample) else sample for sample in listed)
+    return list(chain.from_iterable(each)), starts

@@ -2,15 +2,11 @@
 
 from similitude.landmarks.distributed import (
     AMONG_ALL,
-    Candidates,
     Collection,
-    Look,
-    check_alike,
+    RowReader,
+    batch_weights,
     choose_among_all,
     describe_choice,
-    key_below,
-    look_at_partition,
-    sample_partition,
 )
 from similitude.landmarks.features import (
     GIVEN,

@@ -14,236 +14,219 @@ randomly pivoted Cholesky in large blocks.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from similitude.compute import Encoding, as_numpy, join, join_all, rows, take
 from similitude.compute.engines import DistributedEngine, Handle, LocalEngine
-from similitude.data.sources import Batch, errors_in_batch, errors_in_partition, partition_source
+from similitude.data.sources import (
+    Batch,
+    FirstPass,
+    Source,
+    errors_in_batch,
+    errors_in_partition,
+    partition_source,
+)
 from similitude.landmarks.pivots import FEWEST, ROUNDING, Exactness, Residual
 from similitude.landmarks.projection import solve_rows, solver
 from similitude.landmarks.rules import Nearest, Pool
-from similitude.scikit import InputCheck
+from similitude.scikit import InputCheck, check_weights
 from similitude.similarity import Similarity
-from similitude.support import SourceError, objects_at, pairs_at, random_keys
+from similitude.support import SourceError, key_order, objects_at, pairs_at, random_keys
+
+
+def batch_weights(batch: Batch) -> np.ndarray:
+    """Return the weights of a batch; unlike those of all rows, they may all be zero."""
+    if batch.weights is not None and not batch.weights.any():
+        return np.zeros(len(batch))
+    return check_weights(batch.weights, len(batch))
+
+
+@dataclass(frozen=True, eq=False)
+class RowReader:
+    """Validates the rows of batches; without targets, every row counts, and labels stay as they are."""
+
+    check: InputCheck
+    targets: Any = None
+
+    def copy(self) -> RowReader:
+        """Return a copy that sees rows of its own."""
+        return RowReader(self.check.copy(), None if self.targets is None else self.targets.copy())
+
+    def batches(self, source: Source) -> Iterator[Batch]:
+        """Yield the batches of a partition."""
+        return source.batches(source.batch_rows(self.check.engine.budget))
+
+    def see(self, X: Any, batch: Batch) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Return the labels and weights of validated objects, and which rows count, in the first pass."""
+        weights = batch_weights(batch)
+        if self.targets is None:
+            return batch.labels, weights, np.ones(len(batch), dtype=bool)
+        labels, counted = self.targets.see(X, batch.labels, weights)
+        return labels, weights, counted
+
+    def counted(self, batch: Batch) -> np.ndarray:
+        """Return which rows count, in a later pass."""
+        if self.targets is None:
+            return np.ones(len(batch), dtype=bool)
+        counted: np.ndarray = self.targets.read(batch.labels, batch_weights(batch))[1] > 0
+        return counted
 
 
 @dataclass
 class Look:
-    """What a first look at a partition shows.
-
-    Attributes
-    ----------
-    number : int
-        The number of the partition.
-    n : int
-        The number of its rows.
-    described : dict of str
-        Properties that must be equal in all partitions.
-    inputs : dict
-        Input attributes of the estimator, such as ``n_features_in_``.
-    """
+    """What a first look at a partition shows."""
 
     number: int
-    n: int = 0
-    described: dict[str, str] = field(default_factory=dict)
-    inputs: dict[str, Any] = field(default_factory=dict)
+    n: int = 0  # rows
+    described: dict[str, str] = field(default_factory=dict)  # what must be equal in all partitions
+    inputs: dict[str, Any] = field(default_factory=dict)  # attributes of the estimator, such as `n_features_in_`
+    counted: int = 0  # rows that count
+    targets: Any = None  # after a look at the labels
+    first_pass: FirstPass = field(default_factory=FirstPass)  # the rows, which every pass must give again
 
 
-def look_at_partition(check: InputCheck, number: int, *columns: Any) -> Look:
-    """Count and validate the rows of a partition."""
-    check = check.copy()
+def look_at_partition(reader: RowReader, number: int, *columns: Any) -> Look:
+    """Count and validate the rows of a partition, and its labels if there are targets."""
+    reader = reader.copy()
     found = Look(number)
     with errors_in_partition(number):
         source = partition_source(*columns)
         if source is None:
             return found
-        for batch in source.batches(source.batch_rows(check.engine.budget)):
+        batches = reader.batches(source)
+        for batch in batches if reader.targets is None else found.first_pass.recorded(batches):
             found.described = found.described or batch.schema()
             with errors_in_batch(batch):
-                check(batch.objects, reset=batch.start == 0)
+                X = reader.check(batch.objects, reset=batch.start == 0)
+                found.counted += int(reader.see(X, batch)[2].sum())
             found.n = batch.stop
-    found.inputs = check.attributes
+    found.inputs = reader.check.attributes
+    found.targets = reader.targets
     return found
 
 
-def sample_partition(check: InputCheck, seed: int, below: int, number: int, start: int, *columns: Any) -> Any:
-    """Return objects, labels and positions of the rows of a partition with small keys; None if there are none."""
+Keys = tuple[int, int, int]
+"""The seed of the keys, and two keys: rows up to the one, or from the other on, are drawn."""
+
+
+def sample_partition(reader: RowReader, keys: Keys, number: int, start: int, rank: int, *columns: Any) -> Any:
+    """Return the rows with such keys, as `joined` has them: objects, labels, weights, positions and ranks.
+
+    Keys are those of ranks: `rank` rows before the partition count. Without targets, objects are not validated again.
+    """
+    reader = reader.copy()
+    seed, low, high = keys
+    found = []
     with errors_in_partition(number):
         source = partition_source(*columns)
-        found = []
-        for batch in [] if source is None else source.batches(source.batch_rows(check.engine.budget)):
-            places = np.arange(start + batch.start, start + batch.stop)
-            which = np.flatnonzero(random_keys(places, seed) <= np.uint64(below))
+        for batch in () if source is None else reader.batches(source):
+            X = batch.objects if reader.targets is None else reader.check(batch.objects, reset=False)
+            labels, weights, counted = reader.see(X, batch)
+            which = np.flatnonzero(counted)
+            ranks = np.arange(rank, rank + len(which))
+            rank += len(which)
+            mine = random_keys(ranks, seed)
+            near = (mine <= np.uint64(low)) | (mine >= np.uint64(high))
+            which = which[near]
             if len(which):
-                found.append((take(batch.objects, which), places[which], batch.labels, which))
-    if not found:
+                drawn = None if labels is None else labels[which]
+                found.append((take(X, which), drawn, weights[which], start + batch.start + which, ranks[near]))
+    return joined(found)
+
+
+def joined(parts: Sequence[tuple[Any, ...] | None]) -> Any:
+    """Concatenate rows, given as objects and arrays beside them; None if there are none."""
+    full = [part for part in parts if part is not None]
+    if not full:
         return None
-    labels = None if found[0][2] is None else np.concatenate([labels[which] for _, _, labels, which in found])
-    return join_all([one[0] for one in found]), labels, np.concatenate([one[1] for one in found])
+    objects, *others = zip(*full, strict=True)
+    return join_all(objects), *(None if one[0] is None else np.concatenate(one) for one in others)
 
 
-class Standing(Protocol):
-    """How a rule weights rows given the landmarks so far."""
-
-    def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return squared distances, their scale, and the share of the scale below which they are rounding."""
+Weigh = Callable[[Exactness], tuple[np.ndarray, np.ndarray, float]]
+"""Returns squared distances of rows, their scale, and the share of the scale below which they are rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class Apart:
-    """The squared distance from the nearest landmark; 1 before the first."""
-
-    landmarks: Encoding = None
-
-    def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return squared distances, their scale, and the share of the scale below which they are rounding."""
-        pool = exact.pool
-        own = exact.diagonal
-        if self.landmarks is None:
-            return np.ones(pool.n), np.zeros(pool.n), 0.0
-        theirs = as_numpy(pool.similarity.diagonal(self.landmarks)).astype(np.float64)
-        left = np.empty(pool.n)
-        scale = np.empty(pool.n)
-        for strip, values in pool.similarity.blocks(pool.encoding, self.landmarks, pool.engine).rows():
-            squares = own[strip, None] + theirs - 2.0 * as_numpy(values).astype(np.float64)
-            nearest = squares.argmin(axis=1)
-            left[strip] = squares[np.arange(len(squares)), nearest]
-            scale[strip] = np.abs(own[strip]) + np.abs(theirs[nearest])
-        return left, scale, 32 * exact.eps
+def distance_from_nearest(landmarks: Encoding, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
+    """Weigh rows by the squared distance from the nearest landmark; all alike before the first."""
+    pool = exact.pool
+    own = exact.diagonal
+    if landmarks is None:
+        return np.ones(pool.n), np.zeros(pool.n), 0.0
+    theirs = as_numpy(pool.similarity.diagonal(landmarks)).astype(np.float64)
+    left = np.empty(pool.n)
+    scale = np.empty(pool.n)
+    for strip, values in pool.similarity.blocks(pool.encoding, landmarks, pool.engine).rows():
+        squares = own[strip, None] + theirs - 2.0 * as_numpy(values).astype(np.float64)
+        nearest = squares.argmin(axis=1)
+        left[strip] = squares[np.arange(len(squares)), nearest]
+        scale[strip] = np.abs(own[strip]) + np.abs(theirs[nearest])
+    return left, scale, 32 * exact.eps
 
 
-@dataclass(frozen=True, eq=False)
-class Unexplained:
-    """The squared distance from the span of the landmarks, whose Gram matrix has this Cholesky factor."""
-
-    landmarks: Encoding = None
-    triangle: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-
-    def weigh(self, exact: Exactness) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return squared distances, their scale, and the share of the scale below which they are rounding."""
-        pool = exact.pool
-        left = exact.diagonal.copy()
-        if self.landmarks is not None:
-            T = solver(self.triangle.T, np.dtype(np.float64))
-            for strip, values in pool.similarity.blocks(pool.encoding, self.landmarks, pool.engine).rows():
-                F = solve_rows(as_numpy(values).astype(np.float64), T)
-                left[strip] -= np.einsum("ij,ij->i", F, F)
-        share = ROUNDING * (1 + math.sqrt(len(self.triangle))) * exact.eps
-        return left, np.abs(exact.diagonal), share
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Reads batches of rows that may become landmarks.
-
-    Attributes
-    ----------
-    check : InputCheck
-    eligible : callable, optional
-        Returns which rows of a batch may become landmarks. Default: all.
-    """
-
-    check: InputCheck
-    eligible: Callable[[Batch], np.ndarray] | None = None
-
-    def read(self, batch: Batch) -> tuple[Any, np.ndarray]:
-        """Return validated objects, and which of them may become landmarks."""
-        X = self.check(batch.objects, reset=False)
-        return X, np.ones(len(batch), dtype=bool) if self.eligible is None else self.eligible(batch)
+def distance_from_span(
+    landmarks: Encoding, triangle: np.ndarray, exact: Exactness
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Weigh rows by the squared distance from the span of the landmarks, given the Cholesky factor of their Gram."""
+    pool = exact.pool
+    left = exact.diagonal.copy()
+    if landmarks is not None:
+        T = solver(triangle.T, np.dtype(np.float64))
+        for strip, values in pool.similarity.blocks(pool.encoding, landmarks, pool.engine).rows():
+            F = solve_rows(as_numpy(values).astype(np.float64), T)
+            left[strip] -= np.einsum("ij,ij->i", F, F)
+    return left, np.abs(exact.diagonal), ROUNDING * (1 + math.sqrt(len(triangle))) * exact.eps
 
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """What every partition needs to propose landmarks.
+    """What every partition needs to propose landmarks."""
 
-    Attributes
-    ----------
-    candidates : Candidates
-    similarity : Similarity
-        Resolved.
-    standing : Standing
-    places : array of int
-        Positions of the landmarks so far, for errors.
-    rate : float
-        Expected number of proposals per unit of weight.
-    seed : int
-    number : int
-        Number of rounds before this one.
-    memory : int or str
-        Memory budget of a worker.
-    """
-
-    candidates: Candidates
+    reader: RowReader
     similarity: Similarity
-    standing: Standing
-    places: np.ndarray
-    rate: float
-    seed: int
-    number: int
-    memory: int | str
+    weigh: Weigh
+    places: np.ndarray  # of the landmarks so far, for errors
+    rate: float  # expected number of proposals per unit of weight
+    seed: tuple[int, int]  # and the number of rounds before this one
 
 
-@dataclass(frozen=True, eq=False)
-class Proposed:
-    """The sum of all weights, and the proposed objects with their positions and counts.
+def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: Any) -> tuple[float, Any]:
+    """Weigh the rows of a partition, and propose some; barred rows have weight zero.
 
-    Objects that show that the similarity is not a kernel are included with count zero.
+    Return the sum of the weights and the proposals, as `joined` has them: objects, positions and how often each is
+    proposed. Objects that show that the similarity is not a kernel are proposed zero times.
     """
-
-    total: float = 0.0
-    objects: Any = None
-    places: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    times: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    def __add__(self, other: Proposed) -> Proposed:
-        """Concatenate two sets of proposals."""
-        objects = [one.objects for one in (self, other) if one.objects is not None]
-        return Proposed(
-            self.total + other.total,
-            join(*objects) if len(objects) == 2 else objects[0] if objects else None,
-            np.concatenate([self.places, other.places]),
-            np.concatenate([self.times, other.times]),
-        )
-
-
-def propose(turn: Turn, number: int, start: int, barred: np.ndarray, *columns: Any) -> Proposed:
-    """Weight the rows of a partition, and propose some; barred rows have weight zero."""
-    rng = np.random.default_rng([turn.seed, turn.number, number])
-    found = Proposed()
-    engine = LocalEngine(threads=1, memory=turn.memory)
+    rng = np.random.default_rng([*turn.seed, number])
+    engine = turn.reader.check.engine
+    total = 0.0
+    found = []
     with errors_in_partition(number, 0):
         source = partition_source(*columns)
-        if source is None:
-            return found
-        for batch in source.batches(source.batch_rows(engine.budget)):
+        for batch in () if source is None else turn.reader.batches(source):
             with errors_in_batch(batch):
-                X, counted = turn.candidates.read(batch)
+                X = turn.reader.check(batch.objects, reset=False)
+                counted = turn.reader.counted(batch)
                 A = turn.similarity.encode_checked(X, "X")
             places = np.arange(start + batch.start, start + batch.stop)
-            counted[np.isin(places, barred)] = False
-            pool = Pool(turn.similarity, A, engine, None, rng, X)
-            found = found + _proposed(turn, pool, places, counted)
-    return found
-
-
-def _proposed(turn: Turn, pool: Pool, places: np.ndarray, counted: np.ndarray) -> Proposed:
-    with objects_at(places):
-        exact = Exactness(pool)
-    with pairs_at(places, turn.places):
-        left, scale, rounding = turn.standing.weigh(exact)
-    impossible = exact.impossible(left, scale)
-    left[~counted | (left <= rounding * scale)] = 0.0
-    times = pool.rng.poisson(turn.rate * left)
-    which = np.flatnonzero(times)
-    if impossible is not None:
-        which = np.union1d(which, impossible)
-    some = take(pool.objects, which) if len(which) else None
-    return Proposed(float(left.sum()), some, places[which], times[which])
+            with objects_at(places):
+                exact = Exactness(Pool(turn.similarity, A, engine, None, rng, X))
+            with pairs_at(places, turn.places):
+                left, scale, rounding = turn.weigh(exact)
+            impossible = exact.impossible(left, scale)
+            left[~counted | np.isin(places, barred) | (left <= rounding * scale)] = 0.0
+            times = rng.poisson(turn.rate * left)
+            which = np.union1d(np.flatnonzero(times), () if impossible is None else impossible).astype(np.intp)
+            total += float(left.sum())
+            if len(which):
+                found.append((take(X, which), places[which], times[which]))
+    return total, joined(found)
 
 
 MOST_PROPOSED = 2_048
@@ -252,47 +235,77 @@ MOST_PROPOSED = 2_048
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """All rows of a collection, on workers.
+    """All rows of a collection, on workers."""
 
-    Attributes
-    ----------
-    engine : DistributedEngine
-        With a session.
-    candidates : Candidates
-    columns : list of lists of handles
-        The partitions of objects, labels and weights.
-    sizes : array of int
-        The rows of each partition.
-    seed : int
-    barred : array of int
-        Positions of rows that may not become landmarks.
-    """
+    engine: DistributedEngine  # with a session
+    columns: Sequence[Sequence[Handle]]  # the partitions of objects, labels and weights
+    reader: RowReader
+    seed: int  # of the random order
+    looks: Sequence[Look]
 
-    engine: DistributedEngine
-    candidates: Candidates
-    columns: Sequence[Sequence[Handle]]
-    sizes: np.ndarray
-    seed: int
-    barred: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    @classmethod
+    def of(cls, engine: DistributedEngine, columns: Any, reader: RowReader, seed: int) -> Any:
+        """Look at all rows."""
+        k = len(columns[0])
+        readers = [engine.broadcast(reader.copy())] * k
+        looks = list(engine.collect(engine.map(look_at_partition, readers, range(k), *columns)))
+        check_alike(looks)
+        return cls(engine, columns, reader, seed, looks)
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """Input attributes of the estimator."""
+        return next(one.inputs for one in self.looks if one.n)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The rows of each partition."""
+        return np.array([one.n for one in self.looks])
+
+    @property
+    def starts(self) -> np.ndarray:
+        """The first row of each partition."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.sizes.sum())
+
+    @property
+    def n(self) -> int:
+        """The number of rows that count."""
+        return sum(one.counted for one in self.looks)
+
+    def map(self, function: Any, *columns: Any, shared: Sequence[Any]) -> list[Handle]:
+        """Call a function on every partition: what is shared, the number of the partition, values, its columns."""
+        k = len(self.looks)
+        shares = [[self.engine.broadcast(one)] * k for one in shared]
+        return self.engine.map(function, *shares, range(k), *columns, *self.columns)
+
+    def sample(self, first: int, last: int) -> Any:
+        """Return the first and the last rows in random order: objects, labels, weights, positions and ranks."""
+        keys = self.seed, key_below(first, self.n), 2**64 - 1 - key_below(last, self.n)
+        counted = np.array([one.counted for one in self.looks])
+        ranks = np.cumsum(counted) - counted
+        calls = self.map(sample_partition, self.starts.tolist(), ranks.tolist(), shared=(self.reader.copy(), keys))
+        drawn = joined(list(self.engine.collect(calls)))
+        if len(drawn[-1]) <= first + last:
+            return drawn
+        order = key_order(random_keys(drawn[-1], self.seed))
+        kept = np.sort(np.concatenate([order[:first], order[len(order) - last :]]))
+        return take(drawn[0], kept), *(None if one is None else one[kept] for one in drawn[1:])
 
     def proposals(
-        self, k: Similarity, standing: Standing, chosen: np.ndarray, rate: float, number: int
-    ) -> tuple[float, Any, np.ndarray, np.ndarray]:
-        """Return the total weight, and the proposals of all partitions: objects, positions, and counts."""
-        starts = np.cumsum(self.sizes) - self.sizes
-        barred = np.sort(np.concatenate([self.barred, chosen]))
-        cut = np.split(barred, np.searchsorted(barred, starts[1:]))
-        turn = Turn(self.candidates, k, standing, chosen, rate, self.seed, number, self.engine.memory)
-        turns = [self.engine.broadcast(turn)] * len(starts)
-        calls = self.engine.map(propose, turns, range(len(starts)), starts.tolist(), cut, *self.columns)
-        parts: list[Proposed] = list(self.engine.collect(calls))
-        objects = [part.objects for part in parts if part.objects is not None]
-        return (
-            sum(part.total for part in parts),
-            join_all(objects) if objects else None,
-            np.concatenate([part.places for part in parts]),
-            np.concatenate([part.times for part in parts]),
-        )
+        self, k: Similarity, weigh: Weigh, chosen: np.ndarray, barred: Sequence[int], rate: float, number: int
+    ) -> tuple[float, Any]:
+        """Return the total weight, and the proposals of all partitions."""
+        excluded = np.sort(np.array([*barred, *chosen], dtype=np.int64))
+        cut = np.split(excluded, np.searchsorted(excluded, self.starts[1:]))
+        turn = Turn(self.reader.copy(), k, weigh, chosen, rate, (self.seed, number))
+        calls = self.map(propose, self.starts.tolist(), cut, shared=[turn])
+        totals, parts = zip(*self.engine.collect(calls), strict=True)
+        return sum(totals), joined(parts)
 
 
 def check_alike(looks: Sequence[Look]) -> Look:
@@ -323,15 +336,7 @@ def key_below(wanted: int, n: int) -> int:
 
 
 class Growing:
-    """The landmarks so far. A subclass knows how its rule weights rows.
-
-    Attributes
-    ----------
-    objects, places, encoding
-        Of the landmarks.
-    total : float
-        The total weight of all rows; zero if unknown.
-    """
+    """The landmarks so far. A subclass knows how its rule weighs rows."""
 
     def __init__(self, k: Similarity, memory: int | str) -> None:
         self.k = k
@@ -339,10 +344,11 @@ class Growing:
         self.objects: Any = None
         self.encoding: Any = None
         self.places = np.empty(0, dtype=np.int64)
-        self.total = 0.0
+        self.total = 0.0  # the weight of all rows; zero if unknown
 
-    def standing(self) -> Standing:
-        """Return how workers weight rows."""
+    @property
+    def weigh(self) -> Weigh:
+        """How workers weigh rows."""
         raise NotImplementedError
 
     def sift(self, pool: Pool, proposed: np.ndarray, most: int) -> tuple[np.ndarray, float]:
@@ -375,16 +381,17 @@ class Growing:
 class KMeans(Growing):
     """Each landmark is drawn by its squared distance from the nearest before it, the first uniformly."""
 
-    def standing(self) -> Standing:
-        """Return how workers weight rows."""
-        return Apart(self.encoding)
+    @property
+    def weigh(self) -> Weigh:
+        """How workers weigh rows."""
+        return partial(distance_from_nearest, self.encoding)
 
     def sift(self, pool: Pool, proposed: np.ndarray, most: int) -> tuple[np.ndarray, float]:
         """Return the accepted proposals, and the share of the total weight that remains."""
         if not len(self.places):
             return proposed[:1], 0.0
         weights = Nearest(pool)
-        weights.resume(len(self.places))
+        weights.add(np.arange(len(self.places)))
         return _sifted(weights, pool, proposed, most)
 
 
@@ -393,9 +400,10 @@ class Cholesky(Growing):
 
     triangle = np.empty((0, 0))
 
-    def standing(self) -> Standing:
-        """Return how workers weight rows."""
-        return Unexplained(self.encoding, self.triangle)
+    @property
+    def weigh(self) -> Weigh:
+        """How workers weigh rows."""
+        return partial(distance_from_span, self.encoding, self.triangle)
 
     def sift(self, pool: Pool, proposed: np.ndarray, most: int) -> tuple[np.ndarray, float]:
         """Return the accepted proposals, and the share of the total weight that remains."""
@@ -437,39 +445,31 @@ def describe_choice(rule: str, sample: int, n: int) -> str:
     return f"landmarks={rule!r} chose among {f'a uniform sample of {sample:,} of' if few else 'all'} {n:,} rows"
 
 
-def choose_among_all(rule: str, k: Similarity, collection: Collection, n: int) -> tuple[Any, np.ndarray]:
-    """Choose landmarks among all rows of a collection.
+def choose_among_all(
+    rule: str, k: Similarity, collection: Collection, n: int, barred: Sequence[int] = ()
+) -> tuple[Any, np.ndarray]:
+    """Choose landmarks among all rows of a collection that are not barred: at most n; fewer if no other adds anything.
 
-    Parameters
-    ----------
-    rule : str
-        A name in `AMONG_ALL`.
-    k : Similarity
-        Resolved.
-    collection : Collection
-    n : int
-        Most landmarks; fewer if no further row would add anything.
-
-    Returns
-    -------
-    objects : sequence
-    places : array of int
-        Their positions in the collection, in the order chosen.
+    Return their objects, and their positions in the collection, in the order chosen. The rule is a name in `AMONG_ALL`.
     """
     so_far = AMONG_ALL[rule](k, collection.engine.memory)
     rng = np.random.default_rng(collection.seed)
-    number = 0
-    while len(so_far.places) < n:
+    for number in itertools.count():
         left = n - len(so_far.places)
+        if not left:
+            break
         # proposals for each landmark still missing: many are rejected, and another round costs a pass
         wanted = min(max(FEWEST, 4 * left), MOST_PROPOSED)
         rate = wanted / so_far.total if so_far.total else 0.0
-        total, objects, places, times = collection.proposals(k, so_far.standing(), so_far.places, rate, number)
+        total, found = collection.proposals(k, so_far.weigh, so_far.places, barred, rate, number)
         so_far.total = total
-        number = number + 1
-        proposed = rng.permutation(np.repeat(np.arange(len(times)), times))[: 2 * MOST_PROPOSED]
-        added = 0 if objects is None else so_far.add(objects, places, proposed, left, rng)
-        if total == 0.0 or (len(proposed) and not added):
+        added = n_proposed = 0
+        if found is not None:
+            objects, places, times = found
+            proposed = rng.permutation(np.repeat(np.arange(len(times)), times))[: 2 * MOST_PROPOSED]
+            n_proposed = len(proposed)
+            added = so_far.add(objects, places, proposed, left, rng)
+        if total == 0.0 or (n_proposed and not added):
             break
     if not len(so_far.places):
         raise ValueError(f"{k!r} is zero for every object and itself: landmarks={rule!r} has nothing to draw by")

@@ -43,7 +43,7 @@ from similitude.landmarks.projection import (
     solver,
 )
 from similitude.similarity import Hints, Similarity
-from similitude.support import PairError, pairs_at
+from similitude.support import PairError
 
 GIVEN = "given"
 UNLABELED = "unlabeled"
@@ -378,24 +378,17 @@ class SampleFeatures:
     def features(self, n: int, normalized: bool) -> tuple[LandmarkFeatures, np.ndarray]:
         """Return the features that the first n landmarks give, and their values for the sample."""
         if self.representation.name == PROJECTION:
-            found = self.projected(n)
-            if found is not None:
-                return found
+            made = self.projection(n)
+            if made is not None:
+                features, pivots = made
+                assert features.factor is not None
+                K = np.take(self.similarities(n, "left"), pivots, axis=1)
+                return features, solve_rows(K, solver(features.factor, K.dtype))
             self.representation = not_projected(self.gram(n))
         side = self.representation.side
         K = np.concatenate([self.similarities(n, one) for one in ("left", "right") if side in (one, "both")], axis=1)
         features = LandmarkFeatures(self.k, self.landmarks.only(np.arange(n)), side, normalized=normalized)
         return features, features.transform(K)
-
-    def projected(self, n: int) -> tuple[LandmarkFeatures, np.ndarray] | None:
-        """Return the projection onto the first n landmarks, and the projected sample; None as of `projection`."""
-        made = self.projection(n)
-        if made is None:
-            return None
-        features, pivots = made
-        assert features.factor is not None
-        K = np.take(self.similarities(n, "left"), pivots, axis=1)
-        return features, solve_rows(K, solver(features.factor, K.dtype))
 
     def projection(self, n: int) -> tuple[LandmarkFeatures, np.ndarray] | None:
         """Return the projection onto the first n landmarks and its pivots; None if their Gram matrix is not PSD."""
@@ -415,9 +408,9 @@ class SampleFeatures:
             else:
                 new = np.arange(known, n)
                 positions = self.landmarks.positions
+                at = self.places, None if positions is None else positions[new]
                 like, columns = sided(self.k, rows(self.landmarks.encoding, new), side)
-                with pairs_at(self.places, None if positions is None else positions[new]):
-                    values = in_floats(Blocks(like, self.encoding, columns, engine=self.engine).whole())
+                values = in_floats(Blocks(like, self.encoding, columns, engine=self.engine, positions=at).whole())
             K = values if K is None else np.concatenate([K, values], axis=1)
             self._known[side] = K
             self.n_known = n
@@ -431,15 +424,16 @@ class SampleFeatures:
         new = self._own[known:n]  # type: ignore[index]
         others = np.setdiff1d(np.arange(len(self.places)), [*old, *new])
         B = rows(self.encoding, new)
-        with pairs_at(self.places[new], self.places[new]):
-            gram = Blocks(self.k, B, symmetric=True, engine=self.engine).whole()
+        at = self.places[new]
+        gram = Blocks(self.k, B, symmetric=True, engine=self.engine, positions=(at, at)).whole()
         values = np.empty((len(self.places), n - known), gram.dtype)
         values[new] = gram
         if known:
             values[old] = self.similarities(known, "left")[new].T
         if len(others):
-            with pairs_at(self.places[others], self.places[new]):
-                values[others] = Blocks(self.k, rows(self.encoding, others), B, engine=self.engine).whole()
+            named = self.places[others], at
+            A = rows(self.encoding, others)
+            values[others] = Blocks(self.k, A, B, engine=self.engine, positions=named).whole()
         return values
 
     def restricted(self, order: np.ndarray, which: np.ndarray) -> SampleFeatures:
@@ -485,8 +479,8 @@ class SampleFeatures:
         at = np.arange(n) if self.landmarks.positions is None else self.landmarks.positions
         for down, right in ((slice(known, n), slice(0, n)), (slice(0, known), slice(known, n))):
             if down.stop > down.start:
-                with pairs_at(at[down], at[right]):
-                    values = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine).whole()
+                named = at[down], at[right]
+                values = Blocks(self.k, rows(A, down), rows(A, right), engine=self.engine, positions=named).whole()
                 self.single = self.single or str(values.dtype).endswith("float32")
                 whole[down, right] = as_numpy(values)
         self._gram = whole

@@ -7,6 +7,7 @@ K(\cdot, x_i)` and a constant b, which is not penalized, or zero. `Gram` takes a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -126,7 +127,7 @@ class Gram:
         self.mirror = mirror
         self.corner = float(K[0, 0])
         self.coupling = K[0, 1:] + 0.0
-        self.targets = (self.targets - 2.0 * xp.outer(mirror, mirror @ self.targets))[1:]
+        self.targets = (self.targets - 2.0 * mirror[:, None] * (mirror @ self.targets))[1:]
         self.matrix = np.array(K[1:, 1:], order="F") if isinstance(K, np.ndarray) else K[1:, 1:].clone()
 
     @cached_property
@@ -228,7 +229,7 @@ class Gram:
         largest = max(float(values[-1]), 0.0) + self.corner
         total = values.clip(0.0)[:, None] + beside(self._relative(lams), V)
         spanned = total > max(len(values) * EPS, self.eps) * largest
-        return xp.where(spanned, 1.0 / xp.where(spanned, total, 1.0), 0.0), spanned
+        return 1.0 / xp.where(spanned, total, math.inf), spanned
 
     def _left_out(self, lams: np.ndarray) -> Any:
         """Return the residuals of left-out examples times r, in the units of the matrix."""
@@ -239,20 +240,17 @@ class Gram:
         shape = (n, len(lams), len(self.mean))
         c = (W @ (inverses[:, :, None] * self._along[:, None, :]).reshape(len(inverses), -1)).reshape(shape)
         own = xp.empty_like(c[:, :, 0])
-        outside = xp.zeros_like(own)
-        singular = np.flatnonzero(~as_numpy(spanned).all(axis=0))
         for start in range(0, n, GRAM_STRIP):
-            strip = slice(start, start + GRAM_STRIP)
-            squares = W[strip] ** 2
-            own[strip] = squares @ inverses
-            if len(singular):
-                outside[strip] = squares @ xp.where(spanned, xp.zeros_like(inverses), 1.0)
-        residuals = xp.where(own[:, :, None] > 0, c / xp.where(own > 0, own, 1.0)[:, :, None], 0.0)
-        for column in singular:
+            own[start : start + GRAM_STRIP] = W[start : start + GRAM_STRIP] ** 2 @ inverses
+        residuals = c / xp.where(own > 0, own, math.inf)[:, :, None]
+        if bool(spanned.all()):
+            return residuals
+        for column in np.flatnonzero(~as_numpy(spanned).all(axis=0)):
             missed = ~spanned[:, column]
+            outside = (W[:, missed] ** 2).sum(1)
             # squared share of an example outside the span of the features up to which it counts as inside
-            off = outside[:, column] > 1e-10
-            residuals[off, column] = (W[off][:, missed] @ self._along[missed]) / outside[off, column, None]
+            off = outside > 1e-10
+            residuals[off, column] = (W[off][:, missed] @ self._along[missed]) / outside[off, None]
         return residuals
 
     def _left_out_groups(self, lams: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -279,7 +277,7 @@ class Gram:
         full[1:] = V
         along = self.mirror[1:] @ V
         for start in range(0, len(full), GRAM_STRIP):
-            full[start : start + GRAM_STRIP] -= namespace(V).outer(2.0 * self.mirror[start : start + GRAM_STRIP], along)
+            full[start : start + GRAM_STRIP] -= 2.0 * self.mirror[start : start + GRAM_STRIP, None] * along
         return full
 
 
@@ -423,7 +421,7 @@ def unit_of(values: np.ndarray) -> float:
     64.0
     """
     largest = float(np.abs(values).max(initial=0.0))
-    return 4.0 ** min(int(np.frexp(largest)[1]) // 2, 511) if largest > 0 else 1.0
+    return 4.0 ** min(math.frexp(largest)[1] // 2, 511) if largest > 0 else 1.0
 
 
 def _norm(v: Any) -> float:

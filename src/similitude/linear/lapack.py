@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, cython_lapack, eigh
+from scipy.linalg import LinAlgError, cholesky, cython_lapack, eigh, get_lapack_funcs
 from scipy.linalg.lapack import dpotri, dpotrs
 
 from similitude.compute import as_numpy, namespace
@@ -39,7 +39,10 @@ def symmetric_eigen(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     call = _routine("dsyevd")
     if call is None or len(M) < LONG_FACTORIZATION or M.dtype != np.float64:
-        values, V = eigh(M, overwrite_a=True, check_finite=False, driver="evd")
+        (syevd,) = get_lapack_funcs(("syevd",), (M,))  # without the checks of SciPy, which take longer than few rows
+        values, V, failed = syevd(M, lower=True, overwrite_a=True)
+        if failed:
+            raise LinAlgError("the eigenvalues did not converge")
         return values, V
     n = len(M)
     values = np.empty(len(M))

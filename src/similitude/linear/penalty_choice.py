@@ -111,13 +111,13 @@ def _fit(
         if classes is not None:
             chosen_on[~np.isin(classes[test], classes[train])] = 0.0
         if fitted < n:
-            chosen_on[len(test) - last.judged :] = 0.0
+            chosen_on[len(test) - last.evaluating :] = 0.0
         models = compare_path(F[train], targets[train], weights[train], path, loss)
         folds.append(_held_out(models, loss, F[test], targets[test], chosen_on))
     best, held = _best_of_path(folds, at_once=fitted < n or penalty == "l1")
     tolerance = np.append(np.full(best, COMPARED_GAPS[penalty]), FINAL_GAPS[penalty])
     *_, model = fit_path(F, targets, weights, path[: best + 1], loss, tolerance=tolerance)
-    judged = slice(-last.judged if fitted < n else 0, None)
+    judged = slice(-last.evaluating if fitted < n else 0, None)
     rows = np.concatenate([test for _, test in splits])[judged]
     held = held[judged]
     losses = loss.value(targets[rows], held).sum(axis=1)

@@ -172,10 +172,16 @@ class ByEigenvectors:
         """Yield f' (gram + lam)^-1 cross and f' (gram + lam)^-1 f for every row f, one penalty after the other."""
         Z = F @ self.vectors.astype(F.dtype)
         squares = Z**2 if leverages else None
-        for lam in lams:
-            inverse = 1.0 / (self.values + lam)
-            scores = Z @ (self.along / (self.values + lam)[:, None]).astype(Z.dtype)
-            yield scores, None if squares is None else squares @ inverse.astype(Z.dtype)
+        each = np.fromiter(lams, np.float64)
+        outputs = self.along.shape[1]
+        step = max(1, 64 // max(1, outputs))  # penalties at once: a product with many columns reads the rows once
+        for some in (each[start : start + step] for start in range(0, len(each), step)):
+            shifted = self.values[:, None] + some
+            solutions = (self.along[:, None] / shifted[:, :, None]).reshape(len(shifted), -1).astype(Z.dtype)
+            scores = (Z @ solutions).reshape(len(Z), len(some), outputs)
+            own = None if squares is None else squares @ (1.0 / shifted).astype(Z.dtype)
+            for i in range(len(some)):
+                yield scores[:, i], None if own is None else own[:, i]
 
     def halves(self, F: np.ndarray) -> OfPenalty:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
@@ -241,7 +247,7 @@ class Validation:
     weights : array of shape (n,)
     n_train : int
         Number of training rows; n under leave-one-out.
-    n_judged : int
+    n_evaluating : int
         Number of rows at the end that no choice is made on.
     groups : array of int, or None
         Under leave-one-out these are left out instead of rows.
@@ -250,7 +256,7 @@ class Validation:
     Y: np.ndarray
     weights: np.ndarray
     n_train: int
-    n_judged: int = 0
+    n_evaluating: int = 0
     groups: np.ndarray | None = None
 
     def ridge(self, F: np.ndarray, near: float | None) -> tuple[Ridge, Trial]:
@@ -258,11 +264,11 @@ class Validation:
         n = self.n_train
         ridge = Ridge(Moments.of(F[:n], self.Y[:n], self.weights[:n]))
         if n == len(self.Y):
-            judge = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
-            return ridge, ridge.best(judge, near, descend=self.groups is not None)
-        chosen_on = slice(n, len(self.Y) - self.n_judged)
-        judge = ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on])
-        return ridge, ridge.best(judge, near)
+            others = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
+            return ridge, ridge.best(others, near, descend=self.groups is not None)
+        chosen_on = slice(n, len(self.Y) - self.n_evaluating)
+        others = ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on])
+        return ridge, ridge.best(others, near)
 
 
 class Ridge:
@@ -361,7 +367,7 @@ class Ridge:
         """Return rows that are not part of the moments."""
         return HeldOut(partial(self.predictions, F), Y, weights)
 
-    def judged(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
+    def trial(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate one penalty on rows that are not part of the moments."""
         return Trial.of(lam, self.scores(lam, F), Y, weights)
 

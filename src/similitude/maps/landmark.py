@@ -21,7 +21,6 @@ from similitude.compute import (
     count,
     in_memory,
     is_distributed,
-    join_all,
     rows,
     take,
 )
@@ -43,15 +42,14 @@ from similitude.landmarks import (
     GIVEN,
     SEPARABLE,
     Ask,
-    Candidates,
     Collection,
     LandmarkFeatures,
     Landmarks,
     Pool,
     Promise,
     Reservoir,
+    RowReader,
     at_most,
-    check_alike,
     check_positions,
     choose,
     choose_among_all,
@@ -59,11 +57,8 @@ from similitude.landmarks import (
     fixed_beforehand,
     independent_landmarks,
     is_kernel,
-    key_below,
-    look_at_partition,
     refuse_function,
     rounding_of,
-    sample_partition,
     sided,
 )
 from similitude.scikit import InputCheck, SimilarityEstimator, all_or_nothing, tensors_for_tensors, whole_gram
@@ -77,7 +72,7 @@ from similitude.similarity import (
     check_max_calls,
     metered,
 )
-from similitude.support import NONE, Guarantee, Premise, brief, check_integer, generator, key_order, random_keys
+from similitude.support import NONE, Guarantee, Premise, brief, check_integer, generator
 
 MAX_FITTED_ROWS = 20_000
 """Most rows of a source or a collection that a map is fitted to."""
@@ -208,22 +203,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEs
         """Look at all partitions, then draw the rows with the smallest keys."""
         engine = distributed_engine(self._engine)
         columns = engine.partitions(X, y)
-        k = len(columns[0])
-        check = InputCheck(self, engine.memory)
-        checks = [engine.broadcast(check)] * k
-        looks = list(engine.collect(engine.map(look_at_partition, checks, range(k), *columns)))
-        self.__dict__.update(check_alike(looks).inputs)
-        sizes = np.array([one.n for one in looks])
-        starts = np.cumsum(sizes) - sizes
-        n = int(sizes.sum())
-        limits = [seed] * k, [key_below(MAX_FITTED_ROWS, n)] * k
-        parts = list(engine.collect(engine.map(sample_partition, checks, *limits, range(k), starts.tolist(), *columns)))
-        parts = [part for part in parts if part is not None]
-        places = np.concatenate([part[2] for part in parts])
-        kept = np.sort(key_order(random_keys(places, seed))[:MAX_FITTED_ROWS])
-        labels = None if y is None else np.concatenate([part[1] for part in parts])[kept]
-        collection = Collection(engine, Candidates(InputCheck(self, engine.memory)), columns, sizes, seed)
-        return FitSample(take(join_all([part[0] for part in parts]), kept), labels, places[kept], collection)
+        collection = Collection.of(engine, columns, RowReader(InputCheck(self, engine.memory)), seed)
+        self.__dict__.update(collection.inputs)
+        objects, labels, _, places, _ = collection.sample(MAX_FITTED_ROWS, 0)
+        return FitSample(objects, None if y is None else labels, places, collection)
 
 
 def _transform_partition(fitted: FeatureMap, number: int, objects: Any) -> np.ndarray:
@@ -280,7 +263,7 @@ class LandmarkedMap(FeatureMap):
         if rule is None:
             return self._given(k, X, A, ask).relocated(given.places)
         if given.collection is not None:
-            n = int(given.collection.sizes.sum())
+            n = given.collection.n_rows
             self.notes_.append(describe_choice(rule, MAX_FITTED_ROWS, n))
             if n > MAX_FITTED_ROWS and rule in AMONG_ALL:
                 objects, places = choose_among_all(rule, k, given.collection, self._number(ask, n))

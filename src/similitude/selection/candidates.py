@@ -13,7 +13,7 @@ from similitude.compute import as_matrix, check_objects, take
 from similitude.compute.engines import Engine, current_engine
 from similitude.kernel_learning import check_learnable
 from similitude.selection.limits import TRIED_PAIRS
-from similitude.similarity import SYMMETRIC, Learnable, Similarity, as_similarity, calls_per_pair, is_counted
+from similitude.similarity import SYMMETRIC, Learnable, Similarity, as_similarity, calls_per_pair
 from similitude.support import ExpressionError, NotAKernelError, PairError, brief, error_prefix, pairs_at
 
 
@@ -29,7 +29,7 @@ class NamedSimilarity:
     def may_differ(self) -> bool:
         """Whether this is a user's function, whose calls are counted, that is not known to be symmetric."""
         k = self.similarity
-        return is_counted(k) and SYMMETRIC not in k.claims and not k.unresolved() and self.side == "auto"
+        return calls_per_pair(k) > 0 and SYMMETRIC not in k.claims and not k.unresolved() and self.side == "auto"
 
     def resolved(self, X: Any, random_state: Any) -> NamedSimilarity:
         """Resolve data-dependent parameters; if the name is the repr, it is updated."""
@@ -88,12 +88,7 @@ def with_learned(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
 
 
 def distinct(named: Sequence[NamedSimilarity]) -> list[NamedSimilarity]:
-    """Append a number to names that occur before.
-
-    >>> from similitude.kernels import Linear
-    >>> [one.name for one in distinct([NamedSimilarity("a", Linear()), NamedSimilarity("a", Linear())])]
-    ['a', 'a (2)']
-    """
+    """Append a number to names that occur before."""
     seen: dict[str, int] = {}
     found = []
     for one in named:
@@ -123,7 +118,7 @@ def checked_engine(engine: Engine | None) -> Engine:
 
 def calls_for_a_pair(named: Sequence[NamedSimilarity]) -> int:
     """Return the most calls of users' functions for an example and a landmark."""
-    counted = [one for one in named if is_counted(one.similarity)]
+    counted = [one for one in named if calls_per_pair(one.similarity)]
     both = [1 if one.side == "left" or SYMMETRIC in one.similarity.claims else 2 for one in counted]
     return sum(calls_per_pair(one.similarity) * sides for one, sides in zip(counted, both, strict=True))
 

@@ -122,7 +122,16 @@ class Selection(Result):
             import pandas as pd  # type: ignore[import-untyped]
         except ImportError as error:
             raise ImportError("to_frame() needs pandas: pip install pandas") from error
-        return pd.DataFrame([_flat(row) for row in self.table])
+        rows = []
+        for row in self.table:
+            cells: dict[str, Any] = {"candidate": row.candidate}
+            for name in ("error", "difference"):
+                figure = getattr(row, name)
+                cells |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
+            cells |= {"representation": row.representation.name, "reason": row.representation.reason}
+            names = ("as_good", "loss", "penalty", "seconds", "n_similarity_calls", "shared")
+            rows.append(cells | {name: getattr(row, name) for name in names})
+        return pd.DataFrame(rows)
 
     def on_new_rows(self) -> str:
         """Return a sentence on the error of the best one on new rows."""
@@ -135,18 +144,17 @@ class Selection(Result):
         return f"The best, on new rows: squared error {error.value:.4g} [{error.low:.3g}, {error.high:.3g}]"
 
     def __str__(self) -> str:
-        lines = [self._heads(), *(_cells(row) for row in self.table)]
+        lines = [self._heads(), *map(_cells, self.table)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        text = [self._about()]
-        for line in lines:
-            left = [cell.ljust(width) for cell, width in zip(line[:5], widths[:5], strict=True)]
-            right = [cell.rjust(width) for cell, width in zip(line[5:7], widths[5:7], strict=True)]
-            text.append("  ".join([*left, *right, line[7]]).rstrip())
-        return "\n".join([*text, *self._footnotes()])
+        text = []
+        for *left, penalty, seconds, pairs in lines:
+            cells = [cell.ljust(width) for cell, width in zip(left, widths[:5], strict=True)]
+            text.append("  ".join([*cells, penalty.rjust(widths[5]), seconds.rjust(widths[6]), pairs]).rstrip())
+        return "\n".join([self._about(), *text, *self._footnotes()])
 
     def html_parts(self) -> Sequence[object]:
         """Return the candidates, the best first, and what is said of them."""
-        cells = [_cells(row) for row in self.table]
+        cells = list(map(_cells, self.table))
         return (
             f"Best: {_short(self.table[0].candidate)}",
             paragraph(self._about()),
@@ -171,16 +179,6 @@ class Selection(Result):
         return [*lines, self.on_new_rows(), *(f"Note: {note}" for note in self.notes)]
 
 
-def _flat(row: Row) -> dict[str, Any]:
-    """Return a row as a flat dict."""
-    cells: dict[str, Any] = {"candidate": row.candidate}
-    for name, figure in (("error", row.error), ("difference", row.difference)):
-        cells |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
-    cells |= {"representation": row.representation.name, "reason": row.representation.reason}
-    names = ("as_good", "loss", "penalty", "seconds", "n_similarity_calls", "shared")
-    return cells | {name: getattr(row, name) for name in names}
-
-
 def _cells(row: Row) -> tuple[str, ...]:
     error = row.error
     worse = row.difference
@@ -197,11 +195,6 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _short(name: str) -> str:
-    """Shorten a name.
-
-    >>> _short("Gaussian(sigma=2.9113619739324523)")
-    'Gaussian(sigma=2.911)'
-    """
     name = re.sub(r"\d+\.\d{4,}", lambda digits: f"{float(digits[0]):.4g}", name)
     return name if len(name) <= 60 else f"{name[:57]}..."
 
@@ -308,7 +301,11 @@ def choose_kernel(
     engine = checked_engine(engine)
     rng = generator(random_state)
     n_folds = cv if isinstance(cv, int) else None
-    most = _affordable(X, n_folds or 10, len(targets), engine)
+    item = itemsize(X)
+    matrices = min(limits.MAX_PARTS, n_folds or 10) + 5  # in memory at once, beside six arrays of features
+    most = SampleSizes(limits.COMPARED_ROWS, limits.COMPARED_LANDMARKS).affordable(
+        len(targets), lambda r, m: 6 * r * m * item + matrices * 8 * (2 * m) ** 2, engine
+    )
     with budgeted(max_calls, engine), remembered_images(), one_scipy_thread:
         named, sizes = _within_budget(named, X, most, max_calls, rng)
         rows = sample_rows(len(targets), targets, sizes.rows, n_folds or 2, rng)
@@ -321,19 +318,6 @@ def choose_kernel(
         compared = Comparison(named, data, targets.at(rows), folds, outer, together, here is not None)
         tested = list(compared.tested(engine))
     return _selection(tested, compared, sizes)
-
-
-def _affordable(X: Any, n_folds: int, n: int, engine: Engine) -> SampleSizes:
-    """Return the numbers of examples and landmarks within the limits and the memory."""
-    size = itemsize(X)
-    matrices = min(limits.MAX_PARTS, n_folds) + 5  # in memory at once, beside six arrays of examples by landmarks
-    return SampleSizes.affordable(
-        n,
-        limits.COMPARED_ROWS,
-        limits.COMPARED_LANDMARKS,
-        lambda r, m: 6 * r * m * size + matrices * 8 * (2 * m) ** 2,
-        engine,
-    )
 
 
 def _within_budget(
@@ -372,7 +356,7 @@ def _selection(families: list[list[TestedCandidate]], compared: Comparison, size
     wider = compared.folds.widening
     tested = sorted([one for family in families for one in family], key=lambda one: (*one.errors.rank, one.position))
     errors = [compared.independent(one.errors.errors) for one in tested]
-    apart = differences(np.stack(errors, axis=1), 0, of_classes, wider)
+    worse = differences(np.stack(errors, axis=1), 0, of_classes, wider)
     rows = [
         Row(
             candidate=one.named.name,
@@ -380,14 +364,14 @@ def _selection(families: list[list[TestedCandidate]], compared: Comparison, size
             error=error_of(own, of_classes, wider),
             difference=difference,
             as_good=difference.low <= 0.0,
-            loss=one.errors.loss,
+            loss=one.errors.rank[1],
             representation=one.representation,
             penalty=one.errors.penalty,
             seconds=one.seconds,
             n_similarity_calls=one.n_calls,
             shared=one.shared,
         )
-        for one, own, difference in zip(tested, errors, apart, strict=True)
+        for one, own, difference in zip(tested, errors, worse, strict=True)
     ]
     return Selection(
         best=rows[0].similarity,

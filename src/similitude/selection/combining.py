@@ -115,7 +115,7 @@ def combine(
     rng = generator(random_state)
     most = min(limits.COMBINED_LANDMARKS, max(100, 4_000 // len(members)))  # about 4,000 features together
     size = 3 * 8 * len(members)  # bytes: three arrays of all features are in memory at once
-    sizes = SampleSizes.affordable(n, limits.COMBINED_ROWS, most, lambda r, m: size * r * m, engine)
+    sizes = SampleSizes(limits.COMBINED_ROWS, most).affordable(n, lambda r, m: size * r * m, engine)
     rows = sample_rows(n, targets, sizes.rows, 2, rng)
     here = None if targets is None else targets.at(rows)
     codes = here.codes if here is not None and how == "concatenate" else None
@@ -194,11 +194,15 @@ def _projected(k: Similarity, sample: SampleFeatures, data: SampledData) -> np.n
         objects = take(sample.landmarks.objects, some)
         validity = check_gram(k, M[np.ix_(some, some)], objects, data.landmarks[some], check_objects(data.X))
         demand_valid(validity, NOT_A_KERNEL_ADVICE)
-    found = sample.projected(n)
-    if found is None and M.any():
+    made = sample.projection(n)
+    if made is None and M.any():
         problem = f"{k!r} is not a kernel: the Gram matrix of {n} landmarks is indefinite"
         raise NotAKernelError(f"{problem}. {NOT_A_KERNEL_ADVICE[0].upper()}{NOT_A_KERNEL_ADVICE[1:]}.")
-    return np.empty((len(data.rows), 0)) if found is None else found[1].astype(np.float64, copy=False)
+    if made is None:
+        return np.empty((len(data.rows), 0))
+    features, pivots = made
+    K = np.take(sample.similarities(n, "left"), pivots, axis=1)
+    return np.asarray(features.ready(K.dtype).transform(K), dtype=np.float64)
 
 
 def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
@@ -212,10 +216,6 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.
     2012, Proposition 9). With :math:`K_k = F_k F_k^\top`, :math:`M_{kl} = |F_k^\top H F_l|^2` and :math:`a_k =
     |F_k^\top H Y|^2`, in the Frobenius norm. The weight of a kernel that is constant on these examples is zero. With
     groups, the dot products leave out pairs of examples of one group.
-
-    >>> y = np.array([[1.0], [1.0], [-1.0], [-1.0]])
-    >>> alignment_weights([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y)
-    array([0.25, 0.  ])
     """
     from scipy.optimize import nnls
 
@@ -224,8 +224,7 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.
         raise ValueError("y is constant: kernels cannot be aligned with it")
     together = []
     if groups is not None:
-        order = np.argsort(groups, kind="stable")
-        together = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+        together = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups))[:-1])
     centered = []
     lengths = np.ones(len(features))
     for k, F in enumerate(features):
@@ -251,12 +250,7 @@ def alignment_weights(features: Sequence[np.ndarray], Y: np.ndarray, groups: np.
 
 
 def _aligned(A: np.ndarray, B: np.ndarray, groups: Sequence[np.ndarray]) -> float:
-    """Return the dot product of AA' and BB'; with groups of rows, over pairs of different ones and minus their means.
-
-    >>> A, B = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [0.0], [1.0]])
-    >>> _aligned(A, B, []), _aligned(A, B, [np.array([0, 1]), np.array([2])])
-    (16.0, -3.0)
-    """
+    """Return the dot product of AA' and BB'; with groups, over pairs of rows of different ones, minus their means."""
     if not groups:
         return float(np.linalg.norm(A.T @ B) ** 2)
     ones = np.ones((len(A), 1))
@@ -286,10 +280,6 @@ def easymkl_weights(features: Sequence[np.ndarray], signs: np.ndarray) -> np.nda
     2015, section 3.) This is the dual of a support vector machine with squared hinge, :math:`\sum_i \max(0, 1 - y_i
     f(x_i))^2 + \frac{\Lambda}{1 - \Lambda} |w|^2`, whose residuals are in proportion to :math:`\gamma`; so it is solved
     in the features, which must be those of kernels with the same mean K(x, x).
-
-    >>> y = np.array([[1.0], [1.0], [-1.0], [-1.0]])
-    >>> easymkl_weights([y, np.array([[1.0], [-1.0], [1.0], [-1.0]])], y).round(4)
-    array([1., 0.])
     """
     features = [_centered(F) for F in features]  # distances between points of the two hulls stay the same
     F = np.concatenate(features, axis=1) / np.sqrt(len(features))

@@ -12,151 +12,122 @@ from typing import Any
 
 import numpy as np
 
+from similitude.compute import take
 from similitude.compute.engines import Engine, on_workers
 from similitude.evaluation import Folds, TaskTargets, error_of_classes
+from similitude.kernel_learning import learn_from_targets
 from similitude.landmarks import SIMILARITIES, Representation, lengths
 from similitude.linear import PENALTIES, Moments, Ridge, smallest
 from similitude.selection.candidates import NamedSimilarity, naming
-from similitude.selection.landmark_similarities import ComparedExamples, FoldLearner, SampledData, families
+from similitude.selection.landmark_similarities import ComparedExamples, SampledData, families
 from similitude.selection.limits import MAX_PARTS
-from similitude.similarity import Learnable
+from similitude.similarity import Learnable, Similarity
 from similitude.support import ESTIMATE, Estimate
 from similitude.theory import LEVEL, clopper_pearson
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutErrors:
-    """The held-out errors of ridge regression, with the penalty that is best for all folds together.
-
-    ``losses`` and ``errors`` of each test example are the squared error of its scores, and `TaskTargets.errors`;
-    means over folds, if it is a test example of several.
-    """
+    """The held-out errors of ridge regression, with the penalty that is best for all folds together."""
 
     penalty: float
-    losses: np.ndarray
-    errors: np.ndarray
-
-    @property
-    def loss(self) -> float:
-        """The mean squared error of the scores."""
-        return float(self.losses.mean())
+    losses: np.ndarray  # the squared error of the scores of each test example; the mean over folds, if of several
+    errors: np.ndarray  # its `TaskTargets.errors`
 
     @property
     def rank(self) -> tuple[float, float]:
         """The mean error, and the loss, which decides between equal errors."""
-        return float(self.errors.mean()), self.loss
+        return float(self.errors.mean()), float(self.losses.mean())
 
     def clearly_better(self, other: HeldOutErrors) -> bool:
         """Return whether the loss is smaller than the other one by more than the standard error of that."""
-        return self.loss < other.loss - float(other.losses.std() / np.sqrt(len(other.losses)))
+        return bool(self.losses.mean() < other.losses.mean() - other.losses.std() / np.sqrt(len(other.losses)))
 
 
-@dataclass(frozen=True, eq=False)
-class OuterFold:
-    """A fold that takes no part in a choice: the errors inside its training examples, and those of its test examples.
-
-    The test examples are predicted by the model whose penalty is the best one inside.
-    """
-
-    inside: HeldOutErrors
-    outside: np.ndarray
-
+OuterFold = tuple[HeldOutErrors, np.ndarray]
+"""The errors inside the training examples of a fold that takes no part in a choice, and those of its test examples."""
 
 HeldOut = tuple[np.ndarray, np.ndarray]
 """Test examples, and their losses and errors: an array of shape (2, penalties, examples)."""
+
+Fit = tuple[np.ndarray, Moments, float]
+"""The features of all examples, the moments of the training examples, and the unit of penalties."""
 
 
 def cross_validate(
     F: np.ndarray, targets: TaskTargets, folds: Folds, outer: Folds | None
 ) -> tuple[HeldOutErrors, list[OuterFold]]:
-    """Return the held-out errors of ridge regression in all folds, and those of every outer fold.
+    """Return the held-out errors of ridge regression in all folds, and those of every outer fold."""
+    sums = {which: moments_of_folds(F, targets.Y, which) for which in {folds, outer or folds}}
+    total = sums[folds][0]
+    centered = float(np.trace(total.centered()[0]))
+    unit = centered if centered > np.finfo(float).eps * float(np.trace(total.gram)) else 1.0
+    errors, found = nested_errors(lambda which, left: (F, sums[which][1](*left), unit), targets, folds, outer)
+    return replace(errors, penalty=errors.penalty * unit), found
+
+
+def nested_errors(
+    fit: Callable[[Folds, tuple[int, ...]], Fit], targets: TaskTargets, folds: Folds, outer: Folds | None
+) -> tuple[HeldOutErrors, list[OuterFold]]:
+    """Return the errors of all folds and of every outer fold, given what `fit` returns without a fold or without two.
 
     The penalty of a fold is the one with the smallest squared loss on the test examples of the other folds, so that no
     example is tested with a penalty that it helped to choose (with a single fold, on its own). Ties go to the larger
     penalty. Every fold is solved by one eigendecomposition for all penalties, and so is every pair of outer folds: the
     model of what both train on is tested by the examples of each on behalf of the other.
     """
-    total, of_folds = moments_of_folds(F, targets.Y, folds)
-    of_outer = of_folds if outer is None or outer is folds else moments_of_folds(F, targets.Y, outer)[1]
-    centered = float(np.trace(total.centered()[0]))
-    rounding = np.finfo(float).eps * float(np.trace(total.gram))
-    penalties = PENALTIES * (centered if centered > rounding else 1.0)
 
-    def held_out(which: Folds, left: tuple[int, ...]) -> list[HeldOut]:
-        ridge = Ridge((of_folds if which is folds else of_outer)(*left))
-        return [_held_out(F, targets, test, ridge, penalties) for test in _tests(which, left)]
-
-    return _on_folds(held_out, folds, outer, penalties, len(F))
-
-
-def cross_validate_learned(
-    learner: FoldLearner, targets: TaskTargets, folds: Folds, outer: Folds | None
-) -> tuple[HeldOutErrors, list[OuterFold]]:
-    """Return what `cross_validate` does, with features that are learned from the training examples of each model.
-
-    Penalties are multiples of the sum of squares of the centered features, which differ between models.
-    """
-
-    def held_out(which: Folds, left: tuple[int, ...]) -> list[HeldOut]:
-        train = reduce(np.intersect1d, [which.pairs[fold][0] for fold in left])
-        F = learner.learn(train)[2]
-        moments = _moments(F, targets.Y, train)
-        penalties = PENALTIES * (float(np.trace(moments.centered()[0])) or 1.0)
+    def held_out(which: Folds, *left: int) -> list[HeldOut]:
+        F, moments, unit = fit(which, left)
         ridge = Ridge(moments)
-        return [_held_out(F, targets, test, ridge, penalties) for test in _tests(which, left)]
+        found = []
+        for test in _tests(which, left):
+            scores = np.stack(list(ridge.predictions(F[test], (PENALTIES * unit).tolist())))
+            losses = ((scores - targets.Y[test]) ** 2).sum(axis=2)
+            found.append((test, np.stack([losses, targets.errors(scores, test)])))
+        return found
 
-    return _on_folds(held_out, folds, outer, PENALTIES, len(targets))
+    single = [held_out(folds, fold)[0] for fold in range(len(folds))]
+    errors, _ = _combined(single, len(targets))
+    if outer is None:
+        return errors, []
+    if outer is not folds:
+        single = [held_out(outer, fold)[0] for fold in range(len(outer))]
+    inner: list[list[HeldOut]] = [[] for _ in outer.pairs]
+    for pair in combinations(range(len(outer)), 2):
+        for fold, result in zip(pair, held_out(outer, *pair), strict=True):
+            inner[fold].append(result)
+    evaluated = []
+    for (_, outside), several in zip(single, inner, strict=True):
+        inside, best = _combined(several, len(targets))
+        evaluated.append((inside, outside[1, best]))
+    return errors, evaluated
 
 
 def moments_of_folds(F: np.ndarray, Y: np.ndarray, folds: Folds) -> tuple[Moments, Callable[..., Moments]]:
     """Return the moments of all training examples, and a function of folds: those of what all of them train on.
 
-    Examples that are in the training set of the same folds form a part, and the moments of folds are the sum over
-    their parts: nothing is subtracted, so nothing cancels. If there are too many parts, each sum is taken alone.
+    Examples in the training sets of the same folds form a part. The moments of folds are the sum over their parts, so
+    that nothing cancels; of many parts, which would not fit into memory, each sum is taken alone.
     """
     fitted = np.zeros((len(Y), len(folds)), dtype=bool)
     for fold, (train, _) in enumerate(folds.pairs):
         fitted[train, fold] = True
     members, part = np.unique(fitted, axis=0, return_inverse=True)
     if len(members) > MAX_PARTS:
-        everything = _moments(F, Y, np.flatnonzero(fitted.any(axis=1)))
-        return everything, lambda *of: _moments(F, Y, np.flatnonzero(fitted[:, of].all(axis=1)))
-    parts = [_moments(F, Y, np.flatnonzero(part.ravel() == p)) for p in range(len(members))]
-    everything = _sum(parts, members.any(axis=1))
-    return everything, lambda *of: _sum(parts, members[:, of].all(axis=1))
+        everything = moments_at(F, Y, np.flatnonzero(fitted.any(axis=1)))
+        return everything, lambda *of: moments_at(F, Y, np.flatnonzero(fitted[:, of].all(axis=1)))
+    parts = [moments_at(F, Y, np.flatnonzero(part.ravel() == p)) for p in range(len(members))]
+
+    def summed(which: Any) -> Moments:
+        return reduce(operator.add, [parts[place] for place in np.flatnonzero(which)])
+
+    return summed(members.any(axis=1)), lambda *of: summed(members[:, of].all(axis=1))
 
 
-def _moments(F: np.ndarray, Y: np.ndarray, rows: np.ndarray) -> Moments:
+def moments_at(F: np.ndarray, Y: np.ndarray, rows: np.ndarray) -> Moments:
+    """Return the moments of some rows."""
     return Moments.of(F[rows], Y[rows], np.ones(len(rows)))
-
-
-def _sum(parts: list[Moments], which: Any) -> Moments:
-    return reduce(operator.add, [parts[place] for place in np.flatnonzero(which)])
-
-
-def _on_folds(
-    held_out: Callable[[Folds, tuple[int, ...]], list[HeldOut]],
-    folds: Folds,
-    outer: Folds | None,
-    penalties: np.ndarray,
-    n: int,
-) -> tuple[HeldOutErrors, list[OuterFold]]:
-    """Return the errors of all folds and of every outer fold; `held_out` leaves out a fold, or two, and tests each."""
-    single = [held_out(folds, (fold,))[0] for fold in range(len(folds))]
-    found, _ = _combined(single, penalties, n)
-    if outer is None:
-        return found, []
-    if outer is not folds:
-        single = [held_out(outer, (fold,))[0] for fold in range(len(outer))]
-    inner: list[list[HeldOut]] = [[] for _ in outer.pairs]
-    for pair in combinations(range(len(outer)), 2):
-        for fold, result in zip(pair, held_out(outer, pair), strict=True):
-            inner[fold].append(result)
-    evaluated = []
-    for (_, outside), several in zip(single, inner, strict=True):
-        inside, best = _combined(several, penalties, n)
-        evaluated.append(OuterFold(inside, outside[1, best]))
-    return found, evaluated
 
 
 def _tests(folds: Folds, left: tuple[int, ...]) -> list[np.ndarray]:
@@ -166,14 +137,7 @@ def _tests(folds: Folds, left: tuple[int, ...]) -> list[np.ndarray]:
     return [np.intersect1d(folds.pairs[i][0], folds.pairs[j][1]) for i, j in (left, left[::-1])]
 
 
-def _held_out(F: np.ndarray, targets: TaskTargets, test: np.ndarray, ridge: Ridge, penalties: np.ndarray) -> HeldOut:
-    """Return losses and errors of test examples under every penalty."""
-    scores = np.stack(list(ridge.predictions(F[test], penalties.tolist())))
-    losses = ((scores - targets.Y[test]) ** 2).sum(axis=2)
-    return test, np.stack([losses, targets.errors(scores, test)])
-
-
-def _combined(several: Sequence[HeldOut], penalties: np.ndarray, n: int) -> tuple[HeldOutErrors, int]:
+def _combined(several: Sequence[HeldOut], n: int) -> tuple[HeldOutErrors, int]:
     """Return the errors of several folds, each with the penalty that is best for the others; and the best for all."""
     sums = np.stack([both[0].sum(axis=1) for _, both in several])
     totals = np.zeros((2, n))
@@ -183,14 +147,13 @@ def _combined(several: Sequence[HeldOut], penalties: np.ndarray, n: int) -> tupl
         totals[:, test] += both[:, best]
         times[test] += 1
     tested = np.flatnonzero(times)
-    losses, errors = totals[:, tested] / times[tested]
     best = smallest(sums.sum(axis=0))
-    return HeldOutErrors(float(penalties[best]), losses, errors), best
+    return HeldOutErrors(float(PENALTIES[best]), *(totals[:, tested] / times[tested])), best
 
 
 @dataclass(frozen=True, eq=False)
 class TestedCandidate:
-    """A candidate with its held-out errors; ``shared`` says whether its distances were shared with others."""
+    """A candidate with its held-out errors."""
 
     position: int
     named: NamedSimilarity
@@ -199,23 +162,19 @@ class TestedCandidate:
     outer: list[OuterFold]
     seconds: float
     n_calls: int
-    shared: bool
+    shared: bool  # whether its distances were shared with others
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The candidates, and the examples, targets and folds on which they are compared.
-
-    ``together`` has the same number for examples that folds keep together: copies, and those of one group if they are
-    ``grouped``; ``outer`` are the folds that evaluate the choice.
-    """
+    """The candidates, and the examples, targets and folds on which they are compared."""
 
     named: Sequence[NamedSimilarity]
     data: SampledData
     targets: TaskTargets
     folds: Folds
-    outer: Folds | None
-    together: np.ndarray
+    outer: Folds | None  # the folds that evaluate the choice
+    together: np.ndarray  # the same number for examples that folds keep together: copies, and those of one group
     grouped: bool
 
     def tested(self, engine: Engine) -> Iterator[list[TestedCandidate]]:
@@ -231,7 +190,8 @@ class Comparison:
         began = time.perf_counter()
         first = self.named[positions[0]]
         if isinstance(first.similarity, Learnable):
-            return [self._test_learned(positions[0], engine)]
+            with naming(first.name):
+                return [self._test_learned(positions[0], first.similarity, engine)]
         with naming(first.name):
             compared = ComparedExamples([self.named[position].similarity for position in positions], self.data, engine)
             if compared.shared:
@@ -256,25 +216,38 @@ class Comparison:
         if representation.name != SIMILARITIES:
             return representation, errors, outer
         normalized, others = cross_validate(F / lengths(F)[:, None], self.targets, self.folds, self.outer)
-        outer = [b if b.inside.clearly_better(a.inside) else a for a, b in zip(outer, others, strict=True)]
+        outer = [b if b[0].clearly_better(a[0]) else a for a, b in zip(outer, others, strict=True)]
         if normalized.clearly_better(errors):
             return replace(representation, normalized=True), normalized, outer
         return representation, errors, outer
 
-    def _test_learned(self, position: int, engine: Engine) -> TestedCandidate:
+    def _test_learned(self, position: int, k: Learnable, engine: Engine) -> TestedCandidate:
         """Test a candidate that is learned from the training examples of each fold."""
         began = time.perf_counter()
-        one = self.named[position]
-        with naming(one.name):
-            groups = self.together if self.grouped else None
-            learner = FoldLearner(one.similarity, self.data, self.targets, engine, groups)
-            errors, outer = cross_validate_learned(learner, self.targets, self.folds, self.outer)
-            k, representation, F = learner.learn(np.arange(len(self.targets)))
-        size = float(((F - F.mean(axis=0)) ** 2).sum())
-        errors = replace(errors, penalty=errors.penalty * size)
-        named = NamedSimilarity(one.name, k)
+        n_calls = 0
+
+        def learned(train: np.ndarray) -> tuple[Similarity, Representation, np.ndarray]:
+            nonlocal n_calls
+            objects = take(self.data.objects(k), train)
+            groups = self.together[train] if self.grouped else None
+            # the seed of the pilot rows is fixed: the same examples give the same kernel
+            found = learn_from_targets(k, objects, self.targets.Y[train], random_state=0, groups=groups).similarity
+            representation, F, calls = ComparedExamples([found], self.data, engine).features(found)
+            n_calls += calls
+            return found, representation, F
+
+        def fit(folds: Folds, left: tuple[int, ...]) -> Fit:
+            train = reduce(np.intersect1d, [folds.pairs[fold][0] for fold in left])
+            F = learned(train)[2]
+            moments = moments_at(F, self.targets.Y, train)
+            return F, moments, float(np.trace(moments.centered()[0])) or 1.0
+
+        errors, outer = nested_errors(fit, self.targets, self.folds, self.outer)
+        found, representation, F = learned(np.arange(len(self.targets)))
+        errors = replace(errors, penalty=errors.penalty * float(((F - F.mean(axis=0)) ** 2).sum()))
+        named = NamedSimilarity(self.named[position].name, found)
         seconds = time.perf_counter() - began
-        return TestedCandidate(position, named, representation, errors, outer, seconds, learner.n_calls, False)
+        return TestedCandidate(position, named, representation, errors, outer, seconds, n_calls, False)
 
     def independent(self, errors: np.ndarray) -> np.ndarray:
         """Return the errors of tested examples as independent numbers: one for each group, if there are groups."""
@@ -289,8 +262,8 @@ class Comparison:
             return None
         found = []
         for fold in range(len(self.outer)):
-            best = min(tested, key=lambda one: (*one.outer[fold].inside.rank, one.position))
-            found.append(best.outer[fold].outside)
+            best = min(tested, key=lambda one: (*one.outer[fold][0].rank, one.position))
+            found.append(best.outer[fold][1])
         errors = np.concatenate(found)
         groups = self.together[np.concatenate([test for _, test in self.outer.pairs])]
         if self.targets.n_classes:
@@ -299,11 +272,7 @@ class Comparison:
 
 
 def _means_of_groups(errors: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return a number for each group, in proportion to its sum of errors, with the same mean as all errors.
-
-    >>> _means_of_groups(np.array([1.0, 0.0, 0.0, 1.0]), np.array([3, 3, 3, 7]))
-    array([0.5, 0.5])
-    """
+    """Return a number for each group, in proportion to its sum of errors, with the same mean as all errors."""
     sums = np.bincount(np.unique(groups, return_inverse=True)[1], errors)
     return np.asarray(sums * (len(sums) / len(errors)))
 
@@ -311,9 +280,7 @@ def _means_of_groups(errors: np.ndarray, groups: np.ndarray) -> np.ndarray:
 def error_of(errors: np.ndarray, of_classes: bool, wider: float = 1.0) -> Estimate:
     """Return the mean error: of zeros and ones with the interval of Clopper and Pearson, else that of `around_mean`."""
     if of_classes:
-        ends = clopper_pearson(errors.sum() / wider**2, len(errors) / wider**2, LEVEL)
-        low = float(ends[0])
-        high = float(ends[1])
+        low, high = map(float, clopper_pearson(errors.sum() / wider**2, len(errors) / wider**2))
     else:
         low, high = around_mean(errors, wider * student(len(errors)))
     return Estimate(float(errors.mean()), max(0.0, low), high, LEVEL, ESTIMATE)
@@ -333,17 +300,14 @@ def around_mean(values: np.ndarray, steps: float) -> tuple[float, float]:
     :math:`T = \sqrt n (\bar x - \mu) / s` and skewness g, :math:`T + \frac{g}{3 \sqrt n} T^2 + \frac{g^2}{27 n} T^3
     + \frac{g}{6 \sqrt n}` is nearer to normal; an end moves to where this is `steps` from zero if that is farther out.
     (Hall, "On the Removal of Skewness by Transformation", 1992.)
-
-    >>> around_mean(np.array([-1.0, 0.0, 1.0]), 1.0)
-    (-0.57735027, 0.57735027)
     """
     n = len(values)
     mean = float(values.mean())
-    apart = values - mean
-    variance = float((apart**2).mean())
+    centered = values - mean
+    variance = float((centered**2).mean())
     if n < 2 or variance == 0.0:
         return mean, mean
-    skewness = float((apart**3).mean()) / variance**1.5
+    skewness = float((centered**3).mean()) / variance**1.5
     error = float(np.sqrt(variance / (n - 1)))
     below = _untransformed(steps, skewness, n)
     above = -_untransformed(-steps, skewness, n)
@@ -372,25 +336,22 @@ def differences(errors: np.ndarray, best: int, of_classes: bool, wider: float = 
     around = around_proportions if of_classes else around_mean
     found = []
     for j, column in enumerate(errors.T):
-        apart = column - errors[:, best]
-        value = float(apart.mean())
-        low, high = around(apart, steps) if j != best else (0.0, 0.0)
+        worse = column - errors[:, best]
+        value = float(worse.mean())
+        low, high = around(worse, steps) if j != best else (0.0, 0.0)
         found.append(Estimate(value, min(low, value), max(high, value), LEVEL, ESTIMATE))
     return found
 
 
-def around_proportions(apart: np.ndarray, steps: float) -> tuple[float, float]:
+def around_proportions(differing: np.ndarray, steps: float) -> tuple[float, float]:
     """Return an interval for the difference of two proportions, from -1, 0 or 1 for each example.
 
     Two pseudo-examples are added on which the two disagree, once each way, so that it holds if they disagree on few
     examples. (Agresti and Min, "Simple Improved Confidence Intervals for Comparing Matched Proportions", 2005.)
-
-    >>> around_proportions(np.zeros(98), 2.0)
-    (-0.02010076, 0.02010076)
     """
-    n = len(apart) + 2
-    center = float(apart.sum()) / n
-    spread = steps * float(np.sqrt(((apart**2).sum() + 1 - n * center**2) / n / (n - 1)))
+    n = len(differing) + 2
+    center = float(differing.sum()) / n
+    spread = steps * float(np.sqrt(((differing**2).sum() + 1 - n * center**2) / n / (n - 1)))
     return center - spread, center + spread
 
 
@@ -409,7 +370,7 @@ def _steps(errors: np.ndarray) -> float:
     tiny = 1e-12 * float(covariance.diagonal().max())
     for i in range(candidates - 1):
         variance = covariance[i, i] + covariance.diagonal()[i + 1 :] - 2 * covariance[i, i + 1 :]
-        apart = np.abs(draws[:, [i]] - draws[:, i + 1 :])[:, variance > tiny] / np.sqrt(variance[variance > tiny])
-        largest = np.maximum(largest, apart.max(axis=1, initial=0.0))
+        gaps = np.abs(draws[:, [i]] - draws[:, i + 1 :])[:, variance > tiny] / np.sqrt(variance[variance > tiny])
+        largest = np.maximum(largest, gaps.max(axis=1, initial=0.0))
     largest /= np.sqrt(rng.chisquare(max(n - 1, 1), n_draws) / max(n - 1, 1))
     return max(one, float(np.quantile(largest, LEVEL)))

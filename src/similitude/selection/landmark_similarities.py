@@ -11,9 +11,8 @@ import numpy as np
 
 from similitude.compute import Blocks, Encoding, as_matrix, check_objects, rows, take
 from similitude.compute.engines import Engine
-from similitude.evaluation import TaskTargets, at_rows, interleaved
+from similitude.evaluation import TaskTargets, interleaved
 from similitude.goodness import stratified
-from similitude.kernel_learning import learn_from_targets
 from similitude.kernels.vectors import DistanceSimilarity
 from similitude.landmarks import Landmarks, Representation, SampleFeatures, in_floats
 from similitude.similarity import Hints, Pullback, Similarity
@@ -92,12 +91,7 @@ class DistanceBlocks:
 
 
 def distance_key(k: Similarity) -> tuple[Any, ...] | None:
-    """Return a key of the distances that a similarity is a function of, equal if they can be shared; None if of none.
-
-    >>> from similitude.kernels import Gaussian, Laplace, Linear
-    >>> distance_key(Gaussian(sigma=1.0)) == distance_key(Laplace(sigma=2.0)), distance_key(Linear())
-    (True, None)
-    """
+    """Return a key of the distances that a similarity is a function of, equal if they can be shared; or None."""
     if type(k) is Pullback:
         inner = distance_key(k.k)
         return None if inner is None else (id(k.f), k.batched, *inner)
@@ -106,12 +100,7 @@ def distance_key(k: Similarity) -> tuple[Any, ...] | None:
 
 
 def families(similarities: Sequence[Similarity]) -> list[list[int]]:
-    """Group similarities that share distances; return their positions.
-
-    >>> from similitude.kernels import Gaussian, Laplace, Linear
-    >>> families([Gaussian(sigma=1.0), Linear(), Laplace(sigma=1.0), Laplace(sigma=1.0, norm=1)])
-    [[0, 2], [1], [3]]
-    """
+    """Group similarities that share distances; return their positions."""
     together: dict[Any, list[int]] = {}
     for place, k in enumerate(similarities):
         key = distance_key(k)
@@ -160,27 +149,3 @@ def _of_distances(k: Similarity) -> Any:
     while isinstance(k, Pullback):
         k = k.k
     return k
-
-
-@dataclass(eq=False)
-class FoldLearner:
-    """Learns a similarity from some examples, and returns the features of all examples under it."""
-
-    k: Similarity
-    data: SampledData
-    targets: TaskTargets
-    engine: Engine
-    groups: np.ndarray | None = None
-    n_calls: int = 0
-
-    def learn(self, train: np.ndarray) -> tuple[Similarity, Representation, np.ndarray]:
-        """Return the similarity learned from the examples at some positions, and the features of all under it.
-
-        The seed of the pilot rows is fixed: the same examples give the same kernel.
-        """
-        objects = take(self.data.objects(self.k), train)
-        groups = at_rows(self.groups, train)
-        k = learn_from_targets(self.k, objects, self.targets.Y[train], random_state=0, groups=groups).similarity
-        representation, F, n_calls = ComparedExamples([k], self.data, self.engine).features(k)
-        self.n_calls += n_calls
-        return k, representation, F

@@ -35,17 +35,12 @@ class SampleSizes:
     landmarks: int
     notes: tuple[str, ...] = ()
 
-    @classmethod
-    def affordable(
-        cls, n: int, rows: int, landmarks: int, cost: Callable[[int, int], int], engine: Engine
-    ) -> SampleSizes:
-        """Return the largest numbers of examples, of n, and landmarks within limits and the engine's memory budget.
-
-        ``cost(rows, landmarks)`` is in bytes.
-        """
-        most = min(n, rows)
+    def affordable(self, n: int, cost: Callable[[int, int], int], engine: Engine) -> SampleSizes:
+        """Return sizes for n examples whose cost, in bytes, is within the engine's budget."""
+        most = min(n, self.rows)
+        wanted = min(n, self.landmarks)
         r = most
-        m = min(n, landmarks)
+        m = wanted
         while cost(r, m) > engine.budget:
             if max(r, m) <= MIN_SIZE:
                 raise MemoryError(
@@ -61,15 +56,12 @@ class SampleSizes:
         if r < n:
             why = f"the limit is {most:,}" if r == most else "more do not fit into the memory budget"
             notes.append(f"{r:,} of {n:,} examples are used, sampled at random: {why}")
-        if m < min(n, landmarks):
-            notes.append(f"{m:,} landmarks instead of {min(n, landmarks):,}: more do not fit into the memory budget")
-        return cls(r, m, tuple(notes))
+        if m < wanted:
+            notes.append(f"{m:,} landmarks instead of {wanted:,}: more do not fit into the memory budget")
+        return SampleSizes(r, m, tuple(notes))
 
     def within_calls(self, per_pair: int, max_calls: int, looking: int) -> SampleSizes:
-        """Return the largest sizes at which comparing examples with landmarks is within a budget of calls.
-
-        ``per_pair`` are the calls for an example and a landmark, ``looking`` those that are made beforehand.
-        """
+        """Return the largest sizes within a budget of calls: `per_pair` for an example and a landmark."""
         if not per_pair:
             return self
         pairs = max(0, max_calls - looking) // per_pair

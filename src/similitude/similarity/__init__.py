@@ -9,9 +9,8 @@ from similitude.similarity.adapters import (
     calls_per_pair,
     calls_taken,
     cost_per_call,
-    functions_of_pairs,
-    is_counted,
     may_be_costly,
+    user_functions,
 )
 from similitude.similarity.algebra import (
     Absolute,
@@ -48,7 +47,16 @@ from similitude.similarity.claims import (
 from similitude.similarity.contract import Similarity, check_claims, image, remembered_images
 from similitude.similarity.feature_space import finite_diagonal as finite_diagonal
 from similitude.similarity.feature_space import kernel_distance as kernel_distance
-from similitude.similarity.meter import Calls, Meter, budgeted, check_max_calls, metered, progress_line
+from similitude.similarity.meter import (
+    Calls,
+    Meter,
+    budgeted,
+    check_max_calls,
+    metered,
+    phase,
+    phases_reported_to,
+    progress_line,
+)
 from similitude.similarity.pair_store import PairStore
 from similitude.similarity.parameters import Parametric
 from similitude.similarity.parameters import stated as stated
@@ -101,14 +109,15 @@ __all__ = [
     "check_max_calls",
     "cost_per_call",
     "exported_pairs",
-    "functions_of_pairs",
     "hints_of_parts",
     "image",
-    "is_counted",
     "may_be_costly",
     "merge_caches",
     "metered",
+    "phase",
+    "phases_reported_to",
     "progress_line",
     "prune_cache",
     "remembered_images",
+    "user_functions",
 ]

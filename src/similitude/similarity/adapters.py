@@ -285,6 +285,8 @@ class FromBlocks(Similarity):
 
     claims = declared
     hints = Hints(threadsafe=False)
+    cost = 0
+    repeats = 1
 
     def __init__(self, f: Callable[[Any, Any], Any], claims: Iterable[str] = (), objects: str = "any") -> None:
         self.f = f
@@ -421,42 +423,35 @@ def check_arguments(f: Any, form: str, n: int) -> None:
 # What a similarity costs.
 
 
-def functions_of_pairs(k: Similarity) -> list[FromPairs]:
-    """Return the users' functions of pairs that a similarity is made of."""
-    if isinstance(k, FromPairs):
+def user_functions(k: Similarity) -> list[FromPairs | FromBlocks]:
+    """Return the users' functions that a similarity is made of; their calls are counted."""
+    if isinstance(k, (FromPairs, FromBlocks)):
         return [k]
-    found: list[FromPairs] = []
+    found: list[FromPairs | FromBlocks] = []
     for part in k.parts():
-        found += functions_of_pairs(part)
+        found += user_functions(part)
     return found
+
+
+def calls_per_pair(k: Similarity) -> int:
+    """Return the calls of users' functions that one pair takes; 0 if there are none."""
+    return sum(map(attrgetter("repeats"), user_functions(k)))
 
 
 def may_be_costly(k: Similarity) -> bool:
     """Whether a similarity calls a function of pairs that is not stated to be cheap by ``cost=0``."""
-    costs = set(map(attrgetter("cost"), functions_of_pairs(k)))
+    costs = set(map(attrgetter("cost"), user_functions(k)))
     return bool(costs - {0})
-
-
-def calls_per_pair(k: Similarity) -> int:
-    """Return the fewest calls of users' functions that one pair takes, counting at least one."""
-    return max(1, sum(map(attrgetter("repeats"), functions_of_pairs(k))))
 
 
 def cost_per_call(k: Similarity) -> float | None:
     """Return the mean cost of a call; None if no function states one."""
-    functions = functions_of_pairs(k)
+    functions = user_functions(k)
     stated = list(filter(None, map(attrgetter("cost"), functions)))
     return sum(stated) / len(functions) if stated else None
 
 
-def is_counted(k: Similarity) -> bool:
-    """Whether a similarity calls a user's function, of pairs or of blocks, so that its calls are counted."""
-    return isinstance(k, (FromPairs, FromBlocks)) or any(map(is_counted, k.parts()))
-
-
 def calls_taken(meter: Meter, k: Similarity, pairs: int) -> Calls:
     """Return the calls that a meter counted, with those of a prediction that takes a number of similarities."""
-    if not is_counted(k):
-        return Calls.of(meter, None, 0.0, 0)
     each = pairs * calls_per_pair(k)
     return Calls.of(meter, cost_per_call(k), float(each), each)

@@ -13,41 +13,20 @@ import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from similitude.compute import Encoding, Hints, Profile, namespace, profile_of
-from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL
+from similitude.similarity.claims import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL
 from similitude.similarity.contract import Similarity
 from similitude.support import check_number
 
 Claims = frozenset[str]
 
 
-def add(left: Similarity, right: Any) -> Similarity:
-    """Return left + right; nested sums are flattened."""
-    if isinstance(right, Similarity):
-        return Sum.of(left, right)
-    return left if right == 0 else Shifted(left, _finite(right))
-
-
-def multiply(left: Similarity, right: Any) -> Similarity:
-    """Return left * right; nested products are flattened, factors multiplied."""
-    if isinstance(right, Similarity):
-        return Product.of(left, right)
-    if type(left) is Scaled:
-        return Scaled(left.k, _finite(left.factor * _finite(right)))
-    return Scaled(left, _finite(right))
-
-
-def power(k: Similarity, exponent: float) -> Similarity:
-    """Return k ** exponent."""
-    return Power(k, int(exponent) if isinstance(exponent, Integral) else _finite(exponent))
-
-
-def _finite(number: Any) -> float:
+def finite(number: Any) -> float:
+    """Return a number that a similarity may be combined with."""
     if not math.isfinite(number):
         raise ValueError(f"a similarity combines with finite numbers only, got {number}")
     return float(number)
@@ -139,8 +118,8 @@ def _common_objects(parts: Sequence[Similarity]) -> str:
     return kinds[0] if kinds else "any"
 
 
-def _sum_profile(node: Node) -> Profile | None:
-    """Return the sum of the profiles of the parts, over the encoding of the node; None if a part has none."""
+def _profile(node: Node, factor: float = 1.0, constant: float = 0.0) -> Profile | None:
+    """Return the sum of the profiles of the parts, scaled and shifted; None if a part has none."""
     leaves = _leaves(node)
     total = Profile(())
     for part in node.parts():
@@ -149,17 +128,7 @@ def _sum_profile(node: Node) -> Profile | None:
             return None
         places: dict[int | None, int] = {i: leaves.index(leaf) for i, leaf in enumerate(_leaves(part))}
         total = total + profile.moved(places if isinstance(part, Node) else {None: places[0]})
-    return total
-
-
-def _scaled_profile(node: Scaled) -> Profile | None:
-    profile = _sum_profile(node)
-    return None if profile is None else profile.scaled(float(node.factor))
-
-
-def _shifted_profile(node: Shifted) -> Profile | None:
-    profile = _sum_profile(node)
-    return None if profile is None else profile.shifted(float(node.constant))
+    return total.scaled(float(factor)).shifted(float(constant))
 
 
 class NaryNode(Node):
@@ -200,7 +169,7 @@ class Sum(NaryNode):
     """The sum K1 + K2 + …."""
 
     reason = "a sum of kernels is a kernel: its features are those of all parts, side by side"
-    hints = hints_of_parts(_sum_profile)
+    hints = hints_of_parts(_profile)
 
     @property
     def claims(self) -> Claims:
@@ -292,12 +261,8 @@ class Scaled(Node):
         self.k = k
         self.factor = factor
 
-    def check_params(self) -> None:
-        """Validate the part and the factor."""
-        super().check_params()
-        check_number("factor", self.factor)
-
-    hints = hints_of_parts(_scaled_profile)
+    _checks: ClassVar = {"factor": check_number}
+    hints = hints_of_parts(lambda node: _profile(node, factor=node.factor))
 
     @property
     def claims(self) -> Claims:
@@ -328,12 +293,8 @@ class Shifted(Node):
         self.k = k
         self.constant = constant
 
-    def check_params(self) -> None:
-        """Validate the part and the constant."""
-        super().check_params()
-        check_number("constant", self.constant)
-
-    hints = hints_of_parts(_shifted_profile)
+    _checks: ClassVar = {"constant": check_number}
+    hints = hints_of_parts(lambda node: _profile(node, constant=node.constant))
 
     @property
     def claims(self) -> Claims:
@@ -362,11 +323,7 @@ class Power(Node):
         self.k = k
         self.exponent = exponent
 
-    def check_params(self) -> None:
-        """Validate the part and the exponent."""
-        super().check_params()
-        check_number("exponent", self.exponent)
-
+    _checks: ClassVar = {"exponent": check_number}
     hints = hints_of_parts()
 
     @property
@@ -377,7 +334,7 @@ class Power(Node):
     def claims(self) -> Claims:
         """All for a non-negative integer exponent, all but PSD for another positive one."""
         if self.exponent == 0:
-            return frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
+            return UNIT_KERNEL
         kept = {SYMMETRIC: True, PSD: self._is_polynomial, BOUNDED: self.exponent > 0, UNIT_DIAGONAL: True}
         return kept_claims(self.k.claims, kept)
 

@@ -20,7 +20,7 @@ from similitude.similarity.adapters import FromBlocks, FromPairs
 from similitude.similarity.algebra import Claims, in_brackets
 from similitude.similarity.claims import SYMMETRIC
 from similitude.similarity.contract import Similarity
-from similitude.similarity.pair_store import FORMAT, LOCK_SECONDS, PairStore, errors_of_cache, transaction
+from similitude.similarity.pair_store import LOCK_SECONDS, PairStore, about, errors_of_cache, transaction
 from similitude.similarity.wrappers import Wrapped
 from similitude.support import CacheError, Result, brief, digest
 
@@ -68,18 +68,9 @@ class Cached(Wrapped):
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Return known values, and compute the others."""
         f, (a, b) = self._function(), map(self._numbers, (A, B))
-        symmetric = SYMMETRIC in self.claims
-        values = self.store.read(f, a, b, symmetric)
+        values = self.store.read(f, a, b, SYMMETRIC in self.claims)
         i, j = np.nonzero(np.isnan(values))
-        if len(i):
-            pairs = np.stack([a[i], b[j]], axis=1)
-            if symmetric:
-                pairs.sort(axis=1)
-            _, first, back = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-            order = np.argsort(first)
-            back = np.argsort(order)[back.ravel()]
-            first = first[order]
-            values[i, j] = self._computed(A, B, i[first], j[first], a[i[first]], b[j[first]], f)[back]
+        values[i, j] = self._computed(A, B, i, j, a[i], b[j], f)
         return values
 
     def diagonal(self, A: Encoding) -> np.ndarray:
@@ -95,12 +86,7 @@ class Cached(Wrapped):
         known = self.store.read(f, a[rows], b[columns], SYMMETRIC in self.claims)
         values = known[np.searchsorted(rows, i), np.searchsorted(columns, j)]
         new = np.flatnonzero(np.isnan(values))
-        if len(new):
-            pairs, back = np.unique(np.stack([a[i[new]], b[j[new]]], axis=1), axis=0, return_inverse=True)
-            first = np.full(len(pairs), len(new))
-            np.minimum.at(first, back.ravel(), np.arange(len(new)))
-            at = new[first]
-            values[new] = self._computed(A, B, i[at], j[at], a[i[at]], b[j[at]], f)[back.ravel()]
+        values[new] = self._computed(A, B, i[new], j[new], a[i[new]], b[j[new]], f)
         if deliver is not None:
             deliver(list(range(len(values))), values.tolist())
         return values
@@ -108,17 +94,26 @@ class Cached(Wrapped):
     def _computed(
         self, A: Encoding, B: Encoding, i: np.ndarray, j: np.ndarray, a: np.ndarray, b: np.ndarray, f: int
     ) -> np.ndarray:
-        """Compute the values of different pairs, and store each as soon as it is known."""
-        self.store.check_writable(len(i))
+        """Compute the value of each different pair once, in order, and store it as soon as it is known."""
+        if not len(i):
+            return np.zeros(0)
+        pairs = np.stack([a, b], axis=1)
+        if SYMMETRIC in self.claims:
+            pairs.sort(axis=1)
+        _, first, back = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        first = first[order]
+        self.store.check_writable(len(first))
 
         def deliver(positions: Any, numbers: Any) -> None:
-            which = list(positions)
+            which = first[list(positions)]
             self.store.add(f, a[which].tolist(), b[which].tolist(), numbers)
 
         try:
-            return np.asarray(self.k.values_at(A[0], B[0], i, j, deliver), dtype=float)
+            values = np.asarray(self.k.values_at(A[0], B[0], i[first], j[first], deliver), dtype=float)
         finally:
             self.store.flush()
+        return values[np.argsort(order)[back.ravel()]]
 
     def _numbers(self, A: Encoding) -> np.ndarray:
         return self.store.numbers(A[1].tolist())
@@ -208,21 +203,18 @@ def _opened(path: str, writing: bool = False) -> Iterator[sqlite3.Connection]:
     with errors_of_cache(path):
         uri = f"{place.absolute().as_uri()}?mode={mode}"
         with closing(sqlite3.connect(uri, LOCK_SECONDS, isolation_level=None, uri=True)) as connection:
-            tables = {one for (one,) in connection.execute("SELECT name FROM sqlite_master")}
-            known = dict(connection.execute("SELECT key, value FROM about")) if "about" in tables else {}
-            if known.get("format") != FORMAT:
-                raise CacheError(f"{path} is a database, but not a cache of pairs")
+            about(connection, path)
             yield connection
 
 
 def cache_information(path: str) -> CacheInformation:
     """Return what a cache holds."""
     with _opened(path) as connection:
-        about = dict(connection.execute("SELECT key, value FROM about"))
+        name = about(connection, path).get("name")
         functions = tuple(one for (one,) in connection.execute("SELECT name FROM functions ORDER BY id"))
         pairs, first, last = connection.execute("SELECT COUNT(*), MIN(time), MAX(time) FROM pairs").fetchone()
         objects = connection.execute("SELECT COUNT(*) FROM objects").fetchone()[0]
-    return CacheInformation(path, about.get("name"), functions, pairs, objects, Path(path).stat().st_size, first, last)
+    return CacheInformation(path, name, functions, pairs, objects, Path(path).stat().st_size, first, last)
 
 
 def merge_caches(into: str, others: Sequence[str]) -> int:

@@ -22,18 +22,12 @@ import numpy as np
 
 from similitude.similarity.meter import Meter, open_meters
 from similitude.similarity.read_only import is_async, with_hint
-from similitude.support import (
-    BudgetError,
-    PairError,
-    brief,
-    in_daemon_thread,
-)
+from similitude.support import BudgetError, PairError, brief, in_daemon_thread
 
 if TYPE_CHECKING:
     from similitude.similarity.adapters import FromPairs
 
-TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # one class from Python 3.11 on
-RETRIED = (OSError, *TIMEOUTS)
+RETRIED = (OSError, asyncio.TimeoutError)  # an OSError from Python 3.11 on
 """Errors after which a pair is asked again if `retry_on` is not given: connections that fail, and time-outs."""
 
 FIRST_DELAY = 0.5
@@ -71,17 +65,7 @@ def check_errors(name: str, given: Any) -> None:
 def call_pairs(
     how: FromPairs, pairs: Sequence[tuple[Any, Any]], deliver: Deliver, at: Callable[[int], tuple[int, int]]
 ) -> None:
-    """Call a function for every pair and deliver the values by their positions, in any order.
-
-    Parameters
-    ----------
-    how : FromPairs
-    pairs : sequence of (x, z)
-    deliver : callable
-        Called in this thread with positions and values, as soon as they are known.
-    at : callable
-        Gives the row and column of a pair, for errors.
-    """
+    """Call a function for every pair; deliver values in this thread, by positions; `at` gives row and column."""
     calls = _Calls(how, pairs, at, open_meters.get())
     collected = _Means(how.repeats, calls.meters)
 

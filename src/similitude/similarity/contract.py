@@ -6,10 +6,10 @@ import functools
 import inspect
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -95,6 +95,7 @@ class Similarity(Parametric, ABC):
     objects: str = "any"
     resolves: tuple[str, ...] = ()
     stated_for: ClassVar[tuple[str, ...]] = ("encode", "block", "diagonal", "parts", "premises")
+    _checks: ClassVar[Mapping[str, Callable[[str, Any], Any]]] = {}  # what validates a parameter by itself
 
     @property
     def hints(self) -> Hints:
@@ -176,6 +177,8 @@ class Similarity(Parametric, ABC):
                 raise TypeError(f"{name} of {type(self).__name__} must be a similarity, got {brief(given[name])}")
         for part in self.parts():
             part.check_params()
+        for name, check in self._checks.items():
+            check(name, given[name])
 
     def _names_of_parts(self) -> Iterable[str]:
         """Return the parameters that must be similarities: those that the constructor annotates so."""
@@ -363,9 +366,11 @@ class Similarity(Parametric, ABC):
     # The algebra: each operation returns a small node (see algebra.py and wrappers.py).
 
     def __add__(self, other: Any) -> Similarity:
-        if isinstance(other, (Similarity, Real)):
-            return algebra.add(self, other)
-        return NotImplemented
+        if isinstance(other, Similarity):
+            return algebra.Sum.of(self, other)
+        if not isinstance(other, Real):
+            return NotImplemented
+        return self if other == 0 else algebra.Shifted(self, algebra.finite(other))
 
     def __radd__(self, other: Any) -> Similarity:
         return self + other
@@ -377,9 +382,13 @@ class Similarity(Parametric, ABC):
         return -1.0 * self + other if isinstance(other, (Similarity, Real)) else NotImplemented
 
     def __mul__(self, other: Any) -> Similarity:
-        if isinstance(other, (Similarity, Real)):
-            return algebra.multiply(self, other)
-        return NotImplemented
+        if isinstance(other, Similarity):
+            return algebra.Product.of(self, other)
+        if not isinstance(other, Real):
+            return NotImplemented
+        if type(self) is algebra.Scaled:
+            return algebra.Scaled(self.k, algebra.finite(self.factor * algebra.finite(other)))
+        return algebra.Scaled(self, algebra.finite(other))
 
     def __rmul__(self, other: Any) -> Similarity:
         return self * other
@@ -391,7 +400,9 @@ class Similarity(Parametric, ABC):
         return -1.0 * self
 
     def __pow__(self, exponent: float) -> Similarity:
-        return algebra.power(self, exponent) if isinstance(exponent, Real) else NotImplemented
+        if not isinstance(exponent, Real):
+            return NotImplemented
+        return algebra.Power(self, int(exponent) if isinstance(exponent, Integral) else algebra.finite(exponent))
 
     def __abs__(self) -> Similarity:
         return algebra.Absolute(self)

@@ -13,12 +13,13 @@ import math
 import operator
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from similitude import kernels
 from similitude.similarity import Similarity
+from similitude.similarity.parameters import constructor_parameters
 from similitude.support import ExpressionError, brief, parameter_hint
 
 DEEPEST = 50
@@ -80,13 +81,7 @@ def parsed(text: str) -> ast.expr:
 
 
 def pointed(text: str, problem: str, at: int) -> ExpressionError:
-    """Return an error that shows a text, or the neighborhood of the position in a long one, with a caret.
-
-    >>> print(pointed("gaussian(sigma=)", "expected a number", 15))
-    expected a number
-      gaussian(sigma=)
-                     ^
-    """
+    """Return an error that shows a text, or the neighborhood of the position in a long one, with a caret."""
     left, right = (
         "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in part)
         for part in (text[max(0, at - REACH) : at], text[at : at + REACH])
@@ -103,9 +98,6 @@ def _masked(text: str) -> str:
 
     Thus Python neither normalizes a name nor takes it for a keyword. The rest is checked as far as Python would warn of
     it or allow more: escapes, texts side by side, other prefixes of texts and numbers, subscripts, unpacking.
-
-    >>> print(_masked("2*größe(class=mine : f, a='é')"))
-    2*_____(_____=________, _='é')
     """
     mask = ""
     before = ""
@@ -385,7 +377,7 @@ class Builder:
 
     def columns(self, call: Callable[..., Any], name: str, arguments: Arguments, at: int) -> dict[str, Any]:
         """Return the arguments of Columns, whose columns may be given as keywords."""
-        known = _parameters(call)
+        known = constructor_parameters(call)
         columns = [one for one in arguments if isinstance(one, ast.keyword) and one.arg not in known]
         own = [one for one in arguments if one not in columns]
         given = self.given(call, name, own, at)
@@ -406,7 +398,7 @@ class Builder:
 
     def given(self, call: Callable[..., Any], name: str, arguments: Arguments, at: int) -> dict[str, Any]:
         """Return the arguments of a call by name, or say which one is missing, unknown, repeated or one too many."""
-        known = _parameters(call)
+        known = constructor_parameters(call) if isinstance(call, type) else inspect.signature(call).parameters
         has = f"it has: {', '.join(known) or 'none'}"
         found: dict[str, Any] = {}
         for place, one in enumerate(arguments):
@@ -424,18 +416,6 @@ class Builder:
         if missing and call is not kernels.Columns:
             raise self.error(f"{name} needs {', '.join(missing)}: {name}({missing[0]}=…)", at)
         return found
-
-
-def _parameters(call: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a class, which estimators ask for again with every call, or of a method."""
-    if isinstance(call, type):
-        return _parameters_of_class(call)
-    return inspect.signature(call).parameters
-
-
-@lru_cache(maxsize=256)
-def _parameters_of_class(cls: type) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(cls).parameters
 
 
 def _applied(operate: Callable[..., Any], words: str, *operands: Any) -> Any:
@@ -468,9 +448,9 @@ def _nearest(name: str, among: Iterable[str]) -> str:
 
 def _first_line(error: Exception) -> str:
     """Return the first line of an error: the error of a nested expression shows that expression below it."""
-    if isinstance(error, (ZeroDivisionError, OverflowError)):
-        if isinstance(error, ZeroDivisionError):
-            return "division by zero"
+    if isinstance(error, ZeroDivisionError):
+        return "division by zero"
+    if isinstance(error, OverflowError):
         return "the number is too large"
     first = (str(error).splitlines() or [""])[0]
     if isinstance(error, (TypeError, ValueError)) and first:

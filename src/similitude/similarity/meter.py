@@ -1,4 +1,4 @@
-"""Counting calls of a user's function: a meter with a limit, what calls were spent on, and what they cost."""
+"""What a long computation does: its phases, and the calls of users' functions, with a limit and what they cost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from similitude.compute.engines import DistributedEngine, Engine, current_engine
 from similitude.support import BudgetError, Result, check_integer
@@ -185,11 +186,7 @@ class Calls(Result):
 
 
 def _money(amount: float) -> str:
-    """Return an amount with two decimals, or with two digits if it is smaller than a cent.
-
-    >>> _money(3.1), _money(0.0042)
-    ('$3.10', '$0.0042')
-    """
+    """Return an amount with two decimals, or with two digits if it is smaller than a cent."""
     return f"${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"${amount:.2g}"
 
 
@@ -206,3 +203,29 @@ def progress_line(meter: Meter) -> str:
     seconds = (time.monotonic() - meter.started) / meter.spent * (meter.limit - meter.spent)
     left = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else ""
     return f"{meter.spent:,} of {meter.limit:,} calls, about {left or f'{seconds / 3600:.1f} h'} left"
+
+
+_report_phase: ContextVar[Callable[[str], Any] | None] = ContextVar("report_phase", default=None)
+
+
+@contextmanager
+def phases_reported_to(report: Callable[[str], Any]) -> Iterator[None]:
+    """Return a context in which `report` is called with the name of each phase of a fit, as it begins."""
+    token = _report_phase.set(report)
+    try:
+        yield
+    finally:
+        _report_phase.reset(token)
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """Return a context for a phase of a fit, such as ``"choosing landmarks"``; nested phases are not reported."""
+    report = _report_phase.get()
+    if report is not None:
+        report(name)
+    token = _report_phase.set(None)
+    try:
+        yield
+    finally:
+        _report_phase.reset(token)

@@ -116,12 +116,12 @@ class PairStore:
             connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         else:
             connection = self._connect_to_file(Path(self.path))
-        self._check_not_foreign(connection)
+        about(connection, self.place, or_empty=self._writable)  # before anything in it is changed
         if self._writable:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             _create(connection)
-        self._check_format(connection)
+        self._check_name(connection, about(connection, self.place).get("name"))
         return connection
 
     def _connect_to_file(self, path: Path) -> sqlite3.Connection:
@@ -139,18 +139,8 @@ class PairStore:
             uri += "&immutable=1"  # a read-only folder has no place for the files beside it that readers share
         return sqlite3.connect(uri, LOCK_SECONDS, check_same_thread=False, isolation_level=None, uri=True)
 
-    def _check_not_foreign(self, connection: sqlite3.Connection) -> None:
-        """Refuse the database of another program, before anything in it is changed."""
-        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        if names and "about" not in names:
-            raise CacheError(f"{self.place} is a database, but not a cache of pairs: choose another path")
-
-    def _check_format(self, connection: sqlite3.Connection) -> None:
-        """Refuse files that are no caches, and caches of another function."""
-        about = dict(connection.execute("SELECT key, value FROM about"))
-        if about.get("format") != FORMAT:
-            raise CacheError(f"{self.place} is a database, but not a cache of pairs: choose another path")
-        known = about.get("name")
+    def _check_name(self, connection: sqlite3.Connection, known: str | None) -> None:
+        """Refuse a cache of another function."""
         if self.name is not None and known is None and self._writable:
             connection.execute("INSERT OR IGNORE INTO about VALUES ('name', ?)", (self.name,))
         elif self.name is not None and known != self.name:
@@ -220,8 +210,7 @@ class PairStore:
         values = np.full((len(a), len(b)), np.nan)
         if len(a) and len(b):
             with self._opened() as connection:
-                if self._pending:
-                    self._flush(connection)
+                self._flush(connection)
                 _fill(connection, f, a, b, values)
                 if symmetric and np.isnan(values).any():
                     other = np.full((len(b), len(a)), np.nan)
@@ -234,8 +223,7 @@ class PairStore:
         with self._opened() as connection:
             if not self._writable:
                 raise CacheError(f"{self.place} is read-only, and {n:,} of the pairs that are needed are not in it")
-            if self._pending:
-                self._flush(connection)
+            self._flush(connection)
 
     def add(self, f: int, a: Iterable[int], b: Iterable[int], values: Iterable[float]) -> None:
         """Add values, which are committed now, or within 20 ms if others were committed just before."""
@@ -253,6 +241,8 @@ class PairStore:
                 self._flush(connection)
 
     def _flush(self, connection: sqlite3.Connection) -> None:
+        if not self._pending:
+            return
         with transaction(connection):
             connection.executemany("INSERT OR REPLACE INTO pairs VALUES (?, ?, ?, ?, ?)", self._pending)
         self._pending.clear()  # after the commit: what could not be written is tried again
@@ -268,9 +258,17 @@ class PairStore:
 
     def __len__(self) -> int:
         with self._opened() as connection:
-            if self._pending:
-                self._flush(connection)
+            self._flush(connection)
             return int(connection.execute("SELECT COUNT(*) FROM pairs").fetchone()[0])
+
+
+def about(connection: sqlite3.Connection, place: str, or_empty: bool = False) -> dict[str, str]:
+    """Return what a cache says of itself; refuse other databases, empty ones unless they are allowed."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    known = dict(connection.execute("SELECT key, value FROM about")) if "about" in tables else {}
+    if known.get("format") != FORMAT and (tables or not or_empty):
+        raise CacheError(f"{place} is a database, but not a cache of pairs: choose another path")
+    return known
 
 
 def _create(connection: sqlite3.Connection) -> None:

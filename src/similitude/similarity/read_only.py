@@ -38,13 +38,7 @@ DEEPEST_COMPARED = 8
 
 
 def read_only(value: Any) -> Any:
-    """Return an array or a sparse matrix as a view that cannot be written to, a table as a copy, others unchanged.
-
-    >>> read_only(np.array([1.0, 2.0]))[0] = 3.0
-    Traceback (most recent call last):
-        ...
-    ValueError: assignment destination is read-only
-    """
+    """Return an array or a sparse matrix as a view that cannot be written to, a table as a copy, others unchanged."""
     if isinstance(value, np.ndarray):
         if not value.flags.writeable:
             return value

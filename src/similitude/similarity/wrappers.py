@@ -18,7 +18,8 @@ from similitude.support import PairError, UnresolvedError, check_flag
 class Wrapped(Similarity):
     """A similarity with a single part, whose objects it takes."""
 
-    k: Similarity
+    def __init__(self, k: Similarity) -> None:
+        self.k = k
 
     @property
     def objects(self) -> str:
@@ -28,9 +29,6 @@ class Wrapped(Similarity):
 
 class Normalized(Wrapped):
     """K(x, z) / sqrt(K(x, x) K(z, z)), and 0 for an object with K(x, x) = 0."""
-
-    def __init__(self, k: Similarity) -> None:
-        self.k = k
 
     reason = "a kernel stays one when normalized: its features, scaled to length 1"
     hints = hints_of_parts()
@@ -56,8 +54,11 @@ class Normalized(Wrapped):
         """Return the block of the part, scaled from both sides."""
         (a, left), (b, right) = A, B
         values = self.k.block(a, b)
-        if PSD not in self.k.claims:
-            _refuse_zero_norm(values, left, right)
+        if PSD not in self.k.claims:  # then K(x, z) may be other than 0 where K(x, x) is 0
+            bad = np.argwhere(as_numpy(((left == 0)[:, None] | (right == 0)) & (values != 0)))
+            for i, j in bad[:1].tolist():
+                which = f"K(x, z) = {float(values[i, j]):.6g} cannot be normalized, for K(x, x) or K(z, z) is 0"
+                raise PairError(i, j, which)
         return values * left[:, None] * right[None, :]
 
     def diagonal(self, A: Encoding) -> Any:
@@ -70,20 +71,8 @@ class Normalized(Wrapped):
         return f"{in_brackets(self.k)}.normalized()"
 
 
-def _refuse_zero_norm(values: Any, left: Any, right: Any) -> None:
-    """Refuse a pair with K(x, x) = 0 and K(x, z) != 0: a similarity that is not PSD may have it."""
-    zero = (left == 0)[:, None] | (right == 0)[None, :]
-    bad = np.argwhere(as_numpy(zero & (values != 0)))
-    if len(bad):
-        i, j = (int(position) for position in bad[0])
-        raise PairError(i, j, f"K(x, z) = {float(values[i, j]):.6g} cannot be normalized, for K(x, x) or K(z, z) is 0")
-
-
 class Learnable(Wrapped):
     """A similarity whose metric or weights are to be learned from labels; it has no values before that."""
-
-    def __init__(self, k: Similarity) -> None:
-        self.k = k
 
     reason = "a metric or weights >= 0, whatever labels say, leave a kernel of the same family"
     hints = hints_of_parts()
@@ -117,9 +106,6 @@ class Learnable(Wrapped):
 
 class Symmetrized(Wrapped):
     """The symmetric part (K(x, z) + K(z, x)) / 2."""
-
-    def __init__(self, k: Similarity) -> None:
-        self.k = k
 
     hints = hints_of_parts()
 

@@ -68,6 +68,12 @@ class PairError(ValueError):
         """Return the error with the positions of the pair in a larger matrix."""
         return PairError(self.i + down, self.j + right, self.problem)
 
+    def at(self, rows: Any, columns: Any) -> PairError:
+        """Return the error with the pair named by these positions of rows and columns; None leaves a side unchanged."""
+        i = self.i if rows is None else int(rows[self.i])
+        j = self.j if columns is None else int(columns[self.j])
+        return PairError(i, j, self.problem)
+
 
 class UnresolvedError(ValueError):
     """A similarity has a data-dependent parameter such as ``sigma="median"`` that is not resolved yet."""
@@ -198,9 +204,7 @@ def pairs_at(rows: Any, columns: Any) -> Iterator[None]:
     try:
         yield
     except PairError as error:
-        i = error.i if rows is None else int(rows[error.i])
-        j = error.j if columns is None else int(columns[error.j])
-        raise PairError(i, j, error.problem) from error.__cause__
+        raise error.at(rows, columns) from error.__cause__
 
 
 @contextmanager

@@ -28,7 +28,7 @@ SCIKIT_LEARN_NAMES = {
     "LeastSquares": {"alpha": "lam = alpha, with fit_intercept=False"},
     "KernelSVC": {"probability": "not needed: predict_proba works without"},
     "KernelSGDSVC": {"C": "lam = 1/(2 C n) for n rows", "alpha": "lam = alpha/2"},
-    "LandmarkPredictor": dict.fromkeys(("C", "alpha"), "chosen from the data: penalty='l2' or 'l1' says of which kind"),
+    "LandmarkEstimator": dict.fromkeys(("C", "alpha"), "chosen from the data: penalty='l2' or 'l1' says of which kind"),
     "SimilarityEstimator": {
         "gamma": f"{OF_THE_KERNEL}Gaussian.from_gamma(gamma)",
         "length_scale": f"{OF_THE_KERNEL}Gaussian(length_scale)",

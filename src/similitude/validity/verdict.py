@@ -20,7 +20,6 @@ from similitude.similarity import (
     as_similarity,
     budgeted,
     calls_per_pair,
-    is_counted,
 )
 from similitude.support import (
     BudgetError,
@@ -194,7 +193,7 @@ def check_kernel(
 
 def _affordable(k: Similarity, most: int, max_calls: int | None) -> int:
     """Return how many objects can all be compared with each other and themselves within a budget of calls."""
-    if max_calls is None or not is_counted(k):
+    if max_calls is None or not calls_per_pair(k):
         return most
     n = math.isqrt(max_calls // calls_per_pair(k))
     n -= n * (n + 1) * calls_per_pair(k) > max_calls

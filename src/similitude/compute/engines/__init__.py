@@ -24,7 +24,7 @@ from similitude.compute.engines.local import (
     one_blas_thread,
     one_scipy_thread,
 )
-from similitude.compute.engines.progress import Display, display_for, phase, phases_told_to, with_progress
+from similitude.compute.engines.progress import Display, display_for, with_progress
 from similitude.compute.engines.torch.engine import TorchEngine, check_device
 
 if TYPE_CHECKING:

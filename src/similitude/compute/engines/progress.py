@@ -7,8 +7,6 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import partial
 from importlib import import_module
 from typing import Any, TextIO, TypeVar
@@ -25,32 +23,6 @@ REFRESH = 0.1
 
 UNSEEN = 0.5
 """Seconds of a computation before a notebook shows a bar: what is shorter shows none."""
-
-
-_phases: ContextVar[Callable[[str], Any] | None] = ContextVar("phases", default=None)
-
-
-@contextmanager
-def phases_told_to(tell: Callable[[str], Any]) -> Iterator[None]:
-    """Return a context in which `tell` is called with the name of each phase of a fit, as it begins."""
-    token = _phases.set(tell)
-    try:
-        yield
-    finally:
-        _phases.reset(token)
-
-
-@contextmanager
-def phase(name: str) -> Iterator[None]:
-    """Return a context for a phase of a fit, such as ``"choosing landmarks"``; phases inside of it are not told."""
-    tell = _phases.get()
-    if tell is not None:
-        tell(name)
-    token = _phases.set(None)
-    try:
-        yield
-    finally:
-        _phases.reset(token)
 
 
 def check_progress(progress: Any) -> None:

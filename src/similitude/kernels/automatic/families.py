@@ -40,19 +40,12 @@ def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
     """Return the similarities to try for objects of a kind, the one to take without labels first.
 
     Means of two normalized kernels are members of their own: where both tell something, the mean mostly tells more.
-
-    >>> family_of("sets", [{1, 2}, {2, 3}])
-    (Jaccard(), Intersection(weights='idf', default_weight=1.0).normalized())
     """
     return FAMILIES[kind](X)
 
 
 def kind_in_words(kind: str, members: Sequence[Similarity]) -> str:
-    """Return the kind of objects, for graphs with what members of their family compare beside labels.
-
-    >>> kind_in_words("graphs", family_of("graphs", [([(0, 1)], None, None, [0.5, 1.5])]))
-    'graphs with attributes of nodes'
-    """
+    """Return the kind of objects, for graphs with what members of their family compare beside labels."""
     if kind not in ("graphs", "records"):
         return kind
     compared = [_of_attributes(k) for k in members]
@@ -70,11 +63,7 @@ def _of_attributes(k: Similarity) -> str | None:
 
 
 def pair_cost(k: Similarity) -> float:
-    """Return how much the square of the size of objects costs for one pair, relative to time warping; 0 if little.
-
-    >>> pair_cost(DTW()), pair_cost(0.5 * GlobalAlignment() + 0.5 * Convolutions()), pair_cost(Convolutions())
-    (1.0, 6.0, 0.0)
-    """
+    """Return how much the square of the size of objects costs for one pair, relative to time warping; 0 if little."""
     if isinstance(k, GlobalAlignment):
         return 6.0
     if isinstance(k, (WeisfeilerLehman, WeisfeilerLehmanEdges)) and _of_attributes(k) is not None:
@@ -85,11 +74,7 @@ def pair_cost(k: Similarity) -> float:
 
 
 def pilot_rows(members: Sequence[Similarity], X: Any) -> int:
-    """Return how many of some objects costly members of a family are tried on: fewer if the objects are large.
-
-    >>> pilot_rows((DTW(), Convolutions()), [np.zeros(1000)] * 100)
-    48
-    """
+    """Return how many of some objects costly members of a family are tried on: fewer if the objects are large."""
     cost = sum(pair_cost(k) for k in members if not isinstance(k, Sum))  # parts of sums are members too
     n = len(X)
     if not cost:
@@ -100,20 +85,12 @@ def pilot_rows(members: Sequence[Similarity], X: Any) -> int:
 
 
 def default_similarity(X: Any, kind: str | None = None) -> Similarity:
-    """Return the similarity for objects, of a kind if that is known, without labels to choose by.
-
-    >>> default_similarity(["ACGT", "AACG"]).proven
-    True
-    """
+    """Return the similarity for objects, of a kind if that is known, without labels to choose by."""
     return family_of(kind or kind_of_objects(X), X)[0]
 
 
 def suggestion(X: Any, taken: str) -> str:
-    """Return what suits these objects better than a similarity of another kind; nothing if there is nothing to say.
-
-    >>> suggestion([{1, 2}, {2, 3}], "vectors")
-    "X holds sets, which 'auto' compares by Jaccard()"
-    """
+    """Return what suits these objects better than a similarity of another kind; nothing if there is nothing to say."""
     kind = kind_of_objects(X)
     if kind == taken or kind == "vectors" or taken in ("any", "indices", "matrix"):
         return ""

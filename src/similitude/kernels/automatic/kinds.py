@@ -47,11 +47,7 @@ class RecordColumn(NamedTuple):
 
 
 def has_composed_columns(X: Any) -> bool:
-    """Whether the first rows of a table have texts, sets, vectors, series or graphs in some column.
-
-    >>> has_composed_columns([{"age": 3, "tags": {"red"}}]), has_composed_columns([{"age": 3, "color": "red"}])
-    (True, False)
-    """
+    """Whether the first rows of a table have texts, sets, vectors, series or graphs in some column."""
     some = X.head(LOOKED_AT) if is_table(X) else [row for row in X[:LOOKED_AT] if isinstance(row, Mapping)]
     return any(not COMPOSED.isdisjoint(_kinds(*_cells(some, name))) for name in _names(some))
 
@@ -61,9 +57,6 @@ def composed_columns(X: Any) -> dict[Any, RecordColumn]:
 
     An error names a column and a row with a value of another kind than the first, or of one that there is no similarity
     for.
-
-    >>> composed_columns([{"text": "the cat sat"}, {"tags": {1}, "text": "a dog ran"}])["tags"]
-    RecordColumn(kind='sets', known=[{1}], some_missing=True)
     """
     found = {}
     for name in _names(X):
@@ -161,11 +154,7 @@ def as_text(one: Any) -> str:
 
 
 def are_texts(some: Iterable[Any]) -> bool:
-    """Whether strings are texts rather than categories: mostly different, and of several words or long.
-
-    >>> are_texts(["the cat sat", "a dog ran off"]), are_texts(["red", "blue"]), are_texts(["New York City"] * 3)
-    (True, False, False)
-    """
+    """Whether strings are texts rather than categories: mostly different, and of several words or long."""
     texts = list(map(as_text, some))
     half = 0.5 * len(texts)
     if len(set(texts)) <= half:
@@ -191,13 +180,6 @@ def kind_of_objects(X: Any) -> str:
     frames and lists of dicts are tables, or records if a column holds texts, sets, vectors, series or graphs. Texts are
     strings of three words or more than 20 letters, most of which differ. Lists of arrays of one
     dimension and equal length are series if neighboring values are alike.
-
-    >>> kind_of_objects(np.eye(2)), kind_of_objects([{"age": 3}]), kind_of_objects(["a", "b"])
-    ('vectors', 'table', 'strings')
-    >>> kind_of_objects([[1.0, 2.0, 3.0], [1.0]]), kind_of_objects([([(0, 1)],), ([(0, 1), (1, 2)],)])
-    ('series', 'graphs')
-    >>> kind_of_objects([{"age": 3, "tags": {"red", "round"}}])
-    'records'
     """
     if is_table(X):
         if not all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns):
@@ -255,11 +237,7 @@ def _are_series(some: Sequence[Any]) -> bool:
 
 
 def _autocorrelated(rows: Any) -> bool:
-    """Whether neighboring values in rows of equal length are as alike as in most series.
-
-    >>> _autocorrelated(np.sin(np.arange(60.0) / 5).reshape(2, 30)), _autocorrelated(np.eye(30))
-    (True, False)
-    """
+    """Whether neighboring values in rows of equal length are as alike as in most series."""
     # arrays in a list are series from 20 values and an autocorrelation of 0.8 on
     return _autocorrelation(np.asarray(rows, dtype=np.float64)) >= 0.8
 
@@ -274,11 +252,6 @@ def neighbors_are_alike(X: np.ndarray) -> bool:
     """Whether the columns of an array are each like the next, as in series: standardized, and within rows.
 
     Columns of one scale after the other, or that all follow one factor, are not alike in this sense.
-
-    >>> t = np.arange(30.0) / 5
-    >>> waves = np.array([np.sin(t + shift) for shift in range(6)])
-    >>> neighbors_are_alike(waves), neighbors_are_alike(np.eye(30)), neighbors_are_alike(1e6 * t + np.eye(30))
-    (True, False, False)
     """
     if X.shape[1] < 20 or len(X) < 2:
         return False

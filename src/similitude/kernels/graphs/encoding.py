@@ -26,11 +26,6 @@ class EncodedGraphs:
     ``neighbors[starts[v]:starts[v + 1]]``, numbered within the graph and increasing, each edge in both directions.
     ``labels`` and ``edge_labels`` are uint64 keys of the labels of each node and of each neighbor; 0 without labels.
     ``attributes`` has a row for each node, and ``edge_attributes`` one for each neighbor, empty if not asked for.
-
-    >>> path, triangle = ([(0, 1), (1, 2)],), ([(0, 1), (1, 2), (2, 0)],)
-    >>> graphs = as_graphs([path, triangle])
-    >>> len(graphs), graphs.neighbors.tolist(), graphs[1:].neighbors.tolist()
-    (2, [1, 0, 2, 1, 1, 2, 0, 2, 0, 1], [1, 2, 0, 2, 0, 1])
     """
 
     node_starts: np.ndarray

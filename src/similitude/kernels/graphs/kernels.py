@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, loops
+from similitude.compute import Encoding, Hints, loops, mixed_entries
 from similitude.kernels.feature_weights import FeatureTable, WeightedFeatures, proof_with_weights, roots_of_weights
 from similitude.kernels.graphs.encoding import EncodedGraphs, as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
@@ -30,7 +31,7 @@ from similitude.kernels.graphs.node_pairs import (
 from similitude.kernels.graphs.subtrees import subtree_names
 from similitude.kernels.ragged import Histograms, starts_of
 from similitude.kernels.vectors import Gaussian
-from similitude.kernels.vectors.pairwise import IDENTITY, into, pairwise, repeated, squared_norms
+from similitude.kernels.vectors.pairwise import ExplicitFeatures, into, repeated
 from similitude.similarity import BOUNDED, KERNEL, Similarity, stated
 from similitude.support import (
     brief,
@@ -104,10 +105,6 @@ class AttributeSimilarity(HistogramSimilarity):
         """Validate the base kernel, if there is one."""
         if self.attributes is not None:
             check_base(self.attributes)
-
-    def unresolved(self) -> list[str]:
-        """Return the names of the parameters of the base kernel that are still to be fixed from data."""
-        return Similarity.unresolved(self)
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
         """Resolve the base kernel on the vectors of all nodes; a node has the weight of its graph."""
@@ -238,19 +235,9 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
     def check_params(self) -> None:
         """Validate the number of iterations, and the weights or the base kernel."""
         check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
-        WeightedFeatures.check_params(self)
-        AttributeSimilarity.check_params(self)
+        super().check_params()
         if self.attributes is not None and self.weights is not None:
             raise ValueError("weights are those of refined labels, which are not counted with attributes")
-
-    def unresolved(self) -> list[str]:
-        """Return the names of the parameters that are still to be fixed from data."""
-        return WeightedFeatures.unresolved(self) + AttributeSimilarity.unresolved(self)
-
-    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
-        """Compute the weights "idf" from X, or resolve the base kernel on the vectors of all nodes."""
-        of = WeightedFeatures if self.attributes is None else AttributeSimilarity
-        return of.resolve(self, X, random_state, sample_weight)
 
     def node_vectors(self, graphs: EncodedGraphs) -> np.ndarray:
         """Return the attributes of each node and those of its neighborhood after each round."""
@@ -372,7 +359,7 @@ class ShortestPath(AttributeSimilarity):
         return GraphHistograms(*loops.shortest_paths(graphs.structure, graphs.labels), graphs.kinds)
 
 
-class Graphlet(Similarity):
+class Graphlet(ExplicitFeatures):
     r"""The graphlet kernel of small induced subgraphs, :math:`K(G, H) = \sum_T f_T(G)\, f_T(H)`.
 
     There is one coordinate for every isomorphism type T of graphs with p nodes, and :math:`f_T(G)` is the number of the
@@ -418,11 +405,11 @@ class Graphlet(Similarity):
         """A kernel; bounded if the coordinates are frequencies."""
         return KERNEL | {BOUNDED} if self.mode == "frequency" else KERNEL
 
-    def check_params(self) -> None:
-        """Validate p, the mode and `connected`."""
-        check_integer("p", self.p, 2, 5)
-        check_choice("mode", self.mode, ("counts", "presence", "frequency"))
-        check_flag("connected", self.connected)
+    _checks: ClassVar = {
+        "p": partial(check_integer, low=2, high=5),
+        "mode": partial(check_choice, choices=("counts", "presence", "frequency")),
+        "connected": check_flag,
+    }
 
     @property
     def types(self) -> GraphletTypes:
@@ -434,12 +421,11 @@ class Graphlet(Similarity):
         """The number of types that are counted."""
         return int(self.types.connected.sum()) if self.connected else len(self.types.codes)
 
-    def encode(self, objects: Any) -> Encoding:
-        """Return a row of numbers for each graph, with a column for each type."""
+    def features(self, X: Any, like: Any = None) -> np.ndarray:
+        """Return a row of numbers for each graph, with a column for each type, whatever is in `like`."""
         types = self.types
-        counts = loops.graphlets(
-            as_graphs(objects, nodes=False, edges=False).structure, int(self.p), types.of_code, types.contains
-        )
+        graphs = as_graphs(X, nodes=False, edges=False)
+        counts = loops.graphlets(graphs.structure, int(self.p), types.of_code, types.contains)
         if self.connected:
             counts = np.ascontiguousarray(counts[:, types.connected])
         if self.mode == "presence":
@@ -448,14 +434,6 @@ class Graphlet(Similarity):
             totals = counts.sum(axis=1, keepdims=True)
             return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
         return counts
-
-    def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return the dot products of the rows, float64."""
-        return pairwise(A, B, "product", IDENTITY, out)
-
-    def diagonal(self, A: Encoding) -> Any:
-        """Return the squared norms of the rows."""
-        return squared_norms(A)
 
 
 class WeisfeilerLehmanAssignment(HistogramSimilarity):
@@ -525,14 +503,14 @@ class WeisfeilerLehmanAssignment(HistogramSimilarity):
         """Return a histogram of each graph with one entry for each label and rank, the root of its weight."""
         graphs = as_graphs(objects)
         found = label_histograms(graphs, int(self.iterations))
-        roots = np.ones(len(found.keys)) if self.depth_weights is None else self._roots(graphs, found.keys)
-        return _ranked(found, roots)
-
-    def _roots(self, graphs: EncodedGraphs, keys: np.ndarray) -> np.ndarray:
+        if self.depth_weights is None:
+            return _ranked(found, np.ones(len(found.keys)))
         levels = loops.refined_labels(graphs.structure, graphs.labels, graphs.edge_labels, int(self.iterations))
         known, first = np.unique(np.concatenate(levels), return_index=True)
         depths = first // max(1, len(levels[0]))
-        return np.sqrt(np.asarray(self.depth_weights, float))[depths[np.searchsorted(known, keys)]]
+        return _ranked(
+            found, np.sqrt(np.asarray(self.depth_weights, float))[depths[np.searchsorted(known, found.keys)]]
+        )
 
 
 def _ranked(found: GraphHistograms, values: np.ndarray) -> GraphHistograms:
@@ -547,9 +525,6 @@ def _ranked(found: GraphHistograms, values: np.ndarray) -> GraphHistograms:
     kept = np.repeat(values, counts)[order]
     return GraphHistograms(starts, keys[order], np.ones(len(keys)), found.kinds).scaled(kept)
 
-
-STEPS = tuple(map(np.uint64, (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))
-"""Odd numbers that the bits of keys are mixed by."""
 
 GAUSSIAN = Gaussian()
 """The base kernel, if no other is given."""
@@ -634,17 +609,12 @@ class WeisfeilerLehmanEdges(Similarity):
 
 
 def _edges(objects: Any) -> tuple[np.ndarray, np.ndarray, EncodedGraphs]:
+    """Return the graph and the position among all neighbors of each edge, and the graphs."""
     graphs = as_graphs(objects, edge_attributes=True)
-    source = _sources(graphs)
-    edges = np.flatnonzero(source < graphs.neighbors)
+    numbers = np.arange(len(graphs.labels)) - np.repeat(graphs.node_starts[:-1], np.diff(graphs.node_starts))
+    edges = np.flatnonzero(np.repeat(numbers, np.diff(graphs.starts)) < graphs.neighbors)
     starts = graphs.starts[graphs.node_starts]
     return np.searchsorted(starts, edges, side="right") - 1, edges, graphs
-
-
-def _sources(graphs: EncodedGraphs) -> np.ndarray:
-    sizes = np.diff(graphs.node_starts)
-    numbers = np.arange(graphs.node_starts[-1]) - np.repeat(graphs.node_starts[:-1], sizes)
-    return np.repeat(numbers, np.diff(graphs.starts))
 
 
 def _labels(graphs: EncodedGraphs, edges: np.ndarray, iterations: int) -> np.ndarray:
@@ -653,16 +623,5 @@ def _labels(graphs: EncodedGraphs, edges: np.ndarray, iterations: int) -> np.nda
     source = np.repeat(np.arange(len(graphs.labels)), np.diff(graphs.starts))[edges]
     first = np.repeat(graphs.node_starts[:-1], np.diff(graphs.starts[graphs.node_starts]))[edges]
     target = first + graphs.neighbors[edges]
-    columns = []
-    for labels in levels:
-        a = labels[source]
-        b = labels[target]
-        columns.append(_mixed(_mixed(np.minimum(a, b), np.maximum(a, b)), graphs.edge_labels[edges]))
-    return np.stack(columns, axis=1)
-
-
-def _mixed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    found = (a ^ (a >> np.uint64(31))) * STEPS[0] + b
-    for step in STEPS[1:]:
-        found = (found ^ (found >> np.uint64(30))) * step
-    return found ^ (found >> np.uint64(31))
+    ends = [np.sort(labels[np.stack([source, target], axis=1)], axis=1) for labels in levels]
+    return np.stack([mixed_entries(np.column_stack([both, graphs.edge_labels[edges]])) for both in ends], axis=1)

@@ -25,12 +25,6 @@ def path_positions(graphs: EncodedGraphs) -> Any:
 
     A path is read in both directions, so a node is as often at position i as at l - i: there is one column for both,
     :math:`\lfloor (l + 1)^2 / 4 \rfloor + i` for :math:`i \le l - i`; `column_weights` says for how many it stands.
-
-    >>> from similitude.kernels.graphs.encoding import as_graphs
-    >>> path_positions(as_graphs([([(0, 1), (1, 2)],)])).toarray()  # l = 0, l = 1, l = 2 at an end, l = 2 inside
-    array([[1., 1., 1., 0.],
-           [1., 2., 0., 2.],
-           [1., 1., 1., 0.]])
     """
     from scipy.sparse import coo_array
 
@@ -50,11 +44,7 @@ def path_positions(graphs: EncodedGraphs) -> Any:
 
 
 def column_weights(columns: int) -> np.ndarray:
-    """Return for how many positions each column of `path_positions` stands: 1 in the middle of a path, 2 elsewhere.
-
-    >>> column_weights(9)  # l = 0, 1, 2, 2, 3, 3, 4, 4, 4
-    array([1., 2., 2., 1., 2., 2., 2., 2., 1.])
-    """
+    """Return for how many positions each column of `path_positions` stands: 1 in the middle of a path, 2 elsewhere."""
     weights = np.full(columns, 2.0)
     half = np.arange(int(np.sqrt(columns)) + 1)
     middle = half * (half + 2)  # i = l / 2
@@ -197,11 +187,7 @@ class NodeVectors(Ragged):
 
 
 def _cuts(starts: np.ndarray) -> list[int]:
-    """Return where groups of nodes begin: between graphs, or within a graph at multiples of the largest number.
-
-    >>> _cuts(np.array([0, 400, 1000, 1400, 3600, 3700]))
-    [0, 1000, 1400, 2424, 3448, 3600, 3700]
-    """
+    """Return where groups of nodes begin: between graphs, or within a graph at multiples of the largest number."""
     cuts = [0]
     for first, last in pairwise(starts.tolist()):
         if last - cuts[-1] > MOST_NODES:
@@ -260,14 +246,7 @@ def _products(a: Any, b: Any) -> np.ndarray:
 
 
 def neighborhood_vectors(graphs: EncodedGraphs, rounds: int) -> np.ndarray:
-    """Return the attributes of each node, followed by their means with those around it after each round.
-
-    >>> from similitude.kernels.graphs.encoding import as_graphs
-    >>> neighborhood_vectors(as_graphs([([(0, 1), (1, 2)], None, None, [0.0, 4.0, 8.0])], attributes=True), 2)
-    array([[0., 2., 3.],
-           [4., 4., 4.],
-           [8., 6., 5.]])
-    """
+    """Return the attributes of each node, followed by their means with those around it after each round."""
     from scipy.sparse import csr_array
 
     degrees = np.diff(graphs.starts)

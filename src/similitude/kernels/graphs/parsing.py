@@ -77,7 +77,7 @@ def parse_graph(i: int, graph: Any) -> ParsedGraph:
     if isinstance(graph, tuple) and 1 <= len(graph) <= 5:
         return _from_tuple(i, *graph)
     if is_sparse(graph):
-        return _from_matrix(i, graph)
+        return _from_tuple(i, graph)
     if _is_networkx(graph):
         if graph.is_multigraph():
             return _from_multigraph(i, graph)
@@ -189,28 +189,6 @@ def _if_any(labels: Any) -> Any:
     return None if all(label is None for label in labels) else labels
 
 
-def _from_matrix(i: int, matrix: Any, labels: Any = None) -> ParsedGraph:
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"graph {i} is a matrix of shape {matrix.shape}: an adjacency matrix is square")
-    entries = matrix.tocoo()
-    there = entries.data != 0
-    u = entries.row[there].astype(np.int64)
-    v = entries.col[there].astype(np.int64)
-    n = matrix.shape[0]
-    one_way = np.setdiff1d(u * n + v, v * n + u)
-    if len(one_way):
-        a, b = divmod(int(one_way[0]), n)
-        raise ValueError(
-            f"graph {i} has an edge from node {a} to node {b} but none back: graph kernels take undirected graphs, "
-            f"so give A + A.T if you mean that"
-        )
-    labels = _as_labels(i, labels)
-    given = n if labels is None else labels if isinstance(labels, int) else len(labels)
-    if given != n:
-        raise ValueError(f"graph {i} has {n} nodes by its adjacency matrix and {given} by its node labels")
-    return ParsedGraph(n, np.column_stack([u, v])[u <= v], None if isinstance(labels, int) else labels)
-
-
 def _from_tuple(
     i: int,
     edges: Any,
@@ -219,59 +197,64 @@ def _from_tuple(
     attributes: Any = None,
     edge_attributes: Any = None,
 ) -> ParsedGraph:
-    found = _attributed_tuple(i, edges, labels, edge_labels, attributes)
-    if edge_attributes is None:
-        return found
-    if is_sparse(edges):
+    is_matrix = is_sparse(edges)
+    if is_matrix and (edge_labels is not None or isinstance(labels, Mapping)):
+        raise ValueError(f"graph {i} is an adjacency matrix: it takes a sequence of node labels and no edge labels")
+    if is_matrix and edge_attributes is not None:
         raise ValueError(f"graph {i} is an adjacency matrix: it takes no edge attributes, which edge lists take")
-    if isinstance(edge_attributes, (str, bytes, Mapping)) or not hasattr(edge_attributes, "__getitem__"):
-        raise TypeError(
-            f"the edge attributes of graph {i} are {brief(edge_attributes)}: give a matrix with a row for each edge"
-        )
-    if len(edge_attributes) != len(found.ends):
-        raise ValueError(f"graph {i} has {len(found.ends)} edges and {len(edge_attributes)} rows of edge attributes")
-    return found._replace(edge_attributes=edge_attributes)
-
-
-def _attributed_tuple(i: int, edges: Any, labels: Any, edge_labels: Any, attributes: Any) -> ParsedGraph:
-    if attributes is None:
-        return _labeled_tuple(i, edges, labels, edge_labels)
-    if isinstance(attributes, (str, bytes)) or not hasattr(attributes, "__getitem__"):
-        raise TypeError(
-            f"the node attributes of graph {i} are {brief(attributes)}: give a matrix with a row for each node, or a "
-            f"dict of vectors"
-        )
-    if labels is None and not is_sparse(edges):  # then attributes tell which nodes there are
+    for of, given, refused, other in (
+        ("node", attributes, (str, bytes), ", or a dict of vectors"),
+        ("edge", edge_attributes, (str, bytes, Mapping), ""),
+    ):
+        if given is not None and (isinstance(given, refused) or not hasattr(given, "__getitem__")):
+            what = f"the {of} attributes of graph {i} are {brief(given)}"
+            raise TypeError(f"{what}: give a matrix with a row for each {of}{other}")
+    if attributes is not None and labels is None and not is_matrix:  # then attributes tell which nodes there are
         labels = dict.fromkeys(attributes) if isinstance(attributes, Mapping) else len(attributes)
-    found = _labeled_tuple(i, edges, labels, edge_labels)
-    if isinstance(attributes, Mapping):
-        names = range(found.nodes) if found.names is None else found.names
-        unknown = attributes.keys() - set(names)
-        if unknown:
-            raise ValueError(f"graph {i} has no node {min(unknown, key=repr)!r}, but attributes of it")
-        attributes = [attributes.get(node) for node in names]
-    if len(attributes) != found.nodes:
-        raise ValueError(f"graph {i} has {found.nodes} nodes and {len(attributes)} rows of node attributes")
-    return found._replace(attributes=attributes)
-
-
-def _labeled_tuple(i: int, edges: Any, labels: Any, edge_labels: Any) -> ParsedGraph:
-    if is_sparse(edges):
-        if edge_labels is not None or isinstance(labels, Mapping):
-            raise ValueError(f"graph {i} is an adjacency matrix: it takes a sequence of node labels and no edge labels")
-        return _from_matrix(i, edges, labels)
     names = None
     if isinstance(labels, Mapping):
         names = list(labels)
         labels = list(labels.values())
         edges = _numbered(i, edges, names)
-    ends = _as_ends(i, edges)
-    if edge_labels is not None and len(edge_labels) != len(ends):
-        raise ValueError(f"graph {i} has {len(ends)} edges and {len(edge_labels)} edge labels")
+    ends = _ends_of_matrix(i, edges) if is_matrix else _as_ends(i, edges)
+    size = edges.shape[0] if is_matrix else int(ends.max(initial=-1)) + 1
     labels = _as_labels(i, labels)
-    if labels is None or isinstance(labels, int):
-        return ParsedGraph(int(ends.max(initial=-1)) + 1 if labels is None else labels, ends, None, edge_labels, names)
-    return ParsedGraph(len(labels), ends, labels, edge_labels, names)
+    if labels is not None:
+        given = labels if isinstance(labels, int) else len(labels)
+        if is_matrix and given != size:
+            raise ValueError(f"graph {i} has {size} nodes by its adjacency matrix and {given} by its node labels")
+        size = given
+    if isinstance(attributes, Mapping):
+        nodes = range(size) if names is None else names
+        unknown = attributes.keys() - set(nodes)
+        if unknown:
+            raise ValueError(f"graph {i} has no node {min(unknown, key=repr)!r}, but attributes of it")
+        attributes = [attributes.get(node) for node in nodes]
+    for of, n, what, given in (
+        ("edges", len(ends), "edge labels", edge_labels),
+        ("nodes", size, "rows of node attributes", attributes),
+        ("edges", len(ends), "rows of edge attributes", edge_attributes),
+    ):
+        if given is not None and len(given) != n:
+            raise ValueError(f"graph {i} has {n} {of} and {len(given)} {what}")
+    own = None if isinstance(labels, int) else labels
+    return ParsedGraph(size, ends, own, edge_labels, names, attributes, edge_attributes)
+
+
+def _ends_of_matrix(i: int, matrix: Any) -> np.ndarray:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"graph {i} is a matrix of shape {matrix.shape}: an adjacency matrix is square")
+    entries = matrix.tocoo()
+    u, v = (ends[entries.data != 0].astype(np.int64) for ends in (entries.row, entries.col))
+    n = matrix.shape[0]
+    one_way = np.setdiff1d(u * n + v, v * n + u)
+    if len(one_way):
+        a, b = divmod(int(one_way[0]), n)
+        raise ValueError(
+            f"graph {i} has an edge from node {a} to node {b} but none back: graph kernels take undirected graphs, "
+            f"so give A + A.T if you mean that"
+        )
+    return np.column_stack([u, v])[u <= v]
 
 
 def _as_labels(i: int, labels: Any) -> Any:
@@ -310,24 +293,14 @@ def _as_ends(i: int, edges: Any) -> np.ndarray:
     return ends.astype(np.int64, copy=False)
 
 
-NUMBERS = "iufbO"
-"""The kinds of arrays that may hold real numbers."""
-
-
 def attribute_matrix(parts: list[ParsedGraph], of: str = "node") -> np.ndarray:
-    """Return a row of float64 for each node, or for each edge as it is given, of all graphs.
-
-    >>> attribute_matrix([ParsedGraph(2, np.zeros((0, 2)), attributes=[[1, 2], [3, 4]])])
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Return a row of float64 for each node, or for each edge as it is given, of all graphs."""
     found = {g: _matrix(g, one, of) for g, one in enumerate(parts) if (one.nodes if of == "node" else len(one.ends))}
     first = next(iter(found), 0)
     for g, values in found.items():
         if values.shape[1] != found[first].shape[1]:
-            a = values.shape[1]
-            b = found[first].shape[1]
-            raise ValueError(f"each {of} of graph {g} has {a} attributes, of graph {first} {b}: all need as many")
+            many = f"{values.shape[1]} attributes, of graph {first} {found[first].shape[1]}"
+            raise ValueError(f"each {of} of graph {g} has {many}: all need as many")
         wrong = first_nonfinite(values)
         if wrong is not None:
             place, column = wrong
@@ -339,12 +312,11 @@ def attribute_matrix(parts: list[ParsedGraph], of: str = "node") -> np.ndarray:
 def _matrix(g: int, one: ParsedGraph, of: str) -> np.ndarray:
     given = one.attributes if of == "node" else one.edge_attributes
     if given is None:
-        entry = "fourth entry of a tuple (edges, node_labels, edge_labels, node_attributes)"
-        if of == "edge":
-            entry = "fifth entry of a tuple (edges, node_labels, edge_labels, node_attributes, edge_attributes)"
+        place = {"node": "fourth", "edge": "fifth"}[of]
         raise ValueError(
             f"graph {g} has no {of} attributes: give each {of} a vector, named {ATTRIBUTES!r} in networkx and igraph, "
-            f"or a matrix as the {entry}"
+            f"or a matrix as the {place} entry of a tuple (edges, node_labels, edge_labels, node_attributes, "
+            f"edge_attributes)"
         )
     values = _numbers(given)
     if values is None or values.ndim not in (1, 2) or values.size == 0:
@@ -355,7 +327,7 @@ def _matrix(g: int, one: ParsedGraph, of: str) -> np.ndarray:
 def _numbers(given: Any) -> np.ndarray | None:
     try:
         values = np.asarray(given)
-        if values.dtype.kind not in NUMBERS or (values.dtype == object and any(one is None for one in values.flat)):
+        if values.dtype.kind not in "iufbO" or (values.dtype == object and any(one is None for one in values.flat)):
             return None
         return values.astype(np.float64)
     except (TypeError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -112,9 +112,7 @@ class GlobalAlignment(SeriesSimilarity):
     def __init__(self, sigma: float | str = "median") -> None:
         self.sigma = sigma
 
-    def check_params(self) -> None:
-        """Validate the width."""
-        check_scale("sigma", self.sigma)
+    _checks: ClassVar = {"sigma": check_scale}
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> GlobalAlignment:
         """Replace "median" by a width that follows from the median distance of entries and the median length of X."""

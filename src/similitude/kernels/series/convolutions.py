@@ -112,12 +112,8 @@ class Convolutions(ExplicitFeatures):
 
 
 def _check_filters(filters: Any) -> None:
-    if (
-        not isinstance(filters, np.ndarray)
-        or filters.ndim != 2
-        or filters.shape[1] <= FIRST_CHANNEL
-        or not len(filters)
-    ):
+    is_matrix = isinstance(filters, np.ndarray) and filters.ndim == 2 and len(filters)
+    if not is_matrix or filters.shape[1] <= FIRST_CHANNEL:
         raise ValueError(f"filters are an array that k.resolve(X) finds, with a row per feature, not {brief(filters)}")
     kernel, dilation, padded = filters[:, :BIAS].T
     whole = (filters[:, :BIAS] == np.floor(filters[:, :BIAS])).all() and np.isfinite(filters).all()

@@ -54,11 +54,7 @@ class Derivative(OfImages):
 
 
 def derivatives(X: Any) -> list[np.ndarray]:
-    """Return the derivative of every series, of the same length.
-
-    >>> derivatives([[0.0, 1.0, 4.0], [1.0, 3.0], [5.0]])[0].ravel()
-    array([1.5, 1.5, 1.5])
-    """
+    """Return the derivative of every series, of the same length."""
     A = as_series(X)
     slopes = np.zeros_like(A.values)
     before = A.values[:-2]

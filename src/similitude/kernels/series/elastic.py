@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.series.encoding import Series, as_series, in_common_precision
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Similarity
-from similitude.support import brief, check_integer, check_nonnegative, check_number, check_positive
+from similitude.support import check_integer, check_nonnegative, check_number, check_positive
 
 
 class SeriesSimilarity(Similarity):
@@ -40,12 +40,12 @@ class ElasticSimilarity(SeriesSimilarity):
     resolves = ("sigma",)
     stated_for = (*SeriesSimilarity.stated_for, "write_distances", "compared", "_loop")
 
-    _costs: tuple[tuple[str, Callable[[str, Any], Any]], ...] = ()  # what the loop takes, and how it is validated
+    _costs: ClassVar[dict[str, Callable[[str, Any], Any]]] = {}  # what the loop takes, and how it is validated
     _loop: str
 
     def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
         """Write the distances of two encodings of one precision; if `half`, both are the same."""
-        costs = [float(getattr(self, name)) for name, _ in self._costs]
+        costs = [float(getattr(self, name)) for name in self._costs]
         getattr(loops, self._loop)(out, A.values, A.starts, B.values, B.starts, *costs, self.window, half=half)
 
     @abstractmethod
@@ -67,10 +67,8 @@ class ElasticSimilarity(SeriesSimilarity):
 
     def check_params(self) -> None:
         """Validate the costs, the scale and the window."""
-        for name, check in self._costs:
+        for name, check in {**self._costs, "sigma": check_scale, "window": check_window}.items():
             check(name, getattr(self, name))
-        check_scale("sigma", self.sigma)
-        check_window(self.window)
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> ElasticSimilarity:
         """Replace "median" by the median distance of X, or of a sample."""
@@ -105,28 +103,22 @@ class ElasticDistance(SeriesSimilarity):
     claims = frozenset({SYMMETRIC})
     hints = Hints(heavy=True)
 
-    def __init__(self, k: ElasticSimilarity) -> None:
-        self.k = k
-
-    def check_params(self) -> None:
-        """Validate the similarity."""
-        if not isinstance(self.k, ElasticSimilarity):
-            raise TypeError(f"k of ElasticDistance must be an elastic similarity such as DTW(), got {brief(self.k)}")
-        super().check_params()
+    def __init__(self, k: Similarity) -> None:
+        self.k: Any = k
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the distances."""
         return self.k.distance_block(A, B, out)
 
 
-def check_window(window: Any) -> None:
+def check_window(name: str, window: Any) -> None:
     """Validate a window: None, a number of steps, or a fraction."""
     if window is None:
         return
     fraction = isinstance(window, Real) and not isinstance(window, Integral) and 0.0 <= float(window) <= 1.0
     if not fraction:
         otherwise = "None or a float from 0.0 to 1.0 (a fraction of the shorter length)"
-        check_integer("window", window, 0, otherwise=otherwise)
+        check_integer(name, window, 0, otherwise=otherwise)
 
 
 ELASTIC = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
@@ -177,7 +169,7 @@ class SoftDTW(ElasticSimilarity):
         "K = 1 nearly, but different similarities to 0, 2, 2, 2; GlobalAlignment() is a kernel"
     )
     hints = Hints(heavy=True)
-    _costs = (("gamma", check_positive),)
+    _costs: ClassVar = {"gamma": check_positive}
     _loop = "soft_dtw"
 
     def __init__(self, gamma: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
@@ -238,7 +230,7 @@ class MSM(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-msm / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
-    _costs = (("c", check_nonnegative),)
+    _costs: ClassVar = {"c": check_nonnegative}
     _loop = "msm"
 
     def __init__(self, c: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
@@ -282,7 +274,7 @@ class ERP(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-erp / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
-    _costs = (("g", check_number),)
+    _costs: ClassVar = {"g": check_number}
     _loop = "erp"
 
     def __init__(self, g: float = 0.0, sigma: float | str = "median", window: float | None = None) -> None:
@@ -326,7 +318,7 @@ class TWE(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-twe / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
-    _costs = (("nu", check_nonnegative), ("lmbda", check_nonnegative))
+    _costs: ClassVar = {"nu": check_nonnegative, "lmbda": check_nonnegative}
     _loop = "twe"
 
     def __init__(

@@ -25,10 +25,6 @@ class Series(Ragged):
     """Encoded series: the values of all series, of shape (times, channels), stored consecutively, and their starts.
 
     ``norms`` is a number per series that a kernel needs again, such as the logarithm of K(x, x).
-
-    >>> some = as_series([[1.0, 2.0, 3.0], [4.0, 5.0]])[np.array([1, 0])]
-    >>> len(some), some.lengths, some.values.ravel()
-    (2, array([2, 3]), array([4., 5., 1., 2., 3.]))
     """
 
     of_entries = ("values",)
@@ -52,9 +48,6 @@ def as_series(X: Any) -> Series:
 
     Takes a matrix (one series per row), an array of shape (series, time, channel), a table (one series per row), or a
     sequence of series of any length, each a list of numbers or an array or table of shape (time, channel).
-
-    >>> as_series(np.zeros((3, 10, 2))).values.shape
-    (30, 2)
     """
     check_objects(X)
     if is_sparse(X):

@@ -91,12 +91,7 @@ class Substitution(NamedTuple):
 
 
 def as_substitution(given: Any) -> Substitution:
-    """Return scores as a table; refuse those that are not finite, not symmetric or not complete.
-
-    >>> as_substitution({"AA": 2, "AC": -1, "CC": 2}).scores
-    array([[ 2., -1.],
-           [-1.,  2.]])
-    """
+    """Return scores as a table; refuse those that are not finite, not symmetric or not complete."""
     if isinstance(given, str):
         if given != "blosum62":
             raise ValueError(f"substitution must be 'blosum62', a pair, a dict or letters with a matrix, got {given!r}")

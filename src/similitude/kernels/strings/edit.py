@@ -189,11 +189,7 @@ def _as_costs(given: Any) -> Costs:
 
 
 def _largest(a: Any, b: Any, costs: Costs) -> Any:
-    """Return the largest distance of strings of two lengths; 1 for two empty ones.
-
-    >>> _largest(np.array([3, 0]), np.array([5, 0]), (1.0, 1.0, 1.0))
-    array([5, 1])
-    """
+    """Return the largest distance of strings of two lengths; 1 for two empty ones."""
     if costs == UNIT:
         return np.maximum(np.maximum(a, b), 1)
     insertion, deletion, substitution = costs

@@ -27,12 +27,7 @@ class Letters(Ragged):
 
 
 def as_letters(objects: Any, first: int = 0) -> Letters:
-    """Return the letters of all strings: unicode code points, or the values of bytes; errors count from `first`.
-
-    >>> letters = as_letters(["ab", "", b"a"])
-    >>> letters.text, letters.starts
-    (array([97, 98, 97], dtype=uint32), array([0, 2, 2, 3]))
-    """
+    """Return the letters of all strings: unicode code points, or the values of bytes; errors count from `first`."""
     strings = as_objects(objects)
     try:
         text = "".join(strings)
@@ -43,11 +38,7 @@ def as_letters(objects: Any, first: int = 0) -> Letters:
 
 
 def letters_in_parts(objects: Any) -> Iterator[Letters]:
-    """Yield the letters of some strings after the other: a letter takes four bytes, and what is made of it even more.
-
-    >>> [len(part) for part in letters_in_parts(["ab"] * 3)]
-    [3]
-    """
+    """Yield the letters of some strings after the other: a letter takes four bytes, what is made of it even more."""
     strings = as_objects(objects)
     ends = np.cumsum([len(one) if isinstance(one, (str, bytes, bytearray)) else 0 for one in strings])
     start = 0

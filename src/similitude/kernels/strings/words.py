@@ -175,11 +175,7 @@ class Words(WeightedFeatures):
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case.
-
-    >>> _words("The cat's 2 kittens!")
-    ['the', 'cat', 's', '2', 'kittens']
-    """
+    """Return the words of a text in lower case."""
     return WORD.findall(text.lower())
 
 
@@ -194,23 +190,14 @@ def _term_counter(words: int, shortest: int, longest: int) -> Callable[[Any], Te
 
 
 def _counted_terms(objects: Any, words: int, shortest: int, longest: int) -> TermArrays:
-    """Return the terms of each text; of each the logarithm of its count, plus one.
-
-    >>> found = _counted_terms(["The cat's kittens!"], words=1, shortest=1, longest=0)
-    >>> sorted(_names(found))
-    ['cat', 'kittens', 's', 'the']
-    """
+    """Return the terms of each text; of each the logarithm of its count, plus one."""
     texts = as_letters([as_text(i, one).lower() for i, one in enumerate(as_objects(objects))])
     found = loops.term_bags(_only_words(texts.text), texts.starts, words, shortest, longest)
     return found._replace(counts=1.0 + np.log(found.counts))
 
 
 def _only_words(text: np.ndarray) -> np.ndarray:
-    """Return the code points of a text with spaces for all that do not belong to words.
-
-    >>> bytes(_only_words(np.frombuffer(b"cat's x_1", np.uint8)).astype(np.uint8))
-    b'cat s x_1'
-    """
+    """Return the code points of a text with spaces for all that do not belong to words."""
     kept: np.ndarray = np.full(int(text.max(initial=0)) + 1, ord(" "), np.uint32)
     seen: np.ndarray = np.zeros(len(kept), bool)
     seen[text] = True

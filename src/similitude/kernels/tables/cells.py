@@ -34,11 +34,6 @@ def column(X: Any, name: Any, optional: bool = False) -> Any:
     """Return one column: of a data frame unchanged, of a list of rows (dicts, or objects with attributes) as a list.
 
     Lists and other objects in a polars frame are a list too. With `optional`, a dict without this key has None.
-
-    >>> column([{"age": 30, "job": "cook"}, {"age": 33, "job": "pilot"}], "age")
-    [30, 33]
-    >>> column([{"age": 30}, {}], "age", optional=True)
-    [30, None]
     """
     if is_table(X):
         there = check_columns(X)
@@ -66,11 +61,7 @@ def _cell(row: Any, name: Any, i: int) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is missing: None, NaN, or a missing value of pandas.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing(0), is_missing("")
-    (True, True, False, False)
-    """
+    """Whether a cell is missing: None, NaN, or a missing value of pandas."""
     if isinstance(value, (Real, Decimal, np.datetime64, np.timedelta64)):
         return bool(value != value)
     return value is None or type(value).__name__ in ("NAType", "NaTType")
@@ -98,11 +89,8 @@ def plain_numbers(values: Any) -> np.ndarray | None:
         if values.isna().any():
             return values.to_numpy(dtype=float, na_value=np.nan)
         return values.to_numpy()
-    if is_column(values):
-        stored = values.dtype.is_numeric() or str(values.dtype) == "Boolean"
-        if stored:
-            return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None)
-        return None
+    if is_column(values) and (values.dtype.is_numeric() or str(values.dtype) == "Boolean"):
+        return np.asarray(values.to_numpy(), dtype=float if values.null_count() else None)
     return None
 
 
@@ -122,11 +110,7 @@ def numbers_or_seconds(name: Any, values: Any, missing: np.ndarray, kind: str) -
 
 
 def seconds(values: Any, missing: np.ndarray) -> np.ndarray:
-    """Return a column of dates or times as seconds since 1970 (UTC if they have a time zone), NaN where missing.
-
-    >>> seconds([date(1970, 1, 2), None], np.array([False, True]))
-    array([86400.,    nan])
-    """
+    """Return a column of dates or times as seconds since 1970 (UTC if they have a time zone), NaN where missing."""
     if hasattr(values, "isna") and getattr(values.dtype, "kind", "O") == "M":
         times = values.to_numpy(dtype="datetime64[us]")
     elif is_column(values) and str(values.dtype).startswith(("Date", "Datetime")):
@@ -144,11 +128,7 @@ def _time(value: Any) -> np.datetime64:
 
 
 def kind_of_values(values: Any, missing: np.ndarray) -> str:
-    """Return the kind of a column: number, text, bytes, items, time, duration, another type's name, mixed or missing.
-
-    >>> kind_of_values([1, 2.5, None], np.array([False, False, True])), kind_of_values([1, "a"], np.zeros(2, bool))
-    ('number', 'mixed')
-    """
+    """Return number, text, bytes, items, time, duration, the name of another type, mixed or missing."""
     if missing.all():
         return "missing"
     if plain_numbers(values) is not None:

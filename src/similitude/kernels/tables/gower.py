@@ -144,7 +144,7 @@ class Gower(Similarity):
         Where there are two columns: a row with both values, and two with one of them each, which have K = 1 with the
         first row and K = 0 with each other. Of one column of numbers or times: two that are four ranges apart.
         """
-        spans = {} if self.strict else {name: _read_range(name, given) for name, given in self._counted().items()}
+        spans = {} if self.strict else self._spans()
         if len(spans) > 1:
             first, second, *_ = spans
             nothing = dict.fromkeys(spans)
@@ -167,9 +167,8 @@ class Gower(Similarity):
         """Return numbers relative to their range (NaN if missing), and keys of categories (0 if missing)."""
         numbers = []
         keys = []
-        for name, given in self._counted().items():
+        for name, span in self._spans().items():
             values = column(objects, name)
-            span = _read_range(name, given)
             missing = missing_cells(values)
             if self.strict and missing.any():
                 i = int(np.flatnonzero(missing)[0])
@@ -182,34 +181,28 @@ class Gower(Similarity):
             else:
                 numbers.append(self._scaled(name, values, missing, span))
         n = len((numbers + keys)[0])
-        return (
-            np.column_stack([np.empty((n, 0)), *numbers]),
-            np.column_stack([np.empty((n, 0), np.uint64), *keys]).view(np.int64),
-        )
+        of_keys = np.column_stack([np.empty((n, 0), np.uint64), *keys])
+        return np.column_stack([np.empty((n, 0)), *numbers]), of_keys.view(np.int64)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return the mean similarity of the columns in which both rows have a value."""
         if out is None:
             out = np.empty((len(A[0]), len(B[0])))
         if self.weights is not None:
-            loops.weighted_gower(out, A, B, *self._encoded_weights())
+            of: dict[bool, list[float]] = {False: [], True: []}  # of columns of numbers, and of columns of keys
+            for name, span in self._spans().items():
+                of[span.kind == "equal"].append(float(self.weights.get(name, 1.0)))
+            loops.weighted_gower(out, A, B, of[False], of[True])
             return out
         a, b = ((np.ascontiguousarray(numbers), np.ascontiguousarray(keys)) for numbers, keys in (A, B))
         loops.gower(out, a, b)
         return out
 
-    def _counted(self) -> dict[Any, Any]:
+    def _spans(self) -> dict[Any, Range]:
+        """Return the ranges of the columns that count."""
         weights = self.weights or {}
-        return {name: given for name, given in (self.ranges or {}).items() if weights.get(name, 1.0)}
-
-    def _encoded_weights(self) -> tuple[list[float], list[float]]:
-        """Return the weights of columns of numbers, and of columns of keys, in the order in which they are encoded."""
-        of_numbers: list[float] = []
-        of_keys: list[float] = []
-        for name, given in self._counted().items():
-            weights = of_keys if _read_range(name, given).kind == "equal" else of_numbers
-            weights.append(float((self.weights or {}).get(name, 1.0)))
-        return of_numbers, of_keys
+        counts = {name: given for name, given in (self.ranges or {}).items() if weights.get(name, 1.0)}
+        return {name: _read_range(name, given) for name, given in counts.items()}
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return 1, or 0 for a row without known values."""
@@ -295,12 +288,12 @@ def _range_of(name: Any, values: Any) -> Any:
     order = order_of(values)
     if order is not None:
         return order
-    if kind == "number" and not _is_boolean(values, missing) and not is_categorical(values):
+    is_number = kind == "number" and not _is_boolean(values, missing) and not is_categorical(values)
+    if is_number or kind == "time":
         known = _numbers(name, values, missing, kind)[~missing]
-        return float(known.min()), float(known.max())
-    if kind == "time":
-        known = _numbers(name, values, missing, kind)[~missing]
-        return f"time {_written_time(known.min())} {_written_time(known.max())}"
+        low = float(known.min())
+        high = float(known.max())
+        return (low, high) if is_number else f"time {_written_time(low)} {_written_time(high)}"
     if kind not in CATEGORIES:
         raise TypeError(
             f"column {name!r} holds {kind}: Gower compares numbers, times and categories. Turn it into one of these, "

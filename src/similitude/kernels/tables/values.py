@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -147,6 +147,8 @@ class OrMissing(Similarity):
         self.k = k
         self.alike = alike
 
+    _checks: ClassVar = {"alike": check_number}
+
     @property
     def claims(self) -> frozenset[str]:
         """The claims of the part that hold for `alike` too."""
@@ -163,13 +165,6 @@ class OrMissing(Similarity):
     def counterexamples(self) -> list[Any]:
         """Return a missing value if `alike` is negative, and the counterexamples of the part."""
         return [*([[None]] if self.alike < 0 else []), *self.k.counterexamples()]
-
-    def check_params(self) -> None:
-        """Validate the part and `alike`."""
-        if not isinstance(self.k, Similarity):
-            raise TypeError(f"OrMissing takes a Similarity, got {brief(self.k)}")
-        check_number("alike", self.alike)
-        self.k.check_params()
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
         """Resolve the part on known values."""

@@ -154,11 +154,7 @@ class DistanceSimilarity(VectorSimilarity):
 def values_at_scales(
     k: DistanceSimilarity, scales: Sequence[float], distances: Sequence[np.ndarray]
 ) -> Sequence[np.ndarray]:
-    """Return the similarities of several sets of pairs, each at a scale of its own; the distances are overwritten.
-
-    >>> values_at_scales(Gaussian(), [1.0, 2.0], [np.array([[2.0]]), np.array([[8.0]])])
-    [array([[0.36787944]]), array([[0.36787944]])]
-    """
+    """Return the similarities of several sets of pairs, each at a scale of its own; the distances are overwritten."""
     forms = [k._form_at(scale) for scale in scales]
     named = [form for form in forms if isinstance(form, tuple)]
     if len(named) < len(forms):
@@ -424,13 +420,7 @@ PULLBACK = "a kernel of T'x and T'z, for any linear map T, is one of x and z: it
 
 
 def check_metric(metric: Any, vector_only: bool = False) -> None:
-    """Validate a metric: weights of the columns, or a matrix with one row per column.
-
-    >>> check_metric([1.0, float("nan")])
-    Traceback (most recent call last):
-        ...
-    ValueError: metric must consist of finite numbers, but entry 1 is nan
-    """
+    """Validate a metric: weights of the columns, or a matrix with one row per column."""
     T = as_array(metric)
     if T.ndim not in (1, 2) or T.size == 0:
         raise ValueError(
@@ -479,11 +469,7 @@ def transformed(A: Any, metric: Any) -> Any:
 
 
 def written_metric(metric: Any) -> str:
-    """Return a metric as `repr` shows it.
-
-    >>> written_metric(np.array([1.0, 0.25])), written_metric(np.eye(3))
-    ('[1.0, 0.25]', '<3 x 3 matrix>')
-    """
+    """Return a metric as `repr` shows it."""
     T = as_array(metric)
     if T.ndim == 1 and len(T) <= 8:
         if isinstance(metric, (list, tuple)):

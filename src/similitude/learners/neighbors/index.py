@@ -22,7 +22,7 @@ from similitude.learners.limits import (
 from similitude.learners.neighbors.graph import NeighborDescent, NeighborGraph
 from similitude.learners.neighbors.tiles import BoundedSearch, nearest_in_tiles
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
-from similitude.similarity import SYMMETRIC, Similarity, is_counted
+from similitude.similarity import SYMMETRIC, Similarity, calls_per_pair
 from similitude.support import check_choice, check_number, generator
 
 FOLLOWS = ("_search", "_own_graph")
@@ -141,7 +141,7 @@ class SimilarityIndex(SimilarityEstimator):
             return
         graph = self.method == "approximate" and n > 2
         if self.method == "auto":
-            graph = is_counted(k) and n > SMALL_INDEX
+            graph = calls_per_pair(k) > 0 and n > SMALL_INDEX
         if graph:
             self._build_graph(k, A, n, "the similarity has no bounds")
         else:

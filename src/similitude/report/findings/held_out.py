@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import take
-from similitude.estimators import unjudged
+from similitude.estimators import without_evaluation
 from similitude.evaluation import (
     assign_folds,
     fold_pairs,
@@ -209,7 +209,7 @@ def predict_held_out(
     fitted: list[FoldModel] = []
 
     def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        with pairs_at(train, train), unjudged():
+        with pairs_at(train, train), without_evaluation():
             groups = groups_for_fit(inputs.groups, train)
             model = make().fit(take(inputs.X, train), inputs.y[train], groups=groups)
         fitted.append(FoldModel(model, train, test))

@@ -16,7 +16,7 @@ from similitude.evaluation import CLASSIFICATION, REGRESSION, check_groups, infe
 from similitude.goodness import stratified
 from similitude.kernels import default_similarity
 from similitude.scikit import encode_labels, read_labels
-from similitude.similarity import Auto, Cached, Precomputed, Similarity, as_similarity, calls_per_pair, is_counted
+from similitude.similarity import Auto, Cached, Precomputed, Similarity, as_similarity, calls_per_pair
 from similitude.support import BudgetError, Result, brief, check_choice, generator
 
 
@@ -179,7 +179,7 @@ def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None)
     As many examples are kept as four fifths of the budget can compare with each other; every pair is paid for once.
     """
     counted = {name: as_similarity(one) for name, one in others.items() if not isinstance(one, str)}
-    counted = {name: one for name, one in {"": inputs.similarity, **counted}.items() if is_counted(one)}
+    counted = {name: one for name, one in {"": inputs.similarity, **counted}.items() if calls_per_pair(one)}
     per_pair = sum(map(calls_per_pair, counted.values()))
     if max_calls is None or not per_pair:
         return inputs, others

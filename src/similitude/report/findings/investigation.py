@@ -15,7 +15,7 @@ import numpy as np
 
 from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, one_scipy_thread, use_engine
-from similitude.estimators import EVERY_ROW, unjudged
+from similitude.estimators import EVERY_ROW, without_evaluation
 from similitude.evaluation import groups_for_fit
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
@@ -334,7 +334,7 @@ def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, 
     predictions, folds = predict_held_out(inputs, parts, inputs.new_model)
     if not parts.held_out:
         everything = np.arange(inputs.n)
-        with unjudged():
+        with without_evaluation():
             groups = groups_for_fit(inputs.groups, everything)
             model = inputs.new_model().fit(inputs.X, inputs.y, groups=groups)
         folds = (*folds, FoldModel(model, everything, everything[:0]))
