@@ -11,7 +11,7 @@ from similitude.goodness import assess
 from similitude.kernels import Gaussian
 from similitude.report import investigate, write_report
 from similitude.report.findings.baselines import Neighbors
-from similitude.report.findings.held_out import FoldModel, bootstrap_counts, similarity_of, split
+from similitude.report.findings.held_out import bootstrap_counts, similarity_of, split
 from similitude.report.findings.inputs import validated
 from similitude.report.findings.landmarks import LandmarkBlocks
 from similitude.report.render.page import as_html
@@ -85,7 +85,7 @@ def test_a_refit_with_all_landmarks_is_the_model(similarity, numbers):
     estimator = SimilarityRegressor if numbers else SimilarityClassifier
     train, test = np.arange(80), np.arange(80, 120)
     model = estimator(inputs.similarity, n_landmarks=20, random_state=0).fit(X[train], y[train])
-    blocks = LandmarkBlocks(inputs, FoldModel(model, train, test))
+    blocks = LandmarkBlocks(inputs, (model, train, test))
     every = np.random.default_rng(0).permutation(blocks.n_landmarks)
     scores = blocks.scores_of_some(every)
     if numbers:
@@ -138,7 +138,7 @@ def test_similarities_to_neighbors_are_computed_once():
     inputs = validated("gaussian", X, codes, None, 0)
     train, test = np.arange(100), np.arange(100, 200)
     model = SimilarityClassifier("gaussian", random_state=0).fit(X[train], codes[train])
-    neighbors = Neighbors(inputs, [FoldModel(model, train, test)])
+    neighbors = Neighbors(inputs, [(model, train, test)])
     scores, _ = neighbors.predict(train, test)
     again, _ = neighbors.predict(train, test)
     assert np.array_equal(scores, again) and len(neighbors._compared) == 1

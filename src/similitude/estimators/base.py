@@ -43,7 +43,6 @@ from similitude.fitting import (
     Sampled,
     Sampling,
     ScoredRows,
-    SizedRows,
     Spent,
     SpreadFit,
     Stream,
@@ -461,9 +460,7 @@ class LandmarkEstimator(LandmarkPredictor):
             self._keep_cascade(fit.cascade, fit)
             self._calibrate(fit.trial, *fit.held_out)
             return
-        noise = None
-        if not (sizes is None or sizes.noise is None):
-            noise = sizes.noise.weights
+        noise = None if sizes is None else sizes.noise
         influence: Any = fit.influence
         by_similarities = self._set_model(fit.features, fit.linear, influence, noise)
         if fit.plan.sizes.kind == "matrix":
@@ -491,7 +488,7 @@ class LandmarkEstimator(LandmarkPredictor):
         Y: np.ndarray,
         weights: np.ndarray,
         at: np.ndarray | None = None,
-        sized: SizedRows | None = None,
+        sized: SpreadFit | None = None,
         groups: np.ndarray | None = None,
     ) -> None:
         """Keep what probabilities, intervals and sets of classes need, given rows left out of the fit or held out.

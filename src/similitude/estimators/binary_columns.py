@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.explanation import Asked, Explanations
 from similitude.evaluation import Trial, dealt_folds, error_of_numbers
-from similitude.fitting import ScoredRows, SizedRows, probabilities, scale_and_shift
+from similitude.fitting import ScoredRows, SpreadFit, probabilities, scale_and_shift
 from similitude.support import number_of
 
 SCORED_PARTS = 5
@@ -41,7 +41,7 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
         Y: np.ndarray,
         weights: np.ndarray,
         at: np.ndarray | None = None,
-        sized: SizedRows | None = None,
+        sized: SpreadFit | None = None,
         groups: np.ndarray | None = None,
     ) -> None:
         """Keep the scale and the shift of each column that rows left out ask for."""

@@ -23,7 +23,7 @@ from similitude.fitting import (
     FittedModel,
     Plan,
     ScoredRows,
-    SizedRows,
+    SpreadFit,
     TrainingSet,
     Uncertainty,
     class_numbers,
@@ -361,7 +361,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         Y: np.ndarray,
         weights: np.ndarray,
         at: np.ndarray | None = None,
-        sized: SizedRows | None = None,
+        sized: SpreadFit | None = None,
         groups: np.ndarray | None = None,
     ) -> None:
         """Keep what probabilities and sets of classes need."""

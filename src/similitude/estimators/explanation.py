@@ -402,7 +402,7 @@ def _items(
 ) -> ListedExamples:
     """Return what an explanation in the direction u lists.
 
-    Groups that are not kept apart come last, as one: around the landmark of the largest of them.
+    Groups that are not kept come last, as one: around the landmark of the largest of them.
     """
     every = np.arange(len(influence.heads))
     shown = labels[:, np.flatnonzero(u)[0]] if labels.ndim == 2 else labels
@@ -411,7 +411,7 @@ def _items(
         return ListedExamples(influences[every], shown[every].tolist(), influence.counts[every], every, near[every])
     if not isinstance(influence, GroupInfluence) or influence.columns is None:
         return ListedExamples(influences, shown.tolist(), influence.counts, every, near)
-    kept = influence.kept_apart[:, u != 0]
+    kept = influence.kept[:, u != 0]
     if kept.all():  # the others are nobody
         return ListedExamples(influences[:-1], shown.tolist(), influence.counts, every, near)
     apart = kept.any(axis=1)

@@ -20,30 +20,13 @@ VARIANCE_ROWS = 2048
 """Objects whose variances are computed at once."""
 
 
-@dataclass(frozen=True, eq=False)
-class BlendInfluence:
-    """What every training row adds to the scores.
-
-    Attributes
-    ----------
-    labels : array
-        The class number of each row, or its targets, one column per output.
-    weights : array of shape (n,)
-        Of the rows.
-    base : array of shape (outputs,)
-        What scores are without any row: the weighted mean of the targets, or an unpenalized constant.
-    penalties, shares : tuple of float
-        The penalty of each model, and its weight in the blend.
-    """
+class OfEveryRow:
+    """The influence of every training row, where all are landmarks; what is computed once is not saved."""
 
     labels: np.ndarray
-    weights: np.ndarray
-    base: np.ndarray
-    penalties: tuple[float, ...]
-    shares: tuple[float, ...]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_factors"}
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     @property
     def heads(self) -> np.ndarray:
@@ -54,6 +37,17 @@ class BlendInfluence:
     def counts(self) -> np.ndarray:
         """One row each."""
         return np.ones(len(self.labels), dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class BlendInfluence(OfEveryRow):
+    """What every training row adds to the scores."""
+
+    labels: np.ndarray  # the class number of each row, or its targets, one column per output
+    weights: np.ndarray  # of the rows
+    base: np.ndarray  # of scores without any row: the weighted mean of the targets, or an unpenalized constant
+    penalties: tuple[float, ...]  # of each model
+    shares: tuple[float, ...]  # of each model in the blend
 
     def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return what each row adds to each output, (objects, rows, outputs), and the similarity to it."""

@@ -25,30 +25,29 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from similitude.compute import Encoding, as_numpy, beside, in_precision, itemsize, namespace
-from similitude.fitting.blend_influence import BlendInfluence, Terms
+from similitude.compute import Encoding, as_numpy, beside, in_precision, itemsize
+from similitude.fitting.blend_influence import BlendInfluence, OfEveryRow, Terms
 from similitude.fitting.facts import FitOptions
 from similitude.fitting.model import LandmarkModel, WeightedLandmarks, class_numbers
 from similitude.landmarks import LandmarkFeatures, Landmarks, rows_of
-from similitude.linear import GroupMoments, LinearModel, Members, NewtonStep, Ridge, is_coupled, newton_step
+from similitude.linear import (
+    GramFactor,
+    GroupMoments,
+    LinearModel,
+    Members,
+    NewtonStep,
+    Ridge,
+    is_coupled,
+    newton_step,
+)
 from similitude.scikit import class_codes
 from similitude.similarity import Precomputed
 
-MOST_NUMBERS = 28
-OF_FEW = 12
-"""Numbers that are kept of each landmark to explain predictions: groups, times the outputs if each has its own; and how
-many of them if there are few landmarks. In double precision, they take less than 256 bytes."""
-
-FEWEST_GROUPS = 4
-OF_MANY = 2
-"""The fewest groups of rows with several targets, and of rows with more targets than `MOST_NUMBERS` allows."""
-
 
 def most_numbers(n_landmarks: int) -> int:
-    """Return how many numbers are kept of each landmark to explain predictions."""
-    return min(MOST_NUMBERS, max(OF_FEW, n_landmarks // 2))
+    """Return how many numbers are kept of each landmark to explain predictions: groups, times outputs of their own."""
+    return min(28, max(12, n_landmarks // 2))  # in double precision, they take less than 256 bytes
 
 
 def some_columns(n_landmarks: int) -> int:
@@ -69,49 +68,33 @@ def most_columns(n_landmarks: int, outputs: int) -> int:
 
 def solved_groups(landmarks: Landmarks, outputs: int, classes: bool) -> Groups:
     """Return a few groups around landmarks, each of which costs a solution in steps."""
-    # about how many groups of rows are kept apart, times the number of outputs, if each costs a solution
     numbers = outputs * max(1, round(most_numbers(len(landmarks)) / 14))
     return Groups.around(landmarks, outputs, classes=classes, numbers=numbers)
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows are grouped by the landmark that they are most similar to, among some landmarks; classes are kept apart.
+    """Rows are grouped by the landmark that they are most similar to, among some landmarks of their class."""
 
-    Attributes
-    ----------
-    landmarks : array of int
-        The landmark of each group, by its position among those of the first similarity.
-    classes : array of int, or None
-        The class of the rows of each group; None if targets are numbers.
-    """
-
-    landmarks: np.ndarray
-    classes: np.ndarray | None = None
+    landmarks: np.ndarray  # of each group, by its position among those of the first similarity
+    classes: np.ndarray | None = None  # of the rows of each group; None if targets are numbers
 
     @classmethod
     def around(
-        cls, landmarks: Landmarks, n_outputs: int, *, classes: bool, numbers: int = 1, among: Any = None
+        cls, landmarks: Landmarks, n_outputs: int, *, classes: bool, numbers: int = 0, among: Any = None
     ) -> Groups:
         """Choose landmarks to group rows around: the first ones, of each class if their classes are known.
 
-        Parameters
-        ----------
-        landmarks : Landmarks
-        n_outputs : int
-            Columns of the targets; 1 for two classes.
-        classes : bool
-            Whether targets are codes of classes.
-        numbers : int
-            How many numbers a group takes for each landmark.
-        among : array of int, optional
-            The landmarks to choose from; by default all of them.
+        `numbers` are those that a group takes for each landmark, by default one for each output of numbers. The
+        landmarks are chosen `among` some, by default all.
         """
         n = len(landmarks)
+        numbers = numbers or (1 if classes else n_outputs)
         candidates = np.arange(n) if among is None else among
         most = most_numbers(n)
         if not classes:
-            return cls(candidates[: max(FEWEST_GROUPS if numbers <= most else OF_MANY, most // numbers)])
+            # the fewest groups of rows with several targets, and with more targets than may be kept
+            return cls(candidates[: max(4 if numbers <= most else 2, most // numbers)])
         n_classes = max(2, n_outputs)
         each = max(1, most // (n_classes * numbers))
         chosen = []
@@ -120,49 +103,39 @@ class Groups:
             own = candidates if landmarks.labels is None else candidates[landmarks.labels[candidates] == one]
             own = (own if len(own) else candidates)[:each]
             chosen.append(own)
-            kinds.append(np.full(len(own), one))
-        return cls(np.concatenate(chosen), np.concatenate(kinds))
+            kinds += [one] * len(own)
+        return cls(np.concatenate(chosen), np.array(kinds))
 
     def __len__(self) -> int:
         return len(self.landmarks)
 
-    def members(self, basis: np.ndarray, offset: np.ndarray, F: Any, Y: Any) -> Members:
-        """Return to which group each row belongs.
+    def are_classes(self, outputs: int) -> bool:
+        """Whether each of several classes is one group."""
+        return self.classes is not None and len(self) == outputs > 2
 
-        Parameters
-        ----------
-        basis, offset : array
-            See :meth:`nearness`.
-        F : array or tensor of shape (n, columns)
-            The features of rows; those of the first similarity come first.
-        Y : array or tensor
-            Their targets: codes of classes, or numbers.
-        """
-        n = len(self.landmarks)
+    def members(self, basis: np.ndarray, offset: np.ndarray, F: Any, Y: Any) -> Members:
+        """Return to which group each row belongs, given its features and targets; see :meth:`nearness`."""
         own = None
-        numbers = Y
         if self.classes is not None:
-            own = Y.argmax(1) if Y.shape[1] > 1 else Y[:, 0] >= 0
-            numbers = None
-        if not isinstance(F, np.ndarray):
-            near = in_precision(beside(basis, F), F.dtype) @ F[:, : basis.shape[1]].T - beside(offset, F)[:, None]
-            if own is not None and self.classes is not None:
-                near = namespace(F).where(beside(self.classes, F)[:, None] == own[None, :], near, -np.inf)
-            return Members(near.argmax(0), n, numbers)
-        F = F[:, : basis.shape[1]].astype(np.float32, copy=False)  # precise enough to choose a group
-        basis = basis.astype(np.float32)
-        offset = offset.astype(np.float32)
+            own = Y.argmax(1) if Y.shape[1] > 1 else 1 * (Y[:, 0] >= 0)
+            if self.are_classes(Y.shape[1]):
+                return Members(own, len(self))
+        F = F[:, : basis.shape[1]]
+        if isinstance(F, np.ndarray):
+            F = F.astype(np.float32, copy=False)  # precise enough to choose a group
+        near = in_precision(beside(basis, F), F.dtype) @ F.T
+        near -= in_precision(beside(offset, F), F.dtype)[:, None]
         if own is None or self.classes is None:
-            return Members(np.argmax(F @ basis.T - offset, axis=1), n, numbers)
-        nearest = np.zeros(len(F), dtype=np.intp)
-        order = np.argsort(own, kind="stable")
-        kinds, starts = np.unique(own[order], return_index=True)
-        for kind, rows in zip(kinds, np.split(order, starts[1:]), strict=True):
-            groups = np.flatnonzero(self.classes == kind)
-            if len(groups):
-                near = F[rows] @ basis[groups].T - offset[groups]
-                nearest[rows] = groups[near.argmax(axis=1)]
-        return Members(nearest, n, numbers)
+            return Members(near.argmax(0), len(self), Y)
+        near[beside(self.classes, F)[:, None] != own[None, :]] = -np.inf
+        return Members(near.argmax(0), len(self))
+
+    def labels(self, group: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the class of each group, or the weighted means of the targets of its rows."""
+        if self.classes is not None:
+            return self.classes
+        sums = [np.bincount(group, weights * one, len(self)) for one in (*Y.T, np.ones(len(Y)))]
+        return np.stack(sums[:-1], axis=1) / np.maximum(sums[-1], 1e-300)[:, None]
 
     def nearness(self, features: LandmarkFeatures) -> tuple[np.ndarray, np.ndarray]:
         """Return B and b such that B f - b is the nearness of a row to each group, given its features f.
@@ -187,49 +160,26 @@ class Groups:
 class GroupInfluence:
     """What groups of training rows add to the scores: weights of the similarities for each group.
 
-    Attributes
-    ----------
-    heads : array of int
-        The landmark of each group, by its position among those of the first similarity.
-    counts : array of int
-        How many training rows are in each group.
-    labels : array
-        The class number of the rows of each group, or the means of their targets, one column per output.
-    base : array of shape (outputs,)
-        What the influences are added to: the weighted mean of the targets, or of the working responses.
-    weights : tuple of arrays of shape (similarities, columns)
-        One for each similarity; a column is a group, or a group and an output. Some columns of many are in single
-        precision.
-    constants : array of shape (columns,)
-        Added to the weighted sums of the similarities.
-    codes : array of shape (groups, outputs), or None
-        The codes of its class, less the base: what the column of a group is multiplied by for each output; None if
-        each output has columns of its own.
-    columns : array of shape (columns,), or None
-        With many classes: the group and the output of each column, as ``group * outputs + output``; what groups that
-        have none for an output add together is what the others leave of the score. None if all are kept, one group
-        after the other.
-    other_constants : array of shape (outputs,), or None
-        Constants of what is not kept apart.
+    A column of weights is a group, or a group and an output. With many outputs some columns are kept, in single
+    precision; what groups that have none for an output add together is what the others leave of the score.
     """
 
-    heads: np.ndarray
-    counts: np.ndarray
-    labels: np.ndarray
-    base: np.ndarray
-    weights: tuple[np.ndarray, ...]
-    constants: np.ndarray
-    codes: np.ndarray | None = None
-    columns: np.ndarray | None = None
-    other_constants: np.ndarray | None = None
+    heads: np.ndarray  # the landmark of each group, by its position among those of the first similarity
+    counts: np.ndarray  # of the rows of each group
+    labels: np.ndarray  # the class number of the rows of each group, or the means of their targets
+    base: np.ndarray  # what influences are added to: the weighted mean of the targets, or of the working responses
+    weights: tuple[np.ndarray, ...]  # for each similarity, of shape (similarities, columns)
+    constants: np.ndarray  # for each column: added to the weighted sums
+    codes: np.ndarray | None = None  # of the class of each group, by which its only column is multiplied; or None
+    columns: np.ndarray | None = None  # ``group * outputs + output`` of each; None if all are kept, in this order
+    other_constants: np.ndarray | None = None  # of the groups that are not kept for an output
 
     @classmethod
     def none(cls, base: np.ndarray, n_features: int) -> GroupInfluence:
         """Return the influence in a constant model, which no group has."""
         nobody = np.empty(0, dtype=np.intp)
-        weights = np.empty((n_features, 0))
         codes = np.empty((0, len(base)), dtype=np.int8)
-        return cls(nobody, nobody, nobody, base, (weights,), np.empty(0), codes)
+        return cls(nobody, nobody, nobody, base, (np.empty((n_features, 0)),), np.empty(0), codes)
 
     @classmethod
     def of_ridge(cls, ridge: Ridge, lam: float, groups: Groups) -> GroupInfluence:
@@ -237,14 +187,14 @@ class GroupInfluence:
         sums = ridge.moments.groups
         base = np.asarray(ridge.target_mean, dtype=np.float64)
         assert sums is not None
-        n = len(groups.landmarks)
+        n = len(groups)
         k = len(base)
         filled = np.flatnonzero(sums.counts[:n] > 0)
         counts = np.rint(sums.counts[filled]).astype(np.intp)
         heads = groups.landmarks[filled]
         if groups.classes is not None:
             classes = groups.classes[filled]
-            if n == k > 2:
+            if groups.are_classes(k):
                 return ClassInfluence.of(ridge.fit(lam), base, heads, counts, classes)
             found = ridge.of_groups(lam)
             codes = class_codes(classes, max(2, k))
@@ -253,12 +203,32 @@ class GroupInfluence:
         totals = sums.targets.reshape(k + 1, n)[:, filled]
         W = found.weights.reshape(-1, k + 1, n)[:, :, filled]
         b = found.intercept.reshape(k + 1, n)[:, filled]
-        W = W[:, 1:] - base[:, None] * W[:, :1]
+        W = (W[:, 1:] - base[:, None] * W[:, :1]).transpose(0, 2, 1)
         b = b[1:] - base[:, None] * b[:1]
-        columns = W.transpose(0, 2, 1).reshape(len(W), -1)
-        constants = b.T.ravel()
-        made = cls(heads, counts, (totals[1:] / totals[0]).T, base, (columns,), constants)
-        return made.with_columns(len(columns))
+        made = cls(heads, counts, (totals[1:] / totals[0]).T, base, (W.reshape(len(W), -1),), b.T.ravel())
+        return made.with_columns(len(W))
+
+    @classmethod
+    def of_solution(
+        cls,
+        groups: Groups,
+        linear: LinearModel,
+        group: np.ndarray,
+        Y: np.ndarray,
+        weights: np.ndarray,
+        of_groups: Callable[[], LinearModel],
+    ) -> GroupInfluence:
+        """Return the influence of the groups of rows on a model, given a function that solves for what they add."""
+        base = weights @ Y / weights.sum()
+        counts = np.bincount(group, weights > 0, len(groups)).astype(np.intp)
+        filled = np.flatnonzero(counts)
+        about = groups.landmarks[filled], counts[filled], groups.labels(group, Y, weights)[filled]
+        if groups.are_classes(Y.shape[1]):
+            return ClassInfluence.of(linear, base, about[0], about[1], about[2])
+        added = of_groups()
+        m = len(added.weights)
+        W = added.weights.reshape(m, len(groups), -1)[:, filled].reshape(m, -1)
+        return cls(*about, base, (W,), added.intercept.reshape(len(groups), -1)[filled].ravel()).with_columns(m)
 
     def with_columns(self, n_landmarks: int) -> GroupInfluence:
         """Keep some columns if there are many: of each output first its own class, then those that add most to it."""
@@ -294,8 +264,8 @@ class GroupInfluence:
         return made._with_only(largest * len(base) + own, W[:, 0, own], b[0, own], b.sum(axis=0))
 
     @property
-    def kept_apart(self) -> np.ndarray:
-        """Which groups are kept apart from others for each output, shape (groups, outputs)."""
+    def kept(self) -> np.ndarray:
+        """Which groups are kept for each output, shape (groups, outputs)."""
         found = np.full((len(self.heads), len(self.base)), self.columns is None)
         if self.columns is not None:
             found.ravel()[self.columns] = True
@@ -373,15 +343,8 @@ class ClassInfluence(GroupInfluence):
 class DelayedInfluence:
     """The influence of groups of training rows, computed when a prediction is explained or the model is saved.
 
-    Until then the function that computes it keeps the rows. A saved, pickled or copied model has the influence, and no
-    rows.
-
-    Parameters
-    ----------
-    base : array of shape (outputs,)
-        What the influences are added to.
-    compute : callable
-        Returns the influence by the similarities to the landmarks.
+    Until then the function that computes it, by the similarities to the landmarks, keeps the rows. A saved, pickled or
+    copied model has the influence, and no rows. `base` is what the influences are added to.
     """
 
     def __init__(self, base: np.ndarray, compute: Callable[[], GroupInfluence]) -> None:
@@ -400,55 +363,18 @@ class DelayedInfluence:
         return self._found
 
 
-Solved = tuple[np.ndarray, float, Callable[[np.ndarray], np.ndarray]]
-"""Mean inner products, their mean, and a function that divides by the equations of an output."""
-
-
 @dataclass(frozen=True, eq=False)
-class ExampleInfluence:
-    """What every training row adds to the scores, where all of them are landmarks.
+class ExampleInfluence(OfEveryRow):
+    """What every training row adds to the scores, where all of them are landmarks."""
 
-    Attributes
-    ----------
-    labels : array
-        The class number of each landmark, or its targets, one column per output.
-    weights : array of shape (n, outputs) or (n, 1)
-        The weight of each landmark as an example, for all outputs, or the working weight for each of them.
-    sums : array of shape (n, outputs), or None
-        The working weights times the working responses; None for the squared loss, whose responses are the targets.
-    lam : float
-        The penalty.
-    projected : tuple of bool
-        Whether each similarity is a kernel whose features are projected.
-    scales : tuple of float
-        What the features of each similarity are divided by.
-    coupled : bool
-        Whether only differences of outputs matter, so that they are made to sum to zero.
-    n_classes : int
-        The number of classes, if the labels are classes.
-    """
-
-    labels: np.ndarray
-    weights: np.ndarray
-    sums: np.ndarray | None
-    lam: float
-    projected: tuple[bool, ...]
-    scales: tuple[float, ...]
-    coupled: bool = False
-    n_classes: int = 2
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_solved"}
-
-    @property
-    def heads(self) -> np.ndarray:
-        """The landmarks themselves."""
-        return np.arange(len(self.labels))
-
-    @property
-    def counts(self) -> np.ndarray:
-        """One row each."""
-        return np.ones(len(self.labels), dtype=np.intp)
+    labels: np.ndarray  # the class number of each landmark, or its targets, one column per output
+    weights: np.ndarray  # of each landmark, of shape (n, 1) for all outputs; or working weights for each output
+    sums: np.ndarray | None  # working weights times working responses; None for the squared loss: these are targets
+    lam: float  # the penalty
+    projected: tuple[bool, ...]  # whether each similarity is a kernel whose features are projected
+    scales: tuple[float, ...]  # what the features of each similarity are divided by
+    coupled: bool = False  # whether only differences of outputs matter, so that they are made to sum to zero
+    n_classes: int = 2  # if the labels are classes
 
     @property
     def base(self) -> np.ndarray:
@@ -478,23 +404,31 @@ class ExampleInfluence:
         for output in range(sums.shape[1]):
             column = min(output, weights.shape[1] - 1)
             s = weights[:, column]
-            total = weights[:, column].sum()
-            mean, middle, divide = solved[column]
-            centered = N - (N @ s / total)[:, None] - mean + middle
+            mean, middle, factor = solved[column]
             root = np.sqrt(s)
+            centered = (N - (N @ s / s.sum())[:, None] - mean + middle) * root
             without_root = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-            found[:, :, output] = divide((centered * root).T).T * without_root * targets[:, output]
+            found[:, :, output] = factor.solve(centered.T).T * without_root * targets[:, output]
         if self.coupled:
             found -= found.mean(axis=2, keepdims=True)
         return found, blocks[0][0]
 
-    def _prepare(self, model: LandmarkModel) -> tuple[list[np.ndarray], list[Solved]]:
-        """Compare all landmarks with each other, and factor the equations of each output; keep this for next time."""
+    def _prepare(self, model: LandmarkModel) -> tuple[list[np.ndarray], list[tuple[np.ndarray, float, GramFactor]]]:
+        """Compare all landmarks with each other, and factor the equations of each output; keep this for next time.
+
+        Of each output: the mean inner products, their mean, and the factor of the weighted, centered products.
+        """
         own = [part.blocks(part.features.landmarks.encoding)[1] for part in model.parts]
         N = self._products(own, own)
-        found = own, [self._solved_for(N, s) for s in self._working()[0].T]
-        vars(self)["_solved"] = found
-        return found
+        solved = []
+        for s in self._working()[0].T:
+            mean = N @ s / s.sum()
+            middle = float(mean @ s / s.sum())
+            root = np.sqrt(s)
+            M = root[:, None] * (N - mean[:, None] - mean + middle) * root
+            solved.append((mean, middle, GramFactor.of((M + M.T) / 2, self.lam)))
+        vars(self)["_solved"] = own, solved
+        return own, solved
 
     def _products(self, blocks: list[np.ndarray], own: list[np.ndarray]) -> np.ndarray:
         """Return the inner products of the features of objects with those of the landmarks."""
@@ -502,23 +436,6 @@ class ExampleInfluence:
         for K, L, projected, scale in zip(blocks, own, self.projected, self.scales, strict=True):
             total = total + (K if projected else K @ L.T) / scale**2
         return np.asarray(total)
-
-    def _solved_for(self, N: np.ndarray, s: np.ndarray) -> Solved:
-        """Return the mean products, and a function that divides by the weighted, centered products plus the penalty."""
-        mean = N @ s / s.sum()
-        middle = float(mean @ s / s.sum())
-        root = np.sqrt(s)
-        M = root[:, None] * (N - mean[:, None] - mean + middle) * root
-        M = (M + M.T) / 2
-        try:
-            shifted = M.copy()
-            shifted[np.diag_indices(len(M))] += self.lam
-            factor = cho_factor(shifted, overwrite_a=True, check_finite=False)
-            return mean, middle, lambda B: cho_solve(factor, B, check_finite=False)
-        except LinAlgError:  # indefinite up to rounding
-            values, V = eigh(M, check_finite=False)
-            inverse = 1.0 / (np.maximum(values, 0.0) + self.lam)
-            return mean, middle, lambda B: V @ (inverse[:, None] * (V.T @ B))
 
 
 Influence = GroupInfluence | ExampleInfluence | BlendInfluence
@@ -571,27 +488,16 @@ def influence_in_ridge(
 ) -> Influence:
     """Return the influence of every row, or of groups of rows, in ridge regression on rows in memory.
 
-    Parameters
-    ----------
-    ridge : Ridge
-        On all rows; it gets the sums of groups.
-    lam : float
-    features : sequence of LandmarkFeatures
-    design : tuple of arrays
-        Features, targets and weights of the rows.
-    places : array of int
-        Their positions, as landmarks have them.
-    classes : bool
-        Whether targets are codes of classes.
+    The ridge regression gets the sums of groups. The design holds features, targets and weights of the rows, and
+    `places` their positions, as landmarks have them.
     """
     F, Y, weights = design
-    s = weights[:, None]
-    labels = class_numbers(Y) if classes else Y
-    single = example_influence(features, places, labels, s, None, lam)
-    if single is not None:
-        return replace(single, n_classes=max(2, Y.shape[1]))
     outputs = Y.shape[1]
-    groups = Groups.around(features[0].landmarks, outputs, classes=classes, numbers=1 if classes else outputs)
+    at = rows_as_landmarks(features, places)
+    if at is not None:
+        labels = class_numbers(Y) if classes else Y
+        return _of_examples(features, lam, labels[at], weights[at, None], n_classes=max(2, outputs))
+    groups = Groups.around(features[0].landmarks, outputs, classes=classes)
     ridge.moments.groups = GroupMoments.precisely(F, groups.members(*groups.nearness(features[0]), F, Y), weights)
     return GroupInfluence.of_ridge(ridge, lam, groups)
 
@@ -610,87 +516,63 @@ def influence_in_refit(
     """
     F, Y, weights = design
     loss = options.own_loss or options.loss
-    penalty = options.penalty
-    classes = options.classes
     outputs = Y.shape[1]
-    labels = class_numbers(Y) if classes else Y
-    step = functools.partial(newton_step, loss, penalty, F, Y, weights, linear, lam)
-    if penalty == "l2" and places is not None:
-        s = np.empty((len(Y), 1))
-        if example_influence(features, places, labels, s, None, lam) is not None:
-            done = step(np.ones((len(Y), 1)))
-            coupled = is_coupled(loss, outputs)
-            working = done.weights.astype(np.float32), done.sums.astype(np.float32)
-            single = example_influence(features, places, labels, *working, 2.0 * lam)
-            assert single is not None
-            return done.model, replace(single, coupled=coupled)
-    n = len(features[0].landmarks)
-    used = np.arange(n)
-    if penalty == "l1":
-        used = np.flatnonzero(
-            (linear.weights[: features[0].n_similarities] != 0).any(axis=1).reshape(-1, n).any(axis=0)
-        )
+    step = functools.partial(newton_step, loss, options.penalty, F, Y, weights, linear, lam)
+    at = None
+    if options.penalty == "l2" and places is not None:
+        at = rows_as_landmarks(features, places)
+    if at is not None:
+        done = step(np.ones((len(Y), 1)))
+        labels = class_numbers(Y) if options.classes else Y
+        working = done.weights.astype(np.float32)[at], done.sums.astype(np.float32)[at]
+        return done.model, _of_examples(features, 2.0 * lam, labels[at], *working, coupled=is_coupled(loss, outputs))
+    used = np.arange(len(features[0].landmarks))
+    if options.penalty == "l1":
+        weighted = (linear.weights[: features[0].n_similarities] != 0).any(axis=1)
+        used = np.flatnonzero(weighted.reshape(-1, len(used)).any(axis=0))
         if not len(used):
             return linear, GroupInfluence.none(linear.intercept, len(linear.weights))
-    groups = Groups.around(features[0].landmarks, outputs, classes=classes, numbers=outputs, among=used)
+    groups = Groups.around(features[0].landmarks, outputs, classes=options.classes, numbers=outputs, among=used)
     group = as_numpy(groups.members(*groups.nearness(features[0]), F, beside(np.asarray(Y), F)).group)
-    members = (group[:, None] == np.arange(len(groups))).astype(float)
-    counts = np.rint((weights > 0) @ members).astype(np.intp)
-    filled = counts > 0
-    heads = groups.landmarks[filled]
-    counts = counts[filled]
-    if groups.classes is not None and outputs > some_columns(len(used)):
+    counts = np.bincount(group, weights > 0, len(groups)).astype(np.intp)
+    filled = np.flatnonzero(counts)
+    about = groups.landmarks[filled], counts[filled], groups.labels(group, Y, weights)[filled]
+    if options.classes and outputs > some_columns(len(used)):
         done = step(None)
-        return done.model, GroupInfluence.of_own_classes(heads, counts, groups.classes[filled], done, len(used))
-    done = step(members[:, filled])
+        return done.model, GroupInfluence.of_own_classes(*about, done, len(used))
+    done = step((group[:, None] == filled).astype(float))
     W = done.group_weights
-    b = done.group_constants
-    if groups.classes is not None:
-        kinds = groups.classes[filled]
-    else:
-        kinds = (members[:, filled] * weights[:, None]).T @ Y / (weights @ members[:, filled])[:, None]
-    found = GroupInfluence(heads, counts, kinds, done.base, (W.reshape(len(W), -1),), b.ravel())
+    found = GroupInfluence(*about, done.base, (W.reshape(len(W), -1),), done.group_constants.ravel())
     return done.model, found.with_columns(len(used))
 
 
-def example_influence(
+def _of_examples(
     features: Sequence[LandmarkFeatures],
-    places: np.ndarray,
+    lam: float,
     labels: np.ndarray,
     weights: np.ndarray,
-    sums: np.ndarray | None,
-    lam: float,
-) -> ExampleInfluence | None:
-    """Return the influence of every row, if all are landmarks of each similarity; None if they are not.
+    sums: np.ndarray | None = None,
+    **options: Any,
+) -> ExampleInfluence:
+    """Return the influence of every row; labels, weights and sums are in the order of the landmarks."""
+    projected = tuple([one.factor is not None for one in features])
+    return ExampleInfluence(labels, weights, sums, lam, projected, tuple([one.scale for one in features]), **options)
+
+
+def rows_as_landmarks(features: Sequence[LandmarkFeatures], places: np.ndarray) -> np.ndarray | None:
+    """Return which row each landmark is, if all rows are landmarks of each similarity; None if they are not.
 
     It is also None where the landmarks cannot be compared with each other again: a precomputed matrix is not kept, a
     user's function may be costly, and single precision would not give the same numbers.
-
-    Parameters
-    ----------
-    features : sequence of LandmarkFeatures
-    places : array of int
-        The positions of the rows, as landmarks have them.
-    labels : array
-        The class number or the targets of each row.
-    weights, sums : array, or None
-        Of each row; see `ExampleInfluence`.
-    lam : float
     """
     positions = features[0].landmarks.positions
-    n = len(labels)
     for one in features:
         k = one.similarity
         if not k.hints.threadsafe or isinstance(k, Precomputed) or itemsize(one.landmarks.encoding) != 8:
             return None
-        if len(one.landmarks) != n or positions is None or one.landmarks.positions is None:
-            return None
-        if not np.array_equal(positions, one.landmarks.positions):
+        own = one.landmarks.positions
+        if own is None or positions is None or not np.array_equal(positions, own):
             return None
     assert positions is not None
-    at = rows_of(positions, places)
-    if at is None or len(np.unique(at)) < n:
-        return None
-    projected = tuple([one.factor is not None for one in features])
-    scales = tuple([one.scale for one in features])
-    return ExampleInfluence(labels[at], weights[at], None if sums is None else sums[at], lam, projected, scales)
+    at = rows_of(positions, places) if len(positions) == len(places) else None
+    return None if at is None or len(np.unique(at)) < len(at) else at

@@ -35,10 +35,7 @@ class Stream:
     @classmethod
     def begin(cls, features: tuple[LandmarkFeatures, ...], outputs: int, classes: bool) -> Stream:
         """Return a stream that has not learned from any batch, with the features that the first batch decided."""
-        numbers = 1
-        if not classes:
-            numbers = outputs
-        return cls(features, Groups.around(features[0].landmarks, outputs, classes=classes, numbers=numbers))
+        return cls(features, Groups.around(features[0].landmarks, outputs, classes=classes))
 
     def learn(self, X: Any, Y: np.ndarray, weights: np.ndarray, held: np.ndarray, engine: Engine) -> Stream:
         """Return the stream after a further batch, of which some rows are held out."""

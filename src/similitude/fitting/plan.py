@@ -98,9 +98,7 @@ class Plan(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as dicts, lists, numbers and strings, with its cost in place of the sizes."""
-        found = {**super().to_dict(), "cost": plain(self.cost)}
-        del found["sizes"]
-        return found
+        return {**super().to_dict(), "cost": plain(self.cost)}
 
     def __str__(self) -> str:
         lines = [self.rows, *(f"{name:<12} {text}" for name, text in self._lines())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import numbers
 import os
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import numpy as np
 from similitude.compute import Encoding, as_numpy, count, in_precision, is_tensor, moved, nbytes
 from similitude.compute.engines import Engine
 from similitude.evaluation import Trial, n_held_out
-from similitude.fitting.influence import ClassInfluence, DelayedInfluence, FitInfluence, GroupInfluence, Groups
+from similitude.fitting.influence import DelayedInfluence, FitInfluence, GroupInfluence, Groups
 from similitude.fitting.model import class_numbers
 from similitude.linear import Equations, LinearModel, Members, fit_by_products
 from similitude.scikit import FLOAT_DTYPES
@@ -60,7 +61,7 @@ def solve_by_products(
         if groups is None:
             return linear, trial, None
         rows = RowsOfProducts(similarity, A, landmarks, Y, weights, groups, engine)
-        if rows.classes_are_groups or nbytes(A) > MOST_KEPT:
+        if groups.are_classes(Y.shape[1]) or nbytes(A) > MOST_KEPT:
             return linear, trial, rows.influence(linear, operator, equations)
         base = weights @ Y / weights.sum()
         lam = equations.lam
@@ -104,11 +105,6 @@ class RowsOfProducts:
         A = moved(self.A, lambda array: array.clone() if is_tensor(array) else array.copy())
         return replace(self, A=A, Y=self.Y.copy(), weights=self.weights.copy())
 
-    @property
-    def classes_are_groups(self) -> bool:
-        """Whether each of several classes is one group: what they add follows from the scores."""
-        return self.groups.classes is not None and len(self.groups) == self.Y.shape[1] > 1
-
     def influence_later(self, linear: LinearModel, lam: float, some: np.ndarray | None) -> Callable[[], GroupInfluence]:
         """Return a function that computes the influence by the similarities to all landmarks."""
 
@@ -124,32 +120,15 @@ class RowsOfProducts:
 
     def influence(self, linear: LinearModel, operator: Any, equations: Equations) -> GroupInfluence:
         """Return the influence of groups of rows."""
-        Y = self.Y
-        weights = self.weights
-        groups = self.groups
-        base = weights @ Y / weights.sum()
-        counted = (weights > 0).astype(float)
-        if groups.classes is not None and self.classes_are_groups:
-            first = np.unique(groups.classes, return_index=True)[1]
-            counts = np.bincount(class_numbers(Y), counted, Y.shape[1]).astype(np.intp)
-            filled = np.flatnonzero(counts)
-            return ClassInfluence.of(linear, base, groups.landmarks[first][filled], counts[filled], filled)
         members = self._members(operator)
-        added = equations.of_groups(linear, members)
-        counts = np.bincount(members.group, counted, len(groups)).astype(np.intp)
-        filled = np.flatnonzero(counts)
-        labels = groups.classes
-        if labels is None:
-            sums = np.stack([np.bincount(members.group, weights * y, len(groups)) for y in Y.T], axis=1)
-            labels = sums / np.maximum(np.bincount(members.group, weights, len(groups)), 1e-300)[:, None]
-        W = added.weights.reshape(len(added.weights), len(groups), -1)[:, filled].reshape(len(added.weights), -1)
-        b = added.intercept.reshape(len(groups), -1)[filled].ravel()
-        found = GroupInfluence(groups.landmarks[filled], counts[filled], labels[filled], base, (W,), b)
-        return found.with_columns(len(W))
+        added = functools.partial(equations.of_groups, linear, members)
+        return GroupInfluence.of_solution(self.groups, linear, members.group, self.Y, self.weights, added)
 
     def _members(self, operator: Any) -> Members:
         """Return the group of each row: that of the nearest landmark in feature space, among those of its class."""
         groups = self.groups
+        if groups.are_classes(self.Y.shape[1]):
+            return Members(class_numbers(self.Y), len(groups))
         heads = operator.to_columns(groups.landmarks)
         squares = heads.similarity.block(heads.b, heads.b).diagonal()
         near = heads.times(in_precision(heads.move(np.eye(len(groups))), heads.dtype)) - squares / 2
