@@ -21,7 +21,6 @@ from similitude.evaluation import Trial, equals_evaluated_together, groups_of_eq
 from similitude.fitting.automatic import (
     OF_LEARNED,
     OF_NUMBERS,
-    best_alone,
     fit_exactly,
     in_words,
     learn_on_pilot,
@@ -250,7 +249,7 @@ def _chosen(plan: Plan, facts: Facts, learned: AutoChoice | None, why: str | Non
     summary = summarize(learned)
     parts = [in_words(summary), "landmarks use the kernel that is best alone", why or facts.why_no_cells]
     reason = "; ".join(filter(None, parts))
-    return Chosen((best_alone(learned),), options.similarities, reason, summary, scores_of(summary))
+    return Chosen((learned.best_alone(),), options.similarities, reason, summary, scores_of(summary))
 
 
 def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: FitOptions) -> TrainingSet:
