@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import keys, loops, mixed, mixed_entries, rows
+from similitude.compute import keys, loops, mixed, mixed_entries
 from similitude.support import digest
 
 PLAIN = frozenset({str, int, float, bool, bytes})
@@ -92,7 +92,7 @@ class Ragged:
         for names, some in ((self.of_entries, entries), (self.of_rows, which)):
             for name in names:
                 values = getattr(self, name)
-                setattr(found, name, None if values is None else rows(values, some))
+                setattr(found, name, None if values is None else values[some])
         return found
 
     def only(self, kept: np.ndarray) -> Any:
