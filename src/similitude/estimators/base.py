@@ -107,11 +107,7 @@ def similarities_of(given: Any, kind: str = "vectors") -> tuple[Similarity, ...]
         if isinstance(given, Auto):
             given.check_params()
         return (similarity_without_labels(kind),)
-    parts: tuple[Similarity, ...]
-    if isinstance(given, (list, tuple)):
-        parts = _listed(given)
-    else:
-        parts = (as_similarity(given),)
+    parts = _listed(given) if isinstance(given, (list, tuple)) else (as_similarity(given),)
     for k in parts:
         k.check_params()
         if isinstance(k, Learnable):
