@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
-from similitude.evaluation import Trial
+from similitude.evaluation import PENALTIES, Trial, first_minimum
 from similitude.linear import (
-    PENALTIES,
     Gram,
     GramFactor,
     GroupMoments,
@@ -22,7 +21,7 @@ from similitude.linear import (
     penalty_choice,
 )
 from similitude.linear import ridge as ridge_module
-from similitude.linear.losses import SquaredHinge
+from similitude.linear.losses import Squared, SquaredHinge
 from similitude.linear.moments import DIVIDED_AT_ONCE, divide_both_sides
 from similitude.linear.penalty_choice import FOLDS, PATH_PATIENCE
 from similitude.linear.ridge import ByCholesky, ByEigenvectors, HeldOut
@@ -414,7 +413,7 @@ class Recorded:
             yield LinearModel(*naive(F, Y, weights, lam))
 
     def chosen(self):
-        model, trial, judged = fit_numbers(self.F, self.Y, self.weights, 0)
+        model, trial, judged = fit_numbers(Squared(), "l1", self.F, self.Y, self.weights, 0)
         losses = ((trial.scores - self.Y[judged]) ** 2).sum(axis=1)
         np.testing.assert_allclose(trial.losses, losses)
         assert trial.loss == pytest.approx(np.average(losses, weights=self.weights[judged]))
@@ -538,7 +537,7 @@ def test_no_penalty_is_factorized_twice(monkeypatch):
     F, Y, s = problem(4, n=60)
     ridge = Ridge(Moments.of(F[:40], Y[:40], s[:40]))
     trial = ridge.best(ridge.held_out(F[40:50], Y[40:50], s[40:50]))
-    ridge.trial(trial.lam, F[50:], Y[50:], s[50:])
+    ridge.fit(trial.lam)
     assert len(factored) == len(set(factored)) > 2
 
 
@@ -550,10 +549,10 @@ def test_a_path_ends_when_the_loss_keeps_getting_worse(best, at_once):
     def fold(name):
         for i, loss in enumerate(losses):
             tried.append((name, i))
-            yield np.full((2, 1), 10.0 * name + i), loss
+            yield loss
 
-    place, scores = penalty_choice._best_of_path([fold(0), fold(1)], at_once=at_once)
-    assert place == best and scores[:, 0].tolist() == [best, best, 10.0 + best, 10.0 + best]
+    folds = ((sum(losses), losses) for losses in zip(fold(0), fold(1), strict=True))
+    assert first_minimum(folds, PATH_PATIENCE, at_once) == (best, (0.0, 0.0))
     last = best + PATH_PATIENCE if best or at_once else 8
     assert tried == [(name, i) for i in range(last + 1) for name in (0, 1)]
 

@@ -6,7 +6,7 @@ import copy
 import functools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from importlib import import_module
@@ -22,7 +22,6 @@ from similitude.compute.engines import Display, Engine, display_for, distributed
 from similitude.data.sources import Source
 from similitude.estimators.prediction import LandmarkPredictor
 from similitude.evaluation import (
-    Trial,
     check_groups,
     enough_for_folds,
     fewest_groups,
@@ -108,21 +107,26 @@ def similarities_of(given: Any, kind: str = "vectors") -> tuple[Similarity, ...]
         if isinstance(given, Auto):
             given.check_params()
         return (similarity_without_labels(kind),)
-    listed = list(given) if isinstance(given, (list, tuple)) else [given]
-    if not listed:
-        raise ValueError("similarity is an empty list: give one similarity at least")
-    if any(isinstance(one, str) and one == "precomputed" for one in listed):
-        raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
-    parts = tuple(map(as_similarity, listed))
-    kinds = {one.objects for one in parts} - {"any"}
-    if len(kinds) > 1:
-        raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
+    parts = _listed(given) if isinstance(given, (list, tuple)) else (as_similarity(given),)
     for k in parts:
         k.check_params()
         if isinstance(k, Learnable):
             from similitude.kernel_learning import check_learnable
 
             check_learnable(k)
+    return parts
+
+
+def _listed(given: Sequence[Any]) -> tuple[Similarity, ...]:
+    """Return several similarities of one kind of objects."""
+    if not given:
+        raise ValueError("similarity is an empty list: give one similarity at least")
+    if any(isinstance(one, str) and one == "precomputed" for one in given):
+        raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
+    parts = tuple(map(as_similarity, given))
+    kinds = {one.objects for one in parts} - {"any"}
+    if len(kinds) > 1:
+        raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
     return parts
 
 
@@ -456,9 +460,10 @@ class LandmarkEstimator(LandmarkPredictor):
         self.representation_ = fit.representations[0] if len(fit.representations) == 1 else fit.representations
         several = isinstance(self.similarity, (list, tuple)) or len(similarities) > 1
         self.similarity_ = similarities if several else similarities[0]
+        left_out = ScoredRows(fit.trial, *fit.held_out, fit.groups)
         if fit.cascade is not None:
             self._keep_cascade(fit.cascade, fit)
-            self._calibrate(fit.trial, *fit.held_out)
+            self._calibrate(left_out)
             return
         noise = None if sizes is None else sizes.noise
         influence: Any = fit.influence
@@ -469,7 +474,7 @@ class LandmarkEstimator(LandmarkPredictor):
         sized = None
         if sizes is not None:
             sized = sizes.sized(by_similarities)
-        self._calibrate(fit.trial, *fit.held_out, fit.at, sized, fit.groups)
+        self._calibrate(left_out, fit.at, sized)
 
     def _keep_cascade(self, cascade: Cascade, fit: FittedModel) -> None:
         """Make a cascade the model."""
@@ -482,19 +487,11 @@ class LandmarkEstimator(LandmarkPredictor):
         self.landmark_indices_ = landmarks.positions
         self.n_similarity_calls_ = len(landmarks)
 
-    def _calibrate(
-        self,
-        trial: Trial,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        at: np.ndarray | None = None,
-        sized: SpreadFit | None = None,
-        groups: np.ndarray | None = None,
-    ) -> None:
+    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SpreadFit | None = None) -> None:
         """Keep what probabilities, intervals and sets of classes need, given rows left out of the fit or held out.
 
-        `at` tells which landmarks the rows are, in an exact fit, `sized` which errors are expected for them, and
-        `groups` which rows belong together. A subclass writes it.
+        `at` tells which landmarks the rows are, in an exact fit, and `sized` which errors are expected for them. A
+        subclass writes it.
         """
         raise NotImplementedError
 
@@ -705,7 +702,7 @@ class LandmarkEstimator(LandmarkPredictor):
         self._set_model(stream.features, linear, influence)
         self.lam_ = trial.lam
         scored = ScoredRows(trial, targets, np.ones(len(targets)))
-        self._calibrate(trial, targets, scored.weights)
+        self._calibrate(scored)
         return scored
 
 

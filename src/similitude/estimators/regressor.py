@@ -248,7 +248,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             "deviations from predictions by other rows; the held-out error is that of targets at most "
             f"{FAR_TARGET:g} robust standard deviations from their median"
         )
-        self._calibrate(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights, groups=groups)
+        self._calibrate(ScoredRows(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights, groups))
         trial = Trial.of(self.lam_, limited.predicted, limited.near, weights)
         together = np.arange(len(Y)) if groups is None else groups
         return replace(fit, evaluation=ScoredRows(trial, limited.near, weights, together))
@@ -325,24 +325,16 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
     def _keep(self, fit: FittedModel, sizes: SpreadFit | None = None) -> None:
         super()._keep(fit, sizes or spread_of_fit(fit))
 
-    def _calibrate(
-        self,
-        trial: Trial,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        at: np.ndarray | None = None,
-        sized: SpreadFit | None = None,
-        groups: np.ndarray | None = None,
-    ) -> None:
+    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SpreadFit | None = None) -> None:
         """Keep the errors of rows left out, which calibrate intervals; quantiles are shifted by theirs first."""
-        errors = Y - trial.scores
-        self.shift_ = np.zeros(Y.shape[1])
+        errors = rows.Y - rows.trial.scores
+        self.shift_ = np.zeros(errors.shape[1])
         if self.loss in QUANTILES:
-            self.shift_ = self._quantile_of(errors, weights)
+            self.shift_ = self._quantile_of(errors, rows.weights)
             self.intercept_ = self.intercept_ + self.shift_
             errors = errors - self.shift_
-        self.uncertainty_ = Uncertainty.left_out(len(Y))
-        self._errors = ErrorCalibration.of(errors, weights, at, sized, groups)
+        self.uncertainty_ = Uncertainty.left_out(len(errors))
+        self._errors = ErrorCalibration.of(errors, rows.weights, at, sized, rows.groups)
 
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
         self._errors = self._errors.completed(self._model, self._influence)

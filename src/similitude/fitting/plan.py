@@ -149,24 +149,14 @@ class Plan(Result):
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table.
-
-    Attributes
-    ----------
-    name : str
-    purpose : str
-        What the case is for.
-    applies : callable
-        Whether the facts are those of the case.
-    landmarks, model, evaluation : callable
-        How many landmarks there are, how the equations are solved, and how the result is evaluated.
-    """
+    """A row of the table."""
 
     name: str
-    purpose: str
-    applies: Callable[[Facts], bool]
+    purpose: str  # what the case is for
+    applies: Callable[[Facts], bool]  # whether the facts are those of the case
     landmarks: Callable[[Facts], PlanStep]
     model: Callable[[Facts], PlanStep]
+    # how many landmarks there are, how the equations are solved, and how the result is evaluated
     evaluation: Callable[[Facts], PlanStep]
 
 
