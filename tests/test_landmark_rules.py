@@ -18,6 +18,7 @@ from similitude.landmarks.pivots import draw, rpcholesky
 from similitude.landmarks.rules import (
     RULES,
     Pool,
+    _shares,
     check_positions,
     choose,
     kmeans_plus_plus,
@@ -485,3 +486,27 @@ def test_diverse_breaks_ties_by_index():
 
 def test_uniform_takes_an_asymmetric_similarity():
     assert len(choose("uniform", make_pool(FromPairs(asymmetric), PLANE), 40)) == 40
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n", "expected"),
+    [
+        ([97, 1, 1, 1], 4, [1, 1, 1, 1]),
+        ([50, 47, 1, 1, 1], 5, [1, 1, 1, 1, 1]),
+        ([50, 47, 1, 1, 1], 6, [2, 1, 1, 1, 1]),  # 3, 3, 0, 0, 0; the second has 0.18 too many, then the first less
+        ([50, 47, 1, 1, 1], 7, [2, 2, 1, 1, 1]),
+        ([97, 1, 1, 1], 3, [3, 0, 0, 0]),  # too few for all
+        ([6, 3, 1], 10, [6, 3, 1]),
+        ([6, 3, 1], 5, [3, 1, 1]),
+        ([5], 2, [2]),
+    ],
+)
+def test_a_class_without_a_share_gets_one_from_the_class_with_most_beyond_its_quota(sizes, n, expected):
+    for seed in range(3):
+        assert _shares(np.array(sizes), n, np.random.default_rng(seed)).tolist() == expected
+
+
+def test_leverage_of_nothing_chooses_nothing():
+    assert not len(choose("leverage", make_pool(Linear(), np.zeros((5, 2))), 3))
+    X = np.vstack([np.zeros((30, 2)), PLANE[:4]])
+    assert set(choose("leverage", make_pool(Linear(), X), 10).tolist()) <= set(range(30, 34))
