@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from similitude import SimilarityClassifier, SimilarityRegressor, load, save
-from similitude.kernel_learning import exact_ridge
 from similitude.kernels import Gaussian, Matern, Tabular
+from similitude.linear import exact_ridge
 
 
 def points(n, d, seed=0):

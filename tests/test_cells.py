@@ -11,9 +11,10 @@ from similitude.engines import LocalEngine
 from similitude.evaluation import Pilot
 from similitude.fitting import Sampling, TrainingSet
 from similitude.fitting.cells import fit_in_cells
-from similitude.kernel_learning import CellFit, CellTree, choose_automatically, exact_ridge, learn_cells
-from similitude.kernel_learning.exact import balanced_threshold, widest_direction
+from similitude.kernel_learning import CellFit, CellTree, choose_automatically, learn_cells
+from similitude.kernel_learning.cells import balanced_threshold, widest_direction
 from similitude.kernels import Gaussian, Laplace, Matern, Partitioned, Spectrum, Tabular
+from similitude.linear import exact_ridge
 from similitude.similarity import Meter
 
 
@@ -27,7 +28,7 @@ def regions(n, seed=0, d=3):
 
 @pytest.fixture
 def small_cells(monkeypatch):
-    monkeypatch.setattr("similitude.kernel_learning.exact.CELL_ROWS", 100)
+    monkeypatch.setattr("similitude.kernel_learning.cells.CELL_ROWS", 100)
     monkeypatch.setattr("similitude.fitting.cells.RIVAL_LANDMARKS", 40)
 
 

@@ -164,7 +164,7 @@ DECIDING |= {"evaluation/held_out.py", "evaluation/splits.py", "evaluation/limit
 
 BEFORE_FACTS = {
     "estimators/regressor.py": {"FEWEST_GROUPS_APART", "FEWEST_NESTED_ROWS"},
-    "fitting/frugal_rows.py": {"FEWEST_GROUPS_APART", "FRUGAL_SHARE"},
+    "fitting/frugal_rows.py": {"FEWEST_GROUPS_APART"},
     "fitting/members.py": {"FINALISTS"},
     "fitting/training_set.py": {"FEWEST_NESTED_GROUPS", "LEAVE_ONE_OUT", "SAMPLE_ROWS"},
 }

@@ -16,6 +16,7 @@ from similitude import (
     load,
     save,
 )
+from similitude.evaluation import path
 from similitude.fitting.members import Family, left_out_loss, products_of_features
 from similitude.kernels import (
     DTW,
@@ -32,7 +33,6 @@ from similitude.kernels import (
 )
 from similitude.learners import KernelRidge, KernelSVC, SimilarityKNeighborsClassifier
 from similitude.linear.gram import LOWEST_POWER, PER_DECADE
-from similitude.linear.ridge import path
 from similitude.maps import LandmarkMap, ProjectionMap
 from similitude.similarity.expressions import parse
 

@@ -218,18 +218,9 @@ def test_a_quotation_mark_that_is_never_closed_is_refused(put):
 
 
 def test_rows_longer_than_a_block_are_refused(put, monkeypatch):
-    monkeypatch.setattr("similitude.data.files.tables.BLOCKS", (32, 64))
+    monkeypatch.setattr("similitude.data.files.tables.BLOCK", 32)
+    monkeypatch.setattr("similitude.data.files.tables.LONGEST_ROW", 64)
     refuses("a row is longer than", put("x.csv", "a,b\n" + "x" * 200 + ",1\n"))
-
-
-def test_a_first_row_of_which_arrow_says_that_there_is_none(put, monkeypatch):
-    def fail(*_):
-        raise pa.ArrowInvalid("Empty CSV file")
-        yield
-
-    monkeypatch.setattr("similitude.data.files.tables._parsed", fail)
-    refuses("a row is longer than", put("x.csv", "a,b\nx,1\n"))
-    refuses("header but no rows", put("x.csv", "a,b\n\n"))
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl", "x.fasta", "x.npz", "x.ts", "x.parquet", "x.what"])
@@ -603,7 +594,7 @@ def test_later_batches_are_read_as_the_first(put):
 
 
 def test_batches_of_small_blocks(put, monkeypatch):
-    monkeypatch.setattr("similitude.data.files.tables.BLOCKS", (64, 1 << 20))
+    monkeypatch.setattr("similitude.data.files.tables.BLOCK", 64)
     long = {50: "y" * 100, 120: "z" * 300}
     path = put("x.csv", "a,b\n" + "".join(f'{i},"x{long.get(i, i)}\n"\n' for i in range(200)))
     pieces = list(files.batches(path, rows=7))

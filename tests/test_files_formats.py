@@ -328,7 +328,7 @@ def test_attributes_of_nodes_in_a_tu_folder(triangle):
 @pytest.mark.parametrize(
     ("changed", "pattern"),
     [
-        ({"A": "1, 2\n3, 9\n"}, "line 2 of the edges joins nodes 3 and 9 of graph 2, but there are only nodes 1 to 4"),
+        ({"A": "1, 2\n3, 9\n"}, "line 2 of the edges joins nodes 3 and 9, but there are only nodes 1 to 4"),
         ({"A": "0, 9\n"}, "line 1 of the edges joins nodes 0 and 9, but there are only nodes 1 to 4"),
         ({"A": "1, 3\n"}, "line 1 of the edges joins node 1 of graph 1 and node 3 of graph 2"),
         ({"A": "1, 2\n1 2\n"}, "line 2 of DS_A.txt is '1 2', not 2 integers"),

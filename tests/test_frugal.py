@@ -217,7 +217,7 @@ def test_noise_raises_the_penalty():
     F, Y = rng.standard_normal((60, 3)), rng.standard_normal((60, 1))
     quiet, _ = fit_profiles(F, 10 * F[:, :1], np.ones(60))
     noisy, _ = fit_profiles(F, 10 * F[:, :1], np.ones(60), noise=5.0)
-    assert noisy.lam > quiet.lam and len(PROFILE_WIDTHS) == 5 and len(Y) == 60
+    assert noisy.lam > quiet.lam and len(PROFILE_WIDTHS) == 4 and len(Y) == 60
 
 
 def test_left_out_rows_of_profiles_are_predicted_without_them():

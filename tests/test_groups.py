@@ -14,11 +14,10 @@ from similitude import (
     SimilarityMultilabelClassifier,
     SimilarityOrdinalClassifier,
     SimilarityRegressor,
-    kernel_learning,
 )
 from similitude.cli.baselines import judged
 from similitude.evaluation import Trial, groups_for_fit, groups_with_copies, hold_out_groups, one_of_each, set_apart
-from similitude.fitting import fit, members
+from similitude.fitting import automatic, fit, members
 from similitude.kernel_learning import pilot
 from similitude.kernels import Gaussian
 from similitude.linear import Gram, GramFactor, Moments, Ridge, penalty_choice
@@ -190,7 +189,7 @@ def split_targets(monkeypatch):
     watch(pilot.PilotSplit, "of", pilots)
     watch(Ridge, "left_out", left_out)
     watch(members, "left_out_loss", losses)
-    watch(kernel_learning, "exact_ridge", exact)
+    watch(automatic, "exact_ridge", exact)
     watch(fit.Validation, "ridge", validations)
     monkeypatch.setattr(Gram, "_left_out", row_by_row)
     fold_pairs = penalty_choice.fold_pairs

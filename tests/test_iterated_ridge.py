@@ -8,13 +8,13 @@ from fits import run_fit
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
+from similitude.evaluation import PENALTIES
 from similitude.fitting import pilot_choice
 from similitude.fitting.influence import DelayedInfluence, GroupInfluence
 from similitude.fitting.pilot_choice import PilotTargets
 from similitude.kernels import Gaussian, Laplace
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
 from similitude.linear import (
-    PENALTIES,
     GroupMoments,
     IteratedRidge,
     LinearModel,
@@ -123,7 +123,7 @@ def test_losses_of_landmarks_are_those_of_ridge_regression_without_the_rows_that
     rows = PilotTargets(y, rng.uniform(0.5, 2.0, 500), 5_000)
     trials = pilot_choice.LandmarkTrials.of(Gaussian(0.7), X, rows, (40, 300))
     penalty = PENALTIES[14]
-    for m, n, found in [(40, 300, trials.residuals(14)[0]), (20, 150, trials.residuals(14)[1])]:
+    for m, n, found in [(40, 300, trials.search[14][0]), (20, 150, trials.search[14][1])]:
         factor = factor_of_landmarks(Gaussian(0.7).gram(X[:m]), False)
         F = solve_rows(Gaussian(0.7).cross(X, X[:m][factor.pivots]), solver(factor.U, factor.U.dtype))
         fit = Ridge(Moments.of(F[:n], y[:n], rows.weights[:n])).fit(penalty * rows.weights[:n].mean())

@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
-from similitude.evaluation import Trial
+from similitude.evaluation import PENALTIES, Trial
 from similitude.linear import (
-    PENALTIES,
     Gram,
     GramFactor,
     GroupMoments,
@@ -22,6 +21,7 @@ from similitude.linear import (
     penalty_choice,
 )
 from similitude.linear import ridge as ridge_module
+from similitude.linear.losses import Squared
 from similitude.linear.moments import DIVIDED_AT_ONCE, divide_both_sides
 from similitude.linear.penalty_choice import FOLDS
 from similitude.linear.ridge import ByCholesky, ByEigenvectors, HeldOut
@@ -394,7 +394,7 @@ class Recorded:
             yield LinearModel(*naive(F, Y, weights, lam))
 
     def chosen(self):
-        model, trial, judged = fit_numbers(self.F, self.Y, self.weights, 0)
+        model, trial, judged = fit_numbers(Squared(), "l1", self.F, self.Y, self.weights, 0)
         losses = ((trial.scores - self.Y[judged]) ** 2).sum(axis=1)
         np.testing.assert_allclose(trial.losses, losses)
         assert trial.loss == pytest.approx(np.average(losses, weights=self.weights[judged]))

@@ -6,10 +6,9 @@ from fits import run_fit
 
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
-from similitude.evaluation import groups_of_equals
+from similitude.evaluation import PENALTIES, groups_of_equals
 from similitude.fitting import pilot_choice
 from similitude.kernels import Gaussian, GlobalAlignment
-from similitude.linear import PENALTIES
 from similitude.similarity import Hints
 
 ONE = LocalEngine(threads=1)
@@ -110,7 +109,7 @@ def test_losses_of_pilot_rows_are_those_of_models_without_them():
     X, y = wavy(300, noise=0.3)
     rows = pilot_choice.PilotTargets(y[:, None], np.ones(300), 1000)
     trials = pilot_choice.PenaltyTrials.of(Gaussian(0.7), X, rows, 120)
-    left, half = trials.residuals(14)
+    left, half = trials.search[14]
     K, lam = Gaussian(0.7).gram(X), PENALTIES[14]
 
     def residual(row, keep):
@@ -138,7 +137,7 @@ def test_a_scale_far_from_the_median_is_found_between_two_octaves():
 def test_many_outputs_are_judged_by_random_combinations_of_them():
     Y = np.random.default_rng(3).normal(size=(400, 100))
     few = pilot_choice.few_outputs(Y)
-    assert few.shape == (400, pilot_choice.JUDGED_OUTPUTS)
+    assert few.shape == (400, pilot_choice.FITTED_OUTPUTS)
     assert np.square(few).sum() == pytest.approx(np.square(Y).sum(), rel=0.05)
 
 

@@ -96,7 +96,7 @@ LETTERS = list("abcdefghijkl")
 K3 = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
 Y3 = [1, 1, -1]
 ENGINE = (TypeError, "engine must be an Engine")
-WHOLE = (ValueError, "must be a whole number >= 1")
+WHOLE = (ValueError, "must be an integer >= 1")
 
 
 class SquaredGaussian(Gaussian):
@@ -486,7 +486,11 @@ MAPS = [
                 for kind in ("orthogonal", "structured")
             ],
             *[({"kernel": "gaussian", "n_components": bad}, *WHOLE) for bad in (0, 2.5, None, True)],
-            ({"kernel": "gaussian", "kind": "sorf"}, ValueError, "kind must be one of plain, orthogonal, structured"),
+            (
+                {"kernel": "gaussian", "kind": "sorf"},
+                ValueError,
+                "kind must be one of 'plain', 'orthogonal'",
+            ),
         ],
     ),
     *fits(
@@ -551,9 +555,9 @@ MAPS = [
         "Sketch",
         lambda asked, arguments: Sketch(*arguments),
         [
-            (("haar", 3, 2, 0), ValueError, "kind must be one of gaussian, sign, sparse, hadamard, got 'haar'"),
-            (("sign", 0, 2, 0), ValueError, "n_in must be a whole number >= 1"),
-            (("sign", 3, 1.5, 0), ValueError, "n_out must be a whole number >= 1"),
+            (("haar", 3, 2, 0), ValueError, "kind must be one of 'gaussian', 'sign', 'sparse', 'hadamard', got 'haar'"),
+            (("sign", 0, 2, 0), ValueError, "n_in must be an integer >= 1"),
+            (("sign", 3, 1.5, 0), ValueError, "n_out must be an integer >= 1"),
         ],
     ),
 ]

@@ -15,7 +15,7 @@ from similitude.relevance.graph_layout import positions
 from similitude.report.findings import DecidingExample, Decision
 from similitude.report.render.drawings import drawer
 from similitude.report.render.images import BLUE_RED, VIRIDIS, palette, png
-from similitude.report.render.page_data import steps
+from similitude.report.render.page_drawings import steps
 
 ATTACK = "\"'><img src=x onerror=window.__pwned=1><script>window.__pwned=1</script>&amp;"
 
@@ -102,7 +102,7 @@ def networkx_graph(label):
 )
 def test_what_users_wrote_is_text(kind, one):
     some = drawer(kind, [one])
-    found = read(some.draw(one) + some.draw(one, one) + some.legend())
+    found = read(some.draw(one) + some.draw(one, one) + some.legend)
     assert "img" not in found.tags and "script" not in found.tags
     everything = found.text + "".join(value or "" for _, value in found.attributes)
     assert "<img src=x onerror" in everything or kind == "graphs"  # it is shown, as text; of node labels two letters
@@ -223,7 +223,7 @@ def test_a_label_has_one_color_in_all_graphs():
     some = [([(0, 1)], ["C", "O"]), ([(0, 1)], ["O", "N"])]
     graphs = drawer("graphs", some)
     assert 'class="fill-0"' in graphs.draw(some[0]) and 'class="fill-0"' in graphs.draw(some[1])
-    assert graphs.legend().count("<li>") == 3
+    assert graphs.legend.count("<li>") == 3
 
 
 def test_layout_is_the_same_every_time_and_keeps_steps():
@@ -245,7 +245,7 @@ def test_layout_separates_parts_without_a_path_and_nodes_without_an_edge():
 def test_series_have_one_scale_and_a_line_per_channel():
     plots = drawer("series", [np.zeros((5, 2)), np.full((9, 2), 10.0)])
     assert plots.draw(np.zeros((5, 2))).count("<polyline") == 2
-    assert "10" in plots.legend() and plots.legend().count("<li>") == 2
+    assert "10" in plots.legend and plots.legend.count("<li>") == 2
     low, high = (plots.draw(np.full((3, 2), value)) for value in (0.0, 10.0))
     assert low != high  # drawn where they are on the common scale
 
@@ -269,7 +269,7 @@ def test_long_series_of_many_channels_stay_small():
     long = np.random.default_rng(0).standard_normal((20_000, 40))
     plots = drawer("series", [long])
     assert plots.draw(long).count("<polyline") == 12 and len(plots.draw(long)) < 8000
-    assert "the first 12 are drawn" in plots.legend()
+    assert "the first 12 are drawn" in plots.legend
 
 
 def test_vectors_are_named_and_sparse_ones_are_dense():

@@ -1,7 +1,7 @@
 """Findings: what a report shows, against oracles, on all kinds of objects, and on bad input."""
 
 import json
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from similitude import FromPairs, Precomputed, SimilarityClassifier, SimilarityRegressor, datasets
 from similitude.kernels import Gaussian, Linear, Sigmoid
 from similitude.report import Findings, investigate, write_report
-from similitude.report.findings.held_out import FoldModel, predict_held_out, split
+from similitude.report.findings.held_out import predict_held_out, split
 from similitude.report.findings.inputs import validated
 from similitude.report.findings.landmark_curve import halvings
 from similitude.report.findings.landmarks import LandmarkBlocks, important_landmarks
@@ -348,39 +348,36 @@ def test_theorem_sizes_are_estimates_or_rules_of_thumb():
 
 
 def fitted(similarity, X, y):
-    inputs = validated(similarity, X, y, None, 0)
-    parts = split(inputs)
+    inputs = split(validated(similarity, X, y, None, 0))
     estimator = SimilarityClassifier if inputs.task == "classification" else SimilarityRegressor
-    make = partial(estimator, inputs.similarity, random_state=0, n_landmarks=12)
-    trial, _ = predict_held_out(inputs, parts, make)
-    return inputs, parts, make().fit(X, inputs.y), trial
+    return inputs, estimator(inputs.similarity, random_state=0, n_landmarks=12).fit(X, inputs.y)
 
 
 def test_with_projected_features_importance_is_what_the_others_cannot_take_over():
     X, codes = points(60)
-    inputs, parts, model, _ = fitted(Gaussian(2.0), X, codes)
-    blocks = LandmarkBlocks(inputs, FoldModel(model, parts.learned, parts.tested))
-    found, _ = important_landmarks(inputs, parts, model, blocks)
-    L, weights = X[parts.learned[model.landmark_indices_]], model.landmark_weights_[:, 0]
+    inputs, model = fitted(Gaussian(2.0), X, codes)
+    blocks = LandmarkBlocks(inputs, (model, inputs.learned, inputs.tested))
+    found, _ = important_landmarks(inputs, model, blocks)
+    L, weights = X[inputs.learned[model.landmark_indices_]], model.landmark_weights_[:, 0]
     k, i = Gaussian(2.0), 4
     others = np.delete(np.arange(len(L)), i)
     # The function nearest to f in the kernel's space that does without landmark i: f restricted by projection.
     K = k.gram(L)
     moved = weights[others] + weights[i] * np.linalg.solve(K[np.ix_(others, others)], K[others, i])
-    change = k.cross(X[parts.tested], L) @ weights - k.cross(X[parts.tested], L[others]) @ moved
+    change = k.cross(X[inputs.tested], L) @ weights - k.cross(X[inputs.tested], L[others]) @ moved
     importance = {one.number: one.importance for one in found}
     assert importance[i] == pytest.approx(np.abs(change).mean(), abs=1e-8)
 
 
 def test_with_similarities_as_features_importance_is_how_much_a_landmarks_term_differs_from_its_mean():
     X, codes = points(60)
-    inputs, parts, model, _ = fitted(leaning, X, codes)
+    inputs, model = fitted(leaning, X, codes)
     assert model.representation_.name == "similarities" and model.representation_.side == "both"
-    blocks = LandmarkBlocks(inputs, FoldModel(model, parts.learned, parts.tested))
-    found, _ = important_landmarks(inputs, parts, model, blocks)
+    blocks = LandmarkBlocks(inputs, (model, inputs.learned, inputs.tested))
+    found, _ = important_landmarks(inputs, model, blocks)
     importance = np.array([one.importance for one in sorted(found, key=lambda one: one.number)])
-    explained = model.explain(X[parts.tested], by="landmarks")
-    signs = np.where(model.predict(X[parts.tested]) == model.classes_[1], 1.0, -1.0)
+    explained = model.explain(X[inputs.tested], by="landmarks")
+    signs = np.where(model.predict(X[inputs.tested]) == model.classes_[1], 1.0, -1.0)
     added = np.array([one.influences[np.argsort(one.positions)] for one in explained]) * signs[:, None]
     expected = np.abs(added - added.mean(axis=0)).mean(axis=0)
     np.testing.assert_allclose(importance[np.argsort(model.landmark_indices_)], expected, atol=1e-10)
@@ -492,7 +489,7 @@ def test_a_similarity_that_fails_names_the_pair_by_positions_in_x():
     assert X[raised.value.i, 0] > 3 and X[raised.value.j, 0] > 3
     inputs = validated(fails, np.arange(520), codes, None, 0)
     with pytest.raises(ValueError, match="not a finite real number") as raised:
-        predict_held_out(inputs, split(inputs), lambda: SimilarityClassifier(inputs.similarity))
+        predict_held_out(split(inputs), lambda: SimilarityClassifier(inputs.similarity))
     assert X[raised.value.i, 0] > 3 and X[raised.value.j, 0] > 3
 
 

@@ -10,7 +10,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import assess
 from similitude.kernels import Gaussian
 from similitude.report import investigate, write_report
-from similitude.report.findings.held_out import FoldModel, similarity_of, split
+from similitude.report.findings.held_out import similarity_of, split
 from similitude.report.findings.inputs import validated
 from similitude.report.findings.landmarks import LandmarkBlocks
 from similitude.report.render.page import as_html
@@ -84,7 +84,7 @@ def test_a_refit_with_all_landmarks_is_the_model(similarity, numbers):
     estimator = SimilarityRegressor if numbers else SimilarityClassifier
     train, test = np.arange(80), np.arange(80, 120)
     model = estimator(inputs.similarity, n_landmarks=20, random_state=0).fit(X[train], y[train])
-    blocks = LandmarkBlocks(inputs, FoldModel(model, train, test))
+    blocks = LandmarkBlocks(inputs, (model, train, test))
     every = np.random.default_rng(0).permutation(blocks.n_landmarks)
     scores = blocks.scores_of_some(every)
     if numbers:

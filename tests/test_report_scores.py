@@ -162,10 +162,7 @@ def people(n=60):
 
 def test_columns_have_kinds_and_what_needs_attention_is_noted():
     table = people()
-    found = {
-        one.finding.name: one.finding
-        for one in columns_of(validated("gower", table, np.arange(60) % 2, None, 0), "table", None)
-    }
+    found = {one.name: one for one in columns_of(validated("gower", table, np.arange(60) % 2, None, 0), "table", None)}
     kinds = ["identifier", "identifier", "number", "category", "yes or no", "date", "text", "category"]
     assert [one.kind for one in found.values()] == kinds
     assert found["age"].missing == 0.25 and found["job"].distinct == 2 and "constant" in found["planet"].remark

@@ -17,7 +17,7 @@ from similitude import (
 )
 from similitude.kernels import Gaussian, Linear, Spectrum
 from similitude.learners import KernelRanker, KernelRidge, KernelSVC, KernelSVR
-from similitude.linear import SmoothQuantile, fit_loss, l2_path, newton_step, weighted_quantile
+from similitude.linear import SmoothQuantile, fit_numbers, l2_path, newton_step, weighted_quantile
 
 rng = np.random.default_rng(0)
 WORDS = [a + b + c for a in "abc" for b in "abc" for c in "abc"]
@@ -66,7 +66,7 @@ def test_influences_of_rows_on_a_quantile_sum_to_the_score():
     F, weights = rng.normal(size=(40, 4)), rng.uniform(0.5, 2, 40)
     y = (F[:, 0] + rng.normal(size=40))[:, None]
     loss = SmoothQuantile(0.9, 0.1)
-    model, trial, _ = fit_loss(loss, F, y, weights, 0)
+    model, trial, _ = fit_numbers(loss, "l2", F, y, weights, 0)
     done = newton_step(loss, "l2", F, y, weights, model, trial.lam, np.ones((40, 1)))
     summed = F @ done.group_weights.sum(axis=1) + done.group_constants.sum(axis=0) + done.base
     np.testing.assert_allclose(summed, done.model.scores(F), atol=1e-10)

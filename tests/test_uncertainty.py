@@ -17,7 +17,7 @@ from similitude.fitting.calibration import (
     Uncertainty,
 )
 from similitude.fitting.model import WeightedLandmarks
-from similitude.fitting.spread import RATIOS, fit_spread, log_density, marginal_ratio, open_variance_of
+from similitude.fitting.spread import RATIOS, OpenVariance, fit_spread, log_density, marginal_ratio, open_variance_of
 from similitude.kernels import DTW, Gaussian, Gower, Spectrum, WeisfeilerLehman
 from similitude.landmarks import LandmarkFeatures, Landmarks
 from similitude.linear import Moments
@@ -121,11 +121,11 @@ def test_the_spread_finds_noise_and_signal():
     """Errors are drawn with the variances that the spread is to find."""
     q, F = rng.exponential(size=3000), rng.normal(size=(3000, 2))
     sizes = 0.5 * np.sqrt(1 + 4.0 * q) * np.exp(0.7 * F[:, 0])
-    found = fit_spread((sizes * rng.normal(size=3000))[:, None], np.ones(3000), F, q, penalty=0.25)
-    assert np.corrcoef(np.log(found.sizes[:, 0]), np.log(sizes))[0, 1] > 0.97 and found.adaptive
+    found = fit_spread((sizes * rng.normal(size=3000))[:, None], np.ones(3000), F, OpenVariance(q), penalty=0.25)
+    assert np.corrcoef(np.log(found.sizes[:, 0]), np.log(sizes))[0, 1] > 0.97 and found.spread.adaptive
     assert log_density(np.zeros(1), np.ones(1))[0] == pytest.approx(-0.5 * math.log(2 * math.pi))
     even = fit_spread(rng.normal(size=(400, 1)), np.ones(400), F[:400], None)
-    assert even.noise is None and not even.adaptive and even.sizes.std() == pytest.approx(0, abs=1e-12)
+    assert even.noise is None and not even.spread.adaptive and even.sizes.std() == pytest.approx(0, abs=1e-12)
 
 
 def test_errors_are_enlarged_by_what_choices_hide():

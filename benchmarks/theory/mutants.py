@@ -71,7 +71,7 @@ EQUIVALENT: tuple[tuple[str, str, str, str], ...] = (
     ("noise_of_means", "np.maximum(others - 1, 1)", "np.maximum: 1 ->", NEVER_ZERO),
     ("without_effects", "np.maximum(", "np.maximum: 1 ->", NEVER_ZERO),
     ("", "own =", "exponent of member + 1", "memberships are 0 and 1, which are their own squares"),
-    ("variances", "if self.sizes[a] > 2", "2 -> 1", "within a class of two the variance is infinite before"),
+    ("variances", "if size > 2", "2 -> 1", "within a class of two the variance is infinite before"),
     ("balanced", "pairs_left =", "2 -> 1", "two statements below, the quotient is not used for a class of two"),
     ("balanced", "inside =", "2 -> 1", "two statements above, the divisor is infinite for a class of two"),
     ("of_alignment", "if seen is not None", "1 ->", "below seven examples there is no guarantee, and no more is seen"),

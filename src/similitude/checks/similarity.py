@@ -161,11 +161,8 @@ def check_other_process(k: Similarity, X: Any) -> None:
 
 def grams_elsewhere(pickled: Sequence[tuple[Similarity, Any]]) -> list[Any]:
     """Return the Gram matrices of some similarities on their objects, computed by one new process."""
-    return in_new_process(_grams, pickled, what=", ".join(f"the pickled {k!r}" for k, _ in pickled))
-
-
-def _grams(pairs: Sequence[tuple[Similarity, Any]]) -> list[Any]:
-    return [np.asarray(k.gram(X)) for k, X in pairs]
+    what = ", ".join(f"the pickled {k!r}" for k, _ in pickled)
+    return in_new_process(lambda pairs: [np.asarray(k.gram(X)) for k, X in pairs], pickled, what=what)
 
 
 def check_inputs_unchanged(k: Similarity, X: Any) -> None:

@@ -35,11 +35,11 @@ FEWEST_SAMPLED = 10
 LONGEST_SAMPLE = 1 << 26
 """Bytes beyond which no more of them are looked at."""
 
-BLOCKS = (1 << 20, 1 << 24, 1 << 27, 1 << 30)
-"""Bytes that are parsed at a time, of which Arrow reads about twenty ahead: more if a row is longer."""
+BLOCK = 1 << 24
+"""Bytes of a text file that are parsed at a time: smaller ones cost a little for each of thousands of columns."""
 
-WIDE_TABLE = 1000
-"""Columns from which a file is parsed in blocks of the second size: each block costs a little for every column."""
+LONGEST_ROW = 1 << 30
+"""Bytes that a row of a text file may have."""
 
 ROWS_PER_BYTE = 10_000
 """Most rows of a Parquet or Arrow file for each of its bytes: values that are all equal or missing take no space."""

@@ -22,7 +22,6 @@ from similitude.compute.engines import Display, Engine, display_for, distributed
 from similitude.data.sources import Source
 from similitude.estimators.prediction import LandmarkPredictor
 from similitude.evaluation import (
-    Trial,
     check_groups,
     enough_for_folds,
     fewest_groups,
@@ -43,7 +42,6 @@ from similitude.fitting import (
     Sampled,
     Sampling,
     ScoredRows,
-    SizedRows,
     Spent,
     SpreadFit,
     Stream,
@@ -457,13 +455,12 @@ class LandmarkEstimator(LandmarkPredictor):
         self.representation_ = fit.representations[0] if len(fit.representations) == 1 else fit.representations
         several = isinstance(self.similarity, (list, tuple)) or len(similarities) > 1
         self.similarity_ = similarities if several else similarities[0]
+        left_out = ScoredRows(fit.trial, *fit.held_out, fit.groups)
         if fit.cascade is not None:
             self._keep_cascade(fit.cascade, fit)
-            self._calibrate(fit.trial, *fit.held_out)
+            self._calibrate(left_out)
             return
-        noise = None
-        if not (sizes is None or sizes.noise is None):
-            noise = sizes.noise.weights
+        noise = None if sizes is None else sizes.noise
         influence: Any = fit.influence
         by_similarities = self._set_model(fit.features, fit.linear, influence, noise)
         if fit.plan.sizes.kind == "matrix":
@@ -472,7 +469,7 @@ class LandmarkEstimator(LandmarkPredictor):
         sized = None
         if sizes is not None:
             sized = sizes.sized(by_similarities)
-        self._calibrate(fit.trial, *fit.held_out, fit.at, sized, fit.groups)
+        self._calibrate(left_out, fit.at, sized)
 
     def _keep_cascade(self, cascade: Cascade, fit: FittedModel) -> None:
         """Make a cascade the model."""
@@ -485,19 +482,11 @@ class LandmarkEstimator(LandmarkPredictor):
         self.landmark_indices_ = landmarks.positions
         self.n_similarity_calls_ = len(landmarks)
 
-    def _calibrate(
-        self,
-        trial: Trial,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        at: np.ndarray | None = None,
-        sized: SizedRows | None = None,
-        groups: np.ndarray | None = None,
-    ) -> None:
+    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SpreadFit | None = None) -> None:
         """Keep what probabilities, intervals and sets of classes need, given rows left out of the fit or held out.
 
-        `at` tells which landmarks the rows are, in an exact fit, `sized` which errors are expected for them, and
-        `groups` which rows belong together. A subclass writes it.
+        `at` tells which landmarks the rows are, in an exact fit, and `sized` which errors are expected for them. A
+        subclass writes it.
         """
         raise NotImplementedError
 
@@ -708,7 +697,7 @@ class LandmarkEstimator(LandmarkPredictor):
         self._set_model(stream.features, linear, influence)
         self.lam_ = trial.lam
         scored = ScoredRows(trial, targets, np.ones(len(targets)))
-        self._calibrate(trial, targets, scored.weights)
+        self._calibrate(scored)
         return scored
 
 

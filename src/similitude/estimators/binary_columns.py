@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from similitude.estimators.base import LandmarkEstimator
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.evaluation import Trial, dealt_folds, error_of_numbers
-from similitude.fitting import ScoredRows, SizedRows, probabilities, scale_and_shift
+from similitude.evaluation import dealt_folds, error_of_numbers
+from similitude.fitting import ScoredRows, SpreadFit, probabilities, scale_and_shift
 from similitude.support import number_of
 
 SCORED_PARTS = 5
@@ -35,17 +35,9 @@ class BinaryColumns(ClassifierMixin, LandmarkEstimator):
         if self.certify is not None:
             raise ValueError(f"{type(self).__name__} has no certificate: try the model on rows of your own")
 
-    def _calibrate(
-        self,
-        trial: Trial,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        at: np.ndarray | None = None,
-        sized: SizedRows | None = None,
-        groups: np.ndarray | None = None,
-    ) -> None:
+    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SpreadFit | None = None) -> None:
         """Keep the scale and the shift of each column that rows left out ask for."""
-        self.temperature_, self.shift_ = scales_and_shifts(trial.scores, Y > 0, weights)
+        self.temperature_, self.shift_ = scales_and_shifts(rows.trial.scores, rows.Y > 0, rows.weights)
         self.intercept_ = self.intercept_ + self.shift_
 
     def _evaluate(self, scored: ScoredRows) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import check_objects
-from similitude.fitting import FrugalTask, decided, fit_frugally
+from similitude.fitting import FrugalTask, class_numbers, decided, fit_frugally
 from similitude.scikit import class_codes, encode_labels, read_labels
 from similitude.similarity import as_similarity, budgeted, calls_per_pair, cost_per_call
 from similitude.support import HELD_OUT, Curve, generator
@@ -66,7 +66,7 @@ class CostCurve(Curve):
 
 
 def cost_curve(similarity: Any, X: Any, y: Any, *, max_calls: int | None = None, random_state: Any = None) -> CostCurve:
-    """Measure how accuracy grows with the calls that a fit makes, by one frugal fit whose stages are judged one by one.
+    """Measure how accuracy grows with the calls of a fit, by one frugal fit whose stages are evaluated one by one.
 
     The fit is that of `SimilarityClassifier` with `max_calls`: landmarks are bought in stages. Three tenths of the rows
     take no part in it, and are predicted after every stage as new objects would be.
@@ -77,7 +77,7 @@ def cost_curve(similarity: Any, X: Any, y: Any, *, max_calls: int | None = None,
     X : sequence of objects
     y : sequence of labels
     max_calls : int, optional
-        The most calls, judging included. Default: 40 for each row, and 10,000.
+        The most calls, evaluation included. Default: 40 for each row, and 10,000.
     random_state : int, optional
 
     Returns
@@ -108,22 +108,21 @@ def cost_curve(similarity: Any, X: Any, y: Any, *, max_calls: int | None = None,
         k, A = k.prepare(X, random_state)
         Y = class_codes(numbers, len(classes))
         order = rng.permutation(n)
-        # the share of rows that judge: more than in a fit, because the curve is all that is asked for
+        # the share of rows that evaluate: more than in a fit, because the curve is all that is asked for
         task = FrugalTask(X, k, A, Y, np.ones(n), numbers, order, "auto", budget, meter, rng, 0.3)
         fit = fit_frugally(task)
-    truth = numbers[fit.judges]
-    judged = fit.judged
-    right = np.array([(decided(step.scores[judged]) == truth).sum() for step in fit.steps])
-    low, high = np.array([clopper_pearson(float(one), len(judged)) for one in right]).T
+    truth = class_numbers(fit.evaluation.Y)
+    right = np.array([(decided(step.scores) == truth).sum() for step in fit.steps])
+    low, high = np.array([clopper_pearson(float(one), len(truth)) for one in right]).T
     return CostCurve(
         np.array([float(step.spent) for step in fit.steps]),
-        right / len(judged),
+        right / len(truth),
         low,
         high,
         LEVEL,
         HELD_OUT,
         np.array([step.n for step in fit.steps]),
-        np.array([float(step.calls[judged].mean()) for step in fit.steps]),
+        np.array([step.calls for step in fit.steps]),
         cost_per_call(k),
         float(np.bincount(truth).max()) / len(truth),
     )

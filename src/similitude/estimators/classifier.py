@@ -14,7 +14,7 @@ from similitude.compute import as_numpy, beside, is_tensor, namespace
 from similitude.compute.engines import Engine
 from similitude.estimators.base import LandmarkEstimator, upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.evaluation import Trial, dealt_folds, error_of_classes
+from similitude.evaluation import dealt_folds, error_of_classes
 from similitude.fitting import (
     ClassCalibration,
     ClassTargets,
@@ -23,7 +23,7 @@ from similitude.fitting import (
     FittedModel,
     Plan,
     ScoredRows,
-    SizedRows,
+    SpreadFit,
     TrainingSet,
     Uncertainty,
     class_numbers,
@@ -355,30 +355,22 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         plan = replace(best.plan, scores=best.plan.scores + compared)
         return replace(best, plan=plan, notes=[*best.notes, note])
 
-    def _calibrate(
-        self,
-        trial: Trial,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        at: np.ndarray | None = None,
-        sized: SizedRows | None = None,
-        groups: np.ndarray | None = None,
-    ) -> None:
+    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SpreadFit | None = None) -> None:
         """Keep what probabilities and sets of classes need."""
-        scores = trial.scores
-        numbers = class_numbers(Y)
-        self.shift_ = np.zeros(trial.scores.shape[1])
+        scores = rows.trial.scores
+        numbers = class_numbers(rows.Y)
+        self.shift_ = np.zeros(scores.shape[1])
         if self._has_rare_class:
-            plain = undone(weights, self.class_weight_, numbers)
+            plain = undone(rows.weights, self.class_weight_, numbers)
             self.temperature_, self.shift_ = scale_and_shift(scores, numbers, plain)
             self.intercept_ = self.intercept_ + self.shift_
         elif self.loss_ == "logistic":
             self.temperature_ = 1.0
         else:
-            self.temperature_ = temperature(scores, numbers, weights)
-        chances = self._own_chances(trial.scores + self.shift_, numbers)
+            self.temperature_ = temperature(scores, numbers, rows.weights)
+        chances = self._own_chances(scores + self.shift_, numbers)
         self._sets = ClassCalibration.of(1.0 - chances, numbers, len(self.classes_))
-        self.uncertainty_ = Uncertainty.left_out(len(Y))
+        self.uncertainty_ = Uncertainty.left_out(len(numbers))
 
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
         numbers = class_numbers(Y)

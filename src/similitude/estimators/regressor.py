@@ -21,7 +21,6 @@ from similitude.fitting import (
     HUBER_THRESHOLD,
     LIMITING_FOLDS,
     LIMITING_ROUNDS,
-    MOST_NOISE_FEATURES,
     ErrorCalibration,
     Facts,
     FitOptions,
@@ -31,14 +30,13 @@ from similitude.fitting import (
     PlanStep,
     Sampling,
     ScoredRows,
-    SizedRows,
     SpreadFit,
     TrainingSet,
     Uncertainty,
-    fit_spread,
     limit_targets,
     plan_fit,
     scores_and_sizes,
+    spread_of_fit,
 )
 from similitude.linear import Quantile, weighted_quantile
 from similitude.scikit import all_or_nothing, check_targets, check_weights
@@ -250,7 +248,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
             "deviations from predictions by other rows; the held-out error is that of targets at most "
             f"{FAR_TARGET:g} robust standard deviations from their median"
         )
-        self._calibrate(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights, groups=groups)
+        self._calibrate(ScoredRows(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights, groups))
         trial = Trial.of(self.lam_, limited.predicted, limited.near, weights)
         together = np.arange(len(Y)) if groups is None else groups
         return replace(fit, evaluation=ScoredRows(trial, limited.near, weights, together))
@@ -325,46 +323,18 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         return upper_bound(int((sizes > self.certified_size_).sum()), len(Y))
 
     def _keep(self, fit: FittedModel, sizes: SpreadFit | None = None) -> None:
-        super()._keep(fit, sizes or self._fit_sizes(fit))
+        super()._keep(fit, sizes or spread_of_fit(fit))
 
-    def _fit_sizes(self, fit: FittedModel) -> SpreadFit | None:
-        """Fit the size of errors as a function of the first features that have a weight in the model."""
-        if fit.tried is None:
-            return None
-        width = len(fit.linear.weights)
-        F = fit.tried
-        used = np.flatnonzero((fit.linear.weights[: F.shape[1]] != 0).any(axis=1))[:MOST_NOISE_FEATURES]
-        Y, weights = fit.held_out
-        left_open = None
-        if len(used) == min(width, MOST_NOISE_FEATURES):
-            left_open = fit.open_variance
-        errors = Y - fit.trial.scores
-        some = None
-        if len(used):
-            some = F[:, used]
-        if left_open is None:
-            return fit_spread(errors, weights, some, groups=fit.groups).padded(used, width)
-        found = fit_spread(errors, weights, some, left_open.left_out, fit.trial.lam, left_open.marginal, fit.groups)
-        return replace(found, landmarks=left_open.variance).padded(used, width)
-
-    def _calibrate(
-        self,
-        trial: Trial,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        at: np.ndarray | None = None,
-        sized: SizedRows | None = None,
-        groups: np.ndarray | None = None,
-    ) -> None:
+    def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SpreadFit | None = None) -> None:
         """Keep the errors of rows left out, which calibrate intervals; quantiles are shifted by theirs first."""
-        errors = Y - trial.scores
-        self.shift_ = np.zeros(Y.shape[1])
+        errors = rows.Y - rows.trial.scores
+        self.shift_ = np.zeros(errors.shape[1])
         if self.loss in QUANTILES:
-            self.shift_ = self._quantile_of(errors, weights)
+            self.shift_ = self._quantile_of(errors, rows.weights)
             self.intercept_ = self.intercept_ + self.shift_
             errors = errors - self.shift_
-        self.uncertainty_ = Uncertainty.left_out(len(Y))
-        self._errors = ErrorCalibration.of(errors, weights, at, sized, groups)
+        self.uncertainty_ = Uncertainty.left_out(len(errors))
+        self._errors = ErrorCalibration.of(errors, rows.weights, at, sized, rows.groups)
 
     def _calibrate_apart(self, X: Any, scores: np.ndarray, Y: np.ndarray) -> None:
         self._errors = self._errors.completed(self._model, self._influence)

@@ -22,6 +22,22 @@ from similitude.evaluation.limits import (
     LEAVE_ONE_OUT,
     MOST_HELD_OUT,
 )
+from similitude.evaluation.search import (
+    DECADE,
+    HIGHEST_POWER,
+    PENALTIES,
+    Search,
+    best,
+    between_penalties,
+    downhill,
+    first_minimum,
+    gain,
+    nearest_place,
+    path,
+    smallest,
+    vertex,
+    walk,
+)
 from similitude.evaluation.splits import (
     Folds,
     assign_folds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -72,6 +73,15 @@ class Graph:
         return self.onnx.helper.make_tensor_value_info(name, kind, shape)
 
 
+def _adding(kind: str) -> Callable[..., Tensor]:
+    """Return a function of tensors that adds a node."""
+
+    def add(tensor: Tensor, *others: Any) -> Tensor:
+        return tensor.node(kind, *others)
+
+    return add
+
+
 class Tensor:
     """A tensor of a graph in float64, unless it is said otherwise: its arithmetic adds nodes."""
 
@@ -80,38 +90,21 @@ class Tensor:
         self.name = name
 
     def node(self, kind: str, *others: Any, **attributes: Any) -> Tensor:
-        """Return a node whose first input is this tensor."""
-        return self.graph.node(kind, self, *map(_constant, others), **attributes)
+        """Return a node whose first input is this tensor; numbers among the others are in float64."""
+        inputs = [np.float64(one) if isinstance(one, (int, float)) else one for one in others]
+        return self.graph.node(kind, self, *inputs, **attributes)
 
     def __array_namespace__(self, api_version: Any = None) -> type[Functions]:
         return Functions
 
-    def __add__(self, other: Any) -> Tensor:
-        return self.node("Add", other)
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self.node("Sub", other)
-
-    def __mul__(self, other: Any) -> Tensor:
-        return self.node("Mul", other)
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return self.node("Div", other)
-
-    def __pow__(self, other: Any) -> Tensor:
-        return self.node("Pow", other)
-
-    def __matmul__(self, other: Any) -> Tensor:
-        return self.node("MatMul", other)
-
-    def __neg__(self) -> Tensor:
-        return self.node("Neg")
-
-    def __abs__(self) -> Tensor:
-        return self.node("Abs")
-
-    __radd__ = __add__
-    __rmul__ = __mul__
+    __add__ = __radd__ = _adding("Add")
+    __sub__ = _adding("Sub")
+    __mul__ = __rmul__ = _adding("Mul")
+    __truediv__ = _adding("Div")
+    __pow__ = _adding("Pow")
+    __matmul__ = _adding("MatMul")
+    __neg__ = _adding("Neg")
+    __abs__ = _adding("Abs")
 
     def columns(self, first: int, last: int) -> Tensor:
         """Return some columns."""
@@ -125,32 +118,8 @@ class Tensor:
 class Functions:
     """The functions of tensors that similarities use, by the names of the array API."""
 
-    @staticmethod
-    def exp(x: Tensor) -> Tensor:
-        """Return e to the power x."""
-        return x.node("Exp")
-
-    @staticmethod
-    def sqrt(x: Tensor) -> Tensor:
-        """Return the square root."""
-        return x.node("Sqrt")
-
-    @staticmethod
-    def tanh(x: Tensor) -> Tensor:
-        """Return the hyperbolic tangent."""
-        return x.node("Tanh")
-
-    @staticmethod
-    def minimum(x: Tensor, z: Tensor) -> Tensor:
-        """Return the smaller of each two entries."""
-        return x.node("Min", z)
-
-    @staticmethod
-    def maximum(x: Tensor, z: Tensor) -> Tensor:
-        """Return the larger of each two entries."""
-        return x.node("Max", z)
-
-
-def _constant(value: Any) -> Any:
-    """Return a number as an array in float64; tensors and arrays as they are."""
-    return np.float64(value) if isinstance(value, (int, float)) else value
+    exp = staticmethod(_adding("Exp"))
+    sqrt = staticmethod(_adding("Sqrt"))
+    tanh = staticmethod(_adding("Tanh"))
+    minimum = staticmethod(_adding("Min"))
+    maximum = staticmethod(_adding("Max"))

@@ -184,11 +184,9 @@ def _classes(scores_of: Callable[[Graph, Any], Tensor], scale: str | None = None
 
 def _votes(graph: Graph, scores: Tensor, n_classes: int) -> Tensor:
     """Return one score per class from one per pair: the number of votes, and less than half a vote for their size."""
-    pairs = list(combinations(range(n_classes), 2))
-    signs = np.zeros((len(pairs), n_classes))
-    for column, (first, second) in enumerate(pairs):
-        signs[column, first] = -1.0
-        signs[column, second] = 1.0
+    signs = np.array(
+        [np.eye(n_classes)[second] - np.eye(n_classes)[first] for first, second in combinations(range(n_classes), 2)]
+    )
     won = graph.node("Cast", scores.node("GreaterOrEqual", 0.0), to=graph.onnx.TensorProto.DOUBLE)
     votes = won @ signs + (signs < 0).sum(axis=0).astype(np.float64)[None, :]
     sums = scores @ signs

@@ -47,18 +47,10 @@ ENTRY_BY_ENTRY = 32
 
 
 class Compared(NamedTuple):
-    """What a similarity adds to a graph.
+    """What a similarity adds to a graph."""
 
-    Attributes
-    ----------
-    block : Tensor
-        The similarities of the new objects, one per row, to the landmarks.
-    diagonal : callable
-        Adds the similarities of the new objects to themselves, as one column.
-    """
-
-    block: Tensor
-    diagonal: Callable[[], Tensor]
+    block: Tensor  # the similarities of the new objects, one per row, to the landmarks
+    diagonal: Callable[[], Tensor]  # adds the similarities of the new objects to themselves, as one column
 
 
 class NotExportableError(TypeError):
@@ -66,17 +58,7 @@ class NotExportableError(TypeError):
 
 
 def compared(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
-    """Add the similarities of new objects X to landmarks, of a similarity that `refuse_unknown` accepts.
-
-    Parameters
-    ----------
-    graph : Graph
-    k : Similarity
-    X : Tensor
-        An array of numbers, one object per row, or a column of texts.
-    objects
-        The landmarks, as the user gave them.
-    """
+    """Add the similarities of new objects X to the landmarks, which are as the user gave them."""
     kind = type(k)  # a subclass may compute something else
     if kind in VECTORS:
         return _vectors(graph, k, X, objects)
@@ -85,7 +67,7 @@ def compared(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
     if kind is Normalized:
         return _normalized(graph, k, X, objects)
     if kind is Spectrum:
-        return Compared(*_substring_products(graph, k, X, objects))
+        return _substring_products(graph, k, X, objects)
     if kind is Tabular:
         return compared(graph, k.k, _features(graph, k, X, column_names(objects)), k.features(objects))
     return _partitioned(graph, k, X, objects)
@@ -107,7 +89,7 @@ def _vectors(graph: Graph, k: Any, X: Tensor, objects: Any) -> Compared:
         raise NotExportableError(f"{k!r} has no closed form: Matern is exported with nu = 0.5, 1.5, 2.5 and inf")
     A = _encoded(graph, k, X)
     B = _landmark_vectors(k, objects)
-    sums = _products(A, B) if k.sums == "product" else _sums(graph, A, B, k.sums, root=form[0] == "laplace")
+    sums = A @ B.T.copy() if k.sums == "product" else _sums(graph, A, B, k.sums, root=form[0] == "laplace")
 
     def diagonal() -> Tensor:
         if k.sums == "smaller":
@@ -133,10 +115,6 @@ def _encoded(graph: Graph, k: Any, X: Tensor) -> Tensor:
     return _mapped(X, metric if metric is None else np.asarray(metric, dtype=np.float64))
 
 
-def _products(A: Tensor, B: np.ndarray) -> Tensor:
-    return A @ np.ascontiguousarray(B.T)
-
-
 def _sums(graph: Graph, A: Tensor, B: np.ndarray, sums: str, root: bool) -> Tensor:
     """Add sums over features: of many features by a product, except where a root would magnify its rounding."""
     if sums == "squared_difference" and B.shape[1] > ENTRY_BY_ENTRY and not root:
@@ -144,7 +122,7 @@ def _sums(graph: Graph, A: Tensor, B: np.ndarray, sums: str, root: bool) -> Tens
         left = A - center
         right = B - center
         both = (left * left).row_sums() + np.einsum("ij,ij->i", right, right)
-        return Functions.maximum(both - _products(left, 2.0 * right), graph.constant(np.float64(0.0)))
+        return Functions.maximum(both - left @ (2.0 * right).T.copy(), graph.constant(np.float64(0.0)))
     terms = []
     for j in range(B.shape[1]):
         column = A.columns(j, j + 1)
@@ -184,7 +162,7 @@ def _partitioned(graph: Graph, k: Partitioned, X: Tensor, objects: Any) -> Compa
     theirs = k.cells(encoded)
     directions, thresholds = (np.asarray(one, dtype=np.float64) for one in (k.directions, k.thresholds))
     A = _encoded(graph, k.k, X)
-    beyond = (A @ np.ascontiguousarray(directions.T) - thresholds).node("Greater", 0.0)
+    beyond = (A @ directions.T.copy() - thresholds).node("Greater", 0.0)
     plain = k.k.with_params(metric=None)
     parts = []
     for cell in np.unique(theirs):
@@ -259,11 +237,10 @@ NO_LETTER = "<pad>"
 """What fills up shorter texts: no letter, since it has several."""
 
 
-def _substring_products(graph: Graph, k: Spectrum, X: Tensor, objects: Any) -> tuple[Tensor, Callable[[], Tensor]]:
-    """Add the spectrum kernel of new texts and landmarks; return it, and what adds that of texts with themselves.
+def _substring_products(graph: Graph, k: Spectrum, X: Tensor, objects: Any) -> Compared:
+    """Add the spectrum kernel: ONNX Runtime splits texts into letters, and counts the substrings that landmarks have.
 
-    ONNX Runtime splits texts into letters, and counts the substrings that landmarks have; others add nothing to the
-    products. In the similarity of a text to itself all of its substrings count, which are compared with each other.
+    In the similarity of a text to itself all of its substrings count, which are compared with each other.
     """
     letters = graph.node(
         "Tokenizer", X, domain="com.microsoft", mark=0, mincharnum=1, pad_value=NO_LETTER, separators=[""]
@@ -272,20 +249,18 @@ def _substring_products(graph: Graph, k: Spectrum, X: Tensor, objects: Any) -> t
     table = k.feature_table(objects)
     counts = np.asarray(table.rows.toarray(), dtype=np.float64)
     terms = []
+    given: Any = k.weights or {}
+    default = 1.0 if k.weights is None else k.default_weight
     for length in lengths:
         which = [j for j, key in enumerate(table.keys) if len(key) == length]
         if which:
-            found = _counts(graph, letters, [table.keys[j] for j in which], length)
+            keys = [table.keys[j] for j in which]
+            found = _counts(graph, letters, keys, length)
             found = found if k.counts else found.node("Min", 1.0)
-            terms.append(found @ (counts[:, which] * _weights(k, [table.keys[j] for j in which])).T.copy())
+            weights = np.array([float(given.get(key, default)) for key in keys])
+            terms.append(found @ (counts[:, which] * weights).T.copy())
     block = graph.sum(terms) if terms else graph.constant(np.zeros((1, len(counts))))
-    return block, lambda: graph.sum([_with_themselves(graph, k, letters, length) for length in lengths])
-
-
-def _weights(k: Spectrum, keys: list[str]) -> np.ndarray:
-    """Return the weights of substrings."""
-    given: Any = k.weights or {}
-    return np.array([float(given.get(key, k.default_weight if k.weights is not None else 1.0)) for key in keys])
+    return Compared(block, lambda: graph.sum([_with_themselves(graph, k, letters, length) for length in lengths]))
 
 
 def _counts(graph: Graph, letters: Tensor, keys: list[str], length: int) -> Tensor:

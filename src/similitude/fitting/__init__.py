@@ -52,6 +52,6 @@ from similitude.fitting.plan import (
     without_evaluation,
 )
 from similitude.fitting.products import reads_memory_map
-from similitude.fitting.spread import MOST_NOISE_FEATURES, SizedRows, SpreadFit, fit_spread
+from similitude.fitting.spread import SpreadFit, spread_of_fit
 from similitude.fitting.targets import ClassTargets, NumberTargets, Targets
 from similitude.fitting.training_set import Sampling, TrainingSet, draw_seed

@@ -23,12 +23,21 @@ from similitude.fitting.members import Family
 from similitude.fitting.model import Evaluation, FittedModel, LandmarkCurve, ScoredRows
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import PROJECTION, LandmarkFeatures, Landmarks, Representation
-from similitude.linear import LinearModel
+from similitude.linear import LinearModel, exact_ridge
 from similitude.similarity import Auto, Learnable, Similarity, phase
 from similitude.support import Guarantee
 
 if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice, Learned, LearnedSummary
+
+
+def _with_copies_last(data: TrainingSet, k: Similarity, random_state: Any = None) -> np.ndarray:
+    """Return the rows in random order; if the last ones evaluate the model, those that equal them come last too."""
+    order = data.order
+    if not data.copies_last:
+        return order
+    _, encoding = k.prepare(data.X, random_state)
+    return equals_evaluated_together(order, groups_of_equals(encoding, order))
 
 
 def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Similarity, ...], str]:
@@ -40,47 +49,29 @@ def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Si
     notes = []
     for k in options.similarities:
         if isinstance(k, Learnable):
-            rows = data.order
-            if data.copies_last:
-                _, encoding = k.k.prepare(data.X, options.random_state)
-                rows = equals_evaluated_together(rows, groups_of_equals(encoding, rows))
+            rows = _with_copies_last(data, k.k, options.random_state)
             pilot = data.first(rows, Pilot.of(len(rows)).size)
-            learned = _learned(k, data.X, data.Y, pilot, options.random_state, data.groups_of(pilot))
+            learned = _learned(k, take(data.X, pilot), data.Y[pilot], options.random_state, data.groups_of(pilot))
             importance = learned.importance.named(options.names)
             notes.append(f"{k!r}: {learned.reason}; what counts: {importance.in_short()}")
-            found.append(learned.similarity)
-        else:
-            found.append(k)
+            k = learned.similarity
+        found.append(k)
     return tuple(found), "; ".join(notes)
 
 
-def _learned(
-    k: Similarity, X: Any, Y: np.ndarray, rows: np.ndarray, random_state: Any, groups: np.ndarray | None
-) -> Learned:
+def _learned(k: Similarity, X: Any, Y: np.ndarray, random_state: Any, groups: np.ndarray | None) -> Learned:
     from similitude.kernel_learning import learn_from_targets
 
-    return learn_from_targets(k, take(X, rows), Y[rows], random_state=random_state, groups=groups)
+    return learn_from_targets(k, X, Y, random_state=random_state, groups=groups)
 
 
 def prepared_by_labels(
     k: Similarity, X: Any, Y: np.ndarray, known: np.ndarray, random_state: Any, groups: np.ndarray | None = None
 ) -> tuple[Similarity, Encoding]:
-    """Return a similarity learned from or resolved on some training rows, and these rows encoded.
-
-    Parameters
-    ----------
-    k : Similarity
-    X, Y
-        All objects and targets.
-    known : array of int
-        The rows that may be used.
-    random_state : int or None
-    groups : array of int, optional
-        The group of each of these rows.
-    """
+    """Return a similarity learned from or resolved on the known rows, which may have groups, and these encoded."""
     some = take(X, known)
     if isinstance(k, Learnable):
-        k = _learned(k, some, Y[known], np.arange(len(known)), random_state, groups).similarity
+        k = _learned(k, some, Y[known], random_state, groups).similarity
     return k.prepare(some, random_state)
 
 
@@ -105,40 +96,26 @@ def similarity_without_labels(kind: str) -> Similarity:
 
 def try_family(data: TrainingSet, options: FitOptions) -> Family:
     """Try the similarities for a kind of objects on the first of some rows in random order."""
-    order = data.order
     members = data.family(options.kind)
-    if data.copies_last:
-        _, encoding = members[0].prepare(data.X, options.random_state)
-        order = equals_evaluated_together(order, groups_of_equals(encoding, order))
-    order = data.first(order, len(order))
-    return Family.of(members, data.X, order, options.random_state, options.engine)
+    order = _with_copies_last(data, members[0], options.random_state)
+    return Family.of(members, data.X, data.first(order, len(order)), options.random_state, options.engine)
 
 
 def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, np.ndarray]:
-    """Choose kernels on the first of many rows; also return the order of the rows, the last of which judge the model.
+    """Choose kernels on the first of many rows; also return the order of rows, of which the last evaluate the model.
 
     Where `copies_last` says so, rows that equal one of the last evaluate it too, and are not learned from.
     """
     from similitude.kernel_learning import choose_automatically
 
-    order = data.order
-    if data.copies_last:
-        _, encoding = similarity_without_labels(options.kind).prepare(data.X)
-        order = equals_evaluated_together(order, groups_of_equals(encoding, order))
+    order = _with_copies_last(data, similarity_without_labels(options.kind))
     pilot = data.first(order, Pilot.of(len(order)).size)
+    n = np.arange(len(pilot))
+    table = options.kind == "table"
     with phase("choosing the kernel on a sample of the rows"):
         X = take(data.X, pilot)
-        Y = data.Y[pilot]
-        table = options.kind == "table"
-        again = Pilot.of(len(pilot))
-        choice = choose_automatically(X, Y, np.arange(len(pilot)), again, table, data.groups_of(pilot))
+        choice = choose_automatically(X, data.Y[pilot], n, Pilot.of(len(n)), table, data.groups_of(pilot))
     return choice.named(options.names), order
-
-
-def best_alone(choice: AutoChoice) -> Similarity:
-    """Return the kernel that is best alone."""
-    best = min(range(len(choice.parts)), key=lambda i: choice.parts[i].loss)
-    return choice.kernels()[best]
 
 
 def exact_fit(
@@ -190,27 +167,27 @@ def fit_exactly(data: TrainingSet, options: FitOptions, n_apart: int) -> FittedM
 
     used = np.sort(data.order)
     at = used if data.sampling.places is None else data.sampling.places[used]
-    places = np.searchsorted(used, data.order)
     X = in_double_precision(take(data.X, used))
     Y = data.Y[used]
     weights = data.weights[used]
     labels = at_rows(data.labels, used)
     groups = data.groups_of(used)
-    blend = _Blend.fit(X, Y, weights, places, options.kind, groups, n_apart)
+    order = np.searchsorted(used, data.order)
+    blend = _Blend.fit(X, Y, weights, order, options.kind, groups, n_apart)
+    choice = blend.choice
     features = tuple(
         LandmarkFeatures(k, Landmarks(X, at, A, labels, "all"))
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
-    known = Y if labels is None else labels
-    shares = tuple(map(float, blend.choice.weights))
-    penalties = tuple(map(float, blend.choice.penalties()))
-    influence = BlendInfluence(known, weights, blend.mean, penalties, shares)
-    summary = summarize(blend.choice.named(options.names))
-    n, width = blend.choice.features.X.shape
+    shares = tuple(map(float, choice.weights))
+    influence = BlendInfluence(Y if labels is None else labels, weights, blend.mean, choice.penalties(), shares)
+    summary = summarize(choice.named(options.names))
+    n, width = choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
     chosen = f"{in_words(summary)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
-    evaluation = BlendFolds(blend, X, Y, weights, labels, places, options.random_state, options.kind, at, groups)
-    left_out = *blend.left_out(Y, weights), blend.judged
+    evaluation = BlendFolds(blend, X, Y, weights, labels, order, options.random_state, options.kind, at, groups)
+    trial = blend.trial(Y, weights)
+    left_out = trial, (Y[blend.evaluated], weights[blend.evaluated]), blend.evaluated
     fit = exact_fit(summary, features, blend.linear, influence, left_out, evaluation, chosen)
     return replace(fit, groups=groups)
 
@@ -226,16 +203,16 @@ def in_double_precision(X: Any) -> Any:
 class _Blend:
     """Kernels, and exact models of them, whose weighted sum is the prediction.
 
-    `judged` are the rows that are predicted by models without them: all, or some `apart` from every choice.
+    The evaluated rows are predicted by models without them: all rows, or some `apart` from every choice.
     """
 
     choice: AutoChoice
     kernels: tuple[Any, ...]
     encodings: tuple[np.ndarray, ...]
     models: tuple[LinearModel, ...]
-    alone: tuple[np.ndarray, ...]  # what the models predict for the judged rows without them
+    alone: tuple[np.ndarray, ...]  # what the models predict for the evaluated rows without them
     mean: np.ndarray
-    judged: np.ndarray
+    evaluated: np.ndarray
     apart: bool
 
     @classmethod
@@ -253,7 +230,7 @@ class _Blend:
 
         Rows are left out alone, or with the rows that are `together` in a group.
         """
-        from similitude.kernel_learning import choose_automatically, exact_ridge
+        from similitude.kernel_learning import choose_automatically
 
         first = order[: len(order) - n_apart]
         with phase("choosing the kernel"):
@@ -262,14 +239,17 @@ class _Blend:
         mean = np.average(Y, axis=0, weights=weights)
         encodings = tuple(k.encode(X) for k in kernels)
         apart = None
-        if n_apart:
-            apart = limits.evaluation_rows(_rows_apart(choice, order, encodings[0]))
-        judged = np.arange(len(Y)) if apart is None else apart
+        if n_apart:  # rows that equal no other row and had no influence on the choice
+            groups = groups_of_equals(encodings[0], np.arange(len(order)))
+            alone = np.bincount(groups)[groups] == 1
+            alone[choice.rows] = False
+            apart = limits.evaluation_rows(order[alone[order]])
+        which = np.arange(len(Y)) if apart is None else apart
         parts = zip(kernels, encodings, choice.penalties(), strict=True)
         with phase("computing similarities, and solving"):
-            fits = [exact_ridge(k, A, Y - mean, weights, penalty, judged, groups=together) for k, A, penalty in parts]
-        models, alone = zip(*fits, strict=True)
-        return cls(choice, kernels, encodings, models, alone, mean, judged, apart is not None)
+            fits = [exact_ridge(k, A, Y - mean, weights, penalty, which, groups=together) for k, A, penalty in parts]
+        models, predicted = zip(*fits, strict=True)
+        return cls(choice, kernels, encodings, models, predicted, mean, which, apart is not None)
 
     @property
     def linear(self) -> LinearModel:
@@ -281,21 +261,12 @@ class _Blend:
         parts = zip(self.kernels, self.encodings, self.models, self.choice.weights, strict=True)
         return self.mean + sum(weight * (k.block(k.encode(X), A) @ model.weights) for k, A, model, weight in parts)
 
-    def left_out(self, Y: np.ndarray, weights: np.ndarray) -> tuple[Trial, tuple[np.ndarray, np.ndarray]]:
-        """Return how the judged rows fare, each left out alone, and their targets and weights."""
-        rows = self.judged
+    def trial(self, Y: np.ndarray, weights: np.ndarray) -> Trial:
+        """Return the trial of the evaluated rows, each left out alone."""
+        rows = self.evaluated
         pairs = zip(self.choice.weights, self.alone, strict=True)
         scores = self.mean + sum(weight * predicted for weight, predicted in pairs)
-        trial = Trial.of(max(self.choice.penalties()), scores, Y[rows], weights[rows])
-        return trial, (Y[rows], weights[rows])
-
-
-def _rows_apart(choice: AutoChoice, order: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """Return rows that had no influence on the choice and equal no other row, in random order."""
-    groups = groups_of_equals(A, np.arange(len(order)))
-    alone = np.bincount(groups)[groups] == 1
-    alone[choice.rows] = False
-    return order[alone[order]]
+        return Trial.of(max(self.choice.penalties()), scores, Y[rows], weights[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,14 +294,15 @@ class BlendFolds:
         Y = self.Y
         weights = self.weights
         blend = self.blend
-        left_out, (truth, counted) = blend.left_out(Y, weights)
+        rows = blend.evaluated
+        left_out = blend.trial(Y, weights)
         together = self.together
         folds = None
         if not blend.apart:
             groups = groups_of_equals(blend.encodings[0], np.arange(len(Y))) if together is None else together
             folds = nested_folds_of_fit(groups, self.labels, together is not None, self.seed)
         if folds is None:
-            return ScoredRows(left_out, truth, counted, together, positions=self.at[blend.judged])
+            return ScoredRows(left_out, Y[rows], weights[rows], together, positions=self.at[rows])
         scores = np.empty(Y.shape)
         within = []
         for fold in np.unique(folds):
@@ -344,7 +316,6 @@ class BlendFolds:
             known = at_rows(together, train)
             part = _Blend.fit(take(X, train), Y[train], weights[train], inside, self.kind, known)
             scores[test] = part.scores(take(X, test))
-            alone, _ = part.left_out(Y[train], weights[train])
-            within.append((alone.scores, Y[train]))
+            within.append((part.trial(Y[train], weights[train]).scores, Y[train]))
         trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
         return ScoredRows(trial, Y, weights, groups, self.at, left_out, folds, tuple(within))

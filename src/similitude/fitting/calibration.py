@@ -16,7 +16,7 @@ from similitude.compute import Encoding, as_numpy, beside, in_precision, is_tens
 from similitude.compute.engines import Engine
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.model import LandmarkModel
-from similitude.fitting.spread import MOST_NOISE_FEATURES, SizedRows, Spread, fit_spread
+from similitude.fitting.spread import MOST_NOISE_FEATURES, OpenVariance, Spread, SpreadFit, fit_spread
 from similitude.support import ESTIMATE, PROVEN, Result, check_share, number_of
 from similitude.theory import conformal_rank, highest_level
 
@@ -32,11 +32,24 @@ def probabilities(scores: Any, scale: float) -> Any:
            [0.12, 0.88]])
     """
     xp = np if isinstance(scores, np.ndarray) else namespace(scores)
-    if scores.ndim == 2 and scores.shape[1] == 1:
-        scores = scores[:, 0]
-    both = xp.stack([xp.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores
+    scores, both = _columns(scores, xp)
     powers = xp.exp(scale * (both - xp.max(both, axis=1, keepdims=True)))
     return winner_first(powers / xp.sum(powers, axis=1, keepdims=True), scores)
+
+
+def _columns(scores: Any, xp: Any = np) -> tuple[Any, Any]:
+    """Return the scores, one score of two classes as a vector, and a column for each class."""
+    if scores.ndim == 2 and scores.shape[1] > 1:
+        return scores, scores
+    scores = scores.reshape(-1)
+    return scores, xp.stack([xp.zeros_like(scores), scores], axis=1)
+
+
+def _target_of_own(classes: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the target probability of the class of each row: (n + 1) / (n + 2) for a class of n rows."""
+    counts = np.bincount(classes, weights, minlength=n_classes)
+    found: np.ndarray = ((counts + 1) / (counts + 2))[classes]
+    return found
 
 
 def winner_first(chances: Any, scores: Any) -> Any:
@@ -63,17 +76,14 @@ def temperature(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray) ->
     """
     from scipy.optimize import minimize_scalar
 
-    if scores.ndim == 2 and scores.shape[1] == 1:
-        scores = scores[:, 0]
-    counts = np.bincount(classes, weights, minlength=2 if scores.ndim == 1 else scores.shape[1])
-    target = ((counts + 1) / (counts + 2))[classes]
-    others = len(counts) - 1
+    n_classes = _columns(scores)[1].shape[1]
+    own_target = _target_of_own(classes, weights, n_classes)
     size = max(float(np.average(np.abs(scores).reshape(len(scores), -1).mean(axis=1), weights=weights)), 1e-300)
 
     def cross_entropy(log_scale: float) -> float:
         logs = np.log(np.maximum(probabilities(scores, float(np.exp(log_scale) / size)), 1e-300))
         own = logs[np.arange(len(logs)), classes]
-        return float(-weights @ (target * own + (1 - target) / others * (logs.sum(axis=1) - own)))
+        return float(-weights @ (own_target * own + (1 - own_target) / (n_classes - 1) * (logs.sum(axis=1) - own)))
 
     return float(np.exp(minimize_scalar(cross_entropy, bounds=(-7.0, 7.0), method="bounded").x) / size)
 
@@ -93,12 +103,9 @@ def scale_and_shift(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray
     """
     from scipy.optimize import minimize
 
-    if scores.ndim == 2 and scores.shape[1] == 1:
-        scores = scores[:, 0]
+    scores, columns = _columns(scores)
     n_outputs = 1 if scores.ndim == 1 else scores.shape[1]
-    columns = np.stack([np.zeros(len(scores)), scores], axis=1) if n_outputs == 1 else scores
-    counts = np.bincount(classes, weights, minlength=columns.shape[1])
-    own = ((counts + 1) / (counts + 2))[classes]
+    own = _target_of_own(classes, weights, columns.shape[1])
     targets = np.repeat((1 - own)[:, None] / (columns.shape[1] - 1), columns.shape[1], axis=1)
     targets[np.arange(len(targets)), classes] = own
     start = np.log(temperature(scores, classes, weights))
@@ -117,11 +124,6 @@ def scale_and_shift(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray
     found = minimize(cross_entropy, np.r_[start, np.zeros(n_outputs)], jac=True, method="L-BFGS-B").x
     scale = float(np.exp(found[0]))
     return scale, found[1:] / scale
-
-
-SPLIT = "split conformal"
-LEFT_OUT = "left-out scores"
-"""Calibrated by rows that were set apart from everything, or by rows that models of other rows predicted."""
 
 
 @dataclass(frozen=True)
@@ -156,19 +158,20 @@ class Uncertainty(Result):
     @classmethod
     def split(cls, n_rows: int) -> Uncertainty:
         """Return the record of rows that were set apart."""
-        return cls(SPLIT, PROVEN, n_rows, "rows were set apart by certify")
+        return cls("split conformal", PROVEN, n_rows, "rows were set apart by certify")
 
     @classmethod
     def left_out(cls, n_rows: int) -> Uncertainty:
         """Return the record of rows of the fit that were predicted by models of others."""
-        return cls(LEFT_OUT, ESTIMATE, n_rows, "no rows were set apart: certify=0.2 would prove the level")
+        return cls("left-out scores", ESTIMATE, n_rows, "no rows were set apart: certify=0.2 would prove the level")
 
     def check_level(self, level: float) -> None:
         """Refuse a level outside of (0, 1), and one for which the rows that calibrate are too few."""
         check_share("level", level)
         if level > self.highest_level * (1 + 1e-12):
+            needed = max(1, round(level / (1 - level) + 0.5 - 1e-9))  # the smallest m with m / (m + 1) >= level
             raise ValueError(
-                f"level={level} needs {_rows_needed(level):,} rows to calibrate, there "
+                f"level={level} needs {needed:,} rows to calibrate, there "
                 f"{'is' if self.n_rows == 1 else 'are'} {self.n_rows:,}: ask for {self.highest_level:.4g} at most, or "
                 "give more rows"
             )
@@ -178,15 +181,6 @@ class Uncertainty(Result):
             f"{self.method} on {number_of(self.n_rows, 'row')}, levels up to {self.highest_level:.4g} ({self.grade}): "
             f"{self.reason}"
         )
-
-
-def _rows_needed(level: float) -> int:
-    """Return the smallest m with m / (m + 1) >= level.
-
-    >>> _rows_needed(0.9), _rows_needed(0.5), _rows_needed(0.95)
-    (9, 1, 19)
-    """
-    return max(1, round(level / (1 - level) + 0.5 - 1e-9))
 
 
 ALL_LARGEST = 50
@@ -200,15 +194,9 @@ class RankedScores:
 
     Where a score is not kept the next larger one stands for it, which makes intervals and sets larger, never smaller:
     by less than 0.7 points of coverage.
-
-    Attributes
-    ----------
-    kept : array of float32
-        Rounded up.
-    n : int
     """
 
-    kept: np.ndarray
+    kept: np.ndarray  # in single precision, rounded up
     n: int
 
     @classmethod
@@ -258,27 +246,19 @@ class ClassCalibration:
     A set of all classes with at least a given probability is the smallest on average among those with the same coverage
     (Sadinle, Lei and Wasserman, "Least Ambiguous Set-Valued Classifiers with Bounded Error Levels", 2019).
 
-    Attributes
-    ----------
-    together : RankedScores
-    by_class : tuple of RankedScores
-        Those of the rows of each class.
-    levels, levels_by_class : array, or None
-        Levels that shares of rows of other folds (`GRID`) would have needed, by models of folds that were calibrated as
-        this one is: the shares themselves if choices do not matter. None: no choice saw the rows that calibrate.
+    Levels are those that shares of rows of other folds (`GRID`) would have needed, by models of folds calibrated as
+    this one is: the shares themselves if choices do not matter. None: no choice saw the rows that calibrate.
     """
 
     together: RankedScores
-    by_class: tuple[RankedScores, ...]
+    by_class: tuple[RankedScores, ...]  # those of the rows of each class
     levels: np.ndarray | None = None
     levels_by_class: np.ndarray | None = None
 
     @classmethod
     def of(cls, scores: np.ndarray, classes: np.ndarray, n_classes: int) -> ClassCalibration:
         """Keep the scores of rows, given the numbers of their classes."""
-        by_class = []
-        for number in range(n_classes):
-            by_class.append(RankedScores.of(scores[classes == number]))
+        by_class = [RankedScores.of(scores[classes == number]) for number in range(n_classes)]
         return cls(RankedScores.of(scores), tuple(by_class))
 
     def limits(self, level: float, by_class: bool) -> np.ndarray:
@@ -302,18 +282,16 @@ class ClassCalibration:
         """
         together = []
         by_class = []
-        all_known, all_known_classes, models = inside
-        all_scores, all_classes, folds = outside
-        for fold in np.unique(folds):
-            known = all_known[models == fold]
-            known_classes = all_known_classes[models == fold]
-            scores = all_scores[folds == fold]
-            classes = all_classes[folds == fold]
+        for fold in np.unique(outside[2]):
+            known, known_classes = (one[inside[2] == fold] for one in inside[:2])
+            scores, classes = (one[outside[2] == fold] for one in outside[:2])
             together.append(needed_levels(known, scores))
             for number in np.unique(classes):
                 by_class.append(needed_levels(known[known_classes == number], scores[classes == number]))
-        levels = np.quantile(np.concatenate(together), GRID, method="inverted_cdf").astype(np.float32)
-        levels_by_class = np.quantile(np.concatenate(by_class), GRID, method="inverted_cdf").astype(np.float32)
+        levels, levels_by_class = (
+            np.quantile(np.concatenate(one), GRID, method="inverted_cdf").astype(np.float32)
+            for one in (together, by_class)
+        )
         return replace(self, levels=levels, levels_by_class=levels_by_class)
 
 
@@ -338,27 +316,16 @@ def _quantile(scores: RankedScores, level: float, levels: np.ndarray | None) -> 
 class ErrorCalibration:
     """Errors of the rows that calibrate, and what is known about the size of errors.
 
-    Attributes
-    ----------
-    spread : Spread or None
-        None until it is asked for: in an exact fit it takes the factor of the Gram matrix.
-    scores : tuple of RankedScores
-        Absolute errors of each output, in units of the spread if intervals adapt to objects; empty without a spread.
-    errors : array of shape (m, outputs), or None
-        Of rows that their predictions did not see, until there is a spread.
-    weights : array of shape (m,), or None
-    at : array of int, or None
-        Which landmarks the rows are.
-    groups : array of shape (m,), or None
-        The group of each row.
+    Until there is a spread, which takes the factor of the Gram matrix in an exact fit, it holds errors of rows that
+    their predictions did not see.
     """
 
     spread: Spread | None = None
-    scores: tuple[RankedScores, ...] = ()
-    errors: np.ndarray | None = None
+    scores: tuple[RankedScores, ...] = ()  # absolute errors of each output, in units of the spread if it is adaptive
+    errors: np.ndarray | None = None  # of shape (rows, outputs)
     weights: np.ndarray | None = None
-    at: np.ndarray | None = None
-    groups: np.ndarray | None = None
+    at: np.ndarray | None = None  # which landmarks the rows are
+    groups: np.ndarray | None = None  # of the rows
 
     @classmethod
     def of(
@@ -366,14 +333,14 @@ class ErrorCalibration:
         errors: np.ndarray,
         weights: np.ndarray,
         at: np.ndarray | None = None,
-        sized: SizedRows | None = None,
+        sized: SpreadFit | None = None,
         groups: np.ndarray | None = None,
     ) -> ErrorCalibration:
         """Take errors of rows left out; in an exact fit, in which the rows are landmarks, the spread waits."""
         if at is not None and sized is None:
             return cls(errors=errors, weights=weights, at=at, groups=groups)
-        spread, sizes = fit_spread(errors, weights).sized(None) if sized is None else sized
-        return cls(spread).calibrated(errors, sizes)
+        sized = sized or fit_spread(errors, weights)
+        return cls(sized.spread).calibrated(errors, sized.sizes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_completed"}
@@ -393,24 +360,20 @@ class ErrorCalibration:
         if not isinstance(influence, BlendInfluence):
             return self.of(self.errors, self.weights)
         number = influence.main
-        part = model.parts[influence.main]
-        open_variance = influence.open_variance_left_out(model)[self.at]
-        F = None
-        some = np.empty(0, dtype=np.intp)
-        if part.features.similarity.hints.cells is None:
-            A = part.features.landmarks.encoding
-            n = len(part.features.landmarks)
+        features = model.parts[number].features
+        left_open = OpenVariance(influence.open_variance_left_out(model)[self.at])
+        F = some = None
+        if features.similarity.hints.cells is None:
+            A = features.landmarks.encoding
+            n = len(features.landmarks)
             some = np.unique(np.linspace(0, n - 1, min(n, MOST_NOISE_FEATURES)).astype(np.intp))
-            F = np.asarray(part.features.similarity.block(rows(A, self.at), rows(A, some)), dtype=np.float64)
-        penalty = influence.penalties[number]
-        found = fit_spread(self.errors, self.weights, F, open_variance, penalty, groups=self.groups)
-        noise = None
+            F = np.asarray(features.similarity.block(rows(A, self.at), rows(A, some)), dtype=np.float64)
+        found = fit_spread(self.errors, self.weights, F, left_open, influence.penalties[number], self.groups)
         if found.noise is not None:
-            outputs = self.errors.shape[1]
-            pieces = [np.zeros((len(one.weights), outputs)) for one in model.parts]
-            pieces[number][some] = found.noise.weights
-            noise = tuple(pieces)
-        return self.of(self.errors, self.weights, None, found.sized(noise))
+            pieces = [np.zeros((len(one.weights), self.errors.shape[1])) for one in model.parts]
+            pieces[number][some] = found.noise
+            found = found.sized(tuple(pieces))
+        return self.of(self.errors, self.weights, None, found)
 
     def enlarged(self, errors: np.ndarray, within: Sequence[np.ndarray]) -> ErrorCalibration:
         """Return the same with errors enlarged by what choices made them smaller.
@@ -452,7 +415,10 @@ def scores_and_sizes(
     """Return the scores of encoded objects without the intercept, and standard deviations, in one pass."""
     outputs = len(spread.scale)
     size = itemsize(encodings[0])
-    joint = model if spread.noise is None else with_columns(model, spread.noise)
+    joint = model
+    if spread.noise is not None:  # further outputs
+        pairs = zip(model.parts, spread.noise, strict=True)
+        joint = LandmarkModel(tuple(replace(part, weights=np.hstack([part.weights, more])) for part, more in pairs))
     found = joint.scores(encodings, engine, size)
     found = as_numpy(in_precision(found, namespace(found).float64) if is_tensor(found) else found).astype(np.float64)
     open_variance = None
@@ -460,13 +426,5 @@ def scores_and_sizes(
         open_variance = influence.open_variance(model, encodings)
     elif spread.landmarks is not None:
         open_variance = spread.landmarks(model.parts[0], encodings[0])
-    logs = None
-    if spread.noise is not None:
-        logs = found[:, outputs:]
+    logs = None if spread.noise is None else found[:, outputs:]
     return found[:, :outputs], spread.sizes(logs, open_variance, len(found))
-
-
-def with_columns(model: LandmarkModel, columns: tuple[np.ndarray, ...]) -> LandmarkModel:
-    """Return a model with further outputs."""
-    pairs = zip(model.parts, columns, strict=True)
-    return LandmarkModel(tuple(replace(part, weights=np.hstack([part.weights, more])) for part, more in pairs))

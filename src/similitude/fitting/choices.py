@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
 from similitude.compute import check_objects, join, rows, take
-from similitude.evaluation import Trial, interleaved
+from similitude.evaluation import Search, Trial, downhill, interleaved
 from similitude.fitting import limits
 from similitude.fitting.distributed import DistributedRows
-from similitude.fitting.facts import (
-    Facts,
-    FitOptions,
-    keeps_median,
-    open_scales,
-)
+from similitude.fitting.facts import Facts, FitOptions, keeps_median, open_scales
 from similitude.fitting.members import Family
 from similitude.fitting.products import trial_by_products
 from similitude.fitting.training_set import TrainingSet
@@ -34,36 +30,21 @@ from similitude.landmarks import (
     choose_among_all,
     describe_choice,
 )
-from similitude.linear import Ridge, Validation, downhill
+from similitude.linear import Ridge, Validation
 from similitude.similarity import Similarity, remembered_images
 from similitude.support import error_prefix, generator, objects_at
 
 
 @dataclass(frozen=True, eq=False)
 class LandmarkChoice:
-    """Landmarks, the numbers of them to try, and what they are tried on.
-
-    Attributes
-    ----------
-    landmarks : Landmarks
-        As many as the largest size, in the order in which they are used.
-    sizes : list of int
-    pilot : int
-        How many rows the number is chosen on.
-    data : TrainingSet
-        Landmarks that are not among the rows were added with weight zero.
-    limit : str
-        What prevents more landmarks than the largest size.
-    note : str or None
-        From which rows of a collection they were chosen.
-    """
+    """Landmarks in the order in which they are used, and the numbers of them to try on some rows of the data."""
 
     landmarks: Landmarks
     sizes: list[int]
-    pilot: int
-    data: TrainingSet
-    limit: str = "their number was given"
-    note: str | None = None
+    pilot: int  # how many rows the number is chosen on
+    data: TrainingSet  # landmarks that are not among the rows were added with weight zero
+    limit: str = "their number was given"  # what prevents more landmarks than the largest size
+    note: str | None = None  # from which rows of a collection they were chosen
 
 
 def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> LandmarkChoice:
@@ -79,9 +60,7 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
         at_most("n_landmarks", int(options.n_landmarks), available, f"the {available:,} objects they are drawn from")
     sizes, limit = facts.numbers
     note = None
-    collection = None
-    if options.unlabeled is None:
-        collection = data.sampling.all_rows
+    collection = data.sampling.all_rows if options.unlabeled is None else None
     if isinstance(collection, DistributedRows) and options.rule in AMONG_ALL:
         data, landmarks = _among_all(options.rule, data, collection, sizes[-1])
     else:
@@ -95,12 +74,10 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
 def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
     """Return landmarks chosen by the rule, as many as may be needed."""
     rng = generator(options.random_state)
-    rule = options.rule
     labels = data.labels
+    rule = options.rule
     if rule == "auto":
-        rule = "stratified"
-        if data.proven or labels is None or options.unlabeled is not None:
-            rule = "uniform"
+        rule = "uniform" if data.proven or labels is None or options.unlabeled is not None else "stratified"
     if options.unlabeled is not None:
         return _from_pool(options, data, rule, most, rng)
     candidates = data.order[: max(most, min(data.n_fitted, data.n_sampled))]
@@ -201,22 +178,15 @@ def choose_scales(
 def best_scale(
     resolved: Similarity, names: list[str], loss: Callable[[Similarity], float]
 ) -> tuple[Similarity, list[tuple[Similarity, float]]]:
-    """Return the similarity at the multiple with the smallest loss, and all that were tried with their losses.
+    """Return the similarity at a multiple better than its neighbors, and all that were tried with their losses."""
 
-    The search descends from the median.
-    """
-    tried: dict[int, tuple[Similarity, float]] = {}
+    def make(place: int) -> tuple[Similarity, float]:
+        k = scaled(resolved, names, MULTIPLES[place])
+        return k, loss(k)
 
-    def at(place: int) -> float:
-        if not 0 <= place < len(MULTIPLES):
-            return np.inf
-        if place not in tried:
-            k = scaled(resolved, names, MULTIPLES[place])
-            tried[place] = k, loss(k)
-        return tried[place][1]
-
-    best = downhill(at, MULTIPLES.index(1.0))
-    return tried[best][0], sorted(tried.values(), key=lambda one: one[1])
+    search = Search(make, len(MULTIPLES), itemgetter(1))
+    best = downhill(search.loss, MULTIPLES.index(1.0))
+    return search[best][0], sorted(search.tried.values(), key=itemgetter(1))
 
 
 def scaled(resolved: Similarity, names: list[str], multiple: float) -> Similarity:
@@ -228,25 +198,28 @@ def scaled(resolved: Similarity, names: list[str], multiple: float) -> Similarit
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A number of landmarks, and ridge regression on the features they give.
-
-    Attributes
-    ----------
-    n : int
-    features : tuple of LandmarkFeatures
-        One for each similarity.
-    F : array
-        Their values for the sample.
-    ridge : Ridge
-    trial : Trial
-        The held-out rows under the best penalty.
-    """
+    """A number of landmarks, ridge regression on the features they give, and the trial of its best penalty."""
 
     n: int
-    features: tuple[LandmarkFeatures, ...]
-    F: np.ndarray
+    features: tuple[LandmarkFeatures, ...]  # one for each similarity
+    F: np.ndarray  # their values for the sample
     ridge: Ridge
     trial: Trial
+
+    @classmethod
+    def of(
+        cls, samples: Sequence[SampleFeatures], n: int, normalized: bool, validation: Validation, near: float | None
+    ) -> Level:
+        """Fit to the features of n landmarks; those of several similarities have the root mean square length 1."""
+        features, values = map(list, zip(*[sample.features(n, normalized) for sample in samples], strict=True))
+        F = values[0]
+        if len(values) > 1:
+            squares = [float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F) for F in values]
+            scales = [float(np.sqrt(squared)) or 1.0 for squared in squares]
+            features = [replace(made, scale=scale) for made, scale in zip(features, scales, strict=True)]
+            parts = [F / F.dtype.type(scale) for F, scale in zip(values, scales, strict=True)]
+            F = np.concatenate(parts, axis=1)
+        return cls(n, tuple(features), F, *validation.ridge(F, near))
 
 
 def grow(
@@ -264,46 +237,18 @@ def grow(
     for n in sizes:
         before = last
         near = None if before is None else before.trial.lam / before.ridge.unit
-        rivals = []
-        for normalized in (False, True):
-            features = []
-            values = []
-            divisible = False
-            for sample in samples:
-                made, F = sample.features(n, normalized)
-                features.append(made)
-                values.append(F)
-                divisible = divisible or not (sample.representation.name == PROJECTION or sample.sparse)
-            F = values[0] if len(values) == 1 else _side_by_side(features, values)
-            rivals.append(Level(n, tuple(features), F, *validation.ridge(F, near)))
-            if not divisible:
-                break
-        last = rivals[0]
-        if rivals[-1].trial.loss < last.trial.loss - last.trial.deviation:
-            last = rivals[-1]
-        best = last
+        best = last = Level.of(samples, n, False, validation, near)
+        if any(not (one.representation.name == PROJECTION or one.sparse) for one in samples):
+            normalized = Level.of(samples, n, True, validation, near)
+            if normalized.trial.loss < last.trial.loss - last.trial.deviation:
+                best = last = normalized
         tried.append((n, last.trial))
-        if before is not None and _is_comparable(before, samples):
-            if before.trial.loss <= last.trial.loss:
-                best = before
-            if last.trial.loss > before.trial.loss - before.trial.deviation:
-                break
+        if before is None or [one.factor is None for one in before.features] != [
+            one.representation.name != PROJECTION for one in samples
+        ]:  # not comparable: more landmarks have changed a representation
+            continue
+        if before.trial.loss <= last.trial.loss:
+            best = before
+        if last.trial.loss > before.trial.loss - before.trial.deviation:
+            break
     return best, tried
-
-
-def _is_comparable(level: Level, samples: Sequence[SampleFeatures]) -> bool:
-    """Whether its features have the present representations: more landmarks may have changed one."""
-    now = [one.representation.name == PROJECTION for one in samples]
-    return now == [one.factor is not None for one in level.features]
-
-
-def _side_by_side(features: list[LandmarkFeatures], values: list[np.ndarray]) -> np.ndarray:
-    """Divide the features of each similarity by their root mean square length, and return all side by side."""
-    for i, F in enumerate(values):
-        squared = float(np.einsum("ij,ij->", F, F, dtype=np.float64)) / len(F)
-        scale = 1.0
-        if squared > 0:
-            scale = float(np.sqrt(squared))
-        features[i] = replace(features[i], scale=scale)
-        values[i] = F / F.dtype.type(scale)
-    return np.concatenate(values, axis=1)

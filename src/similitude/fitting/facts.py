@@ -38,65 +38,30 @@ RIDGE = "squared", "l2"
 
 @dataclass(frozen=True, eq=False)
 class FitOptions:
-    """What to fit.
+    """What to fit."""
 
-    Attributes
-    ----------
-    similarities : tuple of Similarity
-        As the user gave them, not yet resolved; without labels to learn from, if the choice is left to the fit.
-    automatic : bool
-        Whether the choice of a similarity is left to the fit.
-    kind : str
-        Of objects; ``"matrix"`` for a precomputed one.
-    rule : str
-        How landmarks are chosen.
-    n_landmarks : int or "auto"
-    given : Landmarks or None
-        Landmarks that the user named, instead of a rule.
-    unlabeled : sequence of objects, or None
-        The pool that landmarks are drawn from instead of X.
-    side, loss, penalty : str
-    is_ridge : bool
-        Whether the model is ridge regression.
-    classes : bool
-        Whether targets are codes of classes, rather than numbers.
-    targets : str
-        What the columns of the targets are, for people: ``"output"``, ``"label"`` or ``"threshold"`` between grades.
-    random_state : int or None
-    engine : Engine
-    meter : Meter
-        Counts the calls of the user's functions.
-    max_calls : int or None
-    names : list of str or None
-        Of the columns of vectors, if they have names.
-    quantile : float or None
-        The share of targets below their prediction, if quantiles are predicted.
-    own_loss : Loss or None
-        The loss, where it has parameters that its name does not tell.
-    stream : bool
-        Whether further batches follow, so that every choice is made on the first one.
-    """
-
+    # as the user gave them, not yet resolved; without labels to learn from, if the choice is left to the fit
     similarities: tuple[Similarity, ...]
-    automatic: bool
-    kind: str
-    rule: str
+    automatic: bool  # whether the choice of a similarity is left to the fit
+    kind: str  # of objects; ``"matrix"`` for a precomputed one
+    rule: str  # how landmarks are chosen
     n_landmarks: int | str
-    given: Landmarks | None
-    unlabeled: Any
+    given: Landmarks | None  # landmarks that the user named, instead of a rule
+    unlabeled: Any  # the pool that landmarks are drawn from instead of X
     side: str
     loss: str
     penalty: str
-    is_ridge: bool
-    classes: bool
+    is_ridge: bool  # whether the model is ridge regression
+    classes: bool  # whether targets are codes of classes, rather than numbers
     random_state: Any
     engine: Engine
-    meter: Meter
+    meter: Meter  # counts the calls of the user's functions
     max_calls: int | None = None
-    names: list[str] | None = None
-    quantile: float | None = None
-    own_loss: Loss | None = None
-    stream: bool = False
+    names: list[str] | None = None  # of the columns of vectors, if they have names
+    quantile: float | None = None  # the share of targets below their prediction, if quantiles are predicted
+    own_loss: Loss | None = None  # the loss, where it has parameters that its name does not tell
+    stream: bool = False  # whether further batches follow, so that every choice is made on the first one
+    # what the columns of the targets are, for people: ``"output"``, ``"label"`` or ``"threshold"`` between grades
     targets: str = "output"
 
     def sample(
@@ -116,81 +81,48 @@ LEARNED_KINDS = ("vectors", "table")
 
 
 class Facts:
-    """What is known about a fit before it starts.
-
-    Parameters
-    ----------
-    data : TrainingSet
-    options : FitOptions
-
-    Attributes
-    ----------
-    n : int
-        Rows with a weight.
-    n_classes : int
-        1 for numbers.
-    leaving_out : str
-        How few rows are evaluated, in words.
-    few : bool
-        Whether each row can be left out alone.
-    in_memory : bool
-        Whether all rows are in memory, and no further ones follow.
-    plain : bool
-        Whether it is ridge regression on one side.
-    open_landmarks : bool
-        Whether landmarks are left to the fit.
-    gram_fits : bool
-        Whether an exact fit to all rows fits into memory.
-    fits_exactly : bool
-        Whether every row may be a landmark, and nothing else was asked for.
-    learns : bool
-        Whether a kernel of vectors, or of rows of a table, can be learned from the labels.
-    learns_given : bool
-        Whether a similarity was given that is to be learned.
-    candidates : {"given", "learned", "family"}
-        Where the similarity comes from.
-    chosen_again : bool
-        Whether similarities that rows choose are chosen again in the folds of the evaluation.
-    nested : bool
-        Whether nested folds evaluate a fit on landmarks.
-    proven : bool
-        Whether all similarities are kernels by proof, so that one side of them is enough.
-    itemsize : int
-        Bytes of a similarity value.
-    """
+    """What is known about a fit before it starts."""
 
     def __init__(self, data: TrainingSet, options: FitOptions) -> None:
         self.data = data
         self.options = options
-        self.n = data.n
-        self.n_classes = max(2, data.Y.shape[1]) if options.classes else 1
+        self.n = data.n  # rows with a weight
+        self.n_classes = max(2, data.Y.shape[1]) if options.classes else 1  # 1 for numbers
+        # how few rows are evaluated, in words
         self.leaving_out = "leave-one-out" if data.groups is None else "leave-one-group-out"
-        self.few = self.n <= limits.LEAVE_ONE_OUT
+        self.few = self.n <= limits.LEAVE_ONE_OUT  # whether each row can be left out alone
+        # whether all rows are in memory, and no further ones follow
         self.in_memory = data.all_in_memory and not options.stream
-        self.plain = options.is_ridge and options.side in ("auto", "left")
+        self.plain = options.is_ridge and options.side in ("auto", "left")  # whether it is ridge regression on one side
         nothing_named = options.given is None and options.unlabeled is None
+        # whether landmarks are left to the fit
         self.open_landmarks = nothing_named and options.rule == "auto" and options.n_landmarks == "auto"
         budget = options.engine.budget
-        self.gram_fits = limits.MATRICES * 8 * self.n**2 <= budget
+        self.gram_fits = limits.MATRICES * 8 * self.n**2 <= budget  # whether an exact fit to all rows fits into memory
+        # whether every row may be a landmark, and nothing else was asked for
         self.fits_exactly = self.in_memory and self.few and self.open_landmarks and self.gram_fits
+        # whether a kernel of vectors, or of rows of a table, can be learned from the labels
         self.learns = options.automatic and options.kind in LEARNED_KINDS and self._labels_can_teach()
+        # whether a similarity was given that is to be learned
         self.learns_given = any(map(isinstance, options.similarities, repeat(Learnable)))
         many = len(data.weighted) > limits.LEAVE_ONE_OUT
-        self.candidates = AS_GIVEN
+        self.candidates = AS_GIVEN  # where the similarity comes from
         similarities = options.similarities
         if self.learns_given or (self.learns and (many or self.fits_exactly)):
             self.candidates = LEARNED
         elif options.automatic and options.kind not in LEARNED_KINDS:
             self.candidates = OF_FAMILY
             similarities = data.family(options.kind)[:1]
+        # whether similarities that rows choose are chosen again in the folds of the evaluation
         self.chosen_again = self.candidates != AS_GIVEN and not many
-        self.nested = self.few and data.all_in_memory
+        self.nested = self.few and data.all_in_memory  # whether nested folds evaluate a fit on landmarks
         learned = self.candidates == LEARNED
         dense = isinstance(data.X, np.ndarray) and data.X.ndim == 2
         self.n_similarities = len(similarities)
+        # whether all similarities are kernels by proof, so that one side of them is enough
         self.proven = learned or all(map(attrgetter("proven"), similarities))
         self.heavy = not learned and similarities[0].hints.heavy
-        self.itemsize = itemsize(data.X) if dense else 8
+        self.itemsize = itemsize(data.X) if dense else 8  # bytes of a similarity value
         self.of_family = self.candidates == OF_FAMILY
 
     def _labels_can_teach(self) -> bool:
@@ -424,33 +356,15 @@ def _doubled(first: int, last: int) -> list[int]:
 
 @dataclass(frozen=True)
 class PairWork:
-    """What a similarity does to compare two objects.
+    """What a similarity does to compare two objects."""
 
-    Attributes
-    ----------
-    calls : int
-        Of the user's functions; 0 if there are none.
-    proven : bool
-        Whether it is a kernel by proof.
-    scaled : bool
-        Whether its scale is the best of several.
-    heavy : bool
-        Whether it is slow to compute.
-    pair_cost : float
-        What an alignment costs, relative to time warping; 0 if there is none.
-    counts : int
-        How often objects are gone over to count what they have in common.
-    form : {"", "sum", "linear", "convolutions"}
-        Of a similarity that is counted in a way of its own.
-    """
-
-    calls: int
-    proven: bool
-    scaled: bool
-    heavy: bool
-    pair_cost: float = 0.0
-    counts: int = 1
-    form: str = ""
+    calls: int  # of the user's functions; 0 if there are none
+    proven: bool  # whether it is a kernel by proof
+    scaled: bool  # whether its scale is the best of several
+    heavy: bool  # whether it is slow to compute
+    pair_cost: float = 0.0  # what an alignment costs, relative to time warping; 0 if there is none
+    counts: int = 1  # how often objects are gone over to count what they have in common
+    form: str = ""  # of a similarity that is counted in a way of its own
 
     @classmethod
     def of(cls, k: Similarity, kind: str) -> PairWork:
@@ -471,64 +385,27 @@ class PairWork:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many rows there are, how large they are, and what the fit may do with them.
+    """How many rows there are, how large they are, and what the fit may do with them."""
 
-    Attributes
-    ----------
-    n : int
-        Rows of the fit.
-    fits : int
-        How many such fits are made.
-    penalties : int
-        How many are compared by a fit to a Gram matrix; 0 if one is given.
-    kind : str
-    rows : int
-        Those of the rows that are in memory.
-    all_in_memory : bool
-        Whether these are all rows.
-    width : int
-        Numbers of a vector or row of a table, channels of a series; 1 for other objects.
-    cells : int
-        Columns of a table, which become numbers.
-    size : float
-        Mean number of letters, points, elements or nodes; 1 for vectors.
-    outputs : int
-    itemsize : int
-        Bytes of a similarity.
-    candidates : {"given", "learned", "family"}
-        Where the similarity comes from.
-    members : tuple of PairWork
-        Those one of which is chosen; none if the user gave some.
-    used : tuple of PairWork
-        Those of the fit: the first member, because it is not known which will be chosen.
-    most_calls : int
-        Of the user's functions in a frugal fit; 0 in others.
-    numbers : tuple of int
-        Numbers of landmarks to try; none if all rows are landmarks, or are chosen by a pilot or by calls.
-    rows_chosen_on : int
-        Most rows whose features are in memory at once; 0 if there are no features.
-    on_gpu : bool
-        Whether similarities are computed on a GPU.
-    """
-
-    n: int
-    fits: int = 1
-    penalties: int = 0
+    n: int  # rows of the fit
+    fits: int = 1  # how many such fits are made
+    penalties: int = 0  # how many are compared by a fit to a Gram matrix; 0 if one is given
     kind: str = "vectors"
-    rows: int = 0
-    all_in_memory: bool = True
-    width: int = 1
-    cells: int = 0
-    size: float = 1.0
+    rows: int = 0  # those of the rows that are in memory
+    all_in_memory: bool = True  # whether these are all rows
+    width: int = 1  # numbers of a vector or row of a table, channels of a series; 1 for other objects
+    cells: int = 0  # columns of a table, which become numbers
+    size: float = 1.0  # mean number of letters, points, elements or nodes; 1 for vectors
     outputs: int = 1
-    itemsize: int = 8
-    candidates: str = "given"
-    members: tuple[PairWork, ...] = ()
-    used: tuple[PairWork, ...] = ()
-    most_calls: int = 0
+    itemsize: int = 8  # bytes of a similarity
+    candidates: str = "given"  # where the similarity comes from
+    members: tuple[PairWork, ...] = ()  # those one of which is chosen; none if the user gave some
+    used: tuple[PairWork, ...] = ()  # those of the fit: the first member, because it is not known which will be chosen
+    most_calls: int = 0  # of the user's functions in a frugal fit; 0 in others
+    # numbers of landmarks to try; none if all rows are landmarks, or are chosen by a pilot or by calls
     numbers: tuple[int, ...] = ()
-    rows_chosen_on: int = 0
-    on_gpu: bool = False
+    rows_chosen_on: int = 0  # most rows whose features are in memory at once; 0 if there are no features
+    on_gpu: bool = False  # whether similarities are computed on a GPU
 
     @classmethod
     def of(cls, f: Facts, on_features: bool) -> Sizes:

@@ -21,7 +21,6 @@ from similitude.evaluation import Trial, equals_evaluated_together, groups_of_eq
 from similitude.fitting.automatic import (
     OF_LEARNED,
     OF_NUMBERS,
-    best_alone,
     fit_exactly,
     in_words,
     learn_on_pilot,
@@ -34,7 +33,7 @@ from similitude.fitting.facts import AS_GIVEN, OF_FAMILY, Facts, FitOptions, kee
 from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import GroupInfluence, Groups, influence_in_ridge, solved_groups
-from similitude.fitting.model import FittedModel, LandmarkCurve, ScoredRows
+from similitude.fitting.model import FittedModel, LandmarkCurve
 from similitude.fitting.nested_folds import LandmarkFolds
 from similitude.fitting.passes import FeatureUnion, check_features_fit, features_of
 from similitude.fitting.penalized import refit, rounded_pinball
@@ -118,18 +117,16 @@ def _frugally(facts: Facts) -> FittedModel:
         features=(features,),
         linear=LinearModel(np.empty((0, data.Y.shape[1])), np.zeros(data.Y.shape[1])),
         influence=found.influence,
-        trial=found.left_out,
-        held_out=(data.Y[found.learned], data.weights[found.learned]),
-        evaluation=ScoredRows(
-            found.trial, data.Y[found.judges], data.weights[found.judges], data.groups_of(found.judges)
-        ),
+        trial=found.left_out.trial,
+        held_out=(found.left_out.Y, found.left_out.weights),
+        evaluation=found.evaluation,
         curve=found.curve,
         representations=(Representation("similarities", reason, features.side),),
         guarantee=Guarantee.none(blind),
         notes=list(filter(None, [options.engine.fallback_note(k)])),
         cascade=replace(found.model, features=features),
-        mean_calls=found.calls,
-        groups=data.groups_of(found.learned),
+        mean_calls=found.steps[-1].calls,
+        groups=found.left_out.groups,
     )
 
 
@@ -252,7 +249,7 @@ def _chosen(plan: Plan, facts: Facts, learned: AutoChoice | None, why: str | Non
     summary = summarize(learned)
     parts = [in_words(summary), "landmarks use the kernel that is best alone", why or facts.why_no_cells]
     reason = "; ".join(filter(None, parts))
-    return Chosen((best_alone(learned),), options.similarities, reason, summary, scores_of(summary))
+    return Chosen((learned.best_alone(),), options.similarities, reason, summary, scores_of(summary))
 
 
 def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: FitOptions) -> TrainingSet:

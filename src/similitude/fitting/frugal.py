@@ -1,10 +1,10 @@
-"""A frugal fit for similarities that cost money: few landmarks, the most telling ones, and a cascade of models.
+"""A frugal fit for similarities that cost money: few landmarks, those that explain most, and a cascade of models.
 
 Landmarks are bought in stages, and compared with all rows first. Candidates are compared with a few rows, and those
 that explain most of what is still unexplained are bought. Once the budget would not double their number, and if the
-class of most rows is certain, only the others are compared further. Then the columns are ordered by what they tell, a
-cascade of models asks for them in this order, and stops where the rest would change too little. A tenth of the rows
-takes no part in any choice: they go through the cascade as new objects do, and judge it.
+class of most rows is certain, only the others are compared further. Then the columns are ordered by what they explain,
+a cascade of models asks for them in this order, and stops where the rest would change too little. A tenth of the rows
+takes no part in any choice: they go through the cascade as new objects do, and evaluate it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from similitude.fitting import limits
 from similitude.fitting.automatic import EVERY_ROW
 from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, ValueRange, decided, margins, stopping_margins
 from similitude.fitting.frugal_rows import SCREENING, FrugalRows, FrugalStep, FrugalTask, Purchases
-from similitude.fitting.model import LandmarkCurve
+from similitude.fitting.model import LandmarkCurve, ScoredRows
 from similitude.landmarks import LandmarkFeatures, Landmarks
 from similitude.similarity import SYMMETRIC, calls_per_pair
 from similitude.support import BudgetError
@@ -31,53 +31,23 @@ GROWTH = 1.5
 MOST_LANDMARKS = 320
 """Columns of the first stage, unless there are more classes; by what their number grows; and the most of them."""
 
-PATIENCE = 4
-"""Purchases, which make the columns five times as many: if they gain nothing, no more are bought."""
-
 SPENT = "the budget of calls is spent"
-GAINED_NOTHING = "five times as many gained nothing"
 ALL_CERTAIN = "hardly any row is uncertain"
+MOST_TRIED = "their number reached the most that is tried"
 """Why no further columns are bought."""
 
 
 @dataclass(frozen=True, eq=False)
 class FrugalFit:
-    """What a frugal fit found.
-
-    Attributes
-    ----------
-    model : Cascade
-    influence : CascadeInfluence
-    curve : LandmarkCurve
-    trial : Trial
-        Rows that took part in no choice, predicted as new objects are.
-    judges : array of int
-        Their positions.
-    left_out : Trial
-        The other rows, each left out of its stages.
-    learned : array of int
-        The positions of these.
-    calls : float
-        Mean comparisons of a prediction.
-    symmetry : str
-        What is known about the symmetry, in words.
-    steps : list of FrugalStep
-        How rows fared after each stage.
-    judged : array of int
-        The judges, by their positions in the steps.
-    """
+    """What a frugal fit found."""
 
     model: Cascade
     influence: CascadeInfluence
     curve: LandmarkCurve
-    trial: Trial
-    judges: np.ndarray
-    left_out: Trial
-    learned: np.ndarray
-    calls: float
-    symmetry: str
-    steps: list[FrugalStep]
-    judged: np.ndarray
+    evaluation: ScoredRows  # that took part in no choice, predicted as new objects are
+    left_out: ScoredRows  # the other rows, each left out of its stages
+    symmetry: str  # what is known about the symmetry, in words
+    steps: list[FrugalStep]  # one for each stage
 
 
 def fit_frugally(task: FrugalTask) -> FrugalFit:
@@ -85,94 +55,109 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
     check_budget(task)
     bought = Purchases(task.k, task.A)
     directions, symmetry = _directions(task, bought)
-    people = FrugalRows(task, bought, directions)
-    steps, trials, reason = _buy_for_all(task, people)
-    people.reorder()
-    built = _Built(people, task.n_classes)
+    rows = FrugalRows(task, bought, directions)
+    steps, trials, reason = _buy_for_all(rows)
+    rows.reorder()
+    built = _Built(rows)
     if reason in (SPENT, EVERY_ROW):  # the uncertain rows alone may be compared further
         reason = ""
     while not reason:
         reason = built.go_on()
-    return _fitted(task, people, built, trials, steps, reason, symmetry)
+    stages, scores, calls = built.stopped()
+    used = stages[-1].n
+    last = rows.evaluating
+    steps[-1] = FrugalStep(used, scores[last], float((calls[last] * bought.price).mean()), bought.calls)
+    turned = rows.turned[:used]
+    positions = rows.places[rows.landmarks[:used]]
+    labels = at_rows(task.numbers, positions)
+    landmarks = Landmarks(take(task.X, positions), positions, None, labels, "frugal").encoded(task.k, task.A)
+    side = "both" if len(np.unique(turned)) > 1 else {False: "left", True: "right"}[bool(turned[0])]
+    values = ValueRange.of(task.k, rows.profiles, rows.profiles[rows.landmarks[:used], :used])
+
+    def scored(which: np.ndarray) -> ScoredRows:
+        Y = rows.Y[which]
+        weights = rows.weights[which]
+        trial = Trial.of(stages[-1].ridge.lam, scores[which], Y, weights)
+        return ScoredRows(trial, Y, weights, at_rows(rows.groups, which))
+
+    return FrugalFit(
+        Cascade(LandmarkFeatures(task.k, landmarks, side), tuple(stages), turned, values, task.numbers is not None),
+        CascadeInfluence.of(stages[0], rows.Y, rows.numbers),
+        LandmarkCurve.of([(step.n, trial) for step, trial in zip(steps, trials, strict=False)], reason),
+        scored(last),
+        scored(np.arange(rows.n)),
+        symmetry,
+        steps,
+    )
 
 
-def _buy_for_all(task: FrugalTask, people: FrugalRows) -> tuple[list[FrugalStep], list[Trial], str]:
-    """Buy columns for all rows; return how rows fared after each purchase, and why no more are bought."""
+def _buy_for_all(rows: FrugalRows) -> tuple[list[FrugalStep], list[Trial], str]:
+    """Buy columns for all rows; return a step and a trial for each purchase, and why no more are bought."""
     steps: list[FrugalStep] = []
     trials: list[Trial] = []
-    new = people.first(min(_first_landmarks(task, people), people.n))
+    # one of each class at least, as far as the budget allows for two
+    affordable = rows.left // max(1, rows.price(len(rows.directions)))
+    new = rows.first(min(max(2, min(max(FIRST_STAGE, rows.task.n_classes), affordable)), rows.n))
     while True:
         try:
-            people.compare(*new)
+            rows.compare(*new)
         except BudgetError:  # calls that failed and were repeated count, too
             if not steps:
                 raise
             return steps, trials, SPENT
-        _, trial, people.scores = people.fit_all(len(people.landmarks))
-        steps.append(people.step())
+        _, trial, rows.scores = rows.fit(len(rows.landmarks))
+        steps.append(rows.step())
         trials.append(trial)
-        reason = _enough(people, trials)
+        reason = _enough(rows, trials)
         if reason:
             return steps, trials, reason
-        wanted = min(math.floor(GROWTH * len(people.landmarks) + 0.5), MOST_LANDMARKS) - len(people.landmarks)
-        found = _affordable(people, wanted)
+        wanted = min(math.floor(GROWTH * len(rows.landmarks) + 0.5), MOST_LANDMARKS) - len(rows.landmarks)
+        found = _affordable(rows, wanted)
         if found is None:
-            return steps, trials, _why_no_more(people)
+            return steps, trials, _why_no_more(rows)
         new = found
 
 
-def _first_landmarks(task: FrugalTask, people: FrugalRows) -> int:
-    """Return the number of the first landmarks: one of each class at least, as far as the budget allows for two."""
-    affordable = people.left // max(1, people.price(len(people.directions)))
-    return max(2, min(max(FIRST_STAGE, task.n_classes), affordable))
-
-
-def _enough(people: FrugalRows, trials: list[Trial]) -> str:
+def _enough(rows: FrugalRows, trials: list[Trial]) -> str:
     """Return why no further columns are bought for all rows, or nothing."""
-    if len(people.landmarks) >= MOST_LANDMARKS:
-        return "their number reached the most that is tried"
-    if len(trials) > 1 and not any(_wrong(people, one) for one in trials[-2:]):
+    if len(rows.landmarks) >= MOST_LANDMARKS:
+        return MOST_TRIED
+    if len(trials) > 1 and not any(_wrong(rows, one) for one in trials[-2:]):
         return ALL_CERTAIN
-    if len(trials) > PATIENCE and not _gained(people, trials[-1 - PATIENCE], trials[-1]):
-        return GAINED_NOTHING
-    if people.numbers is None or people.price(len(people.landmarks)) <= people.left:
+    if len(trials) > 4:  # four purchases make the columns five times as many
+        before = trials[-5]
+        now = trials[-1]
+        if now.loss >= before.loss and _wrong(rows, now) >= _wrong(rows, before):
+            return "five times as many gained nothing"
+    if rows.numbers is None or rows.price(len(rows.landmarks)) <= rows.left:
         return ""
-    certain = 1 - len(people.uncertain(people.certain_margin())) / len(people.active)
-    if certain >= 0.5:
-        return _why_no_more(people)
-    return ""  # what is left goes to the uncertain rows
+    certain = 1 - len(rows.uncertain(rows.certain_margin())) / len(rows.active)
+    return _why_no_more(rows) if certain >= 0.5 else ""  # what is left goes to the uncertain rows
 
 
-def _gained(people: FrugalRows, before: Trial, now: Trial) -> bool:
-    """Tell whether fewer rows are wrong than before, or scores are closer."""
-    return now.loss < before.loss or _wrong(people, now) < _wrong(people, before)
-
-
-def _wrong(people: FrugalRows, trial: Trial) -> float:
+def _wrong(rows: FrugalRows, trial: Trial) -> float:
     """Return the number of rows left out of the fit that get another class; for numbers, their loss."""
-    if people.numbers is None:
+    if rows.numbers is None:
         return trial.loss
-    return float((decided(trial.scores) != people.numbers[: people.n]).sum())
+    return float((decided(trial.scores) != rows.numbers[: rows.n]).sum())
 
 
-def _affordable(people: FrugalRows, wanted: int) -> tuple[np.ndarray, np.ndarray] | None:
+def _affordable(rows: FrugalRows, wanted: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Return up to as many new columns as wanted for the active rows; None if there are none within the budget."""
-    left = people.left
-    if people.price(wanted) > left / (1 + SCREENING):
-        wanted = int(left / (1 + SCREENING) / max(1, people.price(1)))
-    if wanted < 1 or not len(people.candidates()[0]):
+    left = rows.left
+    if rows.price(wanted) > left / (1 + SCREENING):
+        wanted = int(left / (1 + SCREENING) / max(1, rows.price(1)))
+    if wanted < 1 or not len(rows.candidates()[0]):
         return None
     try:
-        return people.screen(wanted, min(SCREENING * people.price(wanted), left - people.price(wanted)))
+        return rows.screen(wanted, min(SCREENING * rows.price(wanted), left - rows.price(wanted)))
     except BudgetError:
         return None
 
 
-def _why_no_more(people: FrugalRows) -> str:
+def _why_no_more(rows: FrugalRows) -> str:
     """Return why no column can be bought."""
-    if len(people.landmarks) == people.n * len(people.directions):
-        return EVERY_ROW
-    return SPENT
+    return EVERY_ROW if len(rows.landmarks) == rows.n * len(rows.directions) else SPENT
 
 
 def check_memory(n: int, memory: int) -> None:
@@ -200,52 +185,49 @@ def check_budget(task: FrugalTask) -> None:
 class _Built:
     """The stages of a cascade, with the scores of all rows after each, and the margin up to which rows went on."""
 
-    def __init__(self, people: FrugalRows, n_classes: int) -> None:
-        self.people = people
-        sizes = _sizes(n_classes, len(people.landmarks)) if people.numbers is not None else [len(people.landmarks)]
-        fits = [people.fit_all(size) for size in sizes]
-        self.stages: list[Stage] = [stage for stage, _, _ in fits]
-        self.scores: list[np.ndarray] = [scores for _, _, scores in fits]
-        self.latest: list[float] = [np.inf] * len(fits)
+    def __init__(self, rows: FrugalRows) -> None:
+        self.rows = rows
+        n = len(rows.landmarks)
+        fits = [rows.fit(size) for size in ([n] if rows.numbers is None else _sizes(rows.task.n_classes, n))]
+        self.stages = [stage for stage, _, _ in fits]
+        self.scores = [scores for _, _, scores in fits]
+        self.latest = [np.inf] * len(fits)
 
     def go_on(self) -> str:
         """Compare the uncertain rows with further columns; return why that is not done, or nothing."""
-        people = self.people
-        self.latest[-1] = people.certain_margin()
-        active = people.uncertain(self.latest[-1])
-        learned = active[active < people.n]
-        if people.numbers is None:
-            return _why_no_more(people)
+        rows = self.rows
+        self.latest[-1] = rows.certain_margin()
+        if rows.numbers is None:
+            return _why_no_more(rows)
+        active = rows.uncertain(self.latest[-1])
+        learned = active[active < rows.n]
         # A cascade ends when fewer rows than this are uncertain
-        if len(learned) < 20 or not people.can_learn_from(learned):
+        if len(learned) < 20 or not rows.can_learn_from(learned):
             return ALL_CERTAIN
-        people.active = active
-        new = _affordable(people, max(2, len(people.landmarks) // 2))
+        rows.active = active
+        new = _affordable(rows, max(2, len(rows.landmarks) // 2))
         if new is None:
-            return _why_no_more(people)
+            return _why_no_more(rows)
         try:
-            people.compare(*new)
+            rows.compare(*new)
         except BudgetError:
             return SPENT
-        stage, people.scores = people.fit_active()
+        stage, _, rows.scores = rows.fit(len(rows.landmarks), adds=True)
         self.stages.append(stage)
-        self.scores.append(people.scores)
+        self.scores.append(rows.scores)
         self.latest.append(np.inf)
-        if len(people.landmarks) < MOST_LANDMARKS:
-            return ""
-        return "their number reached the most that is tried"
+        return "" if len(rows.landmarks) < MOST_LANDMARKS else MOST_TRIED
 
     def stopped(self) -> tuple[list[Stage], np.ndarray, np.ndarray]:
         """Return the stages with the margins at which they stop, and the scores and comparisons of all rows."""
         n = [stage.n for stage in self.stages]
-        people = self.people
+        rows = self.rows
         at = [0.0] * len(n)
-        if people.numbers is not None:
-            left_out = [scores[: people.n] for scores in self.scores]
-            at = stopping_margins(left_out, self.latest, people.gain(people.scores))
+        if rows.numbers is not None:
+            at = stopping_margins([scores[: rows.n] for scores in self.scores], self.latest, rows.gain())
         scores = self.scores[0].copy()
-        calls = np.full(len(people.places), n[0])
-        going = np.arange(len(people.places))
+        calls = np.full(len(rows.places), n[0])
+        going = np.arange(len(rows.places))
         for k in range(1, len(n)):
             going = going[margins(scores[going]) < at[k - 1]]
             scores[going] = self.scores[k][going]
@@ -288,48 +270,3 @@ def _directions(task: FrugalTask, bought: Purchases) -> tuple[tuple[bool, ...], 
         return named["both"], f"K(x, z) differs from K(z, x) for {different:,} of {pairs:,} pairs"
     bought.symmetric = True  # of a pair of landmarks, one direction is bought
     return named["left"], f"K(x, z) = K(z, x) for all of {pairs:,} pairs that were tried"
-
-
-def _fitted(
-    task: FrugalTask,
-    people: FrugalRows,
-    built: _Built,
-    trials: list[Trial],
-    steps: list[FrugalStep],
-    reason: str,
-    symmetry: str,
-) -> FrugalFit:
-    """Return the cascade, and how rows fared."""
-    stages, scores, calls = built.stopped()
-    used = stages[-1].n
-    calls = calls * calls_per_pair(task.k)
-    steps = [*steps[:-1], FrugalStep(used, scores, calls, people.bought.calls)]
-    positions = people.places[people.landmarks[:used]]
-    turned = people.turned[:used]
-    labels = at_rows(task.numbers, positions)
-    landmarks = Landmarks(take(task.X, positions), positions, None, labels, "frugal").encoded(task.k, task.A)
-    side = "both"
-    if not (turned.any() and not turned.all()):
-        side = "left"
-        if turned.all():
-            side = "right"
-    learned = np.arange(people.n)
-    judges = np.arange(people.n, len(people.places))
-    Y = people.Y
-    weights = people.weights
-    lam = stages[-1].ridge.lam
-    judged = judges if len(judges) else learned
-    values = ValueRange.of(task.k, people.profiles, people.profiles[people.landmarks[:used], :used])
-    return FrugalFit(
-        Cascade(LandmarkFeatures(task.k, landmarks, side), tuple(stages), turned, values, task.numbers is not None),
-        CascadeInfluence.of(stages[0], Y, people.numbers),
-        LandmarkCurve.of([(step.n, trial) for step, trial in zip(steps, trials, strict=False)], reason),
-        Trial.of(lam, scores[judged], Y[judged], weights[judged]),
-        people.places[judged],
-        Trial.of(lam, scores[learned], Y[learned], weights[learned]),
-        people.places[learned],
-        float(calls[judged].mean()),
-        symmetry,
-        steps,
-        judged,
-    )

@@ -1,7 +1,7 @@
 """The rows of a frugal fit: what was bought about them, and which similarities are bought next.
 
 A *column* is a landmark with a direction: K(x, l), or K(l, x), which is called turned. Directions are bought one by
-one, because one of them may tell much and the other nothing.
+one, because one of them may say much and the other nothing.
 """
 
 from __future__ import annotations
@@ -21,77 +21,39 @@ from similitude.similarity import SYMMETRIC, Meter, Similarity, calls_per_pair
 
 @dataclass(frozen=True, eq=False)
 class FrugalTask:
-    """What a frugal fit is given.
-
-    Attributes
-    ----------
-    X, k, A
-        Objects, the similarity, and the objects encoded by it.
-    Y, weights : array
-    numbers : array of int, or None
-        Class numbers; None for numbers to predict, where every row goes through every stage.
-    order : array of int
-        The rows with a weight, in random order.
-    side : str
-    budget : int
-        Most calls.
-    meter : Meter
-        Counts them.
-    rng : Generator
-    judging : float
-        The share of rows that judge.
-    later : int
-        The number of other rows that are predicted within the same budget.
-    groups : array of int, or None
-        The group of each row; no split separates one.
-    """
+    """What a frugal fit is given."""
 
     X: Any
     k: Similarity
-    A: Encoding
+    A: Encoding  # the objects, encoded by the similarity
     Y: np.ndarray
     weights: np.ndarray
-    numbers: np.ndarray | None
-    order: np.ndarray
+    numbers: np.ndarray | None  # class numbers; None for numbers to predict: every row goes through every stage
+    order: np.ndarray  # the rows with a weight, in random order
     side: str
-    budget: int
-    meter: Meter
+    budget: int  # most calls
+    meter: Meter  # counts them
     rng: np.random.Generator
-    judging: float = limits.FRUGAL_SHARE
-    later: int = 0
-    groups: np.ndarray | None = None
+    share_evaluating: float | None = None  # of the rows; by default a tenth
+    later: int = 0  # other rows that are predicted within the same budget
+    groups: np.ndarray | None = None  # no split separates one
 
     @property
     def n_classes(self) -> int:
         """The number of classes, or 1 for numbers."""
-        if self.numbers is None:
-            return 1
-        return len(np.unique(self.numbers))
+        return 1 if self.numbers is None else len(np.unique(self.numbers))
 
 
 class Purchases:
-    """Similarities K(x, l) and K(l, x) of rows to candidates for landmarks, which are rows as well.
-
-    Parameters
-    ----------
-    k : Similarity
-    A : encoding
-        The training rows.
-
-    Attributes
-    ----------
-    symmetric : bool
-        Whether K(x, z) stands for K(z, x) as well.
-    calls : int
-        Calls that were made, or that a cache saved.
-    """
+    """Similarities K(x, l) and K(l, x) of training rows to candidates for landmarks, which are rows as well."""
 
     def __init__(self, k: Similarity, A: Encoding) -> None:
         self.k = k
         self.A = A
         self.n = count(A)
-        self.symmetric = SYMMETRIC in k.claims
-        self.calls = 0
+        self.symmetric = SYMMETRIC in k.claims  # whether K(x, z) stands for K(z, x) as well
+        self.price = calls_per_pair(k)
+        self.calls = 0  # that were made, or that a cache saved
         self._known: dict[int, np.ndarray] = {}
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -105,7 +67,7 @@ class Purchases:
             order = np.argsort(at)  # rows in the order in which they were asked for
             known[new[order]] = self.k.values_at(self.A, self.A, i[at[order]], j[at[order]])
             self._store(different[new], known[new])
-            self.calls += len(new) * calls_per_pair(self.k)
+            self.calls += len(new) * self.price
         found: np.ndarray = known[back.ravel()]
         return found
 
@@ -149,58 +111,43 @@ def _directed(rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> tu
 
 
 SCREENING = 0.3
-CANDIDATES = 8
-"""What is spent on choosing columns relative to comparing rows with them, candidates for each column, and the fewest
-rows on which candidates are compared."""
-
-SHORT_COLUMNS = 0.01
-"""What is added to the squared length of a column, relative to the longest, when columns are compared."""
+"""What is spent on choosing columns relative to comparing rows with them."""
 
 
 @dataclass(frozen=True, eq=False)
 class FrugalStep:
-    """How rows fared after a purchase: their scores and the calls for each, and the calls that were spent in all."""
+    """The rows that evaluate, after a purchase, and the calls that were spent in all."""
 
-    n: int
+    n: int  # columns
     scores: np.ndarray
-    calls: np.ndarray
+    calls: float  # of a prediction, on average
     spent: int
 
 
 class FrugalRows:
     """Rows on their way through the stages of a cascade, and what was bought about them.
 
-    Parameters
-    ----------
-    task : FrugalTask
-    bought : Purchases
-    directions : tuple of bool
-        Which columns may be bought: False stands for K(x, l), True for K(l, x).
+    Columns may be bought in some directions: False stands for K(x, l), True for K(l, x).
     """
 
     def __init__(self, task: FrugalTask, bought: Purchases, directions: tuple[bool, ...]) -> None:
+        self.task = task
         self.bought = bought
         self.directions = directions
-        self.meter = task.meter
-        self.rng = task.rng
-        self.budget = task.budget
-        self.later = task.later
-        numbers = task.numbers
         order = task.order
-        some = order if numbers is None else order[interleaved(numbers[order], task.rng)]
+        some = order if task.numbers is None else order[interleaved(task.numbers[order], task.rng)]
         some = some[: limits.rows_compared(len(some))]
-        n_judges = limits.rows_evaluating(len(some), task.judging)
-        self.groups = None
+        n_evaluating = limits.rows_evaluating(len(some), task.share_evaluating)
         if task.groups is not None:
             if len(np.unique(task.groups[some])) < FEWEST_GROUPS_APART:
                 raise ValueError(f"need at least {FEWEST_GROUPS_APART} groups where similarities are bought")
-            some, n_judges = last_groups(some, task.groups[some], n_judges, kept=2)
-            self.groups = task.groups[some]
+            some, n_evaluating = last_groups(some, task.groups[some], n_evaluating, kept=2)
         self.places = some
-        self.n = len(some) - n_judges
-        self.Y = task.Y[self.places].astype(np.float64)
-        self.weights = task.weights[self.places]
-        self.numbers = at_rows(numbers, self.places)
+        self.n = len(some) - n_evaluating  # rows that choices are made on, the first ones
+        self.Y = task.Y[some].astype(np.float64)
+        self.weights = task.weights[some]
+        self.numbers = at_rows(task.numbers, some)
+        self.groups = at_rows(task.groups, some)
         self.scores = np.tile(np.average(self.Y[: self.n], axis=0, weights=self.weights[: self.n]), (len(some), 1))
         self.active = np.arange(len(some))
         self.landmarks = np.empty(0, dtype=np.intp)
@@ -209,9 +156,14 @@ class FrugalRows:
 
     @property
     def learned(self) -> np.ndarray:
-        """The active rows that do not judge."""
+        """The active rows that choices are made on."""
         found: np.ndarray = self.active[self.active < self.n]
         return found
+
+    @property
+    def evaluating(self) -> np.ndarray:
+        """The rows that evaluate: those that took part in no choice, if there are any."""
+        return np.arange(self.n % len(self.places), len(self.places))
 
     @property
     def left(self) -> int:
@@ -219,17 +171,17 @@ class FrugalRows:
 
         Pairs in a cache count, too, so that a repeated fit makes the same choices.
         """
-        return self.budget - self.bought.calls - self.later * len(self.landmarks) * calls_per_pair(self.bought.k)
+        return self.task.budget - self.bought.calls - self.task.later * len(self.landmarks) * self.bought.price
 
     def price(self, n_columns: int) -> int:
         """Return the most calls that comparing the active rows, and those predicted later, with columns takes.
 
         Of a symmetric similarity, pairs of two landmarks are bought once.
         """
-        pairs = n_columns * (len(self.active) + self.later)
+        pairs = n_columns * (len(self.active) + self.task.later)
         if self.bought.symmetric and len(self.active) == len(self.places):  # all landmarks are among them
             pairs -= n_columns * len(self.landmarks) + n_columns * (n_columns - 1) // 2
-        return pairs * calls_per_pair(self.bought.k)
+        return pairs * self.bought.price
 
     def candidates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return all columns that were not bought, as landmarks and whether they are turned, in mixed order."""
@@ -247,24 +199,22 @@ class FrugalRows:
     def screen(self, n: int, spare: float) -> tuple[np.ndarray, np.ndarray]:
         """Return n further columns: those that explain most of what is unexplained on a few rows.
 
-        Half of the candidates are drawn, half are those that explain most on the pairs that are known already.
+        Half of the candidates, eight for each column, are drawn; half are those that explain most on the pairs that
+        are known already.
         """
         at, turned = self.candidates()
         if len(at) <= n:
             return at, turned
-        # the share of candidates that are taken for what is known of them; the others are drawn
-        drawn = int((1 - 0.5) * CANDIDATES * n)
+        drawn = 4 * n
         likely = np.argsort(-self._known_gains(at, turned), kind="stable")
-        likely = likely[likely >= drawn][: CANDIDATES * n - drawn]
+        likely = likely[likely >= drawn][:drawn]
         some = np.concatenate([np.arange(min(drawn, len(at))), likely])
-        n_rows = min(len(self.learned), int(spare / (len(some) * calls_per_pair(self.bought.k))))
-        # what is spent on choosing columns relative to comparing rows with them, candidates for each column, and the
-        # fewest rows on which candidates are compared
-        if n_rows < 8 or len(some) <= n:
+        n_rows = min(len(self.learned), int(spare / (len(some) * self.bought.price)))
+        if n_rows < 8 or len(some) <= n:  # too few rows to compare candidates on
             best = np.concatenate([likely, np.arange(drawn)])[:n]
             return at[best], turned[best]
         rows = self.learned[self._mixed(self.learned)[:n_rows]]
-        with self.meter.spending_on("choosing landmarks"):
+        with self.task.meter.spending_on("choosing landmarks"):
             C = self.bought.columns(self.places[rows], self.places[at[some]], turned[some])
         chosen = some[most_telling(C, self.Y[rows] - self.scores[rows], n)]
         return at[chosen], turned[chosen]
@@ -277,11 +227,11 @@ class FrugalRows:
         means = np.where(known, C, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         C = np.where(known, C - means, 0.0)
         residuals = self.Y[rows] - self.scores[rows]
-        return _gains(C, residuals - residuals.mean(axis=0))
+        return _gains(C, residuals - residuals.mean(axis=0), _damping(C))
 
     def _mixed(self, which: np.ndarray) -> np.ndarray:
         """Return an order of rows in which classes take turns."""
-        shuffled = self.rng.permutation(len(which))
+        shuffled = self.task.rng.permutation(len(which))
         if self.numbers is None:
             return shuffled
         numbers = self.numbers[which[shuffled]]
@@ -294,7 +244,7 @@ class FrugalRows:
 
     def compare(self, at: np.ndarray, turned: np.ndarray) -> None:
         """Compare the active rows with further columns."""
-        with self.meter.spending_on("comparing with landmarks"):
+        with self.task.meter.spending_on("comparing with landmarks"):
             K = self.bought.columns(self.places[self.active], self.places[at], turned)
         wider = np.full((len(self.places), len(at)), np.nan)
         wider[self.active] = K
@@ -302,15 +252,25 @@ class FrugalRows:
         self.landmarks = np.concatenate([self.landmarks, at])
         self.turned = np.concatenate([self.turned, turned])
 
-    def fit_all(self, n_columns: int) -> tuple[Stage, Trial, np.ndarray]:
-        """Fit the first columns to all rows; return the stage, the trial of rows left out, and the scores of all."""
+    def fit(self, n_columns: int, adds: bool = False) -> tuple[Stage, Trial, np.ndarray]:
+        """Fit the first columns to the active rows, or, if the stage adds, to what is unexplained of them.
+
+        Return the stage, the trial of rows left out, and the scores of all rows.
+        """
         F = self.profiles[:, :n_columns]
-        n = self.n
-        groups = at_rows(self.groups, slice(n))
-        ridge, trial = fit_profiles(F[:n], self.Y[:n], self.weights[:n], self.meter.noise or 0.0, groups)
-        scores = np.concatenate([trial.scores, ridge.scores(F[n:])])
-        everyone = ridge.refitted(F, self.Y, self.weights)
-        return Stage(n_columns, everyone, np.arange(len(F)), False, np.inf), trial, scores
+        active = self.active
+        learned = self.learned
+        others = active[active >= self.n]
+        before = self.scores if adds else np.zeros_like(self.scores)
+        Y = self.Y - before
+        groups = at_rows(self.groups, learned)
+        noise = self.task.meter.noise or 0.0
+        ridge, trial = fit_profiles(F[learned], Y[learned], self.weights[learned], noise, groups)
+        scores = before.copy()
+        scores[learned] += trial.scores
+        scores[others] += ridge.scores(F[others])
+        everyone = ridge.refitted(F[active], Y[active], self.weights[active])
+        return Stage(n_columns, everyone, active, adds, np.inf), trial, scores
 
     def can_learn_from(self, rows: np.ndarray) -> bool:
         """Whether rows are of several classes, and of several groups if there are groups."""
@@ -318,35 +278,19 @@ class FrugalRows:
         several = self.groups is None or len(np.unique(self.groups[rows])) > 1
         return several and len(np.unique(self.numbers[rows])) > 1
 
-    def fit_active(self) -> tuple[Stage, np.ndarray]:
-        """Fit all columns to what is unexplained of the active rows; return the stage, and the scores of all rows."""
-        learned = self.learned
-        judges = self.active[self.active >= self.n]
-        active = self.active
-        targets = self.Y - self.scores
-        groups = at_rows(self.groups, learned)
-        ridge, trial = fit_profiles(
-            self.profiles[learned], targets[learned], self.weights[learned], self.meter.noise or 0.0, groups
-        )
-        scores = self.scores.copy()
-        scores[learned] += trial.scores
-        scores[judges] += ridge.scores(self.profiles[judges])
-        everyone = ridge.refitted(self.profiles[active], targets[active], self.weights[active])
-        return Stage(self.profiles.shape[1], everyone, active, True, np.inf), scores
-
     def reorder(self) -> None:
-        """Put the columns first that tell most about the scores that all of them give to rows left out."""
+        """Put the columns first that explain most of the scores that all of them give to rows left out."""
         order = most_telling(self.profiles[: self.n], self.scores[: self.n], len(self.landmarks))
         self.profiles = self.profiles[:, order]
         self.landmarks = self.landmarks[order]
         self.turned = self.turned[order]
 
-    def gain(self, scores: np.ndarray) -> float:
-        """Return how many more of the rows that do not judge are right than by the most frequent class, as a share."""
+    def gain(self) -> float:
+        """Return how many more of the rows with choices are right than by the most frequent class, as a share."""
         assert self.numbers is not None
         numbers = self.numbers[: self.n]
         most = np.bincount(numbers).max()
-        return max(0.0, float((decided(scores[: self.n]) == numbers).sum() - most) / self.n)
+        return max(0.0, float((decided(self.scores[: self.n]) == numbers).sum() - most) / self.n)
 
     def certain_margin(self) -> float:
         """Return the margin from which on a class is certain: too few rows left out of the fit are wrong to matter."""
@@ -357,10 +301,9 @@ class FrugalRows:
         order = np.argsort(-ahead, kind="stable")
         wrong = np.cumsum(decided(self.scores[learned])[order] != self.numbers[learned][order])
         # errors among the rows whose class is taken as certain, relative to the gain over the most frequent class
-        certain = np.flatnonzero(wrong + 0.5 <= 0.05 * self.gain(self.scores) * self.n)
+        certain = np.flatnonzero(wrong + 0.5 <= 0.05 * self.gain() * self.n)
         # fewer rows than this are too few to tell that their class is certain
-        enough = len(certain) and certain[-1] + 1 + self.n - len(learned) >= 100
-        if enough:
+        if len(certain) and certain[-1] + 1 + self.n - len(learned) >= 100:
             return float(ahead[order[certain[-1]]])
         return np.inf
 
@@ -370,9 +313,9 @@ class FrugalRows:
         return found
 
     def step(self) -> FrugalStep:
-        """Return how rows fare if all columns are asked for."""
-        calls = np.full(len(self.places), len(self.landmarks) * calls_per_pair(self.bought.k))
-        return FrugalStep(len(self.landmarks), self.scores.copy(), calls, self.bought.calls)
+        """Return the rows that evaluate, if a prediction asks for all columns."""
+        n = len(self.landmarks)
+        return FrugalStep(n, self.scores[self.evaluating], float(n * self.bought.price), self.bought.calls)
 
 
 def most_telling(C: np.ndarray, residuals: np.ndarray, n: int) -> np.ndarray:
@@ -385,7 +328,7 @@ def most_telling(C: np.ndarray, residuals: np.ndarray, n: int) -> np.ndarray:
     """
     Q = C - C.mean(axis=0)
     left = residuals - residuals.mean(axis=0)
-    damping = SHORT_COLUMNS * float((Q**2).sum(axis=0).max(initial=0.0)) or 1.0
+    damping = _damping(Q)
     chosen: list[int] = []
     for _ in range(min(n, C.shape[1])):
         gains = _gains(Q, left, damping)
@@ -400,10 +343,12 @@ def most_telling(C: np.ndarray, residuals: np.ndarray, n: int) -> np.ndarray:
     return np.array(chosen, dtype=np.intp)
 
 
-def _gains(Q: np.ndarray, residuals: np.ndarray, damping: float | None = None) -> np.ndarray:
+def _damping(Q: np.ndarray) -> float:
+    """Return what is added to the squared lengths of centered columns: a hundredth of the largest."""
+    return 0.01 * float((Q**2).sum(axis=0).max(initial=0.0)) or 1.0
+
+
+def _gains(Q: np.ndarray, residuals: np.ndarray, damping: float) -> np.ndarray:
     """Return the squares of residuals that each centered column explains alone."""
-    lengths = (Q**2).sum(axis=0)
-    if damping is None:
-        damping = SHORT_COLUMNS * float(lengths.max(initial=0.0)) or 1.0
-    explained: np.ndarray = ((Q.T @ residuals) ** 2).sum(axis=1) / (lengths + damping)
+    explained: np.ndarray = ((Q.T @ residuals) ** 2).sum(axis=1) / ((Q**2).sum(axis=0) + damping)
     return explained

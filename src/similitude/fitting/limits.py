@@ -161,6 +161,6 @@ def rows_compared(n: int) -> int:
     return min(n, MOST_COMPARED_ROWS)
 
 
-def rows_evaluating(n: int, share: float = FRUGAL_SHARE) -> int:
+def rows_evaluating(n: int, share: float | None = None) -> int:
     """Return how many of n compared rows take no part in any choice, so that they evaluate a frugal fit."""
-    return min(MOST_FRUGAL_EVALUATED, int(share * n))
+    return min(MOST_FRUGAL_EVALUATED, int((share or FRUGAL_SHARE) * n))

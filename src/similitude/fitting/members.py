@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,40 +35,50 @@ class Member:
     def among(self, rows: np.ndarray) -> Member:
         """Return the products of some of the rows, in increasing order, as far as they are known."""
         rows = rows[rows < len(self.products)]
-        grid = np.ix_(rows, rows)
         columns = None
         if self.columns is not None:
-            columns = np.stack([one[grid] for one in self.columns])
-        return Member(self.similarity, self.products[grid], columns, self.resolved)
+            columns = np.stack([one[np.ix_(rows, rows)] for one in self.columns])
+        return replace(self, products=self.products[np.ix_(rows, rows)], columns=columns)
 
     def weighted(self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None) -> list[Member]:
         """Return the mean of columns with weights by centered alignment; nothing if no column is aligned with Y."""
         if self.columns is None:
             return []
-        found = alignment_weights(self.columns, Y, weights, groups)
-        kept = np.flatnonzero(found)
-        if not len(kept):
-            return []
         given: Any = self.similarity
-        names = list(given.columns)
-        columns = {names[i]: given.columns[names[i]] for i in kept}
-        k = given.with_params(columns=columns, weights={names[i]: float(found[i]) for i in kept})
-        return [Member(k, k.combined(list(self.columns[kept])))]
+        found = alignment_weights(self.columns, Y, weights, groups)
+        if not found.any():
+            return []
+        named = zip(given.columns.items(), found.tolist(), strict=True)
+        kept = {name: (part, weight) for (name, part), weight in named if weight}
+        columns = {name: part for name, (part, _) in kept.items()}
+        k = given.with_params(columns=columns, weights={name: weight for name, (_, weight) in kept.items()})
+        return [Member(k, k.combined(list(self.columns[found != 0])))]
 
 
 class MemberComparison(NamedTuple):
-    """Leave-one-out losses of some members on the same rows, relative to the variance of the targets.
-
-    `grouped` tells whether whole groups were left out.
-    """
+    """Losses of some members, relative to the variance of the targets, on the same rows left out alone or in groups."""
 
     n_rows: int
     losses: tuple[tuple[Similarity, float], ...]
-    grouped: bool = False
+    grouped: bool
 
-    def ranked(self, without: Similarity | None = None) -> str:
+    @classmethod
+    def of(
+        cls, members: Sequence[Member], Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None
+    ) -> MemberComparison:
+        """Compare members by the first rows, of which there are targets."""
+        n = len(Y)
+        losses = [(one.similarity, left_out_loss(one.products[:n, :n], Y, weights, groups)) for one in members]
+        return cls(n, tuple(losses), groups is not None)
+
+    @property
+    def ranked(self) -> list[int]:
+        """The numbers of the members, the one with the smallest loss first."""
+        return np.argsort([loss for _, loss in self.losses], kind="stable").tolist()
+
+    def in_words(self, without: Similarity | None = None) -> str:
         """Return the losses of the members, the smallest first."""
-        ranked = sorted(self.losses, key=lambda one: one[1])
+        ranked = [self.losses[i] for i in self.ranked]
         return ", ".join(f"{loss:.3g} with {_in_short(k)}" for k, loss in ranked if k is not without)
 
 
@@ -84,9 +94,8 @@ class MemberChoice:
     @property
     def scores(self) -> tuple[tuple[str, float], ...]:
         """The members of the last comparison with their losses, the smallest first."""
-        if not self.comparisons:
-            return ()
-        return tuple((repr(k), loss) for k, loss in sorted(self.comparisons[-1].losses, key=lambda one: one[1]))
+        ranked = [one.losses[i] for one in self.comparisons[-1:] for i in one.ranked]
+        return tuple((repr(k), loss) for k, loss in ranked)
 
     @property
     def reason(self) -> str:
@@ -95,9 +104,9 @@ class MemberChoice:
             return f"{self.similarity!r}: {self.n_rows} rows are too few to compare others"
         last = self.comparisons[-1]
         loss = next(loss for k, loss in last.losses if k is self.similarity)
-        parts = [last.ranked(self.similarity)]
-        parts += [f"on {one.n_rows:,} rows {one.ranked()}" for one in self.comparisons[-2::-1]]
-        left_out = f"each of {last.n_rows:,} rows" if not last.grouped else f"each group of {last.n_rows:,} rows"
+        parts = [last.in_words(self.similarity)]
+        parts += [f"on {one.n_rows:,} rows {one.in_words()}" for one in self.comparisons[-2::-1]]
+        left_out = f"each {'group ' if last.grouped else ''}of {last.n_rows:,} rows"
         return (
             f"{self.similarity!r}: squared error {loss:.3g} with {left_out} left out, "
             f"relative to the variance of the targets; " + "; ".join(part for part in parts if part)
@@ -110,26 +119,16 @@ def _in_short(k: Similarity) -> str:
 
     if not isinstance(k, Columns):
         return repr(k)
-    if k.weights is None:
-        return f"how={k.how!r}"
-    return "weights of the columns"
+    return f"how={k.how!r}" if k.weights is None else "weights of the columns"
 
 
 class Family(Similarity):
     """Similarities one of which is to be chosen by labels; it has no values before that.
 
-    Parameters
-    ----------
-    members : sequence of Similarity
-        The one to take where rows are too few to choose comes first.
-    rows : array of int
-        Positions of the objects that members were tried on, in random order, no two of them equal.
-    tried : sequence of Member
-        The members, with the products of features of these objects; costly members with those of the first of them.
-    taken : Similarity, optional
-        The member that all rows chose.
-    plain : table, optional
-        The numbers and categories of these objects, if they are records: a kernel of them is learned from labels.
+    The first one is taken where rows are too few to choose. `rows` are positions of the objects that members were
+    tried on, in random order, no two of them equal; `tried` has the products of features of these objects, or of the
+    first of them for costly members. `taken` is the member that all rows chose. Of records, `plain` are the numbers
+    and categories: a kernel of them is learned from labels.
     """
 
     def __init__(
@@ -200,18 +199,10 @@ class Family(Similarity):
         known: np.ndarray | None = None,
         groups: np.ndarray | None = None,
     ) -> MemberChoice:
-        """Return the member with the smallest loss on those of the tried rows that are known.
+        """Return the member with the smallest loss on those of the tried rows that are known, all by default.
 
         Costly members, which were computed on the first rows alone, are compared there with the best of the others.
-
-        Parameters
-        ----------
-        Y, weights : array
-            Targets as columns of numbers, and weights, of all objects.
-        known : array of int, optional
-            Positions of the objects that may be learned from; all without it.
-        groups : array of int, optional
-            The group of each object: whole groups are left out instead of objects.
+        Targets, weights and groups, which are left out as a whole, are those of all objects.
         """
         inside = np.arange(len(self.rows)) if known is None else np.flatnonzero(np.isin(self.rows, known))
         rows = self.rows[inside]
@@ -224,14 +215,24 @@ class Family(Similarity):
             return _chosen_beside_learned(tried, take(self.plain, inside), Y[rows], weights[rows], together)
         costly = [one for one in tried if len(one.products) < len(rows)]
         others = [one for one in tried if len(one.products) == len(rows)]
-        found = _Comparisons(Y[rows], weights[rows], together)
+        made: list[MemberComparison] = []
+
+        def best(members: list[Member], n: int, kept: int) -> list[Member]:
+            """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
+            some = rows[:n]
+            part = at_rows(groups, some)
+            if not _can_choose(Y[some], part):
+                return members if kept > 1 else members[:1]
+            made.append(MemberComparison.of(members, Y[some], weights[some], part))
+            return [members[i] for i in made[-1].ranked[:kept]]
+
         first = limits.rows_of_first_round(len(rows), len(others))
         if first:
-            others = found.best(others, first, limits.FINALISTS)
-        (best,) = found.best(others, len(rows), 1)
+            others = best(others, first, limits.FINALISTS)
+        (chosen,) = best(others, len(rows), 1)
         if costly:
-            (best,) = found.best([best, *costly], len(costly[0].products), 1)
-        return MemberChoice(best.similarity, len(rows), tuple(found.made), best.resolved)
+            (chosen,) = best([chosen, *costly], len(costly[0].products), 1)
+        return MemberChoice(chosen.similarity, len(rows), tuple(made), chosen.resolved)
 
 
 def different_rows(encode: Callable[[np.ndarray], Encoding], K: np.ndarray) -> np.ndarray:
@@ -258,39 +259,6 @@ def _can_choose(Y: np.ndarray, groups: np.ndarray | None = None) -> bool:
     return limits.can_choose(len(Y)) and several and bool((Y[:1] != Y).any())
 
 
-class _Comparisons:
-    """Comparisons of members on the first of some rows, which have targets and weights."""
-
-    def __init__(self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None) -> None:
-        self.Y = Y
-        self.weights = weights
-        self.groups = groups
-        self.made: list[MemberComparison] = []
-
-    def best(self, tried: list[Member], n: int, kept: int) -> list[Member]:
-        """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
-        Y = self.Y[:n]
-        weights = self.weights[:n]
-        groups = at_rows(self.groups, slice(n))
-        if not _can_choose(Y, groups):
-            if kept > 1:
-                return tried
-            return tried[:1]
-        losses = [left_out_loss(one.products[:n, :n], Y, weights, groups) for one in tried]
-        pairs = zip(tried, losses, strict=True)
-        found = tuple((one.similarity, loss) for one, loss in pairs)
-        self.made.append(MemberComparison(n, found, groups is not None))
-        return [tried[i] for i in np.argsort(losses, kind="stable")[:kept]]
-
-
-class _Leaf(NamedTuple):
-    """A similarity that is not made of others: resolved on some objects, these encoded, and their Gram matrix."""
-
-    resolved: Similarity
-    encoding: Encoding
-    K: np.ndarray
-
-
 class _Matrices:
     """Gram matrices of some objects under similarities that are partly made of the same ones: each is computed once.
 
@@ -304,32 +272,32 @@ class _Matrices:
         self.random_state = random_state
         self.engine = engine
         self.n_pilot = pilot_rows(members, objects)
-        self.known: dict[str, _Leaf] = {}
+        self.known: dict[str, tuple[Similarity, Encoding, np.ndarray]] = {}
 
-    def leaf(self, k: Similarity) -> _Leaf:
-        """Return a similarity resolved on the objects, the objects encoded, and its matrix."""
+    def leaf(self, k: Similarity) -> tuple[Similarity, Encoding, np.ndarray]:
+        """Return a similarity that is not made of others, resolved, the objects encoded, and their Gram matrix."""
         from similitude.kernels import pair_cost  # loads all kernels
 
         if repr(k) not in self.known:
             objects = take(self.objects, np.arange(self.n_pilot)) if pair_cost(k) else self.objects
             resolved, A = k.prepare(objects, self.random_state)
             K = np.asarray(resolved.blocks(A, engine=self.engine).whole(), dtype=np.float64)
-            self.known[repr(k)] = _Leaf(resolved, A, K)
+            self.known[repr(k)] = resolved, A, K
         return self.known[repr(k)]
 
     def encoded(self, which: np.ndarray) -> Encoding:
         """Return some objects as every similarity that is not made of others encodes them."""
         few = take(self.objects, which)
         return tuple(
-            encoded_rows(one.encoding, which) if len(one.K) == len(self.objects) else one.resolved.encode(few)
-            for one in self.known.values()
+            encoded_rows(A, which) if len(K) == len(self.objects) else resolved.encode(few)
+            for resolved, A, K in self.known.values()
         )
 
     def of(self, k: Similarity) -> tuple[Similarity, np.ndarray]:
         """Return k resolved, and its matrix; those of sums, multiples and normalized ones follow from their parts'."""
-        if not isinstance(k, MADE_OF_OTHERS):
-            found = self.leaf(k)
-            return found.resolved, found.K
+        if not isinstance(k, (Scaled, Sum, Normalized)):
+            resolved_leaf, _, K = self.leaf(k)
+            return resolved_leaf, K
         resolved, parts = zip(*map(self.of, k.parts()), strict=True)
         if isinstance(k, Scaled):
             return k.with_params(k=resolved[0]), float(k.factor) * parts[0]
@@ -348,15 +316,10 @@ class _Matrices:
         yield Member(k, products_of_features(k, K), resolved=resolved)
         warping = resolved.k if isinstance(resolved, Derivative) else resolved
         if isinstance(warping, DTW):
-            # further scales of time warping that are tried, as multiples of the median distance
-            for share in (0.25,):
-                narrow = warping.with_params(sigma=share * float(warping.sigma))
-                narrower = Derivative(narrow) if isinstance(resolved, Derivative) else narrow
-                yield Member(narrower, products_of_features(narrower, K ** (1.0 / share)), resolved=narrower)
-
-
-MADE_OF_OTHERS = (Scaled, Sum, Normalized)
-"""Similarities whose matrices follow from those of their parts."""
+            # a quarter of the median distance
+            narrow = warping.with_params(sigma=0.25 * float(warping.sigma))
+            narrower = Derivative(narrow) if isinstance(resolved, Derivative) else narrow
+            yield Member(narrower, products_of_features(narrower, K**4.0), resolved=narrower)
 
 
 def _columns_tried(
@@ -391,32 +354,27 @@ def _chosen_beside_learned(
 ) -> MemberChoice:
     """Compare the members with learned kernels, on rows that those were not learned from; the chosen one learns anew.
 
-    Parameters
-    ----------
-    tried : list of Member
-        The mean of all columns first.
-    plain : table
-        The numbers and categories of the same rows.
-    Y, weights : array
-    groups : array of int, or None
+    The mean of all columns is the first one, and `plain` are the numbers and categories of the same rows.
     """
     order = np.random.default_rng(len(Y)).permutation(len(Y))
     # the share of records that a kernel is learned from before it is compared
     first = in_first_groups(order if groups is None else groups[order], int(0.6 * len(Y)))
-    judges = np.sort(order[~first])
-    together = at_rows(groups, judges)
+    others = np.sort(order[~first])
+    together = at_rows(groups, others)
     if together is not None and len(np.unique(together)) < 2:
-        return MemberChoice(tried[0].similarity, len(judges))
+        return MemberChoice(tried[0].similarity, len(others))
     learned = [Member(k, K) for k, K in _learned_kernels(tried[0], plain, Y, weights, order[first], groups)]
-    members = [one.among(judges) for one in tried + learned]
-    losses = [left_out_loss(one.products, Y[judges], weights[judges], together) for one in members]
-    best = int(np.argmin(losses))
-    similarities = [one.similarity for one in members]
-    if best >= len(tried):
+    members = [one.among(others) for one in tried + learned]
+    compared = MemberComparison.of(members, Y[others], weights[others], together)
+    at = compared.ranked[0]
+    chosen = members[at].similarity
+    if at >= len(tried):
         again = list(_learned_kernels(tried[0], plain, Y, weights, order, groups))
-        similarities[best] = again[best - len(tried)][0]
-    compared = MemberComparison(len(judges), tuple(zip(similarities, losses, strict=True)), groups is not None)
-    return MemberChoice(similarities[best], len(judges), (compared,))
+        chosen = again[at - len(tried)][0]
+        losses = list(compared.losses)
+        losses[at] = (chosen, losses[at][1])
+        compared = compared._replace(losses=tuple(losses))
+    return MemberChoice(chosen, len(others), (compared,))
 
 
 def _learned_kernels(
@@ -428,8 +386,7 @@ def _learned_kernels(
     """
     from similitude.kernel_learning import choose_automatically  # loads all kernels
 
-    choice = choose_automatically(plain, Y, order, Pilot.of(len(order)), True, groups)
-    k = choice.kernels()[int(np.argmin([part.loss for part in choice.parts]))]
+    k: Any = choose_automatically(plain, Y, order, Pilot.of(len(order)), True, groups).best_alone()
     K = np.asarray(k.gram(plain), dtype=np.float64)
     yield k, K
     given: Any = mean.similarity

@@ -36,16 +36,9 @@ def class_numbers(scores: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class WeightedLandmarks:
-    """The landmarks of one similarity that have a weight, and the weights.
+    """The landmarks of one similarity that have a weight, and the weights."""
 
-    Attributes
-    ----------
-    features : LandmarkFeatures
-        The similarities themselves: the projection and the scale are part of the weights.
-    weights : array of shape (similarities, outputs)
-    """
-
-    features: LandmarkFeatures
+    features: LandmarkFeatures  # the similarities themselves: the projection and the scale are part of the weights
     weights: np.ndarray
 
     @classmethod
@@ -304,78 +297,37 @@ UNPROMISED = Guarantee.none("the theorems were not applied to this fit")
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A fitted model, and what is known about it.
+    """A fitted model, and what is known about it."""
 
-    Attributes
-    ----------
-    features : tuple of LandmarkFeatures
-        One for each similarity.
-    representations : tuple of Representation
-    linear : LinearModel
-        Of the features.
-    trial : Trial
-        The scores of rows that were left out of the fit; choices may have been made on them.
-    held_out : tuple of arrays
-        The targets and weights of these rows.
-    curve : LandmarkCurve
-    influence : FitInfluence, CascadeInfluence or None
-        What training rows add to the scores, by the features; None if it is not known.
-    evaluation : Evaluation or None
-        How the error on new rows is estimated; None if it is by the rows of the trial.
-    guarantee : Guarantee
-    chosen : str
-        Which similarity was chosen, and by what, in a sentence; empty if it was given.
-    notes : sequence of str
-        What the plan does not tell.
-    learned : LearnedSummary or None
-    tried : array or None
-        The features of the rows of the trial, if they are in memory.
-    at : array of int, or None
-        Which landmarks the rows of the trial are, in an exact fit.
-    open_variance : OpenVariance or None
-        What rows leave open of a Gaussian process, if a kernel is projected and numbers are predicted.
-    cascade : Cascade or None
-        The model of a frugal fit, whose predictions stop early.
-    mean_calls : float
-        Mean comparisons of a prediction by the cascade.
-    groups : array of int, or None
-        The groups of the rows of the trial.
-    scores : tuple of (str, float)
-        Candidates that were compared, with their squared errors on rows that they were not fitted to, relative to the
-        variance of the targets.
-    landmarks : Landmarks or None
-        Those that were drawn; the features may use fewer.
-    samples : sequence of SampleFeatures
-        What was computed to choose among models on landmarks, one for each similarity.
-    design : tuple of arrays, or None
-        Features, targets and weights of all rows, if they are in memory.
-    plan : Plan or None
-        The plan that was run, with what was chosen.
-    """
-
-    features: tuple[LandmarkFeatures, ...]
+    features: tuple[LandmarkFeatures, ...]  # one for each similarity
     representations: tuple[Representation, ...]
-    linear: LinearModel
-    trial: Trial
-    held_out: tuple[np.ndarray, np.ndarray]
+    linear: LinearModel  # of the features
+    trial: Trial  # the scores of rows that were left out of the fit; choices may have been made on them
+    held_out: tuple[np.ndarray, np.ndarray]  # the targets and weights of these rows
     curve: LandmarkCurve
+    # what training rows add to the scores, by the features; None if it is not known
     influence: FitInfluence | CascadeInfluence | None = None
+    # how the error on new rows is estimated; None if it is by the rows of the trial
     evaluation: Evaluation | None = None
     guarantee: Guarantee = UNPROMISED
-    chosen: str = ""
-    notes: Sequence[str] = ()
+    chosen: str = ""  # which similarity was chosen, and by what, in a sentence; empty if it was given
+    notes: Sequence[str] = ()  # what the plan does not tell
     learned: LearnedSummary | None = None
-    tried: np.ndarray | None = None
-    at: np.ndarray | None = None
+    tried: np.ndarray | None = None  # the features of the rows of the trial, if they are in memory
+    at: np.ndarray | None = None  # which landmarks the rows of the trial are, in an exact fit
+    # what rows leave open of a Gaussian process, if a kernel is projected and numbers are predicted
     open_variance: OpenVariance | None = None
-    cascade: Cascade | None = None
-    mean_calls: float = 0.0
-    groups: np.ndarray | None = None
+    cascade: Cascade | None = None  # the model of a frugal fit, whose predictions stop early
+    mean_calls: float = 0.0  # mean comparisons of a prediction by the cascade
+    groups: np.ndarray | None = None  # the groups of the rows of the trial
+    # candidates that were compared, with their squared errors on rows that they were not fitted to, relative to the
+    # variance of the targets
     scores: tuple[tuple[str, float], ...] = ()
-    landmarks: Landmarks | None = None
+    landmarks: Landmarks | None = None  # those that were drawn; the features may use fewer
+    # what was computed to choose among models on landmarks, one for each similarity
     samples: Sequence[SampleFeatures] = ()
-    design: Design | None = None
-    plan: Plan | None = None
+    design: Design | None = None  # features, targets and weights of all rows, if they are in memory
+    plan: Plan | None = None  # the plan that was run, with what was chosen
 
     @property
     def similarities(self) -> tuple[Similarity, ...]:

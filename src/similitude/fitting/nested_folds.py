@@ -22,20 +22,10 @@ from similitude.landmarks import Landmarks, SampleFeatures
 from similitude.linear import RowsTogether, Validation
 from similitude.similarity import remembered_images
 
-EncodedMembers = dict[str, Any]
-"""Objects as similarities encode them, by how the similarities are written."""
-
 
 @dataclass(frozen=True, eq=False)
 class LandmarkFolds:
-    """Evaluation of a fit on landmarks in nested folds.
-
-    Attributes
-    ----------
-    data : TrainingSet
-    options, choice, fitted
-        The fit to all rows.
-    """
+    """Evaluation of a fit on landmarks to all rows in nested folds."""
 
     data: TrainingSet
     options: FitOptions
@@ -55,26 +45,23 @@ class LandmarkFolds:
         scores = np.empty((len(places), data.Y.shape[1]))
         within = []
         sizes = fitted.curve.x.astype(int)
-        members: EncodedMembers = {}
+        members: dict[str, Any] = {}
         pairs = zip(self.options.similarities, data.similarities, strict=True)
-        fixed = not isinstance(self.options.similarities[0], Family)
-        for k, resolved in pairs:
-            fixed = fixed and (k is resolved or keeps_median(k, resolved))
+        fixed = not isinstance(self.options.similarities[0], Family) and all(
+            k is resolved or keeps_median(k, resolved) for k, resolved in pairs
+        )
         samples = fitted.samples
+        landmarks = samples[0].landmarks
         with nullcontext() if fixed else remembered_images():
-            landmarks = samples[0].landmarks
-            everywhere = np.arange(len(landmarks))
             for fold in np.unique(folds):
                 train = np.flatnonzero(folds != fold)
                 test = np.flatnonzero(folds == fold)
-                mine = everywhere
+                mine = np.arange(len(landmarks))
                 if landmarks.positions is not None:
                     mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
                 order = np.concatenate([train, test])
-                compared: list[SampleFeatures] = []
                 if fixed or not len(mine):
-                    for sample in samples:
-                        compared.append(sample.restricted(order, mine))
+                    compared = [sample.restricted(order, mine) for sample in samples]
                 else:
                     compared = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
                 scores[test], inside = _scores(compared, sizes, data, self.options, places[train])
@@ -94,37 +81,39 @@ def _chosen_again(
     train: np.ndarray,
     order: np.ndarray,
     mine: np.ndarray,
-    members: EncodedMembers,
+    members: dict[str, Any],
 ) -> list[SampleFeatures]:
     """Return similarities chosen without the rows of a fold: those of all rows in some order to some landmarks.
 
     `members` keeps X as members of a family encode it, which several folds may choose.
     """
     places = samples[0].places
-    given_similarities = list(options.similarities)
-    if isinstance(family := options.similarities[0], Family):
+    similarities = options.similarities
+    if isinstance(family := similarities[0], Family):
+        now = data.similarities[0]
         chosen = family.chosen(data.Y, data.weights, places[train], data.groups)
-        if chosen.similarity is family.taken or chosen.similarity is data.similarities[0]:
+        k = chosen.resolved
+        kept = chosen.similarity is family.taken or chosen.similarity is now
+        if kept or (k is None and keeps_median(chosen.similarity, now)):
             return [sample.restricted(order, mine) for sample in samples]
-        if (k := chosen.resolved) is not None:
-            A = members[repr(k)] if repr(k) in members else members.setdefault(repr(k), k.encode(data.X))
-            near = choice.landmarks.only(mine).encoded(k, A)
-            return [options.sample(k, A, places[order], near, places[order])]
-        if keeps_median(chosen.similarity, data.similarities[0]):
-            return [sample.restricted(order, mine) for sample in samples]
-        given_similarities = [chosen.similarity]
+        if k is not None:
+            if repr(k) not in members:
+                members[repr(k)] = k.encode(data.X)
+            A = members[repr(k)]
+            return [options.sample(k, A, places[order], choice.landmarks.only(mine).encoded(k, A), places[order])]
+        similarities = (chosen.similarity,)
     given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
     groups = data.groups_of(places[train])
     state = options.random_state
-    prepared = [prepared_by_labels(k, data.X, data.Y, places[train], state, groups) for k in given_similarities]
-    similarities, encodings = zip(*prepared, strict=True)
+    prepared = [prepared_by_labels(k, data.X, data.Y, places[train], state, groups) for k in similarities]
+    resolved, encodings = zip(*prepared, strict=True)
     fold = replace(
         data,
         X=take(data.X, places[train]),
         Y=data.Y[places[train]],
         weights=data.weights[places[train]],
         groups=groups,
-        similarities=similarities,
+        similarities=resolved,
         encodings=encodings,
         reordered=np.arange(len(train)),
     )
@@ -141,26 +130,27 @@ def _scores(
     options: FitOptions,
     train: np.ndarray,
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return the scores of the rows after the training rows, by a model with choices of its own, or the mean.
+    """Return the scores of the rows after the training rows, and of those left out alone, with their targets.
 
-    Also return the scores of the training rows, each left out alone, and their targets.
+    The model makes choices of its own; without any landmark or penalty it is the mean.
     """
     Y = data.Y[train]
     weights = data.weights[train]
     groups = data.groups_of(train)
     mean = np.average(Y, axis=0, weights=weights)
+    constant = mean, (np.broadcast_to(mean, Y.shape), Y)
     known = samples[0].n_known
     if not known:  # all landmarks are in the test fold
-        return mean, (np.broadcast_to(mean, Y.shape), Y)
+        return constant
     try:
         validation = Validation(Y, weights, len(train), groups=groups)
         best, _ = grow(samples, np.unique(np.minimum(sizes, known)).tolist(), validation)
     except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
-        return mean, (np.broadcast_to(mean, Y.shape), Y)
+        return constant
     inside = best.F[: len(train)]
     outside = best.F[len(train) :]
     if options.is_ridge:
-        return best.ridge.scores(best.trial.lam, outside), (best.trial.scores, Y)
+        return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
     here = inside if options.penalty == "l1" else options.engine.to_device(inside)
     together = None
     if groups is not None:

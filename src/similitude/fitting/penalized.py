@@ -15,7 +15,7 @@ from similitude.fitting.limited_targets import robust_deviation
 from similitude.fitting.model import FittedModel, class_numbers
 from similitude.fitting.passes import FeatureUnion
 from similitude.fitting.training_set import Design, TrainingSet
-from similitude.linear import LinearModel, RowsTogether, SmoothQuantile, fit_classes, fit_loss, fit_numbers
+from similitude.linear import LinearModel, RowsTogether, SmoothQuantile, Squared, fit_classes, fit_numbers
 
 
 def fit_penalized(
@@ -26,9 +26,8 @@ def fit_penalized(
         n_classes = max(2, Y.shape[1])
         state = options.random_state
         return fit_classes(options.loss, options.penalty, F, class_numbers(Y), n_classes, weights, state, together)
-    if options.own_loss is None:
-        return fit_numbers(F, Y, weights, options.random_state, together)
-    return fit_loss(options.own_loss, F, Y, weights, options.random_state, together)
+    loss, penalty = (Squared(), "l1") if options.own_loss is None else (options.own_loss, "l2")
+    return fit_numbers(loss, penalty, F, Y, weights, options.random_state, together)
 
 
 def refit(fitted: FittedModel, data: TrainingSet, options: FitOptions) -> tuple[FittedModel, str | None]:

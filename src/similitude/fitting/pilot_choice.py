@@ -1,7 +1,7 @@
 r"""Scale, penalty and number of landmarks of a kernel, chosen on pilot rows by Cholesky factors.
 
-The kernel has a unit diagonal. A trial is exact ridge regression on p pilot rows. It is judged by the second half of
-these, or by all if there are few, each left out alone, and by the other pilot rows. With
+The kernel has a unit diagonal. A trial is exact ridge regression on p pilot rows. It is evaluated on the second half of
+these, or on all if there are few, each left out alone, and on the other pilot rows. With
 :math:`G = K + \lambda \operatorname{diag}(1/w) = L L^\top` the residual of row i in a fit without it is
 :math:`(G^{-1} y)_i / (G^{-1})_{ii}`, for which the last block of L suffices; and the first block is the factor of the
 first half of the rows, so that the losses of models of p/2 and of p rows come from one factor. (An unpenalized constant
@@ -13,72 +13,43 @@ with the last. The last step is a parabola through the losses at neighbors.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
+from similitude.evaluation import PENALTIES, Search, between_penalties, downhill, nearest_place, vertex
 from similitude.fitting.choices import scaled
 from similitude.landmarks import Factor, factor_of_landmarks, solve_rows, solver
-from similitude.linear import (
-    PENALTIES,
-    ByCholesky,
-    GramFactor,
-    Moments,
-    Ridge,
-    between_penalties,
-    downhill,
-    gram_precision,
-    nearest_place,
-    vertex,
-)
+from similitude.linear import ByCholesky, GramFactor, Moments, Ridge, gram_precision
 from similitude.similarity import Similarity, remembered_images
 
 PILOT_STAGES = (500, 1_000, 1_500)
 """Most rows that are fitted to compare scales, then those near the best one, and then penalties."""
-
-LANDMARK_STAGES = ((200, 1_600), (800, 3_200))
-"""Landmarks and rows of the fits that compare scales, and then those near the best one."""
 
 PILOT_MULTIPLES = 2.0 ** np.arange(-4.0, 2.01, 0.25)
 MEDIAN_SCALE = 16
 OCTAVE = 4
 """Multiples of the median scale, the position of the median among them, and the stride of trials: a factor of 2."""
 
-FIRST_SCALES = MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAVE
-"""Positions of the scales that are tried first."""
-
 MOST_PREDICTED = 1_800
 """Most pilot rows that are predicted besides."""
 
-JUDGED_OUTPUTS = 32
+FITTED_OUTPUTS = 32
 """Columns of targets up to which each is fitted; of more, as many random combinations."""
 
-FIRST_PLACE = nearest_place(1e-2)
-"""The position of the penalty that is tried first."""
-
 LANDMARKS_FACTOR = 2
-"""The number of landmarks that is tried first, and how many times the number that suffices for the pilot is used."""
+"""How many times the number of landmarks that suffices for the pilot is used."""
 
 
 @dataclass(frozen=True)
 class PilotChoice:
     """What pilot rows decide.
 
-    Attributes
-    ----------
-    similarity : Similarity
-        At the best scale.
-    penalty : float
-    n_scales : int
-        How many scales were compared.
-    sizes, losses, deviations : list
-        Numbers of landmarks that were compared, the last of which are all fitted pilot rows, with the loss of each and
-        its standard error.
-    enough : int or None
-        The first number that does as well as all pilot rows; None if none does.
+    The last of the compared numbers of landmarks is that of all fitted pilot rows. `enough` is the first one that does
+    as well, if any does.
     """
 
     similarity: Similarity
@@ -95,91 +66,59 @@ def choose_on_pilot(
 ) -> PilotChoice:
     """Choose by the mean squared error of pilot rows, each predicted without its own target.
 
-    Parameters
-    ----------
-    k : Similarity
-        A kernel with a unit diagonal, resolved.
-    scales : list of str
-        The parameters that are multiplied; none if the scale was given.
-    objects : sequence
-        The pilot rows.
-    Y, weights : array
-        Their targets and weights.
-    n : int
-        The number of rows of the fit.
-    exact : bool
-        Whether every fitted pilot row is a landmark.
+    The kernel is resolved, and has a unit diagonal; `scales` are the parameters that are multiplied. In an `exact` fit
+    of n rows every fitted pilot row is a landmark.
     """
     rows = PilotTargets(few_outputs(Y), weights, n)
     kind: type[Trials] = PenaltyTrials if exact else LandmarkTrials
     first, second, *last = [partial(kind.of, objects=objects, rows=rows, size=size) for size in kind.stages]
     with remembered_images():
         if scales:
-            few = ScaleTrials(k, scales, first, 2)
-            best = few.best(FIRST_SCALES)
-            more = ScaleTrials(k, scales, second, kind.second_step, few.penalties)
-            trials, place = more.found[more.between(more.best((best,)))]
+            few = _scale_search(k, scales, first, 2, {})
+            starts = (MEDIAN_SCALE, MEDIAN_SCALE - 2 * OCTAVE, MEDIAN_SCALE + 2 * OCTAVE)
+            at = downhill(few.loss, min(starts, key=few.loss), OCTAVE)
+            known = {i: place for i, (_, place) in few.tried.items()}
+            more = _scale_search(k, scales, second, kind.second_step, known)
+            at = downhill(more.loss, min((at,), key=more.loss), OCTAVE)
+            near = at + round(OCTAVE * vertex(*(more.loss(at + by) for by in (-OCTAVE, 0, OCTAVE))))
+            trials, place = more[min((at, near), key=more.loss)]
             for final in last:
                 trials = final(trials.k)
                 place = trials.best(place, 1)
         else:
             trials = [second, *last][-1](k)
-            place = trials.best(trials.best(FIRST_PLACE, 2), 1)
-    n_scales = 1
-    if scales:
-        n_scales = len(PILOT_MULTIPLES)
+            place = trials.best(trials.best(nearest_place(1e-2), 2), 1)
+    n_scales = len(PILOT_MULTIPLES) if scales else 1
     return PilotChoice(trials.k, trials.final_penalty(place), n_scales, *trials.numbers(place))
 
 
 def few_outputs(Y: np.ndarray) -> np.ndarray:
     """Return targets, or, if there are many, their components in random directions.
 
-    The squared length of a residual is that of its components in expectation, so that what is chosen takes the same
-    time for any number of classes.
+    The squared length of a residual is that of its components in expectation, so that a choice takes the same time for
+    any number of classes.
     """
-    if Y.shape[1] <= JUDGED_OUTPUTS:
+    if Y.shape[1] <= FITTED_OUTPUTS:
         return Y
-    directions = np.random.default_rng(0).standard_normal((Y.shape[1], JUDGED_OUTPUTS))
-    return np.asarray(Y @ directions) / np.sqrt(JUDGED_OUTPUTS)
+    directions = np.random.default_rng(0).standard_normal((Y.shape[1], FITTED_OUTPUTS))
+    return np.asarray(Y @ directions) / np.sqrt(FITTED_OUTPUTS)
 
 
-@dataclass(eq=False)
-class ScaleTrials:
-    """The best penalty, and its loss, at each scale.
+def _scale_search(
+    k: Similarity, scales: list[str], trials_of: Callable[[Similarity], Trials], step: int, known: dict[int, int]
+) -> Search:
+    """Return a search over scales for the trials of each, and the place of its best penalty.
 
-    `trials_of` makes the trials of a similarity, `step` is the stride between penalties, and `penalties` are positions
-    from which to start, by scale, if known.
+    Penalties are searched with a stride, from that of the nearest scale whose best place is known.
     """
 
-    k: Similarity
-    scales: list[str]
-    trials_of: Callable[[Similarity], Trials]
-    step: int
-    penalties: dict[int, int] = field(default_factory=dict)
-    found: dict[int, tuple[Trials, int]] = field(default_factory=dict)
+    def make(i: int) -> tuple[Trials, int]:
+        trials = trials_of(scaled(k, scales, float(PILOT_MULTIPLES[i])))
+        nearest = min(known, key=lambda j: abs(j - i), default=None)
+        known[i] = trials.best(nearest_place(1e-2) if nearest is None else known[nearest], step)
+        return trials, known[i]
 
-    def loss(self, i: int) -> float:
-        """Return the extrapolated loss at a scale, given its position; infinite if there is none there."""
-        if not 0 <= i < len(PILOT_MULTIPLES):
-            return np.inf
-        if i not in self.found:
-            trials = self.trials_of(scaled(self.k, self.scales, float(PILOT_MULTIPLES[i])))
-            nearest = min(self.penalties, key=lambda j: abs(j - i), default=None)
-            start = FIRST_PLACE if nearest is None else self.penalties[nearest]
-            place = trials.best(start, self.step)
-            self.found[i] = (trials, place)
-            self.penalties = self.penalties | {i: place}
-        trials, place = self.found[i]
-        return trials.extrapolated(place)
-
-    def best(self, starts: tuple[int, ...]) -> int:
-        """Return the position of a scale better than half and twice as much, downhill from the best of some."""
-        return downhill(self.loss, min(starts, key=self.loss), OCTAVE)
-
-    def between(self, i: int) -> int:
-        """Return the position of a scale near the i-th, where the parabola through its neighbors is least, or i."""
-        j = i + round(OCTAVE * vertex(*(self.loss(i + by) for by in (-OCTAVE, 0, OCTAVE))))
-        return min((i, j), key=self.loss)
+    return Search(make, len(PILOT_MULTIPLES), lambda found: found[0].extrapolated(found[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,19 +129,10 @@ class PilotTargets:
     weights: np.ndarray
     n: int
 
-    def first(self, n: int) -> PilotTargets:
-        """Return those of the first rows."""
-        return PilotTargets(self.Y[:n], self.weights[:n], self.n)
-
     @cached_property
     def mean(self) -> np.ndarray:
         """The weighted mean of the targets."""
         return np.asarray(np.average(self.Y, axis=0, weights=self.weights))
-
-    @property
-    def inverse_weights(self) -> np.ndarray:
-        """What the penalty is multiplied by for each row."""
-        return np.asarray(self.weights.mean() / self.weights)
 
     def loss(self, residuals: np.ndarray) -> float:
         """Return the weighted mean of the squared errors of the last rows."""
@@ -217,17 +147,19 @@ class Trials:
     are not extrapolated: the loss may fall only because a still smaller penalty would be better.
     """
 
-    # doublings over which the loss is extrapolated at most, and the least share of it that may remain after each
     steepest = 0.6
     most_doublings = 2.0
     little = 0.0  # the part of the loss that landmarks may lose besides
-    k: Similarity
-    rows: PilotTargets
-    n_fitted: int
-    most_landmarks: int
-    tried: dict[int, tuple[np.ndarray, np.ndarray]]
     stages: ClassVar[tuple[Any, ...]]
     second_step = 1  # the stride between penalties near the best scale
+
+    def __init__(self, k: Similarity, rows: PilotTargets, n_fitted: int, most_landmarks: int) -> None:
+        self.k = k
+        self.rows = rows
+        self.n_fitted = n_fitted
+        self.most_landmarks = most_landmarks
+        self.search = Search(lambda place: self._residuals(float(PENALTIES[place])), loss=lambda one: rows.loss(one[0]))
+        self.loss = self.search.loss
 
     @classmethod
     def of(cls, k: Similarity, objects: Any, rows: PilotTargets, size: Any) -> Trials:
@@ -238,68 +170,48 @@ class Trials:
         """Return the penalty of the fit, from the position of the best one on."""
         raise NotImplementedError
 
-    def loss(self, place: int) -> float:
-        """Return the loss at a penalty, given its position; infinite if there is none there."""
-        if 0 <= place < len(PENALTIES):
-            return self.rows.loss(self.residuals(place)[0])
-        return np.inf
-
     def best(self, start: int, step: int) -> int:
-        """Return the position of the best penalty, downhill from a start; of ties it is the largest."""
-        # A larger penalty is preferred if its loss is at most this many times the smallest
+        """Return the position of the best penalty, downhill from a start; of ties, within 0.1 %, the largest."""
         return downhill(self.loss, start, step, 1.001)
 
-    def _further(self, place: int) -> float:
+    def further(self, place: int) -> float:
         """Return the loss at a position, extrapolated over half of the doublings; infinite if there is none there.
 
         With all of them small penalties would gain too much: under these, models of few rows overfit.
         """
-        there = 0 <= place < len(PENALTIES)
-        if there:
-            return float(np.sqrt(self.loss(place) * self.extrapolated(place, 0.0)))
-        return np.inf
+        loss = self.loss(place)
+        return float(np.sqrt(loss * self.extrapolated(place, 0.0))) if np.isfinite(loss) else loss
 
     def extrapolated(self, place: int, steepest: float | None = None) -> float:
         """Return the loss at a penalty, extrapolated to the number of rows of the fit."""
-        left, without = self.residuals(place)
+        left, without = self.search[place]
         whole = self.rows.loss(left[-len(without) :])
         half = self.rows.loss(without)
         if steepest is None:  # at the best penalties of both
             steepest = self.steepest
-            half = min([self.rows.loss(one) for _, one in self.tried.values()])
+            half = min([self.rows.loss(one) for _, one in self.search.tried.values()])
         if not 0 < half < np.inf or place == 0:
             return self.loss(place)
         doublings = min(np.log2(self.rows.n / self.n_fitted), self.most_doublings)
         return self.loss(place) * float(np.clip(whole / half, steepest, 1.0) ** doublings)
 
-    def residuals(self, place: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residuals at a penalty under models of all fitted rows and of half of them."""
-        if place not in self.tried:
-            self.tried[place] = self._residuals(float(PENALTIES[place]))
-        return self.tried[place]
-
     def numbers(self, place: int) -> tuple[list[int], list[float], list[float], int | None]:
         """Return numbers of landmarks with their losses and standard errors, and the first one that is enough."""
-        residuals = [self.residuals(place)[0]]
-        most = self.most_landmarks
-        sizes = [most]
+        everything = self.search[place][0]
+        tried = []
         # standard errors of the loss, had it been that of all rows, that landmarks may lose against all pilot rows
-        allowed = 0.1 * float(np.std(np.square(residuals[0]).sum(axis=1))) / np.sqrt(self.rows.n)
-        allowed = max(allowed, self.little * self.rows.loss(residuals[0]))
-        # the number of landmarks that is tried first, and how many times the number that suffices for the pilot is
-        # used
-        m = 100
+        allowed = 0.1 * float(np.std(np.square(everything).sum(axis=1))) / np.sqrt(self.rows.n)
+        allowed = self.loss(place) + max(allowed, self.little * self.loss(place))
         enough = None
-        while enough is None and 2 * m <= most:
-            residuals.insert(-1, self._with_landmarks(m, float(PENALTIES[place])))
-            sizes.insert(-1, m)
-            enough = None
-            if self.rows.loss(residuals[-2]) <= self.rows.loss(residuals[-1]) + allowed:
+        m = 100
+        while enough is None and 2 * m <= self.most_landmarks:
+            tried.append((m, self._with_landmarks(m, float(PENALTIES[place]))))
+            if self.rows.loss(tried[-1][1]) <= allowed:
                 enough = m
             m *= 2
-        losses = [self.rows.loss(one) for one in residuals]
+        sizes, residuals = zip(*tried, (self.most_landmarks, everything), strict=True)
         deviations = [float(np.std(np.square(one).sum(axis=1))) / np.sqrt(len(one)) for one in residuals]
-        return sizes, losses, deviations, enough
+        return list(sizes), [self.rows.loss(one) for one in residuals], deviations, enough
 
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
@@ -308,52 +220,42 @@ class Trials:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, eq=False)
 class PenaltyTrials(Trials):
-    """Trials of exact ridge regression on pilot rows; see the module."""
+    """Trials of exact ridge regression on pilot rows, from the similarities of all to those that are fitted."""
 
-    k: Similarity
-    K: np.ndarray  # of all pilot rows with those that are fitted
-    rows: PilotTargets
-    tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     stages = PILOT_STAGES
+
+    def __init__(self, k: Similarity, K: np.ndarray, rows: PilotTargets) -> None:
+        super().__init__(k, rows, K.shape[1], K.shape[1])
+        self.K = K
 
     @classmethod
     def of(cls, k: Similarity, objects: Any, rows: PilotTargets, size: int) -> PenaltyTrials:
         """Compute the similarities to the rows that are fitted."""
         A = np.asarray(k.encode(objects), dtype=np.float64)[: size + MOST_PREDICTED]
-        return cls(k, np.asarray(k.block(A, A[:size])), rows.first(len(A)))
+        return cls(k, np.asarray(k.block(A, A[:size])), PilotTargets(rows.Y[: len(A)], rows.weights[: len(A)], rows.n))
 
     def final_penalty(self, start: int) -> float:
         """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start.
 
         The penalty that is best for the pilot rows may be too small or too large for all rows.
         """
-        return between_penalties(self._further, downhill(self._further, start, 1))
-
-    @property
-    def n_fitted(self) -> int:  # type: ignore[override]
-        """The number of fitted rows."""
-        return self.K.shape[1]
-
-    most_landmarks = n_fitted
+        return between_penalties(self.further, downhill(self.further, start))
 
     @property
     def start(self) -> int:
-        """The first row that judges: of few rows all do, of many the second half of those that are fitted."""
+        """The first row that is evaluated: of few rows all are, of many the second half of those that are fitted."""
         p = self.n_fitted
-        if len(self.K) - p >= p // 2:
-            return p // 2
-        return 0
+        return p // 2 if len(self.K) - p >= p // 2 else 0
 
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals under a model of all fitted rows, each left out alone, and of the first half of them."""
-        p = self.K.shape[1]
-        rows = self.rows
+        p = self.n_fitted
         half = p // 2
+        weights = self.rows.weights
         G: np.ndarray = self.K[:p].astype(gram_precision(penalty))
-        factor = GramFactor.of(G, penalty * rows.inverse_weights[:p])
-        Y = rows.Y - rows.mean
+        factor = GramFactor.of(G, penalty * np.asarray(weights.mean() / weights)[:p])
+        Y = self.rows.Y - self.rows.mean
         whole, left = factor.fit(Y[:p], constant=True, n=p - self.start)
         first, _ = factor.first(half).fit(Y[:half], constant=True)
         others = Y[p:] - whole.scores(self.K[p:])
@@ -362,24 +264,22 @@ class PenaltyTrials(Trials):
     def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
         """Return the residuals of the same rows with the first of the fitted rows as landmarks."""
         p = self.n_fitted
-        rows = self.rows
-        start = self.start
+        Y = self.rows.Y
+        weights = self.rows.weights
+        evaluated = slice(self.start, p)
         factor = factor_of_landmarks(self.K[:m, :m], False)
         assert factor is not None
         F = solve_rows(np.ascontiguousarray(self.K[:, factor.pivots]), solver(factor.U, factor.U.dtype))
-        lam = penalty * float(rows.weights.mean())
-        ridge = Ridge(Moments.of(F[:p], rows.Y[:p], rows.weights[:p]), lam)
-        left = ridge.left_out(F[start:p], rows.Y[start:p], rows.weights[start:p])(lam)
+        lam = penalty * float(weights.mean())
+        ridge = Ridge(Moments.of(F[:p], Y[:p], weights[:p]), lam)
+        left = ridge.left_out(F[evaluated], Y[evaluated], weights[evaluated])(lam)
         if left is None:
-            return np.full((len(F) - start, rows.Y.shape[1]), np.inf)
-        return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - rows.Y[start:]
+            return np.full_like(Y[self.start :], np.inf)
+        return np.concatenate([left.scores, ridge.fit(lam).scores(F[p:])]) - Y[self.start :]
 
 
 SINGLE_PIVOT = 1e-4
 """The smallest squared length that a landmark may add to the span of others if single precision is to be used."""
-
-ROWS_IN_BOTH = 100
-"""Rows whose similarities are computed in both precisions, and by how much these may differ."""
 
 
 def factor_of_distinct(M: np.ndarray) -> Factor:
@@ -398,34 +298,36 @@ def factor_of_distinct(M: np.ndarray) -> Factor:
 
 def working_precision(k: Similarity, A: np.ndarray, U: np.ndarray) -> type:
     """Return single precision if it leaves enough digits: of the rows, and of what each landmark adds to the span."""
-    some = A[:ROWS_IN_BOTH]
-    single = A[:ROWS_IN_BOTH].astype(np.float32)
-    lost = np.abs(k.block(some, some) - k.block(single, single)).max()
     # rows whose similarities are computed in both precisions, and by how much these may differ
-    if lost <= 1e-6 and float(U.diagonal().min()) ** 2 >= SINGLE_PIVOT:
-        return np.float32
-    return np.float64
+    some = A[:100]
+    single = some.astype(np.float32)
+    lost = np.abs(k.block(some, some) - k.block(single, single)).max()
+    enough = lost <= 1e-6 and float(U.diagonal().min()) ** 2 >= SINGLE_PIVOT
+    return np.float32 if enough else np.float64
 
 
-@dataclass(frozen=True, eq=False)
 class LandmarkTrials(Trials):
-    """Trials of ridge regression on the features of landmarks, judged by rows that are not fitted."""
+    """Trials of ridge regression on the features of landmarks, evaluated on rows that are not fitted.
 
-    k: Similarity
-    judged: np.ndarray  # features of the rows that judge
-    half: Moments
-    whole: Moments
-    rows: PilotTargets  # of the rows that judge
-    n_fitted: int
-    tried: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    `F` are the features of these, and `half` and `whole` the moments of half of the fitted rows and of all.
+    """
 
     # the least share of the loss that may remain when landmarks and rows double
     steepest = 0.25
     most_doublings = 1.0
     # the part of the loss that landmarks may lose against all that are tried: twice as many are used
     little = 0.005
-    stages = LANDMARK_STAGES
+    # landmarks and rows of the fits that compare scales, and then those near the best one
+    stages = ((200, 1_600), (800, 3_200))
     second_step = 2
+
+    def __init__(
+        self, k: Similarity, F: np.ndarray, half: Moments, whole: Moments, rows: PilotTargets, n_fitted: int
+    ) -> None:
+        super().__init__(k, rows, n_fitted, F.shape[1])
+        self.F = F
+        self.half = half
+        self.whole = whole
 
     @classmethod
     def of(cls, k: Similarity, objects: Any, rows: PilotTargets, size: tuple[int, int]) -> LandmarkTrials:
@@ -436,39 +338,26 @@ class LandmarkTrials(Trials):
         A = A.astype(working_precision(k, A, factor.U), copy=False)
         F = solve_rows(np.asarray(k.block(A, A[factor.pivots])), solver(factor.U, A.dtype))
         Y = rows.Y - rows.mean
-        weights = rows.weights
-        first = slice(n // 2)
-        rest = slice(n // 2, n)
-        half = Moments.of(F[first], Y[first], weights[first])
-        whole = half + Moments.of(F[rest], Y[rest], weights[rest])
-        judging = PilotTargets(Y[n : len(A)], weights[n : len(A)], rows.n)
-        return cls(k, F[n:], half, whole, judging, n)
+        half, rest = [Moments.of(F[part], Y[part], rows.weights[part]) for part in (slice(n // 2), slice(n // 2, n))]
+        return cls(k, F[n:], half, half + rest, PilotTargets(Y[n : len(A)], rows.weights[n : len(A)], rows.n), n)
 
     def final_penalty(self, start: int) -> float:
         """Return the best penalty, between positions by a parabola."""
         return between_penalties(self.loss, start)
 
-    @property
-    def most_landmarks(self) -> int:  # type: ignore[override]
-        """The number of features."""
-        return self.judged.shape[1]
-
     def _residuals(self, penalty: float) -> tuple[np.ndarray, np.ndarray]:
-        most = self.judged.shape[1]
-        return self._without(self.whole, most, penalty), self._without(self.half, most // 2, penalty)
-
-    def _without(self, moments: Moments, m: int, penalty: float) -> np.ndarray:
-        """Return the residuals of the rows that judge, by a fit of the first m features to the rows of the moments."""
-        some = moments.first(m)
-        mean = some.features / some.weight
-        constant = some.targets / some.weight
-        lam = penalty * moments.weight / self.n_fitted * (2 if moments is self.half else 1)
-        try:
-            W = ByCholesky(*some.centered()).solve(lam)
-        except LinAlgError:  # the penalty is below rounding
-            return np.full_like(self.rows.Y, np.inf)
-        constant = constant - mean @ W
-        return np.asarray(self.rows.Y - constant - self.judged[:, :m] @ W.astype(self.judged.dtype))
+        half = self._without(self.half, self.most_landmarks // 2, 2 * penalty)
+        return self._with_landmarks(self.most_landmarks, penalty), half
 
     def _with_landmarks(self, m: int, penalty: float) -> np.ndarray:
         return self._without(self.whole, m, penalty)
+
+    def _without(self, moments: Moments, m: int, penalty: float) -> np.ndarray:
+        """Return the residuals of rows that are not fitted, by the first m features."""
+        some = moments.first(m)
+        try:
+            W = ByCholesky(*some.centered()).solve(penalty * moments.weight / self.n_fitted)
+        except LinAlgError:  # the penalty is below rounding
+            return np.full_like(self.rows.Y, np.inf)
+        constant = some.targets / some.weight - some.features / some.weight @ W
+        return np.asarray(self.rows.Y - constant - self.F[:, :m] @ W.astype(self.F.dtype))

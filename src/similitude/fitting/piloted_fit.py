@@ -1,21 +1,22 @@
 """Fits of one kernel of vectors whose choices are made on pilot rows: exact, or with landmarks where these suffice.
 
-Rows that judge the model take part in no choice, and equal no other row. Of up to 5,000 rows each of them is left out
+Rows that are held out take part in no choice, and equal no other row. Of up to 5,000 rows each of them is left out
 alone, which costs little if they are the last rows of the Gram matrix: leaving them out needs only the last block of
-the Cholesky factor. Of more rows they are judged by a model of the others, from which that of all rows starts.
+the Cholesky factor. Of more rows they are predicted by a model of the others, from which that of all rows starts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from similitude.compute import Blocks, take
 from similitude.compute.engines import one_scipy_thread
-from similitude.evaluation import Trial, at_rows, groups_of_equals
-from similitude.fitting.automatic import EVERY_ROW
+from similitude.evaluation import Trial, at_rows, first_minimum, groups_of_equals
+from similitude.fitting.automatic import EVERY_ROW, in_double_precision
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import Facts, FitOptions, open_scales
 from similitude.fitting.influence import (
@@ -44,89 +45,9 @@ from similitude.landmarks import (
     solve_rows,
     solver,
 )
-from similitude.linear import IteratedRidge, LinearModel, Moments, Ridge, factorize
+from similitude.linear import IteratedRidge, LinearModel, Moments, Ridge, exact_ridge, factorize
 from similitude.similarity import Similarity
 from similitude.support import ESTIMATE
-
-PENALTY_STEP = 10.0**0.5
-"""The ratio of penalties that are compared."""
-
-
-class IteratedFit(NamedTuple):
-    """A model of all rows, how the rows that judge fare under a model of others, and the influence of rows."""
-
-    linear: LinearModel
-    judged: Trial
-    influence: DelayedInfluence
-
-
-def fit_by_steps(
-    features: LandmarkFeatures,
-    own: np.ndarray,
-    A: np.ndarray,
-    targets: tuple[np.ndarray, np.ndarray],
-    n_judging: int,
-    lam: float,
-    options: FitOptions,
-) -> IteratedFit:
-    """Choose a penalty, fit to all rows but those that choose and judge, and from there to all.
-
-    Parameters
-    ----------
-    features : LandmarkFeatures
-        Projected, of landmarks that are among the first rows.
-    own : array of int
-        Which rows the landmarks are.
-    A : array
-        The rows, encoded in double precision.
-    targets : tuple of arrays
-        Targets and weights.
-    n_judging : int
-        How many rows judge, the last ones; as many before these compare penalties.
-    lam : float
-        The penalty that is tried first.
-    options : FitOptions
-    """
-    Y, weights = targets
-    learned = len(Y) - 2 * n_judging
-    # rows per landmark of the preconditioner
-    others = np.setdiff1d(np.arange(min(int(2.0 * len(own)), learned)), own)
-    rows = RowsOfSteps(features, A, Y, weights, own, others, options)
-    ridge = rows.ridge(rows.similarities(lam), lam)
-    lam, without = _best_penalty(ridge, Y, weights, n_judging)
-    last = slice(len(Y) - n_judging, None)
-    judged = Trial.of(lam, ridge.scores(without, last), Y[last], weights[last])
-    linear = ridge.fit(Y, weights, lam, without)
-    if options.classes and Y.shape[1] > 1:  # codes of classes have the same sum for each row, and so have the scores
-        W = linear.weights
-        b = linear.intercept
-        linear = LinearModel(W - W.mean(axis=1, keepdims=True), b - b.mean() + rows.base.mean())
-    by_similarities = LinearModel(features.similarity_weights(linear.weights), linear.intercept)
-    kept = replace(rows, features=replace(features, factor=None))
-    influence = DelayedInfluence(rows.base, lambda: kept.influence(by_similarities, lam))
-    return IteratedFit(linear, judged, influence)
-
-
-def _best_penalty(ridge: IteratedRidge, Y: np.ndarray, weights: np.ndarray, n: int) -> tuple[float, LinearModel]:
-    """Return the penalty, and the model of all but the last 2 n rows; of these the first n compare penalties.
-
-    With few landmarks, as on pilot rows, the best penalty is larger: smaller ones are tried as long as they are better.
-    """
-    fitted = weights.copy()
-    compared = slice(len(Y) - 2 * n, len(Y) - n)
-    fitted[len(Y) - 2 * n :] = 0.0
-    lam = ridge.lam
-    model = None
-    least = np.inf
-    while True:
-        # the accuracy with which penalties are compared
-        tried = ridge.fit(Y, fitted, lam, model, 2e-3)
-        loss = Trial.of(lam, ridge.scores(tried, compared), Y[compared], weights[compared]).loss
-        if model is not None and loss >= least:
-            return lam * PENALTY_STEP, model
-        model = tried
-        least = loss
-        lam = lam / PENALTY_STEP
 
 
 def rounding_of_sums(k: Similarity, A: np.ndarray, weights: np.ndarray) -> float:
@@ -141,16 +62,10 @@ def rounding_of_sums(k: Similarity, A: np.ndarray, weights: np.ndarray) -> float
 
 @dataclass(frozen=True, eq=False)
 class RowsOfSteps:
-    """All rows of a fit in steps, encoded, with targets and weights.
+    """All rows of a fit in steps, encoded in double precision, with targets and weights.
 
-    Attributes
-    ----------
-    features : LandmarkFeatures
-        Their factor is None while rows are only kept: it is as large as the square of the landmarks.
-    A, Y, weights : array
-    own, others : array of int
-        Which rows the landmarks are, and the other rows of the preconditioner.
-    options : FitOptions
+    The landmarks are the rows `own`, and `others` are the other rows of the preconditioner. The features have no factor
+    while rows are only kept: it is as large as the square of the landmarks.
     """
 
     features: LandmarkFeatures
@@ -161,11 +76,46 @@ class RowsOfSteps:
     others: np.ndarray
     options: FitOptions
 
+    def fit(self, n: int, lam: float) -> tuple[LinearModel, Trial, DelayedInfluence]:
+        """Choose a penalty, fit to all rows but some, and from there to all.
+
+        The last n rows are held out from the model of the trial. As many before these compare penalties, from a first
+        one on: with few landmarks, as on pilot rows, the best penalty is larger, so smaller ones are tried as long as
+        they are better.
+        """
+        Y = self.Y
+        weights = self.weights
+        ridge = self.ridge(self.similarities(lam), lam)
+        first, last = slice(len(Y) - 2 * n, len(Y) - n), slice(len(Y) - n, None)
+        fitted = weights.copy()
+        fitted[len(Y) - 2 * n :] = 0.0
+
+        def trial(lam: float, model: LinearModel, rows: slice) -> Trial:
+            return Trial.of(lam, ridge.scores(model, rows), Y[rows], weights[rows])
+
+        def tried() -> Iterator[tuple[float, tuple[float, LinearModel]]]:
+            lam = ridge.lam
+            model = None
+            while True:
+                model = ridge.fit(Y, fitted, lam, model, 2e-3)
+                yield trial(lam, model, first).loss, (lam, model)
+                lam = lam / 10.0**0.5
+
+        _, (lam, without) = first_minimum(tried())
+        linear = ridge.fit(Y, weights, lam, without)
+        if self.options.classes and Y.shape[1] > 1:  # codes of classes have the same sum for each row, as have scores
+            W = linear.weights
+            b = linear.intercept
+            linear = LinearModel(W - W.mean(axis=1, keepdims=True), b - b.mean() + self.base.mean())
+        by_similarities = LinearModel(self.features.similarity_weights(linear.weights), linear.intercept)
+        kept = replace(self, features=replace(self.features, factor=None))
+        influence = DelayedInfluence(self.base, lambda: kept.influence(by_similarities, lam))
+        return linear, trial(lam, without, last), influence
+
     @property
     def base(self) -> np.ndarray:
         """The weighted mean of the targets."""
-        mean: np.ndarray = self.weights @ self.Y / self.weights.sum()
-        return mean
+        return np.asarray(self.weights @ self.Y / self.weights.sum())
 
     @property
     def factor(self) -> np.ndarray:
@@ -215,14 +165,13 @@ class RowsOfSteps:
         filled = counts > 0
         heads = groups.landmarks[filled]
         counts = counts[filled]
-        if groups.classes is not None and len(groups) == outputs > 2:
-            return ClassInfluence.of(linear, self.base, heads, counts, groups.classes[filled])
+        kinds: Any = None if groups.classes is None else groups.classes[filled]
+        if kinds is not None and len(groups) == outputs > 2:
+            return ClassInfluence.of(linear, self.base, heads, counts, kinds)
         added = self.ridge(K, lam).of_groups(linear, Y, weights, lam, members)
         W = added.weights.reshape(m, len(groups), outputs)[:, filled].reshape(m, -1)
         b = added.intercept.reshape(len(groups), outputs)[filled].ravel()
-        if groups.classes is not None:
-            kinds: Any = groups.classes[filled]
-        else:
+        if kinds is None:
             inside = (members.group[:, None] == np.flatnonzero(filled)) * weights[:, None]
             kinds = inside.T @ Y / inside.sum(axis=0)[:, None]
         return GroupInfluence(heads, counts, kinds, self.base, (W,), b).with_columns(m)
@@ -233,139 +182,125 @@ def fit_by_pilot(data: TrainingSet, options: FitOptions, facts: Facts) -> tuple[
 
     It is for one kernel of vectors with a unit diagonal, ridge regression, and landmarks of which nothing is asked.
     """
-    n = len(data.order)
-    k = data.similarities[0]
-    order, n_judging = judging_last(data, facts.n_outside_pilot)
-    pilot = order[: n - n_judging]
-    scales = open_scales(options.similarities[0])
-    objects = take(data.X, pilot)
-    choice = choose_on_pilot(k, scales, objects, data.Y[pilot], data.weights[pilot], n, facts.few)
-    problem = _Problem(data, options, order, np.arange(n - n_judging, n), choice, facts.few)
-    fit = problem.exactly() if facts.few and choice.enough is None else problem.with_landmarks(facts.most_of_pilot)
-    return fit, choice.n_scales * len(fit.curve.x)
-
-
-def judging_last(data: TrainingSet, most: int) -> tuple[np.ndarray, int]:
-    """Return the rows with a weight, those that judge last, and the number of these: they equal no other row."""
     order = data.order
     groups = groups_of_equals(data.encodings[0], order)
-    alone = np.flatnonzero(np.bincount(groups)[groups] == 1)
-    last = alone[-most:]
-    return np.concatenate([np.delete(order, last), order[last]]), len(last)
+    last = np.flatnonzero(np.bincount(groups)[groups] == 1)[-facts.n_outside_pilot :]
+    order = np.concatenate([np.delete(order, last), order[last]])
+    pilot = order[: len(order) - len(last)]
+    scales = open_scales(options.similarities[0])
+    choice = choose_on_pilot(
+        data.similarities[0], scales, take(data.X, pilot), data.Y[pilot], data.weights[pilot], len(order), facts.few
+    )
+    held_out = np.arange(len(pilot), len(order))
+    fit = _PilotedFit(data, options, order, data.Y[order], data.weights[order], held_out, choice, facts.few)
+    found = fit.exact() if facts.few and choice.enough is None else fit.with_landmarks(facts.most_of_pilot)
+    return found, choice.n_scales * len(found.curve.x)
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
-    """All rows with a weight, those that judge last, and what was chosen."""
+class _PilotedFit:
+    """All rows with a weight, of which the last are held out from choices, and what was chosen."""
 
     data: TrainingSet
     options: FitOptions
     rows: np.ndarray
-    judging: np.ndarray
+    Y: np.ndarray
+    weights: np.ndarray
+    last: np.ndarray
     choice: PilotChoice
     few: bool
 
-    def exactly(self) -> FittedModel:
+    def exact(self) -> FittedModel:
         """Fit to all rows, each of which is a landmark."""
-        from similitude.kernel_learning import exact_ridge  # loads all kernels
-
-        landmarks, Y, weights = self._landmarks(self.rows), *self._targets()
+        landmarks = self._landmarks(self.rows)
         k = self.choice.similarity
         penalty = self.choice.penalty
-        mean = np.average(Y, axis=0, weights=weights)
-        model, alone = exact_ridge(k, landmarks.encoding, Y - mean, weights, penalty, self.judging, constant=True)
+        mean = np.average(self.Y, axis=0, weights=self.weights)
+        model, alone = exact_ridge(
+            k, landmarks.encoding, self.Y - mean, self.weights, penalty, self.last, constant=True
+        )
         constant = mean + model.intercept
         trial = self._trial(mean + alone)
-        known = Y if landmarks.labels is None else landmarks.labels
-        influence = BlendInfluence(known, weights, constant, (penalty,), (1.0,))
+        known = self.Y if landmarks.labels is None else landmarks.labels
+        influence = BlendInfluence(known, self.weights, constant, (penalty,), (1.0,))
         linear = LinearModel(model.weights, constant)
         curve = self._curve([*self.choice.sizes, len(self.rows)], trial, EVERY_ROW)
-        fit = self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence)
-        return replace(fit, at=self.judging)
+        return replace(self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence), at=self.last)
 
     def with_landmarks(self, most: int) -> FittedModel:
         """Fit to all rows by the features of the first of them."""
-        n_rows = len(self.rows)
         enough = self.choice.enough
         sizes = self.choice.sizes
-        n = most if enough is None else LANDMARKS_FACTOR * enough
-        n = min(n, n_rows // 2)
+        n = min(most if enough is None else LANDMARKS_FACTOR * enough, len(self.rows) // 2)
         k = self.choice.similarity
         landmarks = self._landmarks(self.rows[:n])
         sample = self.options.sample(k, landmarks.encoding, self.rows[:n], landmarks)
         factor = factor_of_distinct(sample.gram(n))
-        features = LandmarkFeatures(k, landmarks.only(factor.pivots), factor=factor.U)
+        own = factor.pivots
+        features = LandmarkFeatures(k, landmarks.only(own), factor=factor.U)
         # number of outputs up to which conjugate gradients are faster than the Gram matrix of the features
-        if not self.few and self.data.Y.shape[1] <= 32:
-            linear, trial, influence = fit_by_steps(
-                features, factor.pivots, self._encoded(), self._targets(), len(self.judging), self.lam, self.options
-            )
+        if not self.few and self.Y.shape[1] <= 32:
+            # rows per landmark of the preconditioner
+            some = min(int(2.0 * len(own)), len(self.Y) - 2 * len(self.last))
+            others = np.setdiff1d(np.arange(some), own)
+            steps = RowsOfSteps(features, self._encoded(), self.Y, self.weights, own, others, self.options)
+            linear, trial, influence = steps.fit(len(self.last), self.lam)
         else:
             linear, trial, influence = self._directly(features)
         reason = f"{n:,} are the most tried"
         if enough is not None:
             reason = f"{enough:,} did as well as all pilot rows, and {LANDMARKS_FACTOR} times as many are used"
-        tried = sizes if enough is None else sizes[: sizes.index(enough) + 1]
-        return self._fit(features, linear, trial, self._curve([*tried, n], trial, reason), influence)
+            sizes = sizes[: sizes.index(enough) + 1]
+        return self._fit(features, linear, trial, self._curve([*sizes, n], trial, reason), influence)
 
     def _directly(self, features: LandmarkFeatures) -> tuple[LinearModel, Trial, Any]:
-        """Return the model on given features, how rows fare that are left out alone, and the influence of rows."""
+        """Return the model on given features, the trial of rows that are left out alone, and the influence of rows."""
         F = features_of(FeatureUnion.of((features,), 8), (self._encoded(),), self.options.engine)
-        Y, weights = self._targets()
-        ridge = Ridge(Moments.of(F, Y, weights), self.lam)
-        left = ridge.left_out(F[self.judging], Y[self.judging], weights[self.judging])(self.lam)
+        ridge = Ridge(Moments.of(F, self.Y, self.weights), self.lam)
+        left = ridge.left_out(F[self.last], self.Y[self.last], self.weights[self.last])(self.lam)
         assert left is not None
+        targets = (F, self.Y, self.weights)
         places = self.data.located_at(self.rows)
-        classes = self.options.classes
-        influence = influence_in_ridge(ridge, self.lam, (features,), (F, Y, weights), places, classes)
-        return ridge.fit(self.lam), self._trial(left.scores), influence
+        influence = influence_in_ridge(ridge, self.lam, (features,), targets, places, self.options.classes)
+        return ridge.fit(self.lam), left, influence
 
     def _sizes(self, features: LandmarkFeatures, lam: float) -> tuple[np.ndarray | None, OpenVariance | None]:
-        """Return features of the rows that judge, by the first landmarks, and the variance that all rows leave open.
+        """Return features of held-out rows, by the first landmarks, and the variance that all rows leave open.
 
         Both are None in an exact fit, and for classes.
         """
         if self.options.classes or features.factor is None:
             return None, None
         some = np.arange(min(len(features.landmarks), MOST_NOISE_FEATURES))
-        factor = features.factor
-        first = replace(features.only(some), factor=factor[: len(some), : len(some)])
+        first = replace(features.only(some), factor=features.factor[: len(some), : len(some)])
         A = self._encoded()
-        Y, weights = self._targets()
         F = features_of(FeatureUnion.of((first,), 8), (A,), self.options.engine.without_progress())
-        moments = Moments.of(F, Y, weights)
-        judging = self.judging
-        found = open_variance_of(
-            (features,), moments, lam, A[judging], F[judging], weights[judging], variances(Y, weights)
-        )
-        return F[judging], found
+        moments = Moments.of(F, self.Y, self.weights)
+        last = self.last
+        open_by = variances(self.Y, self.weights)
+        return F[last], open_variance_of((features,), moments, lam, A[last], F[last], self.weights[last], open_by)
 
     def _encoded(self) -> Any:
         """Return all rows, encoded."""
-        return self.choice.similarity.encode(_in_double_precision(take(self.data.X, self.rows)))
+        return self.choice.similarity.encode(in_double_precision(take(self.data.X, self.rows)))
 
     @property
     def lam(self) -> float:
         """The penalty, as a sum over rows with their weights has it."""
-        return self.choice.penalty * float(self.data.weights[self.rows].mean())
-
-    def _targets(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.data.Y[self.rows], self.data.weights[self.rows]
+        return self.choice.penalty * float(self.weights.mean())
 
     def _landmarks(self, rows: np.ndarray) -> Landmarks:
         """Return rows as landmarks, encoded."""
-        objects = _in_double_precision(take(self.data.X, rows))
-        known = at_rows(self.data.labels, rows)
+        objects = in_double_precision(take(self.data.X, rows))
         encoded = self.choice.similarity.encode(objects)
-        return Landmarks(objects, self.data.located_at(rows), encoded, known, "uniform")
+        return Landmarks(objects, self.data.located_at(rows), encoded, at_rows(self.data.labels, rows), "uniform")
 
     def _trial(self, scores: np.ndarray) -> Trial:
-        """Return how the rows that judge fare."""
-        Y, weights = self._targets()
-        return Trial.of(self.lam, scores, Y[self.judging], weights[self.judging])
+        """Evaluate the scores of held-out rows."""
+        return Trial.of(self.lam, scores, self.Y[self.last], self.weights[self.last])
 
     def _curve(self, sizes: list[int], last: Trial, reason: str) -> LandmarkCurve:
-        """Return the losses of pilot rows by the number of landmarks, and that of the fit, by the rows that judge."""
+        """Return the losses of pilot rows by the number of landmarks, and that of the fit, on held-out rows."""
         tried = len(sizes) - 1
         y = np.array([*self.choice.losses[:tried], last.loss])
         spread = 1.96 * np.array([*self.choice.deviations[:tried], last.deviation])
@@ -375,8 +310,8 @@ class _Problem:
         self, features: LandmarkFeatures, linear: LinearModel, trial: Trial, curve: LandmarkCurve, influence: Any
     ) -> FittedModel:
         """Return the fit with what belongs to it."""
-        landmarks, Y, weights = features.landmarks, *self._targets()
-        held_out = Y[self.judging], weights[self.judging]
+        landmarks = features.landmarks
+        held_out = self.Y[self.last], self.weights[self.last]
         places = self.rows[: len(landmarks)]
         located = replace(landmarks, positions=places)
         sample = self.options.sample(features.similarity, landmarks.encoding, places, located)
@@ -392,16 +327,9 @@ class _Problem:
             held_out=held_out,
             curve=curve,
             influence=influence,
-            evaluation=ScoredRows(trial, *held_out, positions=self.data.located_at(self.rows[self.judging])),
+            evaluation=ScoredRows(trial, *held_out, positions=self.data.located_at(self.rows[self.last])),
             tried=tried,
             open_variance=left_open,
             landmarks=landmarks,
             samples=[sample],
         )
-
-
-def _in_double_precision(X: Any) -> Any:
-    """Return rows in double precision: with a small penalty, similarities need all digits."""
-    if isinstance(X, np.ndarray) and X.dtype == np.float32:
-        return X.astype(np.float64)
-    return X

@@ -98,9 +98,7 @@ class Plan(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as dicts, lists, numbers and strings, with its cost in place of the sizes."""
-        found = {**super().to_dict(), "cost": plain(self.cost)}
-        del found["sizes"]
-        return found
+        return {**super().to_dict(), "cost": plain(self.cost)}
 
     def __str__(self) -> str:
         lines = [self.rows, *(f"{name:<12} {text}" for name, text in self._lines())]
@@ -151,24 +149,14 @@ class Plan(Result):
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table.
-
-    Attributes
-    ----------
-    name : str
-    purpose : str
-        What the case is for.
-    applies : callable
-        Whether the facts are those of the case.
-    landmarks, model, evaluation : callable
-        How many landmarks there are, how the equations are solved, and how the result is evaluated.
-    """
+    """A row of the table."""
 
     name: str
-    purpose: str
-    applies: Callable[[Facts], bool]
+    purpose: str  # what the case is for
+    applies: Callable[[Facts], bool]  # whether the facts are those of the case
     landmarks: Callable[[Facts], PlanStep]
     model: Callable[[Facts], PlanStep]
+    # how many landmarks there are, how the equations are solved, and how the result is evaluated
     evaluation: Callable[[Facts], PlanStep]
 
 

@@ -17,9 +17,9 @@ from scipy.linalg import solve_triangular
 
 from similitude.compute import Encoding, as_numpy, count, rows
 from similitude.fitting.blend_influence import VARIANCE_ROWS
-from similitude.fitting.model import WeightedLandmarks
+from similitude.fitting.model import FittedModel, WeightedLandmarks
 from similitude.landmarks import LandmarkFeatures
-from similitude.linear import LinearModel, Moments, Ridge
+from similitude.linear import Moments, Ridge
 from similitude.similarity import Precomputed
 from similitude.theory import conformal_quantile
 
@@ -32,31 +32,16 @@ MOST_NOISE_FEATURES = 300
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The standard deviation of errors: ``scale * sqrt(1 + ratio * q(x)) * exp(g(x))``, one column per output.
-
-    Attributes
-    ----------
-    scale : array of shape (outputs,)
-    ratio : array of shape (outputs,)
-        Of the variance of the function to that of the noise; 0 where q is not known.
-    noise : tuple of arrays, or None
-        Weights of the similarities in g, one array for each similarity; None if g is zero.
-    intercept, low, high : array of shape (outputs,)
-        The constant of g, and the limits that it is kept in.
-    adaptive : bool
-        Whether intervals that are wider for some objects than for others are narrower on average.
-    landmarks : LandmarkVariance or None
-        What gives q, in a fit on landmarks.
-    """
+    """The standard deviation of errors: ``scale * sqrt(1 + ratio * q(x)) * exp(g(x))``, one column per output."""
 
     scale: np.ndarray
-    ratio: np.ndarray
-    noise: tuple[np.ndarray, ...] | None
-    intercept: np.ndarray
-    low: np.ndarray
+    ratio: np.ndarray  # of the variance of the function to that of the noise; 0 where q is not known
+    noise: tuple[np.ndarray, ...] | None  # weights of the similarities in g, one array for each; None if g is zero
+    intercept: np.ndarray  # of g
+    low: np.ndarray  # limits that g is kept in
     high: np.ndarray
-    adaptive: bool
-    landmarks: Any = None
+    adaptive: bool  # whether intervals that are wider for some objects than for others are narrower on average
+    landmarks: Any = None  # the LandmarkVariance that gives q, in a fit on landmarks
 
     def sizes(self, logs: np.ndarray | None, open_variance: np.ndarray | None, n: int) -> np.ndarray:
         """Return the standard deviations of n objects, given g without its constant, and q."""
@@ -68,111 +53,80 @@ class Spread:
         return found
 
 
-class MarginalRatio(NamedTuple):
-    """The ratio of signal to noise of each output with the largest marginal likelihood.
+class OpenVariance(NamedTuple):
+    """The variance q that rows leave open of the function."""
 
-    `may_lose` is how much the logarithm of the likelihood of a left-out row may fall for its sake.
-    """
+    left_out: np.ndarray  # of the rows that calibrate, each without itself
+    variance: LandmarkVariance | None = None
+    # of signal to noise, for each output, with the largest marginal likelihood: it is taken if it is the larger one,
+    # because rows among others say little about objects that are far from all of them
+    ratio: np.ndarray | float = 0.0
+    may_lose: float = 0.0  # of the logarithm of the likelihood of a left-out row, for the sake of this ratio
 
-    ratio: np.ndarray
-    may_lose: float
 
-
-class SizedRows(NamedTuple):
-    """A spread, and the standard deviations that it gives the rows that calibrate, each without itself."""
+class SpreadFit(NamedTuple):
+    """A spread, standard deviations of the rows that calibrate, each without itself, and weights of features in g."""
 
     spread: Spread
     sizes: np.ndarray
+    noise: np.ndarray | None
+
+    def sized(self, noise: tuple[np.ndarray, ...] | None) -> SpreadFit:
+        """Return the same with the weights of the similarities in g."""
+        return self._replace(spread=replace(self.spread, noise=noise))
 
 
-@dataclass(frozen=True, eq=False)
-class SpreadFit:
-    """A spread, g as a linear function of the features that it was fitted to, and the sizes for the rows left out."""
-
-    scale: np.ndarray
-    ratio: np.ndarray
-    noise: LinearModel | None
-    low: np.ndarray
-    high: np.ndarray
-    sizes: np.ndarray
-    adaptive: bool
-    landmarks: Any = None
-
-    def sized(self, noise: tuple[np.ndarray, ...] | None) -> SizedRows:
-        """Return the spread, given the weights of g by similarities, and the sizes of the rows."""
-        intercept = np.zeros(len(self.scale)) if self.noise is None else self.noise.intercept
-        landmarks = None
-        if self.ratio.any():
-            landmarks = self.landmarks
-        spread = Spread(self.scale, self.ratio, noise, intercept, self.low, self.high, self.adaptive, landmarks)
-        return SizedRows(spread, self.sizes)
-
-    def padded(self, used: np.ndarray, width: int) -> SpreadFit:
-        """Return the same with g a function of more features, of which only some have a weight."""
-        if self.noise is None:
-            return self
-        W = np.zeros((width, self.noise.weights.shape[1]))
-        W[used] = self.noise.weights
-        return replace(self, noise=replace(self.noise, weights=W))
+def spread_of_fit(fit: FittedModel) -> SpreadFit | None:
+    """Fit the size of errors as a function of the first features that have a weight in the model."""
+    if fit.tried is None:
+        return None
+    W = fit.linear.weights
+    used = np.flatnonzero((W[: fit.tried.shape[1]] != 0).any(axis=1))[:MOST_NOISE_FEATURES]
+    left_open = fit.open_variance if len(used) == min(len(W), MOST_NOISE_FEATURES) else None
+    errors = fit.held_out[0] - fit.trial.scores
+    F = fit.tried[:, used] if len(used) else None
+    found = fit_spread(errors, fit.held_out[1], F, left_open, fit.trial.lam, fit.groups)
+    if found.noise is None:
+        return found
+    noise = np.zeros((len(W), found.noise.shape[1]))
+    noise[used] = found.noise
+    return found._replace(noise=noise)
 
 
 def fit_spread(
     errors: np.ndarray,
     weights: np.ndarray,
     F: np.ndarray | None = None,
-    open_variance: np.ndarray | None = None,
+    left_open: OpenVariance | None = None,
     penalty: float = 1.0,
-    marginal: MarginalRatio | None = None,
     groups: np.ndarray | None = None,
 ) -> SpreadFit:
-    """Fit the size of errors of rows that were left out.
+    """Fit the size of errors of rows that were left out, or whose groups were.
 
-    Parameters
-    ----------
-    errors : array of shape (n, outputs)
-    weights : array of shape (n,)
-    F : array of shape (n, features), optional
-        Of these rows.
-    open_variance : array of shape (n,), optional
-        q of each row without itself.
-    penalty : float
-        Of the fit; 1 / penalty is the ratio of signal to noise that it stands for.
-    marginal : MarginalRatio, optional
-        The ratio that it asks for is taken if it is the larger one: rows among others say little about objects that
-        are far from all of them.
-    groups : array of int, optional
-        The group of each row: whole groups are left out instead of rows.
+    F holds features of these rows; 1 / penalty is the ratio of signal to noise that the penalty of the fit stands for.
     """
     outputs = errors.shape[1]
     ratio = np.zeros(outputs)
-    sizes = np.repeat(_deviation(errors, weights)[None, :], len(errors), axis=0)
-    if open_variance is not None:
-        wanted = np.zeros(outputs) if marginal is None else marginal.ratio
-        lost = 0.0
-        if marginal is not None:
-            lost = marginal.may_lose
-        ratio = np.array(
-            [
-                _best_ratio(column, weights, open_variance, penalty, most, lost)
-                for column, most in zip(errors.T, wanted, strict=True)
-            ]
-        )
-        shape = np.sqrt(1.0 + ratio * open_variance[:, None])
-        sizes = shape * _deviation(errors / shape, weights)
-    low = high = np.zeros(outputs)
+    shape = np.ones((len(errors), 1))
+    if left_open is not None:
+        wanted = np.broadcast_to(left_open.ratio, outputs)
+        ratio = np.array([_best_ratio(*one, weights, left_open, penalty) for one in zip(errors.T, wanted, strict=True)])
+        shape = np.sqrt(1.0 + ratio * left_open.left_out[:, None])
+    scale = _deviation(errors / shape, weights)
+    sizes = shape * scale
+    low = high = intercept = np.zeros(outputs)
     noise = None
-    scale = _deviation(errors if open_variance is None else errors / shape, weights)
-    found = None
-    if F is not None:
-        found = _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F, groups)
+    found = None if F is None else _fit_noise(errors / np.maximum(sizes, 1e-300), weights, F, groups)
     if found is not None:
-        noise, logs = found
+        noise, intercept, logs = found
         low = logs.min(axis=0)
         high = logs.max(axis=0)
         shape = sizes / scale * np.exp(logs)
         scale = _deviation(errors / np.maximum(shape, 1e-300), weights)
         sizes = shape * scale
-    return SpreadFit(scale, ratio, noise, low, high, sizes, _is_narrower(errors, sizes))
+    landmarks = left_open.variance if left_open is not None and ratio.any() else None
+    adaptive = _is_narrower(errors, sizes)
+    return SpreadFit(Spread(scale, ratio, None, intercept, low, high, adaptive, landmarks), sizes, noise)
 
 
 def log_density(errors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -190,7 +144,7 @@ def _deviation(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _best_ratio(
-    errors: np.ndarray, weights: np.ndarray, open_variance: np.ndarray, penalty: float, wanted: float, may_lose: float
+    errors: np.ndarray, wanted: float, weights: np.ndarray, left_open: OpenVariance, penalty: float
 ) -> float:
     """Return the ratio of signal to noise under which the errors are most likely; zero if it is as good.
 
@@ -198,21 +152,21 @@ def _best_ratio(
     """
 
     def likelihood(ratio: float) -> float:
-        shape = np.sqrt(1.0 + ratio * open_variance)
+        shape = np.sqrt(1.0 + ratio * left_open.left_out)
         return float(weights @ log_density(errors, shape * _deviation(errors / shape, weights)))
 
     found = {ratio: likelihood(ratio) for ratio in [0.0, *(RATIOS / penalty)]}
     best = max(found, key=lambda ratio: found[ratio])
-    fair = found[best] - may_lose * float(weights.sum())
+    fair = found[best] - left_open.may_lose * float(weights.sum())
     return max(best, *[ratio for ratio, value in found.items() if ratio <= wanted and value >= fair], 0.0)
 
 
 def _fit_noise(
     errors: np.ndarray, weights: np.ndarray, F: np.ndarray, groups: np.ndarray | None
-) -> tuple[LinearModel, np.ndarray] | None:
-    """Fit g to errors in units of their standard deviation; also return g of each row without itself.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Fit g to errors in units of their standard deviation: return its weights, its constant, and g of each row.
 
-    None if the likelihood of left-out rows is not clearly larger with it, or if the rows are too few.
+    Each row is without itself. None if the likelihood of these rows is not clearly larger with g, or if they are few.
     """
     # number of rows from which on the size of errors is fitted
     if len(errors) < 200 or not errors.any(axis=0).all():
@@ -232,11 +186,12 @@ def _fit_noise(
     mean = np.average(gain, weights=weights)
     if not mean > np.sqrt(weights**2 @ (gain - mean) ** 2) / weights.sum():
         return None
-    return ridge.fit(trial.lam), trial.scores
+    model = ridge.fit(trial.lam)
+    return model.weights, model.intercept, trial.scores
 
 
 def _is_narrower(errors: np.ndarray, sizes: np.ndarray) -> bool:
-    """Tell whether intervals in proportion to the sizes are narrower on average than those of one width."""
+    """Whether intervals in proportion to the sizes are narrower on average than those of one width."""
     if not (sizes > 0).all() or np.ptp(sizes, axis=0).max() == 0:
         return False
     ratios = []
@@ -252,24 +207,12 @@ def _is_narrower(errors: np.ndarray, sizes: np.ndarray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class LandmarkVariance:
-    r"""The variance that rows leave open, by the first landmarks.
+    r"""The variance that rows leave open, by the first landmarks."""
 
-    Attributes
-    ----------
-    triangle : array
-        U with :math:`K(L, L) = U^\top U`, the rows of its upper triangle one after the other.
-    mean : array of shape (p,)
-        Of the features.
-    shrunk : array of shape (p, p)
-        B with :math:`B B^\top = \lambda A^{-1}`, in single precision: no entry is larger than 1.
-    scale : float
-        What features are divided by.
-    """
-
-    triangle: np.ndarray
-    mean: np.ndarray
-    shrunk: np.ndarray
-    scale: float
+    triangle: np.ndarray  # the rows of the upper triangle U, one after the other, with :math:`K(L, L) = U^\top U`
+    mean: np.ndarray  # of the features
+    shrunk: np.ndarray  # B with :math:`B B^\top = \lambda A^{-1}`, in single precision: no entry is larger than 1
+    scale: float  # what features are divided by
 
     def __call__(self, part: WeightedLandmarks, A: Encoding) -> np.ndarray:
         """Return the variance of each object, in units of the features."""
@@ -294,14 +237,6 @@ class LandmarkVariance:
         return np.maximum(unseen, 0.0), np.einsum("ij,ij->i", along, along)
 
 
-class OpenVariance(NamedTuple):
-    """The variance that rows leave open, its values for the rows that calibrate, each without itself, and its size."""
-
-    variance: LandmarkVariance
-    left_out: np.ndarray
-    marginal: MarginalRatio
-
-
 def open_variance_of(
     features: tuple[LandmarkFeatures, ...],
     moments: Moments,
@@ -313,17 +248,8 @@ def open_variance_of(
 ) -> OpenVariance | None:
     """Return the variance that rows leave open; None unless a single kernel is projected onto landmarks.
 
-    Parameters
-    ----------
-    features : tuple of LandmarkFeatures
-    moments : Moments
-        Of the features of all rows.
-    lam : float
-        The penalty.
-    A, F, weights
-        The rows that calibrate, which are among them: encoded, their features, and their weights.
-    squares : array of shape (outputs,)
-        The weighted variance of the targets.
+    The moments are those of the features of all rows; A, F and weights are the rows that calibrate, encoded, and
+    `squares` is the weighted variance of each output.
     """
     first = features[0]
     if len(features) > 1 or first.factor is None or first.normalized or first.side != "left":
@@ -341,16 +267,11 @@ def open_variance_of(
     )
     others = 1.0 - np.minimum(weights * uncertain / lam, 1.0 - 1e-6)
     along = vectors.T @ (moments.cross[:p] - np.outer(moments.features[:p], middle))
-    ratio = [
-        marginal_ratio(values, one, total * moments.weight, moments.weight, lam)
-        for one, total in zip(along.T, squares, strict=True)
-    ]
-    # by how much the marginal likelihood may lower the log likelihood of a left-out row, if it knows not all
-    # landmarks
-    may_lose = 0.01
-    if p == len(first.factor):
-        may_lose = np.inf
-    return OpenVariance(variance, unseen + uncertain / others, MarginalRatio(np.array(ratio), may_lose))
+    n = moments.weight
+    ratio = [marginal_ratio(values, one, total * n, n, lam) for one, total in zip(along.T, squares, strict=True)]
+    # by how much the marginal likelihood may lower the log likelihood of a left-out row, if it knows not all landmarks
+    may_lose = np.inf if p == len(first.factor) else 0.01
+    return OpenVariance(unseen + uncertain / others, variance, np.array(ratio), may_lose)
 
 
 def marginal_ratio(values: np.ndarray, along: np.ndarray, squares: float, n: float, lam: float) -> float:

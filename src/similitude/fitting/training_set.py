@@ -46,27 +46,14 @@ class AllRows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """How the rows in memory were drawn.
+    """How the rows in memory were drawn."""
 
-    Attributes
-    ----------
-    seed : int
-        Of the random order of all rows.
-    places : array of int, or None
-        Their positions among all rows; None if they are all rows.
-    ranks : array of int, or None
-        How many rows with a weight precede each one among all rows; None if they are all rows.
-    all_rows : AllRows, Announced or None
-        All rows, if there are more than these.
-    later : int
-        The number of rows that the model predicts within the same budget of calls.
-    """
-
-    seed: int
-    places: np.ndarray | None = None
+    seed: int  # of the random order of all rows
+    places: np.ndarray | None = None  # their positions among all rows; None if they are all rows
+    # how many rows with a weight precede each one among all rows; None if they are all rows
     ranks: np.ndarray | None = None
-    all_rows: Any = None
-    later: int = 0
+    all_rows: Any = None  # all rows, if there are more than these
+    later: int = 0  # the number of rows that the model predicts within the same budget of calls
 
     def order(self, weighted: np.ndarray) -> np.ndarray:
         """Return the positions of rows with a weight in random order, which depends on seed and ranks alone."""
@@ -81,55 +68,24 @@ def draw_seed(random_state: Any) -> int:
 
 @dataclass(eq=False)
 class TrainingSet:
-    """Rows in memory with their targets; once similarities are chosen, also as these encode them.
-
-    Attributes
-    ----------
-    X : sequence of objects
-    Y : array of shape (n, outputs)
-        Codes of classes, or numbers.
-    weights : array of shape (n,)
-        Multiplied by those of the classes.
-    given_weights : sequence of float, or None
-        As the user gave them; medians of distances are weighted by these.
-    labels : array of int, or None
-        The class number of each row.
-    sampling : Sampling
-        How the rows were drawn, and where all rows are if there are more.
-    groups : array of int, or None
-        The group of each row, in which equal rows are together; no split separates one.
-    similarities : tuple of Similarity
-        Resolved.
-    encodings : tuple of encodings
-        One for each similarity.
-    reordered : array of int, or None
-        The rows with a weight, if their order is not that of the sampling.
-    weighted : array of int
-        The positions of the rows with a weight.
-    n : int
-        The number of rows with a weight, here or among all rows.
-    n_sampled : int
-        The number of rows in memory on which medians are computed and from which landmarks are drawn, at most.
-    all_in_memory : bool
-        Whether these are all rows.
-    copies_last : bool
-        Whether rows that equal one of the last, which evaluate the model, evaluate it too. (In groups they do anyway.)
-    """
+    """Rows in memory with their targets; once similarities are chosen, also as these encode them."""
 
     X: Any
-    Y: np.ndarray
-    weights: np.ndarray
-    given_weights: Any
-    labels: np.ndarray | None
-    sampling: Sampling
-    groups: np.ndarray | None = None
-    similarities: tuple[Similarity, ...] = ()
-    encodings: tuple[Encoding, ...] = ()
-    reordered: np.ndarray | None = None
-    weighted: np.ndarray = field(init=False)
-    n: int = field(init=False)
+    Y: np.ndarray  # codes of classes, or numbers
+    weights: np.ndarray  # multiplied by those of the classes
+    given_weights: Any  # as the user gave them; medians of distances are weighted by these
+    labels: np.ndarray | None  # the class number of each row
+    sampling: Sampling  # how the rows were drawn, and where all rows are if there are more
+    groups: np.ndarray | None = None  # the group of each row, in which equal rows are together; no split separates one
+    similarities: tuple[Similarity, ...] = ()  # resolved
+    encodings: tuple[Encoding, ...] = ()  # one for each similarity
+    reordered: np.ndarray | None = None  # the rows with a weight, if their order is not that of the sampling
+    weighted: np.ndarray = field(init=False)  # the positions of the rows with a weight
+    n: int = field(init=False)  # the number of rows with a weight, here or among all rows
+    # the number of rows in memory on which medians are computed and from which landmarks are drawn, at most
     n_sampled: int = field(init=False)
-    all_in_memory: bool = field(init=False)
+    all_in_memory: bool = field(init=False)  # whether these are all rows
+    # whether rows that equal one of the last, which evaluate the model, evaluate it too. (In groups they do anyway.)
     copies_last: bool = field(init=False)
 
     def __post_init__(self) -> None:

@@ -195,18 +195,9 @@ SIGNIFICANT = 0.05
 class PermutationTest(Estimate):
     """The p-value of the hypothesis that the similarity is unrelated to the labels.
 
-    Attributes
-    ----------
-    value : float
-        (1 + b) / (1 + B), where b of B permutations of the labels have at least the observed alignment. Under the
-        hypothesis it is at most a with probability at most a, for every a.
-    low, high : float
-        The exact interval for the share among all permutations.
-    level, grade
-    statistic : str
-        The test statistic.
-    permutations : int
-        B.
+    It is (1 + b) / (1 + B), where b of B permutations of the labels have at least the observed alignment. Under the
+    hypothesis it is at most a with probability at most a, for every a. The interval is exact for the share among all
+    permutations.
     """
 
     statistic: str

@@ -402,31 +402,14 @@ def _warn(notes: list[str]) -> None:
 
 @dataclass(frozen=True)
 class Size(Result):
-    """The number of examples that a theorem needs, if the gap is that of the sample.
+    """The number of examples that a theorem needs, if the gap is that of the sample."""
 
-    Attributes
-    ----------
-    what : str
-        What is counted.
-    theorem : str
-    gamma : float
-        The estimated gap or margin, at most 1.
-    epsilon : float or None
-        The share of objects that fall short of it.
-    delta : float
-        The probability of failure.
-    needed : int or None
-        None if no positive gap was observed.
-    used : int
-        The number that was used.
-    """
-
-    what: str
+    what: str  # what is counted
     theorem: str
-    gamma: float
-    epsilon: float | None
-    delta: float
-    needed: int | None
+    gamma: float  # the estimated gap or margin, at most 1
+    epsilon: float | None  # the share of objects that fall short of it
+    delta: float  # the probability of failure
+    needed: int | None  # None if no positive gap was observed
     used: int
 
     def __str__(self) -> str:

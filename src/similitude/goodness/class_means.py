@@ -18,29 +18,15 @@ class WeakGoodness(Result):
     K is weakly :math:`\gamma`-good if :math:`E[K(x, x') \mid same] \ge E[K(x, x') \mid different] + \gamma` (Balcan and
     Blum, "On a Theory of Learning with Similarity Functions", Definition 5). If one class is rare, that does not make a
     learner better than chance; the class-balanced version does: the mean of E over equal classes minus the mean over
-    different ones, with every class and every pair of classes weighted equally.
-
-    Attributes
-    ----------
-    gamma : Estimate
-        As in the definition.
-    balanced : Estimate
-        Class-balanced.
-    means : array of shape (n_classes, n_classes)
-        The mean of K(x, x') over pairs of different examples, x of the class of the row, x' of that of the column.
-    low, high : array of the same shape
-        Intervals; [-1, 1] within a class of two, which has only one pair.
-    classes_ : array
-    level : float
-    grade : str
-        ESTIMATE: Student's intervals by the jackknife over examples, slightly widened for small classes.
+    different ones, with every class and every pair of classes weighted equally. Intervals are Student's, by the
+    jackknife over examples, slightly widened for small classes.
     """
 
-    gamma: Estimate
+    gamma: Estimate  # as in the definition
     balanced: Estimate
-    means: np.ndarray
+    means: np.ndarray  # of K(x, x') over different examples, x of the class of the row, x' of that of the column
     low: np.ndarray
-    high: np.ndarray
+    high: np.ndarray  # within a class of two, which has only one pair, from -1 to 1
     classes_: np.ndarray
     level: float
     grade: str
@@ -83,7 +69,7 @@ def weak_goodness(K: np.ndarray, codes: np.ndarray, classes: np.ndarray) -> Weak
     plain = plain_gamma(means, sums.sizes, sums.sizes)
     second = sums.second_order()
     pairs = sums.pairs
-    same = np.eye(len(means), dtype=bool)
+    same = sums.same
     shares = pairs / np.where(same, pairs[same].sum(), pairs[~same].sum())
     gamma = by_jackknife(plain, sums.plain_variance() + _doubled(shares, second), size, 2.0)
     return WeakGoodness(gamma, sums.balanced(second, size), means, low, high, classes, LEVEL, ESTIMATE)
@@ -96,31 +82,21 @@ def _doubled(shares: np.ndarray, second: np.ndarray) -> float:
 
 
 class _PairSums:
-    """Sums of similarities over pairs of different examples.
-
-    ``out`` and ``into`` (n, k) are the sums of each example's similarities to the others of each class, and of theirs
-    to it; ``total`` and ``squares`` (k, k) are sums over the pairs of two classes of the similarities, and of their
-    squares after row and column effects are removed.
-    """
+    """Sums of similarities over pairs of different examples, by class."""
 
     def __init__(self, K: np.ndarray, codes: np.ndarray) -> None:
         member = np.eye(codes.max() + 1)[codes]
         own = np.diag(K)[:, None] * member
         self.codes = codes
         self.sizes = np.bincount(codes)
-        self.out = K @ member - own
-        self.into = K.T @ member - own
-        self.total = member.T @ self.out
-        self.squares = member.T @ without_effects(K, codes) ** 2 @ member
-
-    @property
-    def pairs(self) -> np.ndarray:
-        """The number of pairs of different examples."""
-        return np.outer(self.sizes, self.sizes) - np.diag(self.sizes)
-
-    @property
-    def means(self) -> np.ndarray:
-        return self.total / self.pairs
+        self.same = np.eye(len(self.sizes), dtype=bool)
+        self.pairs = np.outer(self.sizes, self.sizes) - np.diag(self.sizes)  # of different examples
+        self.out = K @ member - own  # of each example to the others of each class
+        self.into = K.T @ member - own  # of those to it
+        self.total = member.T @ self.out  # of two classes
+        self.means = self.total / self.pairs
+        self.mine = (self.out + self.into)[np.arange(len(codes)), codes]  # with examples of the own class
+        self.squares = member.T @ without_effects(K, codes) ** 2 @ member  # without row and column effects
 
     def second_order(self) -> np.ndarray:
         """Return the part of each mean's variance that is due to single pairs; infinite within a class of two.
@@ -129,61 +105,47 @@ class _PairSums:
         """
         freedom = np.outer(self.sizes - 1, self.sizes - 1) - np.diag(self.sizes - 1)
         spread = np.divide(self.squares, freedom, out=np.full(freedom.shape, np.inf), where=freedom > 0)
-        return spread * np.where(np.eye(len(self.sizes), dtype=bool), 2, 1) / self.pairs
+        return spread * np.where(self.same, 2, 1) / self.pairs
 
     def variances(self) -> np.ndarray:
         """Return the variance of each mean, due to rows, to columns and to single pairs."""
-        k = len(self.sizes)
         found = self.second_order()
-        for a in range(k):
+        for a, size in enumerate(self.sizes):
             rows = self.codes == a
-            within = self.out[rows, a] + self.into[rows, a]
-            if self.sizes[a] > 2:
-                scale = (self.sizes[a] - 1) * (self.sizes[a] - 2)
-                found[a, a] += jackknife_variance(within / scale)
-            per_row = self.out[rows].var(axis=0, ddof=1) / self.sizes**2 / self.sizes[a]
-            per_column = self.into[rows].var(axis=0, ddof=1) / self.sizes**2 / self.sizes[a]
-            others = np.arange(k) != a
-            found[a, others] += per_row[others]
-            found[others, a] += per_column[others]
+            if size > 2:
+                found[a, a] += jackknife_variance(self.mine[rows] / ((size - 1) * (size - 2)))
+            others = ~self.same[a]
+            found[a, others] += (self.out[rows].var(axis=0, ddof=1) / self.sizes**2 / size)[others]
+            found[others, a] += (self.into[rows].var(axis=0, ddof=1) / self.sizes**2 / size)[others]
         return found
 
     def plain_variance(self) -> float:
         """Return the jackknife variance of E[K | same] - E[K | different]."""
-        same = np.eye(len(self.sizes), dtype=bool)
-        rows = np.arange(len(self.codes))
-        a = self.codes
-        both = self.out + self.into
-        mine = both[rows, a]
-        size = self.sizes[a]
-        n = len(a)
+        same = self.same
+        size = self.sizes[self.codes]
         same_pairs = self.pairs[same].sum() - 2 * (size - 1)
-        other_pairs = self.pairs[~same].sum() - 2 * (n - size)
+        other_pairs = self.pairs[~same].sum() - 2 * (len(size) - size)
         if (same_pairs <= 0).any() or (other_pairs <= 0).any():
             return np.inf
-        inside = (self.total[same].sum() - mine) / same_pairs
-        across = (self.total[~same].sum() - (both.sum(axis=1) - mine)) / other_pairs
-        return jackknife_variance(inside - across)
+        inside = (self.total[same].sum() - self.mine) / same_pairs
+        others = (self.out + self.into).sum(axis=1) - self.mine
+        return jackknife_variance(inside - (self.total[~same].sum() - others) / other_pairs)
 
     def balanced(self, second: np.ndarray, size: float) -> Estimate:
         """Return the balanced gamma; the interval allows anything in [-1, 1] for the one pair of a class of two."""
         k = len(self.sizes)
         a = self.codes
-        means = self.means
-        rows = np.arange(len(self.codes))
-        n_a = self.sizes[self.codes]
-        few = self.sizes == 2
+        n_a = self.sizes[a]
         pairs_left = np.where(n_a > 2, (n_a - 1) * (n_a - 2), np.inf)
-        mine = self.out[rows, a] + self.into[rows, a]
-        inside = np.where(n_a > 2, (self.total[a, a] - mine) / pairs_left, 0.0)
+        inside = np.where(n_a > 2, (self.total[a, a] - self.mine) / pairs_left, 0.0)
         across = (self.total + self.total.T)[a] - self.out - self.into
         across = across / ((n_a - 1)[:, None] * self.sizes)
-        across[rows, a] = 0.0
+        across[self.same[a]] = 0.0
         left_out = inside / k - across.sum(axis=1) / (k * (k - 1))
-        shares = np.where(np.eye(k, dtype=bool), 1 / k, 1 / (k * (k - 1)))
+        shares = np.where(self.same, 1 / k, 1 / (k * (k - 1)))
         variance = jackknife_variance(left_out, a) + _doubled(shares, np.where(np.isfinite(second), second, 0.0))
-        found = by_jackknife(balanced_gamma(means), variance, size, 2.0)
-        lone = means.diagonal()[few]
+        found = by_jackknife(balanced_gamma(self.means), variance, size, 2.0)
+        lone = self.means.diagonal()[self.sizes == 2]
         low = found.low - float((lone + 1).sum()) / k
         high = found.high + float((1 - lone).sum()) / k
         return Estimate(found.value, max(low, -2.0), min(high, 2.0), LEVEL, ESTIMATE)

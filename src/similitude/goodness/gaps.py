@@ -82,24 +82,12 @@ class StrongGoodness(Curve):
     K is strongly :math:`(\epsilon, \gamma)`-good if for all but a share epsilon of the objects x the mean similarity to
     the own class exceeds that to the other, :math:`E[K(x, x') \mid same] \ge E[K(x, x') \mid different] + \gamma`
     (Balcan and Blum, "On a Theory of Learning with Similarity Functions", Definition 2). With several classes the own
-    class must exceed each other one.
-
-    Attributes
-    ----------
-    x : array
-        Shares epsilon.
-    y : array
-        The largest gamma that all but this share of the sample reach; means are over other objects.
-    low, high : array
-        By the bootstrap over objects, without pairs of an object with itself, corrected for the noise of the means; see
-        `similitude.goodness.resampling`.
-    level, grade
-        0.95, ESTIMATE.
-    gaps : array
-        The gap of each example that was used.
+    class must exceed each other one. For shares epsilon x, y is the largest gamma that all but this share of the sample
+    reach; means are over other objects. Intervals are by the bootstrap over objects, without pairs of an object with
+    itself, corrected for the noise of the means; see `similitude.goodness.resampling`.
     """
 
-    gaps: np.ndarray
+    gaps: np.ndarray  # of each example that was used
 
     def __str__(self) -> str:
         return "\n".join([f"gaps of {len(self.gaps)} examples ({100 * self.level:g} %, {self.grade})", *points(self)])

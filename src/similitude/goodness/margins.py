@@ -303,32 +303,16 @@ def _linear_margins(model: Any, X: Any) -> np.ndarray:
 class Separability(Result):
     """The margin in the feature space of a kernel, as a cosine, for separators through the origin.
 
-    Attributes
-    ----------
-    value : float or None
-        The largest margin on `n` examples. That of the distribution is not larger, and no sample bounds it from below.
-    reason : str
-        Why there is no margin, or empty.
-    n : int
-        The number of examples.
-    support : array of int
-        Positions in X of the support examples.
-    error : Estimate or None
-        The error on other examples of an SVM fitted to the same examples, with an exact interval; a score of 0 counts
-        as an error.
-    error_at_margin : MarginCurve or None
-        How often it falls short of a margin: an upper bound for the best separator.
-    validity : Validity
-        The verdict on the kernel.
+    That of the distribution is not larger, and no sample bounds it from below.
     """
 
-    value: float | None
-    reason: str
+    value: float | None  # the largest margin on n examples
+    reason: str  # why there is no margin, or empty
     n: int
-    support: np.ndarray
-    error: Estimate | None
-    error_at_margin: MarginCurve | None
-    validity: Validity
+    support: np.ndarray  # positions in X of the support examples
+    error: Estimate | None  # of an SVM fitted to the same examples, on others; a score of 0 counts as an error
+    error_at_margin: MarginCurve | None  # how often it falls short: an upper bound for the best separator
+    validity: Validity  # the verdict on the kernel
 
     def __str__(self) -> str:
         if self.value is None:

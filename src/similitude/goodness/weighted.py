@@ -131,48 +131,18 @@ class WeightedGoodness(Curve):
     are fitted by linear programming to the similarities of some examples to the landmarks; of these and of weights 1,
     the best for each share is taken (the best possible would be an integer program). They are then tested on examples
     that were not used for fitting. The result is about these weights, since no sample can show the effect of weights on
-    unseen objects.
-
-    Attributes
-    ----------
-    x : array
-        Shares epsilon that may fall short.
-    y : array
-        The gap that all but this share of the held-out examples reach with the weights fitted for it.
-    low, high : array
-        The exact interval for the same share of all objects, by order statistics of held-out gaps.
-    level, grade
-        0.95, HELD-OUT.
-    fitted : array
-        The gap that all but this share of the fitted examples reach: too optimistic.
-    landmarks : array of int
-        Positions in X of the objects with a weight.
-    weights : array
-        The weights with the fewest errors on further examples.
-    credit : array
-        The contribution of each landmark to the mean gap of the fitted examples, with weight 1.
-    error : Estimate
-        How often the largest weighted mean similarity, with these weights, is not that to the own class, on held-out
-        examples.
-    error_at_gap : Curve
-        How often the gap, with these weights, is below x, on held-out examples; x are gaps that all but some share of
-        the fitted examples reach.
-    fits : array of shape (len(x), n_landmarks)
-        The weights fitted for each share.
-    vote_error : Estimate
-        The error with all weights equal to 1.
-    n_fitted, n_choice, n_held_out : int
-        Numbers of examples on which the weights were fitted, chosen and tested.
+    unseen objects. For shares epsilon x that may fall short, y is the gap that all but this share of the held-out
+    examples reach, with an exact interval for the same share of all objects, by order statistics.
     """
 
-    fitted: np.ndarray
-    landmarks: np.ndarray
-    weights: np.ndarray
-    credit: np.ndarray
-    error: Estimate
-    error_at_gap: Curve
-    fits: np.ndarray
-    vote_error: Estimate
+    fitted: np.ndarray  # the gap that all but this share of the fitted examples reach: too optimistic
+    landmarks: np.ndarray  # positions in X of the objects with a weight
+    weights: np.ndarray  # those with the fewest errors on further examples
+    credit: np.ndarray  # what each landmark adds to the mean gap of the fitted examples, with weight 1
+    error: Estimate  # how often a held-out example has the largest weighted mean similarity to another class
+    error_at_gap: Curve  # how often its gap is below x, which are gaps that shares of the fitted examples reach
+    fits: np.ndarray  # the weights fitted for each share
+    vote_error: Estimate  # the error with all weights equal to 1
     n_fitted: int
     n_choice: int
     n_held_out: int
@@ -192,23 +162,12 @@ class HingeGoodness(Curve):
 
     The mean of :math:`\max(0, 1 - gap(x)/\gamma)` for the best weights in [0, 1] (Balcan and Blum, "On a Theory of
     Learning with Similarity Functions", Definition 4, which takes the minimum over gamma; as that is often attained at
-    gamma = 0, this is the whole curve). It bounds the error of a separator that minimizes this loss.
-
-    Attributes
-    ----------
-    x : array
-        Gaps gamma.
-    y : array
-        The mean loss on held-out examples of the weights fitted for this gamma.
-    low, high : array
-        An interval for it, assuming only that similarities stay in the observed range.
-    level, grade
-        0.95, ESTIMATE.
-    fitted : array
-        The mean loss of the fitted examples, the optimum of the linear program: too optimistic.
+    gamma = 0, this is the whole curve). It bounds the error of a separator that minimizes this loss. For gaps gamma x,
+    y is the mean loss on held-out examples of the weights fitted for this gamma, with an interval that assumes only
+    that similarities stay in the observed range.
     """
 
-    fitted: np.ndarray
+    fitted: np.ndarray  # the mean loss of the fitted examples, the optimum of the linear program: too optimistic
 
     def __str__(self) -> str:
         points = zip(self.x, self.y, self.low, self.high, self.fitted, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,21 +10,13 @@ import numpy as np
 from scipy.optimize import nnls
 
 from similitude.compute.engines import at_most_blas_threads
-from similitude.evaluation import Pilot
+from similitude.evaluation import Pilot, best, gain
 from similitude.kernel_learning.columns import LearningFeatures, mean_metric
 from similitude.kernel_learning.importance import Direction, GradientImportance, LearnedSummary, LearningStep
 from similitude.kernel_learning.limits import MOST_RANKED, UNPREDICTABLE
 from similitude.kernel_learning.pilot import PilotSplit, pilot_splits
-from similitude.kernel_learning.rounds import (
-    CITY_BLOCK,
-    clearly_better,
-    gain,
-    isotropic,
-    search_metric,
-    tuned,
-    with_more_rows,
-)
-from similitude.kernel_learning.trials import ISOTROPIC, Fit
+from similitude.kernel_learning.rounds import CITY_BLOCK, clearly_better, isotropic, search_metric, with_more_rows
+from similitude.kernel_learning.trials import HALF_STEPS, ISOTROPIC, Fit
 from similitude.kernels import Gaussian, Matern, Tabular
 from similitude.similarity import Similarity
 from similitude.support import outlying_rows
@@ -47,9 +39,13 @@ class AutoChoice:
         """Return the kernels of the parts."""
         return tuple(self.features.kernel_of(part) for part in self.parts)
 
+    def best_alone(self) -> Similarity:
+        """Return the kernel of the best part."""
+        return self.features.kernel_of(best(self.parts))
+
     def importance(self) -> GradientImportance:
         """Return how much the best part depends on each column."""
-        return self.features.importance_of(_best(self.parts))
+        return self.features.importance_of(best(self.parts))
 
     def named(self, names: list[str] | None) -> AutoChoice:
         """Return the same choice with the columns called by given names, if there are any."""
@@ -88,21 +84,21 @@ def choose_automatically(
     if features.X.shape[1] <= MOST_RANKED:
         ranked = LearningFeatures.of_table(X, Tabular(MATERN, ranks=True))
         others = _isotropic(splits_of(ranked, pilot.first_fitted))
-        ranks, _ = clearly_better(_best([city_block, matern]), _best(others))
+        ranks, _ = clearly_better(best([city_block, matern]), best(others))
         if ranks:
             features = ranked
             city_block, matern = others
     splits = matern.candidate.splits
     gaussian = isotropic(Gaussian(), splits)
     fits = [gaussian, city_block, matern]
-    if _best(fits).loss < UNPREDICTABLE:
+    if best(fits).loss < UNPREDICTABLE:
         weights = search_metric(CITY_BLOCK, splits, first=city_block, to_beat=matern.loss)
         fits = [gaussian, weights.chosen, search_metric(MATERN, splits, first=matern, city_block=weights).chosen]
     more = splits_of(features)
     if len(more[0].fitted.X) > len(splits[0].fitted.X):
         fits = [with_more_rows(one, more) for one in fits]
     if len(splits) > 1:
-        fits = [tuned(one) for one in fits]
+        fits = [one.candidate.best(one.setting, HALF_STEPS) for one in fits]
         parts, shares = _average(fits)
     else:
         parts, shares = _blend(fits)
@@ -114,18 +110,14 @@ def _isotropic(splits: tuple[PilotSplit, ...]) -> list[Fit]:
     return [isotropic(CITY_BLOCK, splits), isotropic(MATERN, splits)]
 
 
-def _best(fits: Iterable[Fit]) -> Fit:
-    return min(fits, key=lambda one: one.loss)
-
-
 def _average(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
     """Return the fits that are not clearly worse than the best, weighted by the inverse of their losses.
 
     Few rows cannot tell which is best, and errors of different kernels cancel in part. An average that is not better
     than the Gaussian kernel alone, the first fit, is not taken.
     """
-    best = _best(fits)
-    parts = tuple(one for one in fits if one is best or not clearly_better(one, best)[0])
+    chosen = best(fits)
+    parts = tuple(one for one in fits if one is chosen or not clearly_better(one, chosen)[0])
     precisions = 1.0 / np.maximum([one.loss for one in parts], np.finfo(float).tiny)
     weights = precisions / precisions.sum()
     if not _blended_losses(parts, weights).mean() < fits[0].loss:
@@ -143,9 +135,9 @@ def _blend(fits: list[Fit]) -> tuple[tuple[Fit, ...], tuple[float, ...]]:
     some = [one for one, factor in zip(fits, factors, strict=True) if factor > 0.1 * factors.sum()]
     if len(some) > 1:
         return tuple(some), tuple(map(float, _factors(some)))
-    best = _best(fits[1:])
-    mean, error = gain(fits[0], best)
-    return (best if mean > error else fits[0],), (1.0,)
+    chosen = best(fits[1:])
+    mean, error = gain(fits[0].losses, chosen.losses, ddof=1)
+    return (chosen if mean > error else fits[0],), (1.0,)
 
 
 def _factors(fits: list[Fit]) -> np.ndarray:
@@ -180,7 +172,7 @@ def summarize(choice: AutoChoice) -> LearnedSummary:
     steps += [_step(_name(part), part.losses) for part in parts if part is not start]
     if len(parts) > 1:
         steps.append(_step("blended", _blended_losses(parts, choice.weights)))
-    directions = _directions(mean_metric(_best(parts).candidate.metrics), choice.features.names, choice.features.owners)
+    directions = _directions(mean_metric(best(parts).candidate.metrics), choice.features.names, choice.features.owners)
     importance = choice.importance()
     return LearnedSummary(choice.reason, len(start.losses), tuple(steps), importance, directions, choice.weights)
 

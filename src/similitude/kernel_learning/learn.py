@@ -15,7 +15,7 @@ from similitude.kernel_learning.columns import LearningFeatures
 from similitude.kernel_learning.gradients import LEARNABLE, is_city_block
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import pilot_splits
-from similitude.kernel_learning.rounds import Search, search_metric
+from similitude.kernel_learning.rounds import LearnedPaths, search_metric
 from similitude.kernel_learning.weights import (
     check_weighable,
     has_weights,
@@ -289,7 +289,7 @@ def _not_learned(k: Any, features: LearningFeatures) -> Learned:
     return Learned(kernel, (), importance, f"the isotropic kernel was kept: {why}")
 
 
-def _learned(kernel: Similarity, found: Search, importance: GradientImportance) -> Learned:
+def _learned(kernel: Similarity, found: LearnedPaths, importance: GradientImportance) -> Learned:
     rounds = [
         Round(path.name, i, fit.loss, fit.standard_error) for path in found.paths for i, fit in enumerate(path.fits)
     ]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from similitude.evaluation import best, gain
 from similitude.kernel_learning.gradients import is_city_block, metric_of
 from similitude.kernel_learning.limits import MOST_DIRECTIONS
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernel_learning.trials import (
     ALONG_PENALTIES,
     ALONG_WIDTHS,
-    HALF_STEPS,
     ISOTROPIC,
     Fit,
     MetricCandidate,
@@ -42,14 +42,13 @@ class Path:
     @property
     def best(self) -> Fit:
         """The round with the smallest loss."""
-        return min(self.fits, key=lambda one: one.loss)
+        found: Fit = best(self.fits)
+        return found
 
 
-@dataclass(frozen=True, eq=False)
-class Search:
-    """What was found: the best round if it clearly beats the first fit, otherwise that, whose path has no name."""
+class LearnedPaths(NamedTuple):
+    """All paths, and the best round if it clearly beats the first fit, otherwise that, whose path has no name."""
 
-    first: Fit
     paths: list[Path]
     chosen: Fit
     name: str
@@ -61,13 +60,12 @@ def search_metric(
     splits: tuple[PilotSplit, ...],
     how: str = "auto",
     first: Fit | None = None,
-    city_block: Search | None = None,
+    city_block: LearnedPaths | None = None,
     to_beat: float = np.inf,
-) -> Search:
+) -> LearnedPaths:
     """Learn a metric by every path that the kernel and `how` allow, and keep the best if it passes the guard.
 
-    A path that stays far above `to_beat`, the loss of another kernel, ends soon. The isotropic kernel and what was
-    found for the L1 kernel may be given if they are known.
+    The isotropic kernel, what was found for the L1 kernel, and the loss of another kernel may be given.
     """
     first = first or isotropic(k, splits)
     paths = []
@@ -78,13 +76,13 @@ def search_metric(
     if how == "full" or (how == "auto" and splits[0].width <= MOST_DIRECTIONS):
         paths.append(_metric_path(FULL, first, False, to_beat))
     if how in ("auto", "diagonal"):
-        best = min(path.best.loss for path in paths)
+        least = min(path.best.loss for path in paths)
         if city_block is None:
             start = isotropic(CITY_BLOCK, splits)
-            city_block = _guarded_metric(start, [_metric_path(DIAGONAL, start, True, best)])
+            city_block = _guarded_metric(start, [_metric_path(DIAGONAL, start, True, least)])
         if city_block.name:  # its weights were worth learning
             candidate = MetricCandidate(k, splits, city_block.chosen.candidate.metrics, FROM_L1)
-            paths.append(_metric_path(FROM_L1, candidate.best(first.setting), True, best))
+            paths.append(_metric_path(FROM_L1, candidate.best(first.setting), True, least))
     return _guarded_metric(first, paths)
 
 
@@ -113,7 +111,7 @@ def learn_path(name: str, start: Fit, following: Callable[[Fit, int], Fit], to_b
     while not stopped:
         fits.append(following(fits[-1], len(fits)))
         stopped = why_stop([fit.loss for fit in fits], to_beat)
-    at = min(range(len(fits)), key=lambda i: fits[i].loss)
+    at = fits.index(best(fits))
     if at:
         fits[at] = fits[at].candidate.best(fits[at].setting)
     return Path(name, fits, stopped)
@@ -121,8 +119,8 @@ def learn_path(name: str, start: Fit, following: Callable[[Fit, int], Fit], to_b
 
 def why_stop(losses: list[float], to_beat: float) -> str:
     """Return why a path with these losses ends; an empty text if it goes on."""
-    before = min(losses[:-1])
     last = losses[-1]
+    before = min(losses[:-1])
     if last > 1.15 * before:
         return f"the loss rose to {last / before:.2f} times the smallest"
     if min(losses) < 1e-4:
@@ -148,19 +146,8 @@ def with_more_rows(fit: Fit, splits: tuple[PilotSplit, ...]) -> Fit:
     if before.name == ISOTROPIC:
         return again.best(fit.setting, ALONG_PENALTIES)
     kept = again.best(fit.setting, ())
-    return min(kept, next_round(kept, before.name, before.metrics[0].ndim == 1), key=lambda one: one.loss)
-
-
-def tuned(fit: Fit) -> Fit:
-    """Return a fit at its best setting among those half a step apart."""
-    best: Fit = fit.candidate.best(fit.setting, HALF_STEPS)
-    return best
-
-
-def gain(before: Fit, after: Fit) -> tuple[float, float]:
-    """Return by how much the mean loss falls from one fit to another, and the standard error of this over rows."""
-    differences = before.losses - after.losses
-    return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
+    found: Fit = best([kept, next_round(kept, before.name, before.metrics[0].ndim == 1)])
+    return found
 
 
 def clearly_better(before: Fit, after: Fit) -> tuple[bool, str]:
@@ -168,22 +155,22 @@ def clearly_better(before: Fit, after: Fit) -> tuple[bool, str]:
 
     Folds are few rows, and each metric is learned from fewer.
     """
-    mean, error = gain(before, after)
+    mean, error = gain(before.losses, after.losses, ddof=1)
     needed = 1.0 if len(before.candidate.splits) == 1 else 2.0
     return mean > needed * error, f"gain {mean:.2g}, standard error {error:.2g}, needed {needed:g} of these"
 
 
-def guarded(first: Fit, paths: list[Path], kept: str, won: Callable[[Path], str]) -> Search:
+def guarded(first: Fit, paths: list[Path], kept: str, won: Callable[[Path], str]) -> LearnedPaths:
     """Return the best round of all paths, or the first fit where that is not clearly worse, and why in words."""
-    best = min(paths, key=lambda path: path.best.loss)
-    wins, how_much = clearly_better(first, best.best)
+    path = min(paths, key=lambda path: path.best.loss)
+    wins, how_much = clearly_better(first, path.best)
     measured = f"squared error on {len(first.losses):,} held-out pilot rows, relative to the variance of the targets"
     if not wins:
-        return Search(first, paths, first, "", f"{kept} {measured}, {first.loss:.3g} ({how_much})")
-    reason = f"{won(best)} {measured}, from {first.loss:.3g} to {best.best.loss:.3g} ({how_much})"
-    return Search(first, paths, best.best, best.name, f"{reason}; learning stopped: {best.stopped}")
+        return LearnedPaths(paths, first, "", f"{kept} {measured}, {first.loss:.3g} ({how_much})")
+    reason = f"{won(path)} {measured}, from {first.loss:.3g} to {path.best.loss:.3g} ({how_much})"
+    return LearnedPaths(paths, path.best, path.name, f"{reason}; learning stopped: {path.stopped}")
 
 
-def _guarded_metric(first: Fit, paths: list[Path]) -> Search:
+def _guarded_metric(first: Fit, paths: list[Path]) -> LearnedPaths:
     kept = "the isotropic kernel was kept: no metric clearly lowers its"
     return guarded(first, paths, kept, lambda path: f"the metric ({path.name}) lowers the")

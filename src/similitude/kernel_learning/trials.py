@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from similitude.evaluation import HIGHEST_POWER, walk
 from similitude.kernel_learning.gradients import gradient_rows, gradients_at, is_city_block
 from similitude.kernel_learning.limits import MEDIAN_ROWS
 from similitude.kernel_learning.pilot import PilotSplit
 from similitude.kernels import Laplace, values_at_scales
-from similitude.linear import HIGHEST_POWER, LOWEST_POWER, GramFactor, gram_precision
+from similitude.linear import LOWEST_POWER, GramFactor, gram_precision
 
 ALONG_PENALTIES = ((0, -1), (0, 1))
 ALONG_WIDTHS = ((-1, 0), (1, 0))
-BOTH = ALONG_PENALTIES + ALONG_WIDTHS
 HALF_STEPS = ((0, -0.5), (0, 0.5), (-0.5, 0), (0.5, 0))
 """Steps of a walk, as changes of width and penalty."""
 
@@ -32,6 +32,11 @@ class Setting(NamedTuple):
 
     width: float = 0
     penalty: float = -2
+
+    @property
+    def precision(self) -> type:
+        """The precision that the penalty leaves enough digits."""
+        return gram_precision(10.0**self.penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +66,8 @@ class Fit:
 class Candidate:
     """A similarity on the pilot rows, which may be another for each split: learned without its held-out rows."""
 
-    moves: Steps = BOTH
-    least_gain = 0.0  # share of the loss by which a step of a walk must lower it
+    moves: Steps = ALONG_PENALTIES + ALONG_WIDTHS
+    tie = 1.0  # factor by which a step of a walk must lower the loss
 
     def __init__(self, splits: tuple[PilotSplit, ...]) -> None:
         self.splits = splits
@@ -90,32 +95,25 @@ class Candidate:
 
     def best(self, start: Setting, moves: Steps | None = None) -> Fit:
         """Return the best fit on a walk from a start that goes on as long as the loss falls."""
-        at = self.fit(start)
-        moved = True
-        while moved:
-            moved = False
-            for move in self.moves if moves is None else moves:
-                while (there := self._moved(at.setting, move)) is not None:
-                    fit = self.fit(there)
-                    if not fit.loss < at.loss * (1 - self.least_gain):
-                        break
-                    at = fit
-                    moved = True
-        self.forget()
-        return at
 
-    def _moved(self, setting: Setting, move: tuple[float, float]) -> Setting | None:
-        """Return the setting after a step, unless the width or the penalty would be out of range."""
-        there = Setting(setting.width + move[0], setting.penalty + move[1])
-        if -3 <= there.width <= 7 and LOWEST_POWER <= there.penalty <= HIGHEST_POWER:
-            return there
-        return None
+        def loss(at: Setting) -> float:
+            inside = -3 <= at.width <= 7 and LOWEST_POWER <= at.penalty <= HIGHEST_POWER
+            return self.fit(at).loss if inside else np.inf
+
+        steps = [partial(_moved, by) for by in (self.moves if moves is None else moves)]
+        found = self.fit(walk(loss, start, steps, self.tie))
+        self.forget()
+        return found
+
+
+def _moved(by: tuple[float, float], at: Setting) -> Setting:
+    return Setting(at.width + by[0], at.penalty + by[1])
 
 
 class MetricCandidate(Candidate):
     """A kernel of vectors with a metric per split, at multiples of the median distance under it."""
 
-    least_gain = 1e-3
+    tie = 1.0 / (1.0 - 1e-3)
 
     def __init__(self, k: Any, splits: tuple[PilotSplit, ...], metrics: tuple[np.ndarray, ...], name: str) -> None:
         super().__init__(splits)
@@ -155,7 +153,7 @@ class MetricCandidate(Candidate):
 
     def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the similarities at a scale, in single precision if the penalty allows it."""
-        wanted = setting.width, precision(setting)
+        wanted = setting.width, setting.precision
         values = self._values
         if self._of_values != wanted:
             distances: list[np.ndarray] = [D.astype(wanted[1]) for D in self._distances()]
@@ -167,11 +165,11 @@ class MetricCandidate(Candidate):
         return [(K[: K.shape[1]].copy(), K[K.shape[1] :]) for K in values]
 
     def squared_gradients(self, fit: Fit, diagonal: bool) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the average outer product of gradients of each split, or its diagonal, and squares per row and column.
+        """Return the average outer product of each split's gradients, or its diagonal, and squares per row and column.
 
         Gradients are those in standardized columns at the held-out rows, whose targets are not used.
         """
-        dtype = precision(fit.setting)
+        dtype = fit.setting.precision
         pairs: list[tuple[np.ndarray, np.ndarray]] = [
             (B[: gradient_rows(self.k, len(B), *A.shape)].astype(dtype, copy=False), A.astype(dtype, copy=False))
             for A, B in self.mapped
@@ -185,11 +183,6 @@ class MetricCandidate(Candidate):
             flat = mapped.reshape(-1, mapped.shape[2])
             outer.append(squares[-1].mean(axis=0) if diagonal else flat.T @ flat / len(mapped))
         return outer, np.concatenate(squares)
-
-
-def precision(setting: Setting) -> type:
-    """Return the precision that the penalty leaves enough digits."""
-    return gram_precision(10.0**setting.penalty)
 
 
 def apply_metric(X: np.ndarray, T: np.ndarray) -> np.ndarray:

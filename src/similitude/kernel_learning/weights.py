@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +11,8 @@ import numpy as np
 from similitude.compute import take
 from similitude.kernel_learning.importance import GradientImportance
 from similitude.kernel_learning.pilot import PilotSplit
-from similitude.kernel_learning.rounds import Path, Search, guarded, learn_path
-from similitude.kernel_learning.trials import ALONG_PENALTIES, Candidate, Fit, Setting, precision
+from similitude.kernel_learning.rounds import LearnedPaths, Path, guarded, learn_path
+from similitude.kernel_learning.trials import ALONG_PENALTIES, Candidate, Fit, Setting
 from similitude.kernel_learning.weight_problems import (
     WEIGHABLE,
     FeatureProblem,
@@ -49,7 +48,7 @@ class WeightCandidate(Candidate):
 
     def grams(self, setting: Setting) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the similarities, those of fitted rows in single precision if the penalty allows it."""
-        return [(K.astype(precision(setting)), C) for K, C, _ in self.normalized]
+        return [(K.astype(setting.precision), C) for K, C, _ in self.normalized]
 
     def models(self, fit: Fit) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]]:
         """Yield the weights, the rows and the dual coefficients of each split."""
@@ -121,7 +120,7 @@ def _unwrapped(k: Similarity, X: Any) -> tuple[Similarity, Any, Callable[[Simila
     return inner, objects, lambda made: Pullback(whole(made), k.f, k.batched)
 
 
-def search_weights(problem: Any, splits: tuple[PilotSplit, ...]) -> Search:
+def search_weights(problem: Any, splits: tuple[PilotSplit, ...]) -> LearnedPaths:
     """Learn weights from each start, and keep the best only if it clearly beats the kernel as it was given.
 
     The name of the search is that of a start if its weights were chosen, and empty if they were learned.
@@ -137,9 +136,9 @@ def search_weights(problem: Any, splits: tuple[PilotSplit, ...]) -> Search:
         setting = paths[0].fits[0].setting
     found = guarded(paths[0].fits[0], paths, f"{names[0]} were kept: no others clearly lower the", _won)
     if not found.name:
-        return replace(found, name=names[0])
+        return found._replace(name=names[0])
     at_start = next((path for path in paths if path.fits[0] is found.chosen), None)
-    return replace(found, name=at_start.name.removeprefix("from ") if at_start else "")
+    return found._replace(name=at_start.name.removeprefix("from ") if at_start else "")
 
 
 def _won(path: Path) -> str:

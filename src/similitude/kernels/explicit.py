@@ -125,7 +125,11 @@ def explicit_map(kernel: Similarity, X: Any, degree: int | None = None, like: An
     strips = ([_Map(A.shape[1], partial(rows, A, cut)) for A in leaves] for cut in cuts)
     built = (_map_of(kernel, iter(strip), degree).build() for strip in strips)
     if any(map(is_sparse, leaves)):
-        return _with_short_indices(_stacked(list(built), axis=0))
+        found = _stacked(list(built), axis=0)
+        if max(*found.shape, found.nnz) < 2**31:  # many learners take no other indices
+            found.indices = found.indices.astype(np.int32, copy=False)
+            found.indptr = found.indptr.astype(np.int32, copy=False)
+        return found
     features = np.empty((n, D), np.result_type(*leaves))
     for cut, values in zip(cuts, built, strict=True):
         features[cut] = values
@@ -301,14 +305,6 @@ def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
         places += _number_of_monomials(d - before, j - t) - _number_of_monomials(d - variable, j - t)
         before = variable
     return places
-
-
-def _with_short_indices(A: Any) -> Any:
-    """Use 32-bit indices if they suffice: many learners take no others."""
-    if max(*A.shape, A.nnz) < 2**31:
-        A.indices = A.indices.astype(np.int32, copy=False)
-        A.indptr = A.indptr.astype(np.int32, copy=False)
-    return A
 
 
 def _outer(A: Any, B: Any) -> Any:

@@ -27,11 +27,7 @@ class FeatureTable(NamedTuple):
 
 
 class WeightedFeatures(Similarity):
-    r"""A kernel of explicit features with a weight for each: :math:`K(x, z) = \sum_u w_u \phi_u(x) \phi_u(z)`.
-
-    ``weights`` maps features to numbers >= 0; all others have ``default_weight``. ``"idf"`` is resolved on data to the
-    squares of :math:`\ln\frac{1 + n}{1 + n_u} + 1`, where :math:`n_u` of n objects have the feature.
-    """
+    r"""A kernel of explicit features with a weight for each: :math:`K(x, z) = \sum_u w_u \phi_u(x) \phi_u(z)`."""
 
     weights: Mapping[Any, float] | str | None = None
     default_weight: float = 1.0

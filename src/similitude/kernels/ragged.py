@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import keys, loops, mixed, mixed_entries, rows
+from similitude.compute import keys, loops, mixed, mixed_entries
 from similitude.support import digest
 
 PLAIN = frozenset({str, int, float, bool, bytes})
@@ -17,12 +17,7 @@ PLAIN = frozenset({str, int, float, bool, bytes})
 
 
 def item_keys(items: Iterable[Any]) -> np.ndarray:
-    """Return a key per item.
-
-    A key is a 64-bit digest of the value, never Python's ``hash``, which differs between processes. Equal items have
-    equal keys. Two different items among N have the same key with probability below N^2 / 2^65: 3e-8 for a million
-    different items. No key is 0.
-    """
+    """Return a 64-bit digest per item, never 0; two of N different items have the same one below N^2 / 2^65."""
     items = list(items)
     plain = set(map(type, items)) <= PLAIN
     known = {item: _key(item) for item in (set(items) if plain else {item for item in items if type(item) in PLAIN})}
@@ -73,10 +68,7 @@ def listed(values: Any) -> list[Any]:
 
 
 class Ragged:
-    """Base class of encodings that store rows of different lengths consecutively: row i is starts[i]:starts[i + 1].
-
-    A subclass names its arrays: those with a value per entry and those with one per row. Either may be None.
-    """
+    """Rows of different lengths, stored consecutively: row i is ``starts[i]:starts[i + 1]`` of arrays of entries."""
 
     of_entries: ClassVar[tuple[str, ...]] = ()
     of_rows: ClassVar[tuple[str, ...]] = ()
@@ -100,7 +92,7 @@ class Ragged:
         for names, some in ((self.of_entries, entries), (self.of_rows, which)):
             for name in names:
                 values = getattr(self, name)
-                setattr(found, name, None if values is None else rows(values, some))
+                setattr(found, name, None if values is None else values[some])
         return found
 
     def only(self, kept: np.ndarray) -> Any:
@@ -179,11 +171,7 @@ class Histograms(Ragged):
         return np.bincount(self.owners, self.counts * self.counts, minlength=len(self))
 
     def features(self, known: Histograms) -> Any:
-        """Return a sparse matrix whose dot products with that of `known` are the products of the histograms.
-
-        It has a column for every key that occurs in `known`, in increasing order, and a last one for the norm of the
-        counts of all other keys.
-        """
+        """Return the counts in a column for each key of `known`, in increasing order, and the norm of all others."""
         ordered = np.sort(known.keys)  # several times as quick as np.unique
         vocabulary = ordered[np.diff(ordered, prepend=ordered[:1] + np.uint64(1)) != 0]
         places, found = places_of(vocabulary, self.keys)

@@ -14,9 +14,6 @@ from similitude.similarity import Bounds, Candidates
 SIGNATURE_BITS = 256
 """Bits that stand for the items of a set; frequent items have one of their own."""
 
-SETS_AT_ONCE = 256
-"""Sets of similar size that are compared with the others whose size allows it."""
-
 ROUNDING_ROOM = 1e-12
 """Share by which bounds are raised: similarities are rounded in another way."""
 
@@ -29,10 +26,7 @@ class Items(Ragged):
 
 
 class SetBounds(Bounds):
-    """Bounds on a share of common items, of all items or of those of the larger set; see `loops.candidates`.
-
-    Sets differ at least by the bits that only one of them has (a bitmap filter), and by their sizes.
-    """
+    """Bounds on a share of common items by sizes of sets, and by the bits that only one of two sets has."""
 
     def __init__(self, A: Encoding, items: Callable[[Encoding], Items], bound: str) -> None:
         self.items = items
@@ -77,8 +71,8 @@ class SetBounds(Bounds):
         columns = np.argsort(B[1], kind="stable")
         B = rows(B, columns)
         found = []
-        for first in range(0, len(by_size), SETS_AT_ONCE):
-            some = by_size[first : first + SETS_AT_ONCE]
+        for first in range(0, len(by_size), 256):
+            some = by_size[first : first + 256]  # of similar size
             a = A[1][some]
             floor = max(float(floors[some].min()), 0.0) * (1 - ROUNDING_ROOM)
             low = np.searchsorted(B[1], a[0] * floor)

@@ -11,6 +11,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from similitude.compute import (
+    BlockTask,
     Encoding,
     as_numpy,
     as_objects,
@@ -39,7 +40,7 @@ from similitude.scikit import (
     whole_gram,
 )
 from similitude.similarity import Similarity, as_similarity
-from similitude.support import UnresolvedError, brief, check_integer, generator
+from similitude.support import UnresolvedError, brief, check_integer, generator, pairs_at
 from similitude.validity import Validity, check_gram
 
 
@@ -83,21 +84,14 @@ class ScoreOutliers(OutlierMixin):
 
 
 class StreamLearner(KernelLearner):
-    """A learner whose model grows with a stream of objects."""
+    """A learner whose model grows with a stream of objects.
+
+    A subclass writes `_check_params`, `_learn_batch` (encoded objects and their targets or class numbers) and
+    `_learn_encoded` (one of them).
+    """
 
     kernel_: Any
     n_seen_: int
-
-    def _check_params(self) -> None:
-        raise NotImplementedError
-
-    def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: np.ndarray) -> None:
-        """Learn from encoded objects and their targets or class numbers; a subclass writes it."""
-        raise NotImplementedError
-
-    def _learn_encoded(self, k: Similarity, X: Any, A: Encoding, target: Any) -> None:
-        """Learn from one object; a subclass writes it."""
-        raise NotImplementedError
 
     def _refuse_precomputed(self, method: str) -> None:
         if self._precomputed:
@@ -109,9 +103,7 @@ class StreamLearner(KernelLearner):
     def _as_batch(self, x: Any) -> Any:
         if self._kind() != "vectors":
             return [x]
-        if is_sparse(x):
-            return x
-        return np.atleast_1d(np.asarray(x))[None]
+        return x if is_sparse(x) else np.atleast_1d(np.asarray(x))[None]
 
     def _encode_one(self, x: Any) -> tuple[Any, Encoding]:
         self._refuse_precomputed("one object at a time")
@@ -119,6 +111,13 @@ class StreamLearner(KernelLearner):
         if self._kind() == "vectors" and X.shape != (1, self.n_features_in_):
             raise ValueError(f"x has shape {X.shape[1:]}, expected one vector of {self.n_features_in_} features")
         return X, self.kernel_.encode(X)
+
+    def _near(self, a: Encoding) -> np.ndarray:
+        """Return the similarities of one encoded object to the kept ones, without the machinery of a batch."""
+        if not len(self.support_):
+            return np.zeros(0)
+        with pairs_at(np.array([self.n_seen_]), self.support_):
+            return np.asarray(BlockTask(self.kernel_)(a, self._support), np.float64)[0]
 
     def _first_batch(self, x: Any) -> Any:
         """Return the first object of a stream as a batch; refuse a kernel with parameters to resolve on data."""
@@ -153,10 +152,7 @@ class StreamLearner(KernelLearner):
 
     def _keep_more(self, k: Similarity, X: Any, A: Encoding, positions: np.ndarray) -> None:
         self.support_objects_ = _appended(self.support_objects_, X)
-        if _can_grow(A):
-            self._support = _appended(self._support, A)
-        else:
-            self._support = k.encode(self.support_objects_)
+        self._support = _appended(self._support, A) if _can_grow(A) else k.encode(self.support_objects_)
         self.support_ = np.concatenate([self.support_, positions])
 
 
@@ -164,11 +160,7 @@ Classifier = TypeVar("Classifier", bound="StreamClassifier")
 
 
 class StreamClassifier(ScoreClassifier, StreamLearner):
-    """A classifier whose model grows with a stream of objects."""
-
-    def _scores_of_one(self, A: Encoding) -> np.ndarray:
-        """Return the row of ``decision_function`` for one encoded object; a subclass writes it."""
-        raise NotImplementedError
+    """A classifier whose model grows with a stream; `_scores_of_one` is ``decision_function`` of an encoded object."""
 
     @all_or_nothing
     def partial_fit(self: Classifier, X: Any, y: Any, classes: Any = None) -> Classifier:
@@ -330,17 +322,6 @@ def check_at_most(name: str, value: Any, n: int, otherwise: str = "", *, without
     return value
 
 
-def class_signs(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return +1 for the examples of a class and -1 for all others: of the second of two classes, or a column for each.
-
-    >>> class_signs(np.array([0, 1]), 2)
-    array([-1.,  1.])
-    """
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)
-    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-
-
 def without_single_column(values: np.ndarray) -> np.ndarray:
     """Return a matrix, or a vector if it has one column."""
     return values[:, 0] if values.shape[1] == 1 else values
@@ -352,9 +333,5 @@ def leads(scores: np.ndarray) -> np.ndarray:
 
 
 def scalar_or_array(values: Sequence[Any]) -> Any:
-    """Return a figure of each binary problem: the only value, or an array of several.
-
-    >>> scalar_or_array([1.5]), scalar_or_array([1.5, 2.5])
-    (1.5, array([1.5, 2.5]))
-    """
+    """Return a figure of each binary problem: the only value, or an array of several."""
     return values[0] if len(values) == 1 else np.array(values)

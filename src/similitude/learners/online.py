@@ -9,7 +9,7 @@ from scipy.special import softmax
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from similitude.compute import BlockTask, Encoding, count, rows, take
+from similitude.compute import Encoding, count, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import StreamClassifier, StreamLearner, leads
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
@@ -25,7 +25,8 @@ class OnlineLearner(StreamLearner):
     A step adds :math:`s\,\phi(x)` to the weights. If x is new enough and there is room, x is kept. Otherwise
     :math:`\phi(x)` is replaced by its projection onto the span of the kept objects, so that nothing learned is
     forgotten. (Orabona, Keshet and Caputo, "The Projectron: a Bounded Kernel-Based Perceptron", 2008; Wang, Crammer
-    and Vucetic, "Breaking the Curse of Kernelization", 2012.) A subclass says which step a row asks for.
+    and Vucetic, "Breaking the Curse of Kernelization", 2012.) A subclass
+    writes `_step`: what an object with given scores adds to the weights, for each output.
     """
 
     kernel: Any
@@ -51,7 +52,7 @@ class OnlineLearner(StreamLearner):
             self._learn_encoded(k, take(X, np.array([i])), rows(A, np.array([i])), targets[i])
 
     def _learn_encoded(self, k: Similarity, x: Any, a: Encoding, target: Any) -> None:
-        near = self._near(k, a)
+        near = self._near(a)
         scores = near @ self.dual_coef_
         own = float(np.asarray(k.diagonal(a))[0])
         if not own >= 0 or not np.isfinite(own):
@@ -64,22 +65,9 @@ class OnlineLearner(StreamLearner):
             self.n_updates_ += 1
         self.n_seen_ += 1
 
-    def _step(self, scores: np.ndarray, target: Any, rate: float) -> np.ndarray:
-        """Return what an object with these scores adds to the weights, for each output; a subclass writes it."""
-        raise NotImplementedError
-
     def _shrink(self, rate: float) -> None:
         if self.lam:
             self.dual_coef_ *= 1.0 - self.lam * rate / (1.0 + self.lam * rate * self.n_seen_)
-
-    def _near(self, k: Similarity, a: Encoding) -> np.ndarray:
-        if not len(self.support_):
-            return np.zeros(0)
-        near = np.asarray(BlockTask(k)(a, self._support), np.float64)[0]
-        if not np.isfinite(near).all():
-            place = int(self.support_[np.argmin(np.isfinite(near))])
-            raise PairError(self.n_seen_, place, "the similarity is not finite")
-        return near
 
     def _add(self, k: Similarity, x: Any, a: Encoding, near: np.ndarray, own: float, step: np.ndarray) -> None:
         """Add a step in the direction of an object, which is kept if it is new and there is room, or projected."""
@@ -205,7 +193,7 @@ class OnlineKernelClassifier(StreamClassifier, OnlineLearner):
         return leads(self._weighted(X))
 
     def _scores_of_one(self, A: Encoding) -> Any:
-        return leads(self._near(self.kernel_, A)[None] @ self.dual_coef_)[0]
+        return leads(self._near(A)[None] @ self.dual_coef_)[0]
 
 
 class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
@@ -321,4 +309,4 @@ class OnlineKernelRegressor(RegressorMixin, OnlineLearner):
         """Return the prediction for one object, or None before any training."""
         if not hasattr(self, "n_seen_"):
             return None
-        return float((self._near(self.kernel_, self._encode_one(x)[1]) @ self.dual_coef_)[0] + self.mean_)
+        return float((self._near(self._encode_one(x)[1]) @ self.dual_coef_)[0] + self.mean_)

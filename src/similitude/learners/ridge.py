@@ -14,7 +14,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
 from similitude.fitting import Plan, PlanStep, Spent, objects_in_words, plan_gram
-from similitude.learners.kernel_learner import KernelLearner, Objects, class_signs
+from similitude.learners.kernel_learner import KernelLearner, Objects, without_single_column
 from similitude.linear import GRAM_PENALTIES, Gram
 from similitude.scikit import (
     ScoreClassifier,
@@ -23,6 +23,7 @@ from similitude.scikit import (
     check_labels,
     check_targets,
     check_weights,
+    class_codes,
     class_weights,
     tensors_for_tensors,
 )
@@ -62,11 +63,7 @@ class LeastSquares(KernelLearner):
     def _planned(self, X: Any, y: Any, weights: np.ndarray) -> Plan:
         kind = self._kind()
         lams = self._lams()
-        n_lams = None
-        if lams is None:
-            n_lams = GRAM_PENALTIES
-        elif not isinstance(lams, float):
-            n_lams = len(lams)
+        n_lams = GRAM_PENALTIES if lams is None else None if isinstance(lams, float) else len(lams)
         if self._is_automatic:
             from similitude.kernels import default_similarity  # loads all kernels
 
@@ -77,10 +74,6 @@ class LeastSquares(KernelLearner):
             k = as_similarity(self.kernel)
         objects = objects_in_words(X, kind)
         return plan_gram(k, objects, int(np.count_nonzero(weights)), self._targets_in_words(y), n_lams, self._engine)
-
-    def _targets_in_words(self, y: Any) -> str:
-        """Return the number of outputs or classes; a subclass writes it."""
-        raise NotImplementedError
 
     def _learn(self, X: Any, y: np.ndarray, weights: np.ndarray, sample_weight: Any, plan: Plan) -> None:
         """Fit coefficients for y, or for each of its columns, and keep the examples that have a weight."""
@@ -118,15 +111,13 @@ class LeastSquares(KernelLearner):
         coefficients[used] = found.weights
         self._keep(X, A, coefficients.reshape(y.shape))
         self.intercept_: Any = found.intercept
-        for name in {"lams_", "loo_errors_"} & set(vars(self)):
-            delattr(self, name)
-        if errors is not None:
-            self.lams_ = lams
-            self.loo_errors_ = errors
         if y.ndim == 1:
             self.intercept_ = float(found.intercept[0])
-            if errors is not None:
-                self.loo_errors_ = errors[:, 0]
+        for name in ("lams_", "loo_errors_"):
+            self.__dict__.pop(name, None)
+        if errors is not None:
+            self.lams_ = lams
+            self.loo_errors_ = errors[:, 0] if y.ndim == 1 else errors
         model = PlanStep(f"{plan.model.what} ({self.lam_:.3g})", plan.model.why)
         self.plan_ = replace(plan, model=model, spent=Spent(time.perf_counter() - began, 0))
 
@@ -280,7 +271,8 @@ class KernelRidgeClassifier(ScoreClassifier, LeastSquares):
         weights = weights * class_weights(self.class_weight, self.classes_, np.bincount(codes, weights))[codes]
         check_class_weights(self.classes_, codes, weights)
         plan = self._planned(X, y, weights)
-        self._learn(X, class_signs(codes, len(self.classes_)), weights, sample_weight, plan)
+        signs = class_codes(codes, len(self.classes_)).astype(np.float64)
+        self._learn(X, without_single_column(signs), weights, sample_weight, plan)
         return self
 
     def _targets_in_words(self, y: Any) -> str:

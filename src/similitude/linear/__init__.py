@@ -1,6 +1,6 @@
 """Linear models of features: losses, weighted sums over a pass, ridge, logistic and squared hinge, sparse models."""
 
-from similitude.linear.gram import GRAM_PENALTIES, LOWEST_POWER, Gram, GramFactor, gram_precision, unit_of
+from similitude.linear.gram import GRAM_PENALTIES, LOWEST_POWER, Gram, GramFactor, exact_ridge, gram_precision, unit_of
 from similitude.linear.iterated_ridge import IteratedRidge
 from similitude.linear.l2_penalty import l2_path
 from similitude.linear.landmark_ridge import Equations, fit_by_products
@@ -22,19 +22,5 @@ from similitude.linear.losses import (
 from similitude.linear.moments import GroupMoments, LinearModel, Members, Moments
 from similitude.linear.newton_step import NewtonStep, is_coupled, newton_step
 from similitude.linear.own_loss import OwnLoss, as_instance, as_loss, check_convex, named_function
-from similitude.linear.penalty_choice import RowsTogether, fit_classes, fit_loss, fit_numbers
-from similitude.linear.ridge import (
-    HIGHEST_POWER,
-    PENALTIES,
-    ByCholesky,
-    Ridge,
-    Validation,
-    along_path,
-    between_penalties,
-    downhill,
-    gram_matrices,
-    nearest_place,
-    path,
-    smallest,
-    vertex,
-)
+from similitude.linear.penalty_choice import RowsTogether, fit_classes, fit_numbers
+from similitude.linear.ridge import ByCholesky, Ridge, Validation, gram_matrices

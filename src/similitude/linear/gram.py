@@ -17,10 +17,10 @@ from scipy.linalg import LinAlgError, get_lapack_funcs, solve_triangular
 
 from similitude.compute import as_numpy, beside, namespace
 from similitude.compute.engines import factorizing
+from similitude.evaluation import path, smallest
 from similitude.linear.lapack import EPS, solve, symmetric_eigen, upper_factor
 from similitude.linear.left_out_groups import solved_by_group, with_mean_of_others
 from similitude.linear.moments import LinearModel, zeros
-from similitude.linear.ridge import path, smallest
 
 GRAM_STRIP = 512
 """Rows of an n x n matrix that are worked on at once."""
@@ -281,6 +281,10 @@ class Gram:
         return full
 
 
+Rest = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""What coefficients leave of their targets, given both."""
+
+
 class GramFactor:
     r"""The lower Cholesky factor L of :math:`G = K + \operatorname{diag}(p)`, in the precision of K.
 
@@ -342,44 +346,36 @@ class GramFactor:
         inverse, _ = trtri(last, lower=True, overwrite_c=True)
         return np.asarray(inverse)
 
+    def coefficients(self, Y: np.ndarray, rest: Rest | None = None) -> np.ndarray:
+        """Return G^-1 Y in double precision, refined once by what a solution leaves of the targets."""
+        a = self.solve(Y).astype(np.float64)
+        if rest is not None:
+            a += self.solve(rest(Y, a))
+        return a
+
     def fit_groups(
-        self,
-        Y: np.ndarray,
-        weights: np.ndarray,
-        groups: np.ndarray,
-        rest: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+        self, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray, rest: Rest | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         r"""Return the coefficients, and the residuals of all rows, each under the model of all other groups.
 
         The residuals of a group are :math:`[(G^{-1})_{GG}]^{-1} a_G`. Targets have the weighted mean zero; a left-out
         group is predicted with the mean of the others.
         """
-        both = np.column_stack([Y, np.ones(len(Y))])
-        a = self.solve(both).astype(np.float64)
-        if rest is not None:
-            a += self.solve(rest(both, a))
+        a = self.coefficients(np.column_stack([Y, np.ones(len(Y))]), rest)
         columns = self._inverse_half().T.astype(np.float64)
         left = solved_by_group(partial(_blocks_of_rows, columns), a, groups)
         return a[:, :-1], with_mean_of_others(left[:, :-1], left[:, -1:], Y, weights, groups)
 
     def fit(
-        self,
-        Y: np.ndarray,
-        constant: bool = False,
-        n: int = 0,
-        rest: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+        self, Y: np.ndarray, constant: bool = False, n: int = 0, rest: Rest | None = None
     ) -> tuple[LinearModel, np.ndarray]:
         r"""Return the coefficients with the constant, and the residuals of the last n rows, each left out alone.
 
         The constant is :math:`b = 1^\top G^{-1} y / 1^\top G^{-1} 1`, so that the coefficients :math:`a = G^{-1} (y -
         b)` sum to zero. The residual is :math:`a_i / d_i` with :math:`d_i = (G^{-1})_{ii}`, from which an estimated
-        constant takes :math:`(G^{-1} 1)_i^2 / 1^\top G^{-1} 1`. With `rest`, what coefficients leave of their targets,
-        the solution is refined once.
+        constant takes :math:`(G^{-1} 1)_i^2 / 1^\top G^{-1} 1`.
         """
-        both = np.column_stack([Y, np.ones(len(Y))]) if constant else Y
-        a = self.solve(both).astype(np.float64)
-        if rest is not None:
-            a += self.solve(rest(both, a))
+        a = self.coefficients(np.column_stack([Y, np.ones(len(Y))]) if constant else Y, rest)
         last = slice(len(Y) - n, None)
         own = self.inverse_diagonal(n)[:, None]
         b = np.zeros(Y.shape[1])
@@ -389,6 +385,48 @@ class GramFactor:
             a = a[:, :-1] - ones * b
             own = own - ones[last] ** 2 / ones.sum()
         return LinearModel(a, b), a[last] / own
+
+
+def exact_ridge(
+    k: Any,
+    A: np.ndarray,
+    Y: np.ndarray,
+    weights: np.ndarray,
+    penalty: float,
+    held_out: np.ndarray,
+    refined: bool = True,
+    constant: bool = False,
+    groups: np.ndarray | None = None,
+) -> tuple[LinearModel, np.ndarray]:
+    r"""Return :math:`f(x) = \sum_i a_i K(x, x_i) + b`, and the predictions for some rows, each by a model without it.
+
+    Encoded rows have positive weights, whose mean counts as 1. The held-out rows are the last ones of the factor,
+    see `GramFactor`. A solution in single precision is refined unless the model only serves comparisons. With groups
+    all rows are held out, each from the model of all other groups.
+    """
+    order = np.concatenate([np.delete(np.arange(len(A)), held_out), held_out])
+    ridge = penalty * weights.mean() / weights[order]
+    A = A[order]
+    Y = Y[order]
+    rows: np.ndarray = A.astype(gram_precision(penalty, len(A)), copy=False)
+    factor = GramFactor.of(k.block(rows, rows), ridge)
+
+    def in_double(Y: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        rest = Y - ridge[:, None] * coefficients
+        for start in range(0, len(A), GRAM_STRIP):
+            some = slice(start, start + GRAM_STRIP)
+            rest[some] -= k.block(A[some], A) @ coefficients
+        return rest
+
+    rest = in_double if rows.dtype == np.float32 and refined else None
+    if groups is None:
+        model, residuals = factor.fit(Y, constant, len(held_out), rest)
+    else:
+        a, residuals = factor.fit_groups(Y, weights[order], groups[order], rest)
+        model = LinearModel(a, np.zeros(Y.shape[1]))
+    coefficients = np.empty_like(model.weights)
+    coefficients[order] = model.weights
+    return LinearModel(coefficients, model.intercept), Y[len(A) - len(held_out) :] - residuals
 
 
 def _lower_factor(K: np.ndarray, penalty: Any) -> np.ndarray:

@@ -20,13 +20,8 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 from similitude.linear.lapack import conjugate_steps, factorize
 from similitude.linear.moments import LinearModel, Members, sums_of_groups
 
-STEP_TOLERANCE = 5e-4
 MOST_STEPS = 60
-"""The relative error of the objective at which conjugate gradients stop, as they estimate it, and the most steps."""
-
-GROUP_TOLERANCE = 3e-5
-"""The same for what groups of rows add to a model."""
-
+"""The most steps of conjugate gradients."""
 
 FEW_COLUMNS = 4
 """Number of outputs up to which products with vectors are faster than products of matrices."""
@@ -38,21 +33,9 @@ ROWS_SUMMED = 512
 class IteratedRidge:
     r"""Minimize :math:`\sum_i s_i |y_i - w^\top f_i - b|^2 + \lambda |w|^2` over w and b.
 
-    Parameters
-    ----------
-    K : array of shape (n, m)
-        The similarities of rows to landmarks, in either precision.
-    U : array of shape (m, m)
-        Upper triangular, :math:`K(L, L) = U^\top U`.
-    own : array of shape (m,) of int
-        Which rows the landmarks are.
-    others : array of int
-        The other rows of the preconditioner.
-    F : array
-        The features of these.
-    weights : array of shape (n,)
-    lam : float
-        The penalty of the preconditioner.
+    K, of shape (n, m), are the similarities of rows to landmarks, in either precision, and :math:`K(L, L) = U^\top U`.
+    The landmarks are the rows `own`; F are the features of the `others` in the preconditioner, which is for the penalty
+    `lam`.
 
     >>> K, Y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [2.0], [2.0]])
     >>> ridge = IteratedRidge(K, np.eye(1), np.array([0]), np.array([1]), K[1:2], np.ones(3), lam=1.0)
@@ -82,14 +65,18 @@ class IteratedRidge:
         weights: np.ndarray,
         lam: float,
         start: LinearModel | None = None,
-        tolerance: float = STEP_TOLERANCE,
+        tolerance: float = 5e-4,
     ) -> LinearModel:
-        """Return the minimizer for rows of which some may have no weight, and a penalty, from a start."""
+        """Return the minimizer for rows of which some may have no weight, and a penalty, from a start.
+
+        The tolerance is the relative error of the objective at which steps end, as they estimate it.
+        """
         mean = weights @ Y / weights.sum()
         center = self._center(weights)
         right = self._adjoint(weights[:, None] * (Y - mean))
         squares = weights @ (Y - mean) ** 2
-        W = self._solve(right, squares, weights, center, lam, None if start is None else start.weights, tolerance)
+        first = start.weights if start else np.zeros_like(right)
+        W = self._solve(right, squares, weights, center, lam, first, tolerance)
         return LinearModel(W, mean - center @ W)
 
     def _solve(
@@ -99,7 +86,7 @@ class IteratedRidge:
         weights: np.ndarray,
         center: np.ndarray,
         lam: float,
-        start: np.ndarray | None,
+        first: np.ndarray,
         tolerance: float,
     ) -> np.ndarray:
         """Solve the normal equations for the columns of a right-hand side, given the sums of the squared targets.
@@ -107,10 +94,12 @@ class IteratedRidge:
         A gradient's squared length in the norm of the preconditioner is about how far the objective is above its
         minimum.
         """
-        first = np.zeros_like(right) if start is None else start
-        rest = right if start is None else right - self._times(start, weights, center, lam)
-        steps = conjugate_steps(lambda D: self._times(D, weights, center, lam), self._precondition, rest)
-        for taken, (step, G, size) in enumerate(steps):
+
+        def matrix(D: np.ndarray) -> np.ndarray:
+            return self._times(D, weights, center, lam)
+
+        rest = right - matrix(first) if first.any() else right
+        for taken, (step, G, size) in enumerate(conjugate_steps(matrix, self._precondition, rest)):
             W = first + step
             objective = squares - np.einsum("ij,ij->j", W, right + G)
             # part of the squared targets below which an objective is rounding
@@ -130,12 +119,11 @@ class IteratedRidge:
         weights: np.ndarray,
         lam: float,
         members: Members,
-        tolerance: float = GROUP_TOLERANCE,
+        tolerance: float = 3e-5,
     ) -> LinearModel:
         """Return what groups of rows add to the model: a column for each group, and in it for each output.
 
-        They add up to the model less the mean target: what the steps leave is added in proportion to the weights of the
-        groups.
+        They add up to the model less the mean target: what steps leave is added in proportion to the groups' weights.
         """
         n = members.n_groups
         outputs = Y.shape[1]
@@ -148,7 +136,7 @@ class IteratedRidge:
         right = _divided(self.U, self._sums_of_groups(targets, members), transposed=True)
         right -= np.outer(center, (targets.T @ inside).ravel())
         squares = ((weights[:, None] * (Y - mean) ** 2).T @ inside).ravel()
-        W = self._solve(right, squares, weights, center, lam, None, tolerance)
+        W = self._solve(right, squares, weights, center, lam, np.zeros_like(right), tolerance)
         W = W.reshape(-1, outputs, n)
         W = W + (model.weights - W.sum(axis=2))[:, :, None] * share
         constants = -np.tensordot(center, W, 1)
@@ -171,7 +159,8 @@ class IteratedRidge:
 
     def _adjoint(self, T: np.ndarray) -> np.ndarray:
         """Return the sum over rows of their features times T."""
-        T, total = T.astype(self.K.dtype), np.zeros((self.K.shape[1], T.shape[1]))
+        T = T.astype(self.K.dtype)
+        total = np.zeros((self.K.shape[1], T.shape[1]))
         for rows in self._strips():
             total += _times(self.K[rows].T, T[rows])
         return _divided(self.U, total, transposed=True)
@@ -195,11 +184,9 @@ class IteratedRidge:
 
 def _centered_gram(U: np.ndarray, F: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the weighted, centered Gram matrix of the columns of U and the rows of F, in the upper triangle."""
-    (lauum,), (syr2,), (syrk,) = (
-        get_lapack_funcs(("lauum",), (U,)),
-        get_blas_funcs(("syr2",), (U,)),
-        get_blas_funcs(("syrk",), (F,)),
-    )
+    (lauum,) = get_lapack_funcs(("lauum",), (U,))
+    (syr2,) = get_blas_funcs(("syr2",), (U,))
+    (syrk,) = get_blas_funcs(("syrk",), (F,))
     sums = U @ own
     mean = (sums + others.astype(F.dtype) @ F) / (own.sum() + others.sum())
     gram, _ = lauum(np.asfortranarray(U * np.sqrt(own)), lower=False, overwrite_c=True)

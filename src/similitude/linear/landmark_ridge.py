@@ -22,10 +22,9 @@ import numpy as np
 
 from similitude.compute import Encoding, as_numpy, count, in_precision, moved, namespace, rows
 from similitude.compute.engines import format_bytes
-from similitude.evaluation import Trial
+from similitude.evaluation import DECADE, PENALTIES, Search, Trial, downhill, nearest_place
 from similitude.linear.lapack import conjugate_steps, solve
 from similitude.linear.moments import LinearModel, Members, Moments
-from similitude.linear.ridge import DECADE, PENALTIES, along_path, downhill, nearest_place
 
 DIRECTLY = 8
 """Rows per landmark up to which the normal equations of all rows are solved directly."""
@@ -40,20 +39,8 @@ CHOSEN_ON = 20
 """Rows per landmark on which the penalty is chosen."""
 
 
-CG_TOLERANCE = 1e-3
-"""The gradient at which steps end, relative to the one at zero, both in the norm of the preconditioner."""
-
-MOST_CG_STEPS = 50
-"""Maximum number of steps."""
-
 ROUGH_STEPS: dict[str, Any] = {"steps": 10, "tolerance": 1e-2}
-"""The accuracy with which penalties are compared and the model is judged: losses are off by about its square."""
-
-GROUP_STEPS: dict[str, Any] = {"steps": 15, "tolerance": 1e-2}
-"""The accuracy with which groups of rows are told apart."""
-
-CG_PATIENCE = 8
-"""Steps without a smaller gradient after which only rounding is left."""
+"""The accuracy with which penalties are compared and the model is evaluated: losses are off by about its square."""
 
 JITTER = {4: 1e-8, 8: 1e-15}
 """Added to the diagonal of K(L, L), relative to its trace, by the bytes of a value: anything smaller is rounding."""
@@ -74,38 +61,30 @@ def fit_by_products(
     held: tuple[np.ndarray, np.ndarray],
     start: float | None = None,
 ) -> tuple[LinearModel, Trial, Equations]:
-    """Return the model of all rows with the penalty that is best for some held-out rows, and how the judged ones fared.
-
-    The third are its equations, which tell what groups of rows add to it.
+    """Return the model of all rows, the trial of rows held out from it and from choices, and the equations.
 
     The operator is K(rows, landmarks), as ``engine.operator(similarity, rows, landmarks)`` gives it. `order` holds the
-    rows with a weight in random order; those on which the penalty is chosen and those judged, which no choice is made
-    on, are the last. Models are compared when fitted to the first rows of the order: as a noise level of the targets
-    the penalty does not depend on the number of rows. Penalties near `start`, if given, are tried first.
+    rows with a weight in random order; the last ones are held out: those on which the penalty is chosen, then those of
+    the trial. Models are compared when fitted to the first rows of the order: as a noise level of the targets the
+    penalty does not depend on the number of rows. Penalties near `start`, if given, are tried first.
     """
-    chosen_on, judged = held
     ridge = LandmarkRidge(operator, Y, weights)
     m = operator.shape[1]
-    last = np.concatenate([chosen_on, judged])
+    last = np.concatenate(held)
     learned = order[: len(order) - len(last)]
-    compared = ridge.only(chosen_on)
+    compared = ridge.only(held[0])
 
-    def trial_of(lam: float, model: LinearModel) -> Trial:
-        return Trial.of(lam, compared.scores(model), Y[chosen_on], weights[chosen_on])
-
-    def judged_by(lam: float, model: LinearModel) -> Trial:
-        return Trial.of(lam, ridge.only(judged).scores(model), Y[judged], weights[judged])
+    def loss(model: LinearModel) -> float:
+        return compared.trial(0.0, model).loss
 
     work = len(learned) * m**2
     if len(learned) <= DIRECTLY * m or work <= DIRECT_WORK[operator.engine.torch_device.type]:
         moments = ridge.only(np.sort(learned)).moments
         unit = ridge.spread * moments.weight
-        lam, without = _best_penalty(
-            lambda lam, _: ridge.solve(moments, ridge.factor(moments, lam)), trial_of, unit, start
-        )
+        lam, without = _best_penalty(lambda lam, _: ridge.solve(moments, ridge.factor(moments, lam)), loss, unit, start)
         moments += ridge.only(np.sort(last)).moments
         equations = Equations(ridge, lam, None, ridge.factor(moments, lam))
-        return ridge.solve(moments, equations.factor), judged_by(lam, without), equations
+        return ridge.solve(moments, equations.factor), ridge.only(held[1]).trial(lam, without), equations
     some = np.sort(learned[: PRECONDITIONED_BY * m])
     moments = ridge.only(some).moments
     part = ridge.only(np.sort(learned[: CHOSEN_ON * m]))
@@ -114,49 +93,31 @@ def fit_by_products(
         factor = ridge.factor(moments, lam * moments.weight / part.total)
         return part.iterate(lam, factor, nearest or ridge.solve(moments, factor), **ROUGH_STEPS)
 
-    lam, without = _best_penalty(approximate, trial_of, ridge.spread * part.total, start)
+    lam, without = _best_penalty(approximate, loss, ridge.spread * part.total, start)
     fitted = weights.copy()
     fitted[last] = 0.0
     times = float(fitted.sum()) / moments.weight
     factor = ridge.factor(moments, lam / times, GROUP_JITTER[operator.dtype.itemsize])
     without = LandmarkRidge(operator, Y, fitted, ridge.gram).iterate(lam, factor, without, **ROUGH_STEPS)
     model = ridge.iterate(lam, factor, without)
-    return model, judged_by(lam, without), Equations(ridge, lam, some, factor)
+    return model, ridge.only(held[1]).trial(lam, without), Equations(ridge, lam, some, factor)
 
 
 def _best_penalty(
     fit: Callable[[float, LinearModel | None], LinearModel],
-    trial_of: Callable[[float, LinearModel], Trial],
+    loss: Callable[[LinearModel], float],
     unit: float,
     start: float | None,
 ) -> tuple[float, LinearModel]:
     """Return a penalty better than its neighbors, and its model; each fit starts from that of the nearest penalty."""
-    tried: dict[int, LinearModel] = {}
-
-    def loss(place: int) -> float:
-        lam = unit * float(PENALTIES[place])
-        nearest = min(tried, key=lambda i: abs(i - place), default=None)
-        tried[place] = fit(lam, None if nearest is None else tried[nearest])
-        return trial_of(lam, tried[place]).loss
-
+    search = Search(lambda place: fit(unit * float(PENALTIES[place]), search.nearest(place)), loss=loss)
     # the penalty that is tried first, relative to the trace
-    first = 1e-6 if start is None else start / unit
-    place = downhill(along_path(loss), nearest_place(first), DECADE)
-    return unit * float(PENALTIES[place]), tried[place]
+    place = downhill(search.loss, nearest_place(1e-6 if start is None else start / unit), DECADE)
+    return unit * float(PENALTIES[place]), search[place]
 
 
 class Equations(NamedTuple):
-    """The normal equations of a fit for its penalty, or their preconditioner.
-
-    Attributes
-    ----------
-    ridge : LandmarkRidge
-        On all rows.
-    lam : float
-    some : array of int, or None
-        The rows that the factor is of, if it is a preconditioner.
-    factor : array
-    """
+    """The normal equations of all rows for a penalty, with their factor; that of some rows is a preconditioner."""
 
     ridge: LandmarkRidge
     lam: float
@@ -222,6 +183,10 @@ class LandmarkRidge:
         V = in_precision(self.operator.move(model.weights), self.operator.dtype)
         return as_numpy(_double(self.operator.times(V))) + model.intercept
 
+    def trial(self, lam: float, model: LinearModel) -> Trial:
+        """Evaluate a model on the rows."""
+        return Trial.of(lam, self.scores(model), self.Y, self.weights)
+
     def _blocks(self, A: Encoding) -> Iterator[tuple[slice, Any]]:
         """Yield the similarities of some rows to all landmarks in float64, block by block."""
         step = max(1, CELLS[self.operator.engine.torch_device.type] // self.m)
@@ -247,10 +212,7 @@ class LandmarkRidge:
         return Moments(float(sums[-1]), right[:, -1], sums[:-1], G, right[:, :-1])
 
     def factor(self, moments: Moments, lam: float, more: float = 0.0) -> Any:
-        """Return the upper Cholesky factor of the normal equations for a penalty, with the intercept eliminated.
-
-        The diagonal grows by `more` times its mean.
-        """
+        """Return the upper Cholesky factor for a penalty, without the intercept; the diagonal grows by a share."""
         M = moments.gram.add(self.gram, alpha=lam)  # type: ignore[attr-defined]
         M.addr_(moments.features, moments.features, alpha=-1.0 / moments.weight)
         M.diagonal().add_(lam * self.jitter + more * float(M.diagonal().mean()))
@@ -272,9 +234,8 @@ class LandmarkRidge:
         return LinearModel(as_numpy(a), as_numpy(means - moments.features @ a / moments.weight))
 
     def of_groups(self, model: LinearModel, factor: Any, members: Members, lam: float | None = None) -> LinearModel:
-        """Return what groups of rows add to the model: a column for each group, and in it for each output.
+        """Return what groups of rows add to the model, by the factor of all rows or, with a penalty, by steps.
 
-        The factor is that of the normal equations of all rows, or of some if a penalty is given: then there are steps.
         What steps or rounding leave of the model is added in proportion to the weights of the groups.
         """
         s = self.weights
@@ -286,7 +247,7 @@ class LandmarkRidge:
         else:
             R = R / self.total
             curvature = partial(self._curvature, lam)
-            found, _ = conjugate_gradients(curvature, partial(solve, factor), R, R, **GROUP_STEPS)
+            found, _ = conjugate_gradients(curvature, partial(solve, factor), R, R, steps=15, tolerance=1e-2)
         W = as_numpy(found).reshape(self.m, n, -1)
         left = model.weights - W.sum(axis=1)
         share = np.bincount(members.group, s, n) / s.sum()
@@ -294,10 +255,7 @@ class LandmarkRidge:
         return LinearModel(W, -(as_numpy(self._mean) @ W))
 
     def _sums_of_groups(self, targets: np.ndarray, group: np.ndarray, n_groups: int, precisely: bool = False) -> Any:
-        """Return the sums of centered similarities times targets over the rows of each group, for each output.
-
-        `precisely` computes the similarities in float64.
-        """
+        """Return the sums of centered similarities, in float64 if `precisely`, times targets over each group."""
         values = _double(self.operator.move(targets))
         xp, (n, outputs), device = namespace(values), values.shape, values.device
         columns = self.operator.move(group)[:, None] * outputs + xp.arange(outputs, device=device)
@@ -328,15 +286,15 @@ class LandmarkRidge:
         return in_precision(self.operator.move(self.weights), self.operator.dtype)
 
     @cached_property
-    def _sides(self) -> tuple[Any, Any, Any]:
-        """The right-hand side of the centered normal equations, the means of the similarities and of the targets."""
+    def _sides(self) -> tuple[Any, Any]:
+        """The right-hand side of the centered normal equations, and the means of the targets."""
         self.operator.store_if_faster()
         Y = _double(self.operator.move(self.Y))
         s = self._weights
         middle = (_double(s) @ Y) / self.total
         wanted = in_precision((Y - middle) * s[:, None], self.operator.dtype)
         right = self.operator.transposed_times(wanted) / self.total
-        return right, self._mean, middle
+        return right, middle
 
     def _curvature(self, lam: float, p: Any) -> Any:
         """Return the covariance of the similarities, plus the penalty, times p."""
@@ -347,20 +305,20 @@ class LandmarkRidge:
         return covariance + lam / self.total * (self.gram @ p + self.jitter * p)
 
     def iterate(
-        self, lam: float, factor: Any, start: LinearModel, steps: int = MOST_CG_STEPS, tolerance: float = CG_TOLERANCE
+        self, lam: float, factor: Any, start: LinearModel, steps: int = 50, tolerance: float = 1e-3
     ) -> LinearModel:
         """Return the minimizer for a penalty by conjugate gradients from another model; `gap` is the relative gradient.
 
         The factor is that of the normal equations of some of the rows, for the penalty times their part of all weights.
+        Steps end at a gradient relative to that at zero, both in the norm of the preconditioner.
         """
-        right, means, middle = self._sides
+        right, middle = self._sides
         curvature = partial(self._curvature, lam)
         a = self.operator.move(start.weights)
-        z, residual = conjugate_gradients(
-            curvature, partial(solve, factor), right, right - curvature(a), steps, tolerance
-        )
+        left = right - curvature(a)
+        z, residual = conjugate_gradients(curvature, partial(solve, factor), right, left, steps, tolerance)
         a = a + z
-        return LinearModel(as_numpy(a), as_numpy(middle - means @ a), residual)
+        return LinearModel(as_numpy(a), as_numpy(middle - self._mean @ a), residual)
 
 
 def conjugate_gradients(
@@ -371,24 +329,18 @@ def conjugate_gradients(
     steps: int,
     tolerance: float,
 ) -> tuple[Any, float]:
-    """Return z with matrix(z) = residual for each column, and the largest relative residual that is left.
-
-    The residual is what a first guess leaves of the goal.
-    """
+    """Return z with matrix(z) = residual, what a guess leaves of the goal, and the largest relative residual left."""
     reference = (goal * preconditioner(goal)).sum(0).clamp(min=1e-300)
     best = math.inf
-    since = 0
     for taken, (z, _, squares) in enumerate(conjugate_steps(matrix, preconditioner, residual)):
         worst = float((squares / reference).max())
         if taken == 0 or worst < best:
             best = worst
-            found = z
-            since = 0
-        else:
-            since += 1
-        if taken == steps or not best > tolerance**2 or since == CG_PATIENCE:
+            found = taken, z
+        # 8 steps without a smaller gradient: only rounding is left
+        if taken == steps or not best > tolerance**2 or taken - found[0] == 8:
             break
-    return found, max(best, 0.0) ** 0.5
+    return found[1], max(best, 0.0) ** 0.5
 
 
 def _double(tensor: Any) -> Any:
@@ -401,9 +353,7 @@ def _in_double(encoding: Encoding) -> Encoding:
 
 
 def _add_gram(G: Any, K: Any) -> None:
-    """Add K'K to G, on and above the diagonal."""
-    m = K.shape[1]
-    # groups of columns into which a symmetric product is cut, of which only those above the diagonal are computed
-    step = max(1, -(-m // 4))
-    for start in range(0, m, step):
+    """Add K'K to G, on and above the diagonal: of four blocks of columns, only the products above it are computed."""
+    step = max(1, -(-K.shape[1] // 4))
+    for start in range(0, K.shape[1], step):
         G[start : start + step, start:].addmm_(K[:, start : start + step].T, K[:, start:])

@@ -32,32 +32,19 @@ LEAST_CURVATURE = 1e-9
 """Smallest curvature of the logistic losses: rows far beyond the margin keep finite working responses."""
 
 
-SLACKS = (0.1, 0.5, np.inf)
-"""How far beyond the margin rows count under the squared hinge; the next one is tried if a step does not help."""
-
-
 @dataclass(frozen=True, eq=False)
 class NewtonStep:
     """A linear model as least squares on working responses, and what groups of rows add to it.
 
-    Attributes
-    ----------
-    model : LinearModel
-        The model after the step, or before it if the step would not lower the objective.
-    weights, sums : array of shape (n, outputs)
-        The working weights :math:`s_i c_i`, and these times the working responses: numbers of single precision, so
-        that they can be kept in half the space, and the model is exactly theirs.
-    base : array of shape (outputs,)
-        The weighted means of the working responses.
-    group_weights, group_constants : array of shape (features, groups, outputs) and (groups, outputs)
-        What groups of rows add to each output; with the base they sum to the model after the step.
+    The working weights :math:`s_i c_i`, and their `sums` with the working responses, are numbers of single precision,
+    so that they can be kept in half the space, and the model is exactly theirs.
     """
 
-    model: LinearModel
+    model: LinearModel  # after the step, or before it if the step would not lower the objective
     weights: np.ndarray
     sums: np.ndarray
-    base: np.ndarray
-    group_weights: np.ndarray
+    base: np.ndarray  # the weighted means of the working responses
+    group_weights: np.ndarray  # what groups add to each output, (features, groups, outputs); with the base, the model
     group_constants: np.ndarray
 
 
@@ -73,33 +60,26 @@ def newton_step(
 ) -> NewtonStep:
     """Take a Newton step from a model that nearly minimizes its objective, and keep it if it lowers the objective.
 
-    Parameters
-    ----------
-    loss : str or Loss
-    penalty : str
-    F : array or tensor of shape (n, features)
-    Y : array of shape (n, outputs)
-        Codes of classes, or numbers.
-    weights : array of shape (n,)
-    model : LinearModel
-        With ``penalty="l1"`` it is kept in any case: its solver stops farther from the minimum.
-    lam : float
-        The penalty.
-    members : array of shape (n, groups), or None
-        1 for the rows of a group, which are in no other group. None: of each output, the rows of its own class are
-        the first group, and all others the second.
+    With ``penalty="l1"`` the model is kept in any case: its solver stops farther from the minimum. Y are codes of
+    classes, or numbers. `members`, of shape (n, groups), are 1 for the rows of a group, which are in no other group;
+    without them, of each output, the rows of its own class are the first group, and all others the second.
     """
     coupled = is_coupled(loss, Y.shape[1])
-    given = LOSSES[loss]() if isinstance(loss, str) else loss
-    made: Loss = MultinomialLogistic() if coupled else given
+    made = LOSSES[loss]() if isinstance(loss, str) else loss
+    if coupled:
+        made = MultinomialLogistic()
     data = WeightedLoss.of(made, Y > 0 if coupled else Y, weights)
     features = Features(F, weights)
     scores = model.scores(F)
     sizes = np.sqrt((model.weights**2).sum(axis=1))
-    used = np.flatnonzero(sizes > 0) if penalty == "l1" else np.arange(len(sizes))
-    penalties = lam / sizes[used] if penalty == "l1" else np.full(len(used), 2.0 * lam)
+    used = np.arange(len(sizes))
+    penalties = np.full(len(used), 2.0 * lam)
+    if penalty == "l1":
+        used = np.flatnonzero(sizes > 0)
+        penalties = lam / sizes[used]
     before = data.value(scores) + lam * float((sizes**2).sum())
-    for slack in SLACKS if loss == "squared_hinge" else (0.0,):
+    # how far beyond the margin rows count under the squared hinge; the next one is tried if a step does not help
+    for slack in (0.1, 0.5, np.inf) if loss == "squared_hinge" else (0.0,):
         curvatures = _short(_curvatures(data, scores, slack))
         sums = _short(curvatures * scores - data.slopes(scores))
         base = sums.sum(axis=0) / curvatures.sum(axis=0)

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from similitude.evaluation import LastRows, Trial, assign_folds, fold_pairs, n_fitted, rarest_in_group
+from similitude.evaluation import (
+    DECADE,
+    PENALTIES,
+    LastRows,
+    Trial,
+    assign_folds,
+    first_minimum,
+    fold_pairs,
+    n_fitted,
+    rarest_in_group,
+)
 from similitude.linear.features import Features
 from similitude.linear.l1_penalty import L1_TOLERANCE, l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
 from similitude.linear.losses import LOSSES, Loss, MultinomialLogistic
 from similitude.linear.moments import LinearModel
-from similitude.linear.ridge import DECADE, PENALTIES
 from similitude.support import generator
 
 L1_PENALTIES = 10.0 ** np.arange(-0.25, -4.01, -0.25)
 """Strengths of the l1 penalty, relative to the one at which all weights are zero."""
 
-FEW_VALIDATED_ROWS = 300
 FOLDS = 5
-FEWER_FOLDS = 3
-"""Cross-validation folds up to this many rows, and with more, where models of fewer rows lose less."""
+"""Cross-validation folds of few rows."""
 
 PATH_PATIENCE = 2
 """Penalties that may be worse than the best one before a path ends. With folds and an l2 penalty it does not end while
 the strongest penalty is the best: of several fits to few rows, the next ones may all be worse by chance."""
 
 COMPARED_GAPS = {"l1": 1e-2, "l2": 1e-4}
-FINAL_GAPS = {"l1": L1_TOLERANCE, "l2": L2_TOLERANCE}
-"""Tolerances of models that are only compared, or are on the way to the last one, and of the last one: the former
-differ by less than the folds make them differ."""
+"""Tolerances of models that are only compared, or are on the way to the last one: they differ by less than the folds
+make them differ."""
 
 
 class RowsTogether(NamedTuple):
@@ -52,42 +57,28 @@ def fit_classes(
     random_state: Any,
     together: RowsTogether | None = None,
 ) -> tuple[LinearModel, Trial, np.ndarray]:
-    """Fit a linear model to class numbers; return the model, how held-out rows fared, and which rows these are.
+    """Fit a linear model to class numbers; return the model, the trial of held-out rows, and which rows these are.
 
     Features that are a tensor stay on their device; only penalty='l1' needs a NumPy array.
     """
     own = numbers[:, None] == np.arange(n_classes)
+    made = LOSSES[loss]()
+    targets = np.where(own, 1.0, -1.0)[:, int(n_classes == 2) :]  # one column for two classes
     if loss == "logistic" and n_classes > 2:
-        codes = own.astype(np.float64)
-        return _fit(MultinomialLogistic(), penalty, F, codes, weights, random_state, numbers, together)
-    signs = np.where(own, 1.0, -1.0)
-    targets = signs[:, 1:] if n_classes == 2 else signs
-    return _fit(LOSSES[loss](), penalty, F, targets, weights, random_state, numbers, together)
+        made = MultinomialLogistic()
+        targets = own.astype(np.float64)
+    return fit_numbers(made, penalty, F, targets, weights, random_state, together, numbers)
 
 
 def fit_numbers(
-    F: np.ndarray, Y: np.ndarray, weights: np.ndarray, random_state: Any, together: RowsTogether | None = None
-) -> tuple[LinearModel, Trial, np.ndarray]:
-    """Fit a sparse linear model to numbers; return the model, how held-out rows fared, and which rows these are."""
-    return _fit(LOSSES["squared"](), "l1", F, Y, weights, random_state, together=together)
-
-
-def fit_loss(
-    loss: Loss, F: Any, Y: np.ndarray, weights: np.ndarray, random_state: Any, together: RowsTogether | None = None
-) -> tuple[LinearModel, Trial, np.ndarray]:
-    """Fit numbers by a smooth loss, l2-penalized; return the model, how held-out rows fared, and which these are."""
-    return _fit(loss, "l2", F, Y, weights, random_state, together=together)
-
-
-def _fit(
     loss: Loss,
     penalty: str,
     F: Any,
     targets: np.ndarray,
     weights: np.ndarray,
     random_state: Any,
-    classes: np.ndarray | None = None,
     together: RowsTogether | None = None,
+    classes: np.ndarray | None = None,
 ) -> tuple[LinearModel, Trial, np.ndarray]:
     """Fit a path of penalties without the held-out rows, choose the best, and fit to all rows with it.
 
@@ -97,31 +88,36 @@ def _fit(
     """
     n = len(F)
     fit_path = l1_path if penalty == "l1" else l2_path
-    compare_path = partial(fit_path, tolerance=COMPARED_GAPS[penalty])
     path = _path(loss, penalty, F, targets, weights)
     fitted = n_fitted(n)
     last = LastRows.of(n)
-    if together is not None and fitted < n:
-        last = together.last
-        fitted = n - last.held_out
-    splits = _splits(n, fitted, generator(random_state), classes, None if together is None else together.groups)
+    groups = None
+    if together is not None:
+        groups = together.groups
+        if fitted < n:
+            last = together.last
+            fitted = n - last.held_out
+    many = fitted < n
+    splits = _splits(n, fitted, generator(random_state), classes, groups)
     folds = []
     for train, test in splits:
         chosen_on = weights[test].copy()
         if classes is not None:
             chosen_on[~np.isin(classes[test], classes[train])] = 0.0
-        if fitted < n:
+        if many:
             chosen_on[len(test) - last.evaluating :] = 0.0
-        models = compare_path(F[train], targets[train], weights[train], path, loss)
+        models = fit_path(F[train], targets[train], weights[train], path, loss, tolerance=COMPARED_GAPS[penalty])
         folds.append(_held_out(models, loss, F[test], targets[test], chosen_on))
-    best, held = _best_of_path(folds, at_once=fitted < n or penalty == "l1")
-    tolerance = np.append(np.full(best, COMPARED_GAPS[penalty]), FINAL_GAPS[penalty])
+    # all folds go along the path together
+    tried = ((sum(loss for loss, _ in fold), fold) for fold in zip(*folds, strict=True))
+    best, found = first_minimum(tried, PATH_PATIENCE, at_once=many or penalty == "l1")
+    tolerance = np.append(np.full(best, COMPARED_GAPS[penalty]), {"l1": L1_TOLERANCE, "l2": L2_TOLERANCE}[penalty])
     *_, model = fit_path(F, targets, weights, path[: best + 1], loss, tolerance=tolerance)
-    judged = slice(-last.evaluating if fitted < n else 0, None)
-    rows = np.concatenate([test for _, test in splits])[judged]
-    held = held[judged]
-    losses = loss.value(targets[rows], held).sum(axis=1)
-    return model, Trial.of(float(path[best]), held, targets[rows], weights[rows], losses), rows
+    evaluated = slice(-last.evaluating if many else 0, None)
+    rows = np.concatenate([test for _, test in splits])[evaluated]
+    scores = np.concatenate([scores for _, scores in found])[evaluated]
+    losses = loss.value(targets[rows], scores).sum(axis=1)
+    return model, Trial.of(float(path[best]), scores, targets[rows], weights[rows], losses), rows
 
 
 def _path(loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -136,31 +132,11 @@ def _path(loss: Loss, penalty: str, F: Any, targets: np.ndarray, weights: np.nda
 
 def _held_out(
     models: Iterable[LinearModel], loss: Loss, F: Any, targets: np.ndarray, weights: np.ndarray
-) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield held-out scores and their loss for each penalty."""
+) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield the loss of held-out rows and their scores for each penalty."""
     for model in models:
         scores = model.scores(F)
-        yield scores, float(weights @ loss.value(targets, scores).sum(axis=1))
-
-
-def _best_of_path(folds: list[Iterator[tuple[np.ndarray, float]]], *, at_once: bool) -> tuple[int, np.ndarray]:
-    """Return which penalty has the smallest loss over all folds, and the held-out scores of all folds with it.
-
-    All folds go along the path together, which ends when the loss keeps getting worse; `at_once`: also
-    if it has never been better than at first.
-    """
-    best = np.inf
-    place = 0
-    scores = np.empty(0)
-    for i, tried in enumerate(zip(*folds, strict=True)):
-        value = sum([one for _, one in tried])
-        if value < best or i == 0:
-            best = value
-            place = i
-            scores = np.concatenate([held for held, _ in tried])
-        if i - place >= PATH_PATIENCE and (at_once or place > 0):
-            break
-    return place, scores
+        yield float(weights @ loss.value(targets, scores).sum(axis=1)), scores
 
 
 def _splits(
@@ -169,8 +145,9 @@ def _splits(
     """Return the rows to fit and the rows to evaluate."""
     if fitted < n:
         return [(np.arange(fitted), np.arange(fitted, n))]
-    n_folds = FOLDS if n <= FEW_VALIDATED_ROWS else FEWER_FOLDS
+    n_folds = FOLDS if n <= 300 else 3  # models of fewer rows lose less where there are more
     if groups is None:
-        return fold_pairs(assign_folds(np.arange(n), classes, rng, n_folds))
-    rarest = None if classes is None else rarest_in_group(classes, groups)
-    return fold_pairs(assign_folds(groups, rarest, rng, n_folds))
+        groups = np.arange(n)
+    elif classes is not None:
+        classes = rarest_in_group(classes, groups)
+    return fold_pairs(assign_folds(groups, classes, rng, n_folds))

@@ -4,106 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
 from scipy.linalg.blas import dtrsm, strsm
 
-from similitude.evaluation import Trial
+from similitude.evaluation import DECADE, PENALTIES, Search, Trial, downhill, nearest_place, smallest
 from similitude.linear.lapack import symmetric_eigen, upper_cholesky
 from similitude.linear.left_out_groups import residuals_from_halves
 from similitude.linear.moments import LinearModel, Moments
-
-HIGHEST_POWER = 1
-"""The power of 10 of the largest penalty, which leaves little of any direction."""
-
-
-@cache
-def path(per_decade: float = 2, lowest: float = -9.0, highest: float = HIGHEST_POWER) -> np.ndarray:
-    """Return the penalties to try, relative to a unit that each form of the equations knows.
-
-    The unit is the trace of the centered Gram matrix, which is the same for features and for kernels. It is the mean
-    of the diagonal where a penalty serves for other numbers of rows too: as a level of noise it does not depend on
-    them. Ten times the trace leaves little of any direction, and below 1e-9 of it rounding of features in single
-    precision decides which penalty looks best.
-    """
-    found = 10.0 ** np.linspace(lowest, highest, round(per_decade * (highest - lowest)) + 1)
-    found.setflags(write=False)
-    return np.asarray(found)
-
-
-PENALTIES = path()
-"""The path in half decades."""
-
-
-DECADE = 2
-"""Positions on the path that make up a factor of 10: the stride where each penalty takes a fit."""
-
-
-def nearest_place(penalty: float) -> int:
-    """Return the position on the path that is nearest to a penalty."""
-    return int(np.abs(np.log(PENALTIES / penalty)).argmin())
-
-
-def along_path(loss: Callable[[int], float]) -> Callable[[int], float]:
-    """Return the loss by the position of a penalty: computed once, and infinite beyond the ends of the path."""
-    known = cache(loss)
-    return lambda place: known(place) if 0 <= place < len(PENALTIES) else np.inf
-
-
-def smallest(losses: np.ndarray) -> int:
-    """Return the position of the smallest loss, the last one, of the largest penalty, of those equal up to rounding.
-
-    >>> smallest(np.array([2.0, 1.0, 1.0]))
-    2
-    """
-    # relative difference of losses that are equal: without it rounding would choose between penalties on a plateau
-    return int(np.flatnonzero(losses <= losses.min() * (1.0 + 1e-9))[-1])
-
-
-def downhill(loss: Callable[[int], float], start: int, step: int = 1, tie: float = 1.0) -> int:
-    """Return a position whose neighbors, a step to either side, are no better.
-
-    Larger penalties are preferred while their loss is at most `tie` times the smallest.
-
-    >>> downhill(lambda place: abs(place - 3), 8)
-    3
-    """
-    best = start
-    while tie * loss(best - step) < loss(best):
-        best -= step
-    while best >= start and loss(best + step) < loss(best):
-        best += step
-    place = best
-    while loss(place + step) <= tie * loss(best) < np.inf:
-        place += step
-    return place
-
-
-def vertex(before: float, here: float, after: float) -> float:
-    """Return where, at most half a step away, the parabola through the logarithms of three losses is least.
-
-    >>> vertex(np.e**4, 1.0, np.e**4), vertex(np.e**2, 1.0, np.e), vertex(np.inf, 1.0, 2.0)
-    (0.0, 0.16666666666666666, 0.0)
-    """
-    if not (min(before, here, after) > 0 and np.isfinite(before + here + after)):
-        return 0.0
-    fall = np.log(before / here)
-    rise = np.log(after / here)
-    if fall + rise > 0:
-        return float(np.clip(0.5 * (fall - rise) / (fall + rise), -0.5, 0.5))
-    return 0.0
-
-
-def between_penalties(loss: Callable[[int], float], place: int) -> float:
-    """Return the penalty near a position at the vertex of the parabola through its loss and its neighbors'."""
-    steps = vertex(loss(place - 1), loss(place), loss(place + 1))
-    return float(PENALTIES[place] * (PENALTIES[1] / PENALTIES[0]) ** steps)
-
-
-# Ridge regression.
-
 
 BY_EIGENVECTORS = 2000
 """Features up to which one eigendecomposition serves all penalties; beyond, a Cholesky factor each is cheaper."""
@@ -118,8 +28,6 @@ def gram_matrices(width: int) -> int:
     return 7 if width <= BY_EIGENVECTORS else 6
 
 
-NOT_EVALUATED = "no penalty can be evaluated: give more examples, or less uneven weights"
-
 LEVERAGE_STRIP = 2048
 """Rows worked on at once."""
 
@@ -127,29 +35,25 @@ DETERMINED = 1e-8
 """A row whose leverage is this close to one fixes its own prediction and cannot be evaluated by leaving it out."""
 
 Penalties = Iterable[float]
-OfPenalty = Callable[[float], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Rows under models that were not fitted to them.
-
-    Attributes
-    ----------
-    scores : callable
-        Yields the scores of the rows for each of some penalties, or None where they cannot be evaluated.
-    Y, weights : array
-        Of the rows.
-    """
+    """Rows with targets and weights, and what yields their scores, or None, by models that were not fitted to them."""
 
     scores: Callable[[Penalties], Iterator[np.ndarray | None]]
     Y: np.ndarray
     weights: np.ndarray
 
+    def trials(self, lams: Penalties) -> Iterator[Trial | None]:
+        """Yield the trial of each penalty; None where it cannot be evaluated."""
+        lams = list(lams)
+        for lam, scores in zip(lams, self.scores(lams), strict=True):
+            yield None if scores is None else Trial.of(lam, scores, self.Y, self.weights)
+
     def __call__(self, lam: float) -> Trial | None:
-        """Return the trial of a penalty; None where it cannot be evaluated."""
-        (scores,) = self.scores([lam])
-        return None if scores is None else Trial.of(lam, scores, self.Y, self.weights)
+        """Return the trial of one penalty."""
+        return next(self.trials([lam]))
 
 
 class ByEigenvectors:
@@ -183,7 +87,7 @@ class ByEigenvectors:
             for i in range(len(some)):
                 yield scores[:, i], None if own is None else own[:, i]
 
-    def halves(self, F: np.ndarray) -> OfPenalty:
+    def halves(self, F: np.ndarray) -> Callable[[float], np.ndarray]:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
         Z = F.astype(np.float64) @ self.vectors
         return lambda lam: Z / np.sqrt(self.values + lam)
@@ -231,7 +135,7 @@ class ByCholesky:
                 found[start : start + LEVERAGE_STRIP] = np.einsum("ij,ij->j", V, V)
             yield scores, found
 
-    def halves(self, F: np.ndarray) -> OfPenalty:
+    def halves(self, F: np.ndarray) -> Callable[[float], np.ndarray]:
         """Return a function of lam: the matrix R with R R' = F (gram + lam)^-1 F'."""
         columns = F.T.astype(np.float64)
         return lambda lam: np.asarray(dtrsm(1.0, self._factor(lam), columns, trans_a=1)).T
@@ -241,16 +145,8 @@ class ByCholesky:
 class Validation:
     """The targets on which choices are validated: by leave-one-out, or on held-out rows, which come last.
 
-    Attributes
-    ----------
-    Y : array of shape (n, k)
-    weights : array of shape (n,)
-    n_train : int
-        Number of training rows; n under leave-one-out.
-    n_evaluating : int
-        Number of rows at the end that no choice is made on.
-    groups : array of int, or None
-        Under leave-one-out these are left out instead of rows.
+    The first `n_train` rows are fitted to, all of them under leave-one-out, which leaves out groups if there are any.
+    No choice is made on the last `n_evaluating` rows.
     """
 
     Y: np.ndarray
@@ -264,11 +160,10 @@ class Validation:
         n = self.n_train
         ridge = Ridge(Moments.of(F[:n], self.Y[:n], self.weights[:n]))
         if n == len(self.Y):
-            others = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
-            return ridge, ridge.best(others, near, descend=self.groups is not None)
+            rows = ridge.left_out(F[:n], self.Y, self.weights, self.groups)
+            return ridge, ridge.best(rows, near, descend=self.groups is not None)
         chosen_on = slice(n, len(self.Y) - self.n_evaluating)
-        others = ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on])
-        return ridge, ridge.best(others, near)
+        return ridge, ridge.best(ridge.held_out(F[chosen_on], self.Y[chosen_on], self.weights[chosen_on]), near)
 
 
 class Ridge:
@@ -304,10 +199,6 @@ class Ridge:
         W = self.factorization.solve(lam)
         return LinearModel(W, self.target_mean - self.mean @ W)
 
-    def scores(self, lam: float, F: np.ndarray) -> np.ndarray:
-        """Return the scores of rows by the minimizer."""
-        return self.fit(lam).scores(F)
-
     def of_groups(self, lam: float) -> LinearModel:
         r"""Return what the targets of groups of rows add to the scores: the model is linear in the targets.
 
@@ -329,14 +220,12 @@ class Ridge:
         no scores if a row or a group alone determines its prediction.
         """
         centered = F - self.mean.astype(F.dtype)
-        if groups is not None:
-            return HeldOut(partial(self._without_groups, centered, Y, weights, groups), Y, weights)
-        return HeldOut(partial(self._without_own, centered, Y, weights), Y, weights)
+        without = self._without_own if groups is None else partial(self._without_groups, groups)
+        return HeldOut(partial(without, centered, Y, weights), Y, weights)
 
     def _without_own(
         self, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, lams: Penalties
     ) -> Iterator[np.ndarray | None]:
-        """Yield the scores of rows by the models of all other rows."""
         for scores, leverages in self.factorization.of_rows(centered, lams):
             assert leverages is not None
             left = 1.0 - weights * (leverages.astype(np.float64) + 1.0 / self.moments.weight)
@@ -346,10 +235,9 @@ class Ridge:
                 yield Y + (scores + self.target_mean - Y) / np.maximum(left, DETERMINED)[:, None]
 
     def _without_groups(
-        self, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray, lams: Penalties
+        self, groups: np.ndarray, centered: np.ndarray, Y: np.ndarray, weights: np.ndarray, lams: Penalties
     ) -> Iterator[np.ndarray | None]:
         """Yield the scores of rows with positive weights by the models of all other groups."""
-        lams = list(lams)
         halves = self.factorization.halves(centered)
         root = np.sqrt(weights)[:, None]
         constant = np.full((len(Y), 1), 1.0 / np.sqrt(self.moments.weight))
@@ -369,7 +257,7 @@ class Ridge:
 
     def trial(self, lam: float, F: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> Trial:
         """Evaluate one penalty on rows that are not part of the moments."""
-        return Trial.of(lam, self.scores(lam, F), Y, weights)
+        return Trial.of(lam, self.fit(lam).scores(F), Y, weights)
 
     def best(self, rows: HeldOut, near: float | None = None, descend: bool = False) -> Trial:
         """Return the trial of the penalty with the smallest loss; the larger penalty wins a tie.
@@ -378,41 +266,25 @@ class Ridge:
         eigendecomposition makes that cheap; else, and to `descend` where leaving out groups takes a factor for each
         penalty, the descent starts in the middle.
         """
-        if not isinstance(self.factorization, ByEigenvectors) or descend:
-            return self._downhill(rows, near)
         lams = (self.unit * PENALTIES).tolist()
-        losses = np.full(len(lams), np.inf)
-        tried = list(rows.scores(lams))
-        for place, scores in enumerate(tried):
-            if scores is not None:
-                found = float(rows.weights @ ((scores - rows.Y) ** 2).sum(axis=1) / rows.weights.sum())
-                losses[place] = found if np.isfinite(found) else np.inf
-        place = smallest(losses)
-        best = tried[place]
-        if best is None or np.isinf(losses[place]):
-            raise ValueError(NOT_EVALUATED)
-        return Trial.of(lams[place], best, rows.Y, rows.weights)
 
-    def _downhill(self, rows: HeldOut, near: float | None) -> Trial:
-        """Return the trial of a penalty on the path whose neighbors are no better."""
-        tried: dict[int, Trial] = {}
-
-        def loss(place: int) -> float:
+        def trial(place: int) -> Trial | None:
             try:
-                trial = rows(self.unit * float(PENALTIES[place]))
+                return rows(lams[place])
             except LinAlgError:  # the penalty is too small for the precision of the moments
-                return np.inf
-            if trial is None or not np.isfinite(trial.loss):
-                return np.inf
-            tried[place] = trial
-            return trial.loss
+                return None
 
-        known = along_path(loss)
-        # the penalty that is tried first where each takes a factor, relative to the trace
-        place = nearest_place(near or 1e-5)
-        while np.isinf(known(place)) and place + 1 < len(PENALTIES):
-            place += 1
-        place = downhill(known, place if near else downhill(known, place, DECADE))
-        if place not in tried:
-            raise ValueError(NOT_EVALUATED)
-        return tried[place]
+        search = Search(trial)
+        places = range(len(lams))
+        if isinstance(self.factorization, ByEigenvectors) and not descend:
+            search.tried = dict(enumerate(rows.trials(lams)))
+            place = smallest([search.loss(place) for place in places])
+        else:
+            # the penalty that is tried first where each takes a factor, relative to the trace
+            start = nearest_place(near or 1e-5)
+            start = next((place for place in places[start:] if np.isfinite(search.loss(place))), places[-1])
+            place = downhill(search.loss, start if near else downhill(search.loss, start, DECADE))
+        if np.isinf(search.loss(place)):
+            raise ValueError("no penalty can be evaluated: give more examples, or less uneven weights")
+        found: Trial = search[place]
+        return found

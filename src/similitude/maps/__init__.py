@@ -6,6 +6,7 @@ data, which works for the kernels they know and, as the same paper shows, for no
 ``KernelPCA`` and ``SpectralEmbedding`` place objects in a few dimensions, as a picture needs it.
 """
 
+from similitude.maps.eigenpairs import local_eigenpairs as local_eigenpairs
 from similitude.maps.fourier import FourierMap
 from similitude.maps.kernel_pca import KernelPCA
 from similitude.maps.landmark import LandmarkMap

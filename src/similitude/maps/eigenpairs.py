@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import qr
@@ -19,27 +18,6 @@ DENSE = 2000
 """Number of rows up to which the whole matrix is decomposed by LAPACK."""
 
 
-MAX_ROUNDS = 30
-MAX_BLOCKS = 8
-"""Rounds, each of which ends with an exact product, and blocks of vectors that a round adds to its basis."""
-
-
-class SymmetricMatrix(Protocol):
-    """A symmetric matrix that is known by its products with blocks of vectors, of shape (n, columns)."""
-
-    n: int
-    rough_precision: float  # the machine epsilon of rough products
-
-    def exact(self, V: np.ndarray) -> np.ndarray:
-        """Return the product in float64."""
-
-    def rough(self, V: np.ndarray) -> np.ndarray:
-        """Return the product, perhaps in single precision."""
-
-    def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
-        """Return a block of vectors not far from the leading eigenvectors."""
-
-
 @dataclass(frozen=True)
 class Eigenpairs:
     """Eigenvalues from the largest on, and their eigenvectors as columns."""
@@ -51,9 +29,23 @@ class Eigenpairs:
 
 
 def is_dense(n: int, k: int) -> bool:
-    """Tell whether the k leading eigenpairs of n rows are found by LAPACK."""
+    """Whether the k leading eigenpairs of n rows are found by LAPACK."""
     # LAPACK also decomposes larger matrices, if more than an eighth of their eigenpairs are wanted
     return n <= DENSE or 8 * k > n
+
+
+def eigenpairs_of_matrix(M: np.ndarray, k: int, tol: float, rng: np.random.Generator, every: bool) -> Eigenpairs:
+    """Return the k leading eigenpairs of a matrix in memory, which LAPACK overwrites; `every` as below."""
+    if is_dense(len(M), k):
+        return dense_eigenpairs(M, k, every)
+    return leading_eigenpairs(StoredMatrix(M), k, tol, rng)
+
+
+def local_eigenpairs(M: np.ndarray, k: int, rng: np.random.Generator) -> Eigenpairs:
+    """Return the same for the graph of a local similarity, whose leading eigenvectors a few rows show already."""
+    if len(M) <= max(500, 5 * k + 20):
+        return dense_eigenpairs(M, k, every=False)
+    return leading_eigenpairs(StoredMatrix(M, starting_rows=600), k, 1e-8, rng)
 
 
 def dense_eigenpairs(M: np.ndarray, k: int, every: bool) -> Eigenpairs:
@@ -66,7 +58,7 @@ def dense_eigenpairs(M: np.ndarray, k: int, every: bool) -> Eigenpairs:
     return Eigenpairs(values[: -k - 1 : -1], vectors[:, : -k - 1 : -1], 0.0, float(values[0]))
 
 
-def leading_eigenpairs(M: SymmetricMatrix, k: int, tol: float, rng: np.random.Generator) -> Eigenpairs:
+def leading_eigenpairs(M: StoredMatrix | CenteredGram, k: int, tol: float, rng: np.random.Generator) -> Eigenpairs:
     """Return the k leading eigenpairs, to residuals of at most `tol` times the largest eigenvalue.
 
     A block of a few more vectors than k is expanded by its residuals (a block Krylov space), with rough products. Of
@@ -80,7 +72,7 @@ def leading_eigenpairs(M: SymmetricMatrix, k: int, tol: float, rng: np.random.Ge
     # rough products are trusted up to this multiple of their precision
     aim = max(0.8 * tol, 8.0 * M.rough_precision)
     smallest = np.inf
-    for _ in range(MAX_ROUNDS):
+    for _ in range(30):
         V, Y, lowest = _expanded(M, V, Y, k, aim)
         best = _orthonormal(V[:, :k])
         products = M.exact(best)
@@ -89,14 +81,14 @@ def leading_eigenpairs(M: SymmetricMatrix, k: int, tol: float, rng: np.random.Ge
         Y[:, :k] = products @ turned
         smallest = min(smallest, lowest)
         scale = max(float(np.abs(values).max()), 1e-300)
-        residual = float(_norms(Y[:, :k] - V[:, :k] * values).max()) / scale
+        residual = float(np.linalg.norm(Y[:, :k] - V[:, :k] * values, axis=0).max()) / scale
         if residual <= tol:
             break
         # factor by which a round after the first one reduces the residual at most: its rough products allow no more
         aim = max(0.8 * tol, 1e-4 * residual)
     else:
         warnings.warn(
-            f"after {MAX_ROUNDS} rounds a residual of eigenvectors is {residual:.2g}, not {tol:.2g}",
+            f"after 30 rounds a residual of eigenvectors is {residual:.2g}, not {tol:.2g}",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -104,7 +96,7 @@ def leading_eigenpairs(M: SymmetricMatrix, k: int, tol: float, rng: np.random.Ge
 
 
 def _expanded(
-    M: SymmetricMatrix, V: np.ndarray, Y: np.ndarray, k: int, aim: float
+    M: StoredMatrix | CenteredGram, V: np.ndarray, Y: np.ndarray, k: int, aim: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the leading Ritz vectors of a Krylov space that begins with V, their products, the smallest Ritz value.
 
@@ -113,23 +105,26 @@ def _expanded(
     """
     width = V.shape[1]
     n = M.n
-    basis, products = (np.empty((n, min(n, width + MAX_BLOCKS * k)), order="F") for _ in range(2))
+    most = 8  # blocks of residuals
+    basis, products = (np.empty((n, min(n, width + most * k)), order="F") for _ in range(2))
     basis[:, :width] = V
     products[:, :width] = Y
     H = V.T @ Y
     H[:k, k:] = Y[:, :k].T @ V[:, k:]
     H[k:, :k] = H[:k, k:].T
-    for block in range(MAX_BLOCKS + 1):
+    for block in range(most + 1):
         known = len(H)
         values, turned = _ritz(H, known)
         V = basis[:, :known] @ turned[:, :k]
         Y = products[:, :known] @ turned[:, :k]
         R = Y - V * values[:k]
-        norms = _norms(R) / max(float(np.abs(values).max()), 1e-300)
+        norms = np.linalg.norm(R, axis=0) / max(float(np.abs(values).max()), 1e-300)
         active = np.flatnonzero(norms > 0.3 * aim)[: n - known]
-        if norms.max() <= aim or not len(active) or block == MAX_BLOCKS:
+        if norms.max() <= aim or not len(active) or block == most:
             break
-        Z = _beyond(basis[:, :known], R[:, active])
+        Z = R[:, active]
+        for _ in range(2):  # twice is enough
+            Z = _orthonormal(Z - basis[:, :known] @ (basis[:, :known].T @ Z))
         products_of_Z = M.rough(Z)
         mixed = np.vstack([products[:, :k].T @ Z, basis[:, k:known].T @ products_of_Z])
         H = np.block([[H, mixed], [mixed.T, Z.T @ products_of_Z]])
@@ -148,23 +143,11 @@ def _ritz(H: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return values[: -k - 1 : -1], vectors[:, : -k - 1 : -1]
 
 
-def _beyond(basis: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return orthonormal vectors, orthogonal to a basis, that span R together with it."""
-    for _ in range(2):  # twice is enough
-        R = _orthonormal(R - basis @ (basis.T @ R))
-    return R
-
-
 def _orthonormal(V: np.ndarray) -> np.ndarray:
-    lengths = _norms(V)
-    Q: np.ndarray = qr(V / np.where(lengths > 0, lengths, 1.0), mode="economic", overwrite_a=True, check_finite=False)[
-        0
-    ]
+    lengths = np.linalg.norm(V, axis=0)
+    scaled = V / np.where(lengths > 0, lengths, 1.0)
+    Q: np.ndarray = qr(scaled, mode="economic", overwrite_a=True, check_finite=False)[0]
     return Q
-
-
-def _norms(V: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.einsum("ij,ij->j", V, V))
 
 
 def flipped(vectors: np.ndarray) -> np.ndarray:
@@ -178,27 +161,25 @@ STARTING_ROWS = 1500
 
 
 class StoredMatrix:
-    """A symmetric matrix in memory, in float64."""
+    """A symmetric matrix in memory, in float64, known by its products with blocks of vectors, of shape (n, columns)."""
 
     rough_precision = float(np.finfo(np.float64).eps)
 
-    def __init__(self, M: np.ndarray) -> None:
+    def __init__(self, M: np.ndarray, starting_rows: int = 0) -> None:
         self.M = M
         self.n = len(M)
+        self.starting_rows = starting_rows or STARTING_ROWS
 
     def exact(self, V: np.ndarray) -> np.ndarray:
         """Return the product."""
-        product: np.ndarray = self.M @ V
-        return product
+        return np.asarray(self.M @ V)
 
     rough = exact
 
     def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
         """Return the products of leading eigenvectors of a principal submatrix."""
-        some = _some(self.n, columns, rng)
-        vectors = dense_eigenpairs(self.M[np.ix_(some, some)], columns, every=False).vectors
-        product: np.ndarray = self.M[:, some] @ vectors
-        return product
+        some = _some(self.n, max(columns, self.starting_rows), rng)
+        return np.asarray(self.M[:, some] @ dense_eigenpairs(self.M[np.ix_(some, some)], columns, every=False).vectors)
 
 
 class CenteredGram:
@@ -216,7 +197,8 @@ class CenteredGram:
         self.single = single
         self.engine = engine
         self.n = count(A)
-        self.rough_precision = float(np.finfo(np.float32 if itemsize(single) == 4 else np.float64).eps)
+        self.dtype = f"float{8 * itemsize(single)}"
+        self.rough_precision = float(np.finfo(self.dtype).eps)
 
     def exact(self, V: np.ndarray) -> np.ndarray:
         """Return the product in float64."""
@@ -225,21 +207,22 @@ class CenteredGram:
         product = as_numpy(self.k.blocks(self.A, engine=self.engine).times(columns))
         if not known:
             self.row_means = product[:, -1].copy()
-        return _centered(product[:, : V.shape[1]])
+        product = product[:, : V.shape[1]]
+        return np.asarray(product - product.mean(axis=0))
 
     def rough(self, V: np.ndarray) -> np.ndarray:
         """Return the product in the precision of the encoding for rough products."""
-        dtype = np.float32 if itemsize(self.single) == 4 else np.float64
-        product = self.k.blocks(self.single, engine=self.engine).times(V.astype(dtype))
-        return _centered(as_numpy(product).astype(np.float64, copy=False))
+        blocks = self.k.blocks(self.single, engine=self.engine)
+        product = as_numpy(blocks.times(V.astype(self.dtype))).astype(np.float64, copy=False)
+        return np.asarray(product - product.mean(axis=0))
 
     def start(self, columns: int, rng: np.random.Generator) -> np.ndarray:
         """Return the products of leading eigenvectors of the centered Gram matrix of some objects."""
-        some = _some(self.n, columns, rng)
-        few = rows(self.A, some)
+        few = rows(self.A, _some(self.n, max(columns, STARTING_ROWS), rng))
         K = as_numpy(self.k.blocks(few, engine=self.engine).whole()).astype(np.float64, copy=False)
         vectors = dense_eigenpairs(centered_gram(K, K.mean(axis=0)), columns, every=False).vectors
-        return _centered(as_numpy(self.k.blocks(self.A, few, self.engine).times(vectors)))
+        product = as_numpy(self.k.blocks(self.A, few, self.engine).times(vectors))
+        return np.asarray(product - product.mean(axis=0))
 
 
 def centered_gram(K: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -247,12 +230,6 @@ def centered_gram(K: np.ndarray, means: np.ndarray) -> np.ndarray:
     return K - means - means[:, None] + means.mean()
 
 
-def _centered(V: Any) -> np.ndarray:
-    """Subtract the mean of each column."""
-    centered: np.ndarray = V - V.mean(axis=0)
-    return centered
-
-
-def _some(n: int, columns: int, rng: np.random.Generator) -> np.ndarray:
-    """Return positions of some of n rows, at least as many as there are columns."""
-    return np.sort(rng.permutation(n)[: max(columns, STARTING_ROWS)])
+def _some(n: int, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Return positions of some of n rows."""
+    return np.sort(rng.permutation(n)[:most])

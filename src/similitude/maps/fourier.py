@@ -14,10 +14,10 @@ from similitude.compute import Blocks, Encoding, check_fits, is_sparse, itemsize
 from similitude.compute.engines import Engine, one_blas_thread
 from similitude.kernels import Gaussian, Laplace, Matern, RationalQuadratic
 from similitude.kernels.vectors import IDENTITY, pairwise
-from similitude.maps.feature_map import FeatureMap
-from similitude.maps.sketches import Written, hadamard, padded, random_signs, strips, whole_number
+from similitude.maps.landmark import FeatureMap
+from similitude.maps.sketches import Written, hadamard, padded, random_signs, strips
 from similitude.similarity import Scaled, as_similarity
-from similitude.support import Guarantee, Premise, brief, generator, rounded_up
+from similitude.support import Guarantee, Premise, check_choice, check_integer, generator, rounded_up
 from similitude.theory import DELTA
 
 
@@ -32,6 +32,35 @@ class Law:
     stretch: Callable[[np.random.Generator, int], Any] = lambda rng, m: 1.0
     radial: bool = True
     factor: float = 1.0
+
+    def plain(self, d: int, m: int, rng: np.random.Generator) -> Matrix:
+        """Draw m independent frequencies for vectors of dimension d."""
+        directions = (rng.standard_normal if self.radial else rng.standard_cauchy)((d, m))
+        return Matrix(directions * self._scales(m, rng))
+
+    def orthogonal(self, d: int, m: int, rng: np.random.Generator) -> Matrix:
+        """Draw frequencies whose directions are orthogonal in blocks of d; each alone follows the law.
+
+        The signs of the directions are those that the factorization gives: cosines and pairs do not depend on them.
+        """
+        blocks, rest = divmod(m, d)
+        with one_blas_thread:  # several would wait for each other more than they work
+            directions = list(np.linalg.qr(rng.standard_normal((blocks, d, d)))[0]) if blocks else []
+            if rest:
+                directions.append(_orthonormal(rng.standard_normal((d, rest))))
+        lengths = np.sqrt(rng.chisquare(d, m)) * self._scales(m, rng)
+        return Matrix(np.concatenate(directions, axis=1) * lengths)
+
+    def structured(self, d: int, m: int, rng: np.random.Generator) -> Structured:
+        """Draw frequencies whose directions are rows of products H D H D H D."""
+        # dimension to which shorter vectors are padded before structured transforms: their directions are then many
+        size = max(64, padded(d))
+        signs = random_signs(rng, (3, size * math.ceil(m / size)), np.dtype(np.float64))
+        lengths = np.sqrt(rng.chisquare(size, m)) * self._scales(m, rng)
+        return Structured(signs, size, lengths / size**1.5)
+
+    def _scales(self, m: int, rng: np.random.Generator) -> Any:
+        return self.stretch(rng, m) * (self.scale * 2.0 / math.pi)
 
 
 def law_of(kernel: Any) -> Law:
@@ -72,46 +101,6 @@ def _student(degrees: float) -> Callable[[np.random.Generator, int], Any]:
     """Return what makes a normal vector one of the multivariate Student law."""
     # largest factor by which a heavy-tailed law increases a frequency: larger angles have no correct digits
     return lambda rng, m: np.sqrt(np.minimum(degrees / np.maximum(rng.chisquare(degrees, m), 1e-300), 1e18**2))
-
-
-@dataclass(frozen=True)
-class Draw:
-    """A draw of m frequencies for vectors of dimension d."""
-
-    law: Law
-    d: int
-    m: int
-    rng: np.random.Generator
-
-    def plain(self) -> Matrix:
-        """Return independent frequencies."""
-        shape = (self.d, self.m)
-        directions = self.rng.standard_normal(shape) if self.law.radial else self.rng.standard_cauchy(shape)
-        return Matrix(directions * self._scales())
-
-    def orthogonal(self) -> Matrix:
-        """Return frequencies whose directions are orthogonal in blocks of d; each alone follows the law.
-
-        The signs of the directions are those that the factorization gives: cosines and pairs do not depend on them.
-        """
-        blocks, rest = divmod(self.m, self.d)
-        with one_blas_thread:  # several would wait for each other more than they work
-            directions = list(np.linalg.qr(self.rng.standard_normal((blocks, self.d, self.d)))[0]) if blocks else []
-            if rest:
-                directions.append(_orthonormal(self.rng.standard_normal((self.d, rest))))
-        lengths = np.sqrt(self.rng.chisquare(self.d, self.m)) * self._scales()
-        return Matrix(np.concatenate(directions, axis=1) * lengths)
-
-    def structured(self) -> Structured:
-        """Return frequencies whose directions are rows of products H D H D H D."""
-        # dimension to which shorter vectors are padded before structured transforms: their directions are then many
-        size = max(64, padded(self.d))
-        signs = random_signs(self.rng, (3, size * math.ceil(self.m / size)), np.dtype(np.float64))
-        lengths = np.sqrt(self.rng.chisquare(size, self.m)) * self._scales()
-        return Structured(signs, size, lengths / size**1.5)
-
-    def _scales(self) -> Any:
-        return self.law.stretch(self.rng, self.m) * (self.law.scale * 2.0 / math.pi)
 
 
 def _orthonormal(G: np.ndarray) -> np.ndarray:
@@ -246,21 +235,20 @@ class FourierMap(FeatureMap):
             Vectors; they fix what the kernel leaves open, such as ``sigma="median"``.
         y : ignored
         """
-        width = whole_number("n_components", self.n_components)
-        if self.kind not in FREQUENCY_KINDS:
-            raise ValueError(f"kind must be one of {', '.join(FREQUENCY_KINDS)}, got {brief(self.kind)}")
+        width = check_integer("n_components", self.n_components)
+        check_choice("kind", self.kind, FREQUENCY_KINDS)
         self._law(self.kernel if self._precomputed else as_similarity(self.kernel))
         with self._sampled(X) as given:
-            X = given.objects
-        X = self._checked(X, reset=True)
+            X = self._checked(given.objects, reset=True)
         rng = generator(self.random_state)
         kernel = self._start(X, rng)[0]
         law = self._law(kernel)
         d = base_kernel(kernel).encode(X[:1]).shape[1]
-        draw = Draw(law, d, math.ceil(width / 2), rng)
+        m = math.ceil(width / 2)
         if self.kind != "structured":
-            check_fits(d, draw.m, 8, self._engine)
-        waves = Waves(getattr(draw, self.kind)(), width, math.sqrt(2.0 * law.factor / width), rng.random())
+            check_fits(d, m, 8, self._engine)
+        angles = getattr(law, self.kind)(d, m, rng)
+        waves = Waves(angles, width, math.sqrt(2.0 * law.factor / width), rng.random())
         self.waves_ = waves.astype(_precision(X))
         self.guarantee_ = promise(self.kind, width, d, law.factor)
         self.n_features_out_ = width
@@ -320,9 +308,9 @@ class Waves:
 
     def moved(self, move: Callable[[Any], Any]) -> Waves:
         """Return the same with the frequencies passed through `move`."""
-        return replace(
-            self, angles=Matrix(move(self.angles.weights)) if isinstance(self.angles, Matrix) else self.angles
-        )
+        if isinstance(self.angles, Structured):
+            return self
+        return replace(self, angles=Matrix(move(self.angles.weights)))
 
     def of_tensor(self, A: Any) -> Any:
         """Return the features of every row of a tensor."""

@@ -14,9 +14,8 @@ from similitude.compute.engines import Engine, one_scipy_thread
 from similitude.maps.eigenpairs import (
     CenteredGram,
     Eigenpairs,
-    StoredMatrix,
     centered_gram,
-    dense_eigenpairs,
+    eigenpairs_of_matrix,
     flipped,
     is_dense,
     leading_eigenpairs,
@@ -36,15 +35,6 @@ from similitude.scikit import (
 from similitude.similarity import Similarity, as_similarity
 from similitude.support import Guarantee, NotAKernelError, check_integer, check_positive, generator
 from similitude.validity import Validity, check_gram
-
-COUNTS_AS_ZERO = {4: 2e-7, 8: 1e-12}
-"""By the bytes of the kernel's values: smaller shares of the largest eigenvalue count as 0, as in scikit-learn."""
-
-NEGATIVE = {4: 1e-4, 8: 1e-8}
-"""By the bytes of the kernel's values: a larger negative share of the largest eigenvalue is no rounding."""
-
-
-ONLY_VARIANCE = "no other features of the same number keep more variance, but the margin may be lost"
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEstimator):
@@ -169,9 +159,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
         rng = generator(self.random_state)
         if validity is not None and k.objects == "vectors" and not k.hints.heavy and not is_dense(n, d):
             self.validity_ = validity
-            # largest change of a kernel value by single precision, as a share of the largest, with which products are
-            # rough
-            gram = CenteredGram(k, A, in_single_precision(k, A, 1e-5 * self._largest_value(k, A)), self._engine)
+            # products are rough if single precision changes no value by more than this share of the largest
+            tolerance = 1e-5 * float(np.abs(as_numpy(k.diagonal(A))).max())
+            gram = CenteredGram(k, A, in_single_precision(k, A, tolerance), self._engine)
             found = leading_eigenpairs(gram, d, self.tol, rng)
             self.row_means_ = gram.row_means
             return found
@@ -179,12 +169,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
         self.row_means_ = K.mean(axis=0)
         centered = centered_gram(K, self.row_means_)
         del K
-        if is_dense(n, d):
-            return dense_eigenpairs(centered, d, every=validity is None)
-        return leading_eigenpairs(StoredMatrix(centered), d, self.tol, rng)
-
-    def _largest_value(self, k: Similarity, A: Encoding) -> float:
-        return float(np.abs(as_numpy(k.diagonal(A))).max())
+        return eigenpairs_of_matrix(centered, d, self.tol, rng, every=validity is None)
 
     def _gram(self, k: Similarity, X: Any, A: Encoding, validity: Validity | None) -> np.ndarray:
         """Return the Gram matrix in float64; refuse it if it is not that of a kernel."""
@@ -202,12 +187,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
     def _set_components(self, found: Eigenpairs, k: Similarity, X: Any, A: Encoding) -> None:
         """Set the fitted attributes; refuse a matrix with a negative eigenvalue that is too large for rounding."""
         largest = float(np.abs(found.values).max())
-        if found.smallest < -NEGATIVE[itemsize(A)] * largest:
+        single = itemsize(A) == 4
+        if found.smallest < -(1e-4 if single else 1e-8) * largest:  # more than rounding
             raise NotAKernelError(
                 f"{k!r} is not a kernel: the centered Gram matrix has an eigenvalue of {found.smallest:.6g} or less, "
                 f"and {largest:.6g} is the largest; use repair(...) first, or LandmarkMap, which takes any similarity."
             )
-        values = np.where(found.values > COUNTS_AS_ZERO[itemsize(A)] * largest, found.values, 0.0)
+        zero = (2e-7 if single else 1e-12) * largest  # smaller ones count as 0, as in scikit-learn
+        values = np.where(found.values > zero, found.values, 0.0)
         self.eigenvalues_ = values
         self.eigenvectors_ = flipped(found.vectors)
         self.residual_ = found.residual
@@ -216,7 +203,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEst
         if not values.any():
             self.notes_.append("all objects are the same to this kernel: every component is 0")
         self.explained_variance_ratio_ = np.minimum(values / total, 1.0) if values.any() else values
-        self.guarantee_ = Guarantee.none(ONLY_VARIANCE)
+        self.guarantee_ = Guarantee.none(
+            "no other features of the same number keep more variance, but the margin may be lost"
+        )
         self.support_objects_ = X
         self._support = A
         scales = np.sqrt(values)

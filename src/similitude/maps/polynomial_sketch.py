@@ -15,10 +15,10 @@ from similitude.compute import Blocks, Encoding, as_matrix
 from similitude.compute.engines import Engine
 from similitude.kernels import Cosine, Linear, Polynomial
 from similitude.kernels.vectors import inner, unit_rows
-from similitude.maps.feature_map import FeatureMap
-from similitude.maps.sketches import Written, random_signs, strips, whole_number
+from similitude.maps.landmark import FeatureMap
+from similitude.maps.sketches import Written, random_signs, strips
 from similitude.similarity import Power, Scaled, Shifted, as_similarity
-from similitude.support import Guarantee, Premise, generator, rounded_up
+from similitude.support import Guarantee, Premise, check_integer, generator, rounded_up
 from similitude.theory import DELTA
 
 
@@ -85,11 +85,10 @@ class PolynomialSketchMap(FeatureMap):
             Vectors, of which the dimension and the precision matter.
         y : ignored
         """
-        width = whole_number("n_components", self.n_components)
+        width = check_integer("n_components", self.n_components)
         form = form_of(self.kernel if self._precomputed else as_similarity(self.kernel))
         with self._sampled(X) as given:
-            X = given.objects
-        X = self._checked(X, reset=True)
+            X = self._checked(given.objects, reset=True)
         rng = generator(self.random_state)
         self._start(X, rng)
         shape = (form.degree, X.shape[1] + 1)
@@ -105,8 +104,7 @@ class PolynomialSketchMap(FeatureMap):
         if self.sketch_.form.unit:
             A = unit_rows(A)
         recipe = self.sketch_.ready(np.dtype(A.dtype))
-        name = "PolynomialSketchMap"
-        return Blocks(Written(name), A, recipe, engine=self._engine, whole_rows=True)
+        return Blocks(Written("PolynomialSketchMap"), A, recipe, engine=self._engine, whole_rows=True)
 
 
 @dataclass(frozen=True)

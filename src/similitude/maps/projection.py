@@ -28,7 +28,7 @@ from similitude.maps.landmark import LandmarkedMap
 from similitude.maps.sketches import SKETCH_KINDS, Sketch
 from similitude.scikit import CHECKED_OBJECTS, demand_valid, whole_gram
 from similitude.similarity import Similarity
-from similitude.support import NONE, Guarantee, Premise, brief, check_integer, generator
+from similitude.support import NONE, Guarantee, Premise, check_choice, check_integer, generator
 from similitude.theory import bounds
 from similitude.validity import Validity, check_gram
 
@@ -154,11 +154,10 @@ class ProjectionMap(LandmarkedMap):
     def features(self, X: Any) -> Blocks:
         """Return the features in blocks of rows."""
         features, A = self._asked(X)
-        dtype = np.dtype(np.float32 if itemsize(A) == 4 else np.float64)
+        dtype = np.dtype(f"float{8 * itemsize(A)}")
         k = features.similarity
-        engine = self._engine
         mapped = self._prepared(dtype).with_similarity(k)
-        return Blocks(FeatureBlocks(k), A, mapped, engine=engine, itemsize=dtype.itemsize, whole_rows=True)
+        return Blocks(FeatureBlocks(k), A, mapped, engine=self._engine, itemsize=dtype.itemsize, whole_rows=True)
 
     def _prepared(self, dtype: np.dtype) -> LandmarkFeatures:
         """Return the features prepared for a precision."""
@@ -247,8 +246,7 @@ class CompactMap(ProjectionMap):
         self.projection = projection
 
     def _check_params(self) -> Ask:
-        if self.projection not in SKETCH_KINDS:
-            raise ValueError(f"projection must be one of {', '.join(SKETCH_KINDS)}, got {brief(self.projection)}")
+        check_choice("projection", self.projection, SKETCH_KINDS)
         if self.n_components is not None:
             check_integer("n_components", self.n_components, otherwise="None")
         return super()._check_params()
@@ -256,20 +254,18 @@ class CompactMap(ProjectionMap):
     def _learn(self, k: Similarity, chosen: Landmarks, ask: Ask) -> LandmarkFeatures:
         features = super()._learn(k, chosen, ask)
         drawn = int(self.guarantee_.numbers["landmarks_drawn"])
-        self.n_features_out_ = self._dimension(ask)
+        if self.n_components is not None:
+            of_rank = f"the rank {self.rank_:,} of the landmarks"
+            self.n_features_out_ = at_most("n_components", self.n_components, self.rank_, of_rank)
+        else:
+            wanted = DEFAULT if ask.margin is None else bounds.compact_dimension(ask.epsilon, ask.margin, ask.delta)
+            self.n_features_out_ = min(self.rank_, wanted)
         self.sketch_ = None
         if self.n_features_out_ < self.rank_:
             seed = int(generator(self.random_state).integers(2**63))
             self.sketch_ = Sketch(self.projection, self.rank_, self.n_features_out_, seed)
         self.guarantee_ = self._promised(k, ask, drawn)
         return features
-
-    def _dimension(self, ask: Ask) -> int:
-        if self.n_components is not None:
-            return at_most("n_components", self.n_components, self.rank_, f"the rank {self.rank_:,} of the landmarks")
-        if ask.margin is None:
-            return min(self.rank_, DEFAULT)
-        return min(self.rank_, bounds.compact_dimension(ask.epsilon, ask.margin, ask.delta))
 
     def _promised(self, k: Similarity, ask: Ask, drawn: int) -> Guarantee:
         """Return what both stages together promise; a first stage left as it is keeps more than the theorem asks."""

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from similitude.compute import Encoding, count, is_sparse, is_tensor, loops
 from similitude.kernels.vectors import inner
 from similitude.similarity import Hints
-from similitude.support import brief
+from similitude.support import check_choice, check_integer
 
 SKETCH_KINDS = ("gaussian", "sign", "sparse", "hadamard")
-
-CACHED_BYTES = 2**18
-"""Bytes of intermediate numbers that stay in the cache between two steps."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +54,9 @@ class Sketch:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.kind not in SKETCH_KINDS:
-            raise ValueError(f"kind must be one of {', '.join(SKETCH_KINDS)}, got {brief(self.kind)}")
-        whole_number("n_in", self.n_in)
-        whole_number("n_out", self.n_out)
+        check_choice("kind", self.kind, SKETCH_KINDS)
+        check_integer("n_in", self.n_in)
+        check_integer("n_out", self.n_out)
 
     def __call__(self, Z: np.ndarray) -> np.ndarray:
         """Return the projections of the rows of Z, in the precision of Z.
@@ -137,11 +133,7 @@ def random_signs(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dty
 
 
 def padded(d: int) -> int:
-    """Return the smallest power of two that is at least d.
-
-    >>> padded(1), padded(784), padded(1024)
-    (1, 1024, 1024)
-    """
+    """Return the smallest power of two that is at least d."""
     return 1 << (d - 1).bit_length()
 
 
@@ -162,35 +154,18 @@ def hadamard(X: Any, signs: np.ndarray, size: int) -> np.ndarray:
     return values
 
 
-def strips(n: int, row_bytes: int, at_once: int = CACHED_BYTES) -> Iterator[slice]:
-    """Yield the rows from 0 to n in strips that stay in the cache."""
+def strips(n: int, row_bytes: int, at_once: int = 2**18) -> Iterator[slice]:
+    """Yield the rows from 0 to n in strips, whose bytes stay in the cache between two steps."""
     step = max(1, at_once // row_bytes)
     return (slice(start, min(n, start + step)) for start in range(0, n, step))
 
 
-def whole_number(name: str, value: Any) -> int:
-    """Validate a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, got {brief(value)}")
-    return int(value)
-
-
-class Recipe(Protocol):
-    """What the features of a row are made with, as an encoding that is never cut: its length is their number."""
-
-    def __len__(self) -> int:
-        """Return the number of features."""
-
-    def __getitem__(self, which: Any) -> Recipe:
-        """Return itself: it is never cut."""
-
-    def write(self, A: Encoding, out: np.ndarray) -> None:
-        """Write the features of every row of A."""
-
-
 @dataclass(frozen=True)
 class Written:
-    """A map as :class:`Blocks` calls it: the rows of A by the recipe B."""
+    """A map as :class:`Blocks` calls it: the rows of A by the recipe B, whose length is the number of features.
+
+    ``B.write(A, out)`` writes the features of every row of A; an index of B is B itself, which is never cut.
+    """
 
     name: str
     hints: ClassVar[Hints] = Hints(on_tensors=True)

@@ -13,16 +13,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from similitude.compute import Blocks, Encoding, as_numpy, check_fits, check_objects, count, itemsize
 from similitude.compute.engines import Engine
-from similitude.maps.eigenpairs import Eigenpairs, StoredMatrix, dense_eigenpairs, flipped, is_dense, leading_eigenpairs
+from similitude.maps.eigenpairs import Eigenpairs, eigenpairs_of_matrix, flipped, is_dense
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors, whole_gram
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, check_integer, check_positive, generator, number_of
-
-UNEVEN = {4: 1e-5, 8: 1e-10}
-"""By the bytes of the values: a larger share of the largest value is no rounding."""
-
-
-ONLY_NEIGHBORS = "an embedding keeps neighbors together, but perhaps no margin"
 
 
 class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SimilarityEstimator):
@@ -111,7 +105,16 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
         if not degrees.all():
             i = int(np.flatnonzero(degrees == 0)[0])
             raise ValueError(f"object {i} has similarity 0 to all others: leave it out, or use another similarity")
-        self._note_components(W)
+        joined_with_all = np.count_nonzero(W, axis=1).max() == len(W) - 1
+        self.n_connected_components_ = 1
+        if not joined_with_all:
+            self.n_connected_components_ = int(connected_components(csr_array(W > 0), False)[0])
+        if self.n_connected_components_ > 1:
+            warnings.warn(
+                f"the graph has {number_of(self.n_connected_components_, 'connected component')}: the embedding tells "
+                f"them apart, and little within them; use more neighbors or another similarity",
+                stacklevel=3,
+            )
         roots = np.sqrt(degrees)
         W /= roots
         W /= roots[:, None]
@@ -124,7 +127,7 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
             self.notes_.append(
                 f"only the first {few} coordinates of new objects mean something: the others have mu <= 0"
             )
-        self.guarantee_ = Guarantee.none(ONLY_NEIGHBORS)
+        self.guarantee_ = Guarantee.none("an embedding keeps neighbors together, but perhaps no margin")
         self.support_objects_ = X
         self._support = A
         return self
@@ -148,34 +151,19 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
         self._diagonal = float(diagonal[0]) if np.allclose(diagonal, diagonal[0], rtol=1e-9, atol=0.0) else 0.0
         np.fill_diagonal(W, 0.0)
         _refuse_negative(W, k)
-        if np.abs(W - W.T).max() > UNEVEN[itemsize(A)] * W.max():
+        if np.abs(W - W.T).max() > (1e-5 if itemsize(A) == 4 else 1e-10) * W.max():  # more than rounding
             self.notes_.append("the similarity is not symmetric: weights are means of both directions")
         if self.n_neighbors is not None:
             nearest = nearest_only(W, self.n_neighbors)
             return (nearest + nearest.T) / 2
         return (W + W.T) / 2
 
-    def _note_components(self, W: np.ndarray) -> None:
-        """Count the connected components of the graph; warn if there are several."""
-        joined_with_all = np.count_nonzero(W, axis=1).max() == len(W) - 1
-        graph = None if joined_with_all else csr_array(W > 0)
-        self.n_connected_components_ = 1 if graph is None else int(connected_components(graph, False)[0])
-        if self.n_connected_components_ > 1:
-            warnings.warn(
-                f"the graph has {number_of(self.n_connected_components_, 'connected component')}: the embedding tells "
-                f"them apart, and little within them; use more neighbors or another similarity",
-                UserWarning,
-                stacklevel=4,
-            )
-
     def _eigenpairs(self, S: np.ndarray) -> Eigenpairs:
         """Return the leading eigenpairs; of neighbors, many of which are close to 1, by shift and invert."""
         k = self.n_components + 1
         rng = generator(self.random_state)
-        if is_dense(len(S), k):
-            return dense_eigenpairs(S, k, every=False)
-        if self.n_neighbors is None:
-            return leading_eigenpairs(StoredMatrix(S), k, self.tol, rng)
+        if self.n_neighbors is None or is_dense(len(S), k):
+            return eigenpairs_of_matrix(S, k, self.tol, rng, every=False)
         # the shift for eigenvalues near 1, which is one itself
         values, vectors = eigsh(csr_array(S), k, sigma=1.0 + 1e-6, v0=rng.uniform(-1, 1, len(S)), tol=self.tol)
         order = np.argsort(-values)
@@ -194,7 +182,11 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
         a matrix whose diagonal is not constant, K(x, x) counts as 0.
         """
         k, A = self._ask(X)
-        own = self._self_similarities(k, A)
+        own = np.zeros(count(A))
+        if self.n_neighbors is None and self._precomputed:
+            own[:] = self._diagonal
+        elif self.n_neighbors is None:
+            own[:] = as_numpy(k.diagonal(A))
         parts = []
         mu = 1.0 - self.eigenvalues_
         for strip, values in Blocks(k, A, self._support, engine=self._engine).rows():
@@ -208,14 +200,6 @@ class SpectralEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Simil
                 raise ValueError(f"object {i} has similarity 0 to all training objects, and so no place among them")
             parts.append((W @ self.embedding_) / (mu * degrees[:, None] + (1.0 - mu) * own[strip, None]))
         return np.vstack(parts)
-
-    def _self_similarities(self, k: Similarity, A: Encoding) -> np.ndarray:
-        """Return K(x, x) of new objects, as far as it counts and is known."""
-        if self.n_neighbors is not None:
-            return np.zeros(count(A))
-        if self._precomputed:
-            return np.full(count(A), self._diagonal)
-        return as_numpy(k.diagonal(A)).astype(np.float64, copy=False)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,9 +10,9 @@ normalization keep it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from itertools import combinations
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import chain, combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,45 +25,50 @@ Additive = tuple[list[np.ndarray], np.ndarray]
 """What each part of each object adds, and a constant for each object."""
 
 
-def additive(
-    k: Any, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
-) -> Additive | None:
-    r"""Return what the parts of objects x add to :math:`\sum_l a_l K(x, l)`; None if K is no sum over parts.
+class WeightedSum(NamedTuple):
+    """A weighted sum of similarities to landmarks, and the objects and their parts for which it is explained.
 
-    Parameters
-    ----------
-    k : Similarity
-    xs : sequence of objects
-    parts : sequence of Parts
-        Those of each object, which vectors, and rows of a table, have in common; of a graph, edges get nothing.
-    landmarks : sequence of objects
-        The landmarks l.
-    a : array
-        Their weights.
+    Vectors, and rows of a table, have their parts in common; edges of a graph get nothing.
     """
+
+    xs: Sequence[Any]
+    parts: Sequence[Parts]
+    landmarks: Sequence[Any]
+    a: np.ndarray
+
+    def zeros(self) -> list[np.ndarray]:
+        """Return a zero for each part of each object."""
+        return [np.zeros(len(one.places)) for one in self.parts]
+
+    def of_features(self, features: Callable[[Any], Iterable[Hashable]]) -> Counter[Any]:
+        """Return the weight of each feature, given those of a landmark."""
+        weights: Counter[Any] = Counter()
+        for one, weight in zip(self.landmarks, self.a.tolist(), strict=True):
+            for feature in features(one):
+                weights[feature] += weight
+        return weights
+
+
+def additive(k: Any, total: WeightedSum) -> Additive | None:
+    r"""Return what the parts of objects x add to :math:`\sum_l a_l K(x, l)`; None if K is no sum over parts."""
     if isinstance(k, Scaled):
-        return additive(k.k, xs, parts, landmarks, a * float(k.factor))
+        return additive(k.k, total._replace(a=total.a * float(k.factor)))
     if isinstance(k, Shifted):
-        found = additive(k.k, xs, parts, landmarks, a)
-        return None if found is None else (found[0], found[1] + float(k.constant) * float(a.sum()))
+        found = additive(k.k, total)
+        return found and (found[0], found[1] + float(k.constant) * float(total.a.sum()))
     if isinstance(k, Sum):
-        several = [additive(part, xs, parts, landmarks, a) for part in k.parts()]
-        known = [one for one in several if one is not None]
-        if len(known) < len(several):
+        known = [one for one in (additive(part, total) for part in k.parts()) if one is not None]
+        if len(known) < len(k.parts()):
             return None
         sums = [np.sum(each, axis=0) for each in zip(*[one[0] for one in known], strict=True)]
         return sums, np.sum([one[1] for one in known], axis=0)
     if isinstance(k, Normalized):
-        _, mine = k.encode(_together(k, xs))
-        _, theirs = k.encode(_together(k, landmarks))
-        found = additive(k.k, xs, parts, landmarks, a * np.asarray(theirs))
-        if found is None:
-            return None
-        scale = np.asarray(mine)
-        return [own * factor for own, factor in zip(found[0], scale, strict=True)], found[1] * scale
+        mine, theirs = (np.asarray(k.encode(_together(k, those))[1]) for those in (total.xs, total.landmarks))
+        found = additive(k.k, total._replace(a=total.a * theirs))
+        return found and ([own * factor for own, factor in zip(found[0], mine, strict=True)], found[1] * mine)
     terms = _TERMS.get(type(k))
-    values = None if terms is None else terms(k, xs, parts, landmarks, a)
-    return None if values is None else (list(values), np.zeros(len(xs)))
+    values = terms and terms(k, total)
+    return None if values is None else (list(values), np.zeros(len(total.xs)))
 
 
 def _together(k: Any, objects: Sequence[Any]) -> Any:
@@ -71,89 +76,75 @@ def _together(k: Any, objects: Sequence[Any]) -> Any:
     return np.array(objects, dtype=float) if k.objects == "vectors" else list(objects)
 
 
-def _spectrum(
-    k: Spectrum, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
-) -> list[np.ndarray]:
+def _spectrum(k: Spectrum, total: WeightedSum) -> list[np.ndarray]:
     """Give each substring's term to its occurrences, and that of an occurrence to its letters, in equal shares."""
-    values = [np.zeros(len(one.places)) for one in parts]
+    values = total.zeros()
+    once = list if k.counts else set
     for length in range(1, int(k.p) + 1) if k.blended else (int(k.p),):
-        weights: Counter[Any] = Counter()
-        for one, weight in zip(landmarks, a.tolist(), strict=True):
-            for word, count in _words(one, length).items():
-                weights[word] += weight * (count if k.counts else 1)
-        for x, own in zip(xs, values, strict=True):
-            mine = _words(x, length)
-            for start in range(len(x) - length + 1):
-                word = x[start : start + length]
-                own[start : start + length] += weights[word] / length / (1 if k.counts else mine[word])
+        weights = total.of_features(lambda one, n=length: once(_words(one, n)))  # type: ignore[misc]
+        for x, own in zip(total.xs, values, strict=True):
+            words = _words(x, length)
+            times = Counter(words)
+            for start, word in enumerate(words):
+                own[start : start + length] += weights[word] / length / (1 if k.counts else times[word])
     return values
 
 
-def _gapped(
-    k: Gapped, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
-) -> list[np.ndarray]:
+def _words(text: Any, length: int) -> list[Any]:
+    return [text[i : i + length] for i in range(len(text) - length + 1)]
+
+
+def _gapped(k: Gapped, total: WeightedSum) -> list[np.ndarray]:
     """Give the term of each window with gaps to the letters that it keeps, in equal shares."""
-    values = [np.zeros(len(one.places)) for one in parts]
+    values = total.zeros()
     for kept in combinations(range(int(k.g)), int(k.g) - int(k.m)):
-        weights: Counter[Any] = Counter()
-        for one, weight in zip(landmarks, a.tolist(), strict=True):
-            for start in range(len(one) - int(k.g) + 1):
-                weights[tuple([one[start + i] for i in kept])] += weight
-        for x, own in zip(xs, values, strict=True):
-            for start in range(len(x) - int(k.g) + 1):
-                term = weights[tuple([x[start + i] for i in kept])] / len(kept)
-                own[[start + i for i in kept]] += term
+
+        def windows(text: Any, kept: tuple[int, ...] = kept) -> list[tuple[Any, ...]]:
+            return [tuple([text[start + i] for i in kept]) for start in range(len(text) - int(k.g) + 1)]
+
+        weights = total.of_features(windows)
+        for x, own in zip(total.xs, values, strict=True):
+            for start, window in enumerate(windows(x)):
+                own[[start + i for i in kept]] += weights[window] / len(kept)
     return values
 
 
-def _words(text: Any, length: int) -> Counter[Any]:
-    return Counter([text[i : i + length] for i in range(len(text) - length + 1)])
-
-
-def _intersection(
-    k: Intersection, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
-) -> list[np.ndarray] | None:
-    if any([hasattr(one, "shape") for one in (*xs, *landmarks)]):
+def _intersection(k: Intersection, total: WeightedSum) -> list[np.ndarray] | None:
+    if any([hasattr(one, "shape") for one in (*total.xs, *total.landmarks)]):
         return None
-    weights: Counter[Any] = Counter()
-    for one, weight in zip(landmarks, a.tolist(), strict=True):
-        for item in set(one):
-            weights[item] += weight
-    return [np.array([float(weights[item]) for item in one.places]) for one in parts]
+    weights = total.of_features(set)
+    return [np.array([float(weights[item]) for item in one.places]) for one in total.parts]
 
 
-def _linear(
-    k: Linear, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
-) -> np.ndarray | None:
-    if any([not isinstance(one, np.ndarray) for one in landmarks]):
+def _linear(k: Linear, total: WeightedSum) -> np.ndarray | None:
+    if any([not isinstance(one, np.ndarray) for one in total.landmarks]):
         return None
-    return np.array([np.asarray(x, dtype=float).ravel() for x in xs]) * (a @ np.array(landmarks, dtype=float))
+    rows = np.array([np.asarray(x, dtype=float).ravel() for x in total.xs])
+    return rows * (total.a @ np.array(total.landmarks, dtype=float))
 
 
-def _columns(
-    k: Columns, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
-) -> np.ndarray | None:
+def _columns(k: Columns, total: WeightedSum) -> np.ndarray | None:
     if k.how not in ("mean", "sum"):
         return None
-    mine = list(map(as_row, xs))
-    theirs = list(map(as_row, landmarks))
-    places = parts[0].places
-    values = np.zeros((len(xs), len(places)))
+    mine = list(map(as_row, total.xs))
+    theirs = list(map(as_row, total.landmarks))
+    places = total.parts[0].places
+    values = np.zeros((len(mine), len(places)))
     for name in k.columns:
         only: Any = Columns({name: k.columns[name]}, how="sum")
-        values[:, places.index(name)] = only.cross(mine, theirs) @ a
+        values[:, places.index(name)] = only.cross(mine, theirs) @ total.a
     weights = np.array([float((k.weights or {}).get(name, 1.0)) if name in k.columns else 0.0 for name in places])
     return values * (weights / weights.sum() if k.how == "mean" else weights)
 
 
-def _gower(k: Gower, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray) -> np.ndarray:
-    mine = list(map(as_row, xs))
-    theirs = list(map(as_row, landmarks))
-    places = parts[0].places
+def _gower(k: Gower, total: WeightedSum) -> np.ndarray:
+    mine = list(map(as_row, total.xs))
+    theirs = list(map(as_row, total.landmarks))
+    places = total.parts[0].places
     ranges = dict(k.ranges or {})
-    n = len(xs)
+    n = len(mine)
     terms = np.zeros((len(places), n, len(theirs)))
-    total = np.zeros((n, len(theirs)))
+    weighted = np.zeros((n, len(theirs)))
     for q, name in enumerate(places):
         weight = float((k.weights or {}).get(name, 1.0))
         if name in ranges and weight > 0:
@@ -162,25 +153,20 @@ def _gower(k: Gower, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Seque
             there = ~np.isnan(numbers).any(axis=1) & (keys != 0).all(axis=1)
             known = weight * (there[:n, None] & there[n:])
             terms[q] = known * only.block((numbers[:n], keys[:n]), (numbers[n:], keys[n:]))
-            total += known
-    values: np.ndarray = ((terms / np.where(total > 0, total, 1.0)) @ a).T
+            weighted += known
+    values: np.ndarray = ((terms / np.where(weighted > 0, weighted, 1.0)) @ total.a).T
     return values
 
 
-def _weisfeiler_lehman(
-    k: WeisfeilerLehman, xs: Sequence[Any], parts: Sequence[Parts], landmarks: Sequence[Any], a: np.ndarray
-) -> list[np.ndarray] | None:
+def _weisfeiler_lehman(k: WeisfeilerLehman, total: WeightedSum) -> list[np.ndarray] | None:
     """Give the term of each refined label to the nodes that have it; attributes of nodes depend on others' too."""
     if k.attributes is not None:
         return None
-    weights: Counter[Any] = Counter()
-    for i, (one, weight) in enumerate(zip(landmarks, a.tolist(), strict=True)):
-        for labels in _refined(parse_graph(i, one), int(k.iterations)):
-            for label, count in Counter(labels).items():
-                weights[label] += weight * count
-    values = [np.zeros(len(one.places)) for one in parts]
-    for own, one in zip(values, parts, strict=True):
-        for labels in _refined(one.object, int(k.iterations)):
+    rounds = int(k.iterations)
+    weights = total.of_features(lambda one: chain.from_iterable(_refined(parse_graph(0, one), rounds)))
+    values = total.zeros()
+    for own, one in zip(values, total.parts, strict=True):
+        for labels in _refined(one.object, rounds):
             own[: len(labels)] += [weights[label] for label in labels]
     return values
 

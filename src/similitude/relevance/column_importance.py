@@ -53,18 +53,17 @@ class Importance(Result):
     @property
     def title(self) -> str:
         """What is measured, and the grade of the intervals."""
-        what = {
-            "permutation": "Increase of the error if a column is permuted",
-            "derivative": "Change of the score per standard deviation of a column",
-        }[self.by]
+        what = "Change of the score per standard deviation of a column"
+        if self.by == "permutation":
+            what = "Increase of the error if a column is permuted"
         return f"{what} (95 %, {self.grade})"
 
     def __str__(self) -> str:
         width = max(map(len, self.names))
-        largest = max(float(np.abs(self.values).max(initial=0.0)), 1e-300)
+        shares = self._shares()
         lines = [self.title]
         for i in self.order[:MOST_PRINTED]:
-            bar = "█" * round(20 * max(float(self.values[i]), 0.0) / largest)
+            bar = "█" * round(20 * max(float(shares[i]), 0.0))
             interval = f"[{self.low[i]:.3g}, {self.high[i]:.3g}]"
             lines.append(f"  {self.names[i]:{width}}  {self.values[i]:9.3g}  {interval:20}  {bar}".rstrip())
         if len(self.names) > MOST_PRINTED:
@@ -73,18 +72,14 @@ class Importance(Result):
 
     def html_parts(self) -> Sequence[object]:
         """Return the columns with bars, the most important first."""
-        largest = max(float(np.abs(self.values).max(initial=0.0)), 1e-300)
-        rows = [
-            (
-                self.names[i],
-                bar(float(self.values[i]) / largest),
-                f"{self.values[i]:.3g}",
-                f"{self.low[i]:.3g} to {self.high[i]:.3g}",
-            )
-            for i in self.order
-        ]
+        cells = zip(self.names, map(bar, self._shares()), self.values, self.low, self.high, strict=True)
+        columns = [(name, share, f"{x:.3g}", f"{low:.3g} to {high:.3g}") for name, share, x, low, high in cells]
         heads = ("column", "", "importance", "interval")
+        rows = [columns[i] for i in self.order]
         return self.title, table(heads, rows, numbers=(2, 3), noun="columns", most=MOST_PRINTED)
+
+    def _shares(self) -> list[float]:
+        return (self.values / max(float(np.abs(self.values).max(initial=0.0)), 1e-300)).tolist()
 
 
 def importance(
@@ -144,12 +139,9 @@ def importance(
         return Importance(names, roots, np.maximum(roots - spread, 0.0), roots + spread, by)
     losses = _loss_of(model, y)
     rng = generator(random_state)
-    found = []
     before = losses(X)
-    for q in range(len(names)):
-        after = [losses(permuted) for permuted in _permuted(X, q, n_repeats, rng)]
-        found.append(np.mean(after, axis=0) - before)
-    rises = np.array(found)
+    after = [np.mean([losses(one) for one in _permuted(X, q, n_repeats, rng)], axis=0) for q in range(len(names))]
+    rises = np.array(after) - before
     values = rises.mean(axis=1)
     spread = 1.96 * rises.std(axis=1) / np.sqrt(len(before))
     return Importance(names, values, values - spread, values + spread, by)

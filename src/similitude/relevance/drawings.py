@@ -22,25 +22,26 @@ def text_of(found: Any) -> str:
     return _string(found) if found.kind == "strings" else _table(found)
 
 
+def _largest(found: Any) -> float:
+    return float(np.abs(found.values).max(initial=0.0)) or 1.0
+
+
 def _string(found: Any) -> str:
     """Return lines of 80 letters; bars above show what speaks for the prediction, bars below what is against."""
-    largest = float(np.abs(found.values).max(initial=0.0)) or 1.0
-    levels = np.rint(8 * found.values / largest).astype(int)
-    text = "".join(found.parts)
+    levels = np.rint(8 * found.values / _largest(found)).astype(int)
+    above, below = ("".join([BAR_LEVELS[level] for level in side.clip(0)]) for side in (levels, -levels))
+    text = "".join([letter if letter.isprintable() else "·" for letter in "".join(found.parts)])
     lines = []
     for start in range(0, len(text), 80):
         cut = slice(start, start + 80)
-        lines += [
-            "  for      " + "".join([BAR_LEVELS[max(level, 0)] for level in levels[cut]]).rstrip(),
-            "           " + "".join([letter if letter.isprintable() else "·" for letter in text[cut]]),
-            "  against  " + "".join([BAR_LEVELS[max(-level, 0)] for level in levels[cut]]).rstrip(),
-        ]
+        bars = above[cut].rstrip(), below[cut].rstrip()
+        lines += [f"  for      {bars[0]}", f"           {text[cut]}", f"  against  {bars[1]}"]
     return "\n".join(lines)
 
 
 def _table(found: Any) -> str:
-    largest = float(np.abs(found.values).max(initial=0.0)) or 1.0
-    width = max([len(name) for name in found.parts], default=0)
+    largest = _largest(found)
+    width = max(map(len, found.parts), default=0)
     lines = []
     for i in found.order[:MOST_NAMED_PARTS]:
         bar = ("█" if found.values[i] >= 0 else "░") * round(20 * abs(found.values[i]) / largest)
@@ -57,19 +58,13 @@ def drawing_of(found: Any) -> Html:
 
 
 def shade(value: float, largest: float) -> str:
-    """Return a color: blue for what speaks for a prediction, orange for what speaks against it, pale for little.
-
-    Text on it is legible in light and in dark pages, whose style sheets define the two colors.
-
-    >>> shade(-1.0, 2.0)
-    'color-mix(in srgb, var(--c1) 35%, transparent)'
-    """
+    """Return a color, defined by the page: blue for what speaks for a prediction, orange for what speaks against it."""
     color = "var(--c0)" if value >= 0 else "var(--c1)"
     return f"color-mix(in srgb, {color} {70 * min(1.0, abs(value) / (largest or 1.0)):.0f}%, transparent)"
 
 
 def _letters(found: Any) -> Html:
-    largest = float(np.abs(found.values).max(initial=0.0))
+    largest = _largest(found)
     spans = [
         f'<span style="background:{shade(value, largest)}" title="{value:+.3g}">{escaped(letter)}</span>'
         for letter, value in zip(found.parts[:2000], found.values.tolist(), strict=False)
@@ -80,10 +75,8 @@ def _letters(found: Any) -> Html:
 
 
 def _cells(found: Any) -> Html:
-    largest = float(np.abs(found.values).max(initial=0.0)) or 1.0
-    rows = [
-        (bar_from_middle(found.values[i] / largest), f"{found.values[i]:+.4g}", found.parts[i]) for i in found.order
-    ]
+    shares = found.values / _largest(found)
+    rows = [(bar_from_middle(shares[i]), f"{found.values[i]:+.4g}", found.parts[i]) for i in found.order]
     return table(("against | for", "adds", "part"), rows, numbers=(1,), noun="parts", most=MOST_NAMED_PARTS)
 
 
@@ -92,7 +85,7 @@ def _curve(found: Any) -> Html:
     width, height = 240, 90
     values = np.asarray(found.object, dtype=float)
     values = values.reshape(len(values), -1)
-    largest = float(np.abs(found.values).max(initial=0.0))
+    largest = _largest(found)
     step = width / max(len(values) - 1, 1)
     heights = height - 5 - (height - 10) * (values - values.min()) / (float(np.ptp(values)) or 1.0)
     drawn = [
@@ -108,11 +101,7 @@ def _curve(found: Any) -> Html:
 
 
 def thinned(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions and values; of a long series, the lowest and the highest of each segment, in order.
-
-    >>> thinned(np.array([0.0, 5.0, 1.0, 2.0, 9.0, 3.0]), 4)
-    (array([0, 1, 3, 4]), array([0., 5., 2., 9.]))
-    """
+    """Return positions and values; of a long series, the lowest and the highest of each segment, in order."""
     if len(values) <= most:
         return np.arange(len(values)), values
     segments = np.array_split(np.arange(len(values)), most // 2)
@@ -127,7 +116,7 @@ def _graph(found: Any) -> Html:
     if graph.nodes > MOST_DRAWN_NODES:
         return _cells(found)
     at, width, height = framed_positions(graph.nodes, graph.ends)
-    largest = float(np.abs(found.values).max(initial=0.0))
+    largest = _largest(found)
     value_of = dict(zip(found.places, found.values.tolist(), strict=True))
     drawn = []
     for u, v in graph.ends.tolist():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import as_objects, is_sparse, is_table
-from similitude.relevance.additive import additive
+from similitude.relevance.additive import WeightedSum, additive
 from similitude.relevance.drawings import drawing_of, text_of
 from similitude.relevance.parts import Parts, as_row, kind_of_object, occluded, parts_of, usual_values
 from similitude.support import Html, Result, written
@@ -143,59 +143,51 @@ def attributions(
     parts = [parts_of(kind, x, named) for x in objects]
     like = landmarks if is_table(landmarks) else None  # of a table, predictions take one like it
     explained = _explained(model, collection(kind, list(objects), like), output)
-    found: list[Attribution | None] = [None] * len(objects)
-    for which in explained.same_directions():
+    same_direction: dict[bytes, list[int]] = {}
+    for i, one in enumerate(explained):
+        same_direction.setdefault(one.direction.tobytes(), []).append(i)
+    found: dict[int, Attribution] = {}
+    for which in same_direction.values():
         some = [objects[i] for i in which], [parts[i] for i in which]
-        added = _by_features(model, several, *some, landmarks, explained.directions[which[0]])
+        added = _by_features(model, several, *some, landmarks, explained[which[0]].direction)
         for i, values, base in zip(which, *added, strict=True) if added is not None else ():
-            if abs(base + values.sum() - explained.values[i]) <= 1e-6 * (1.0 + np.abs(values).sum()):
+            if abs(base + values.sum() - explained[i].score) <= 1e-6 * (1.0 + np.abs(values).sum()):
                 n = parts[i].object.nodes if kind == "graphs" else len(values)
-                found[i] = explained.attribution(i, objects[i], parts[i], values[:n], "features")
-    left = [i for i, one in enumerate(found) if one is None]
-    usual = usual_values(kind, _first(landmarks)) if left and kind in ("vectors", "table") else None
-    without = {i: occluded(parts[i], usual) for i in left}
-    flat = [one for i in left for one in without[i]]
-    scores = _scores_of(model, collection(kind, flat, like)) if flat else np.empty((0, len(explained.directions[0])))
-    for i, ours in zip(left, np.split(scores, np.cumsum([len(without[i]) for i in left])[:-1]), strict=False):
-        lost = explained.values[i] - ours @ explained.directions[i]
-        found[i] = explained.attribution(i, objects[i], parts[i], lost, "occlusion")
-    return [one for one in found if one is not None]
+                found[i] = explained[i].attribution(objects[i], parts[i], values[:n], "features")
+    left = [i for i in range(len(objects)) if i not in found]
+    usual = None
+    if left and kind in ("vectors", "table"):
+        if landmarks is None:
+            raise TypeError("the usual values of cells are those of landmarks: the model has none")
+        of_several = isinstance(landmarks, list) and landmarks and hasattr(landmarks[0], "shape")
+        usual = usual_values(kind, landmarks[0] if of_several else landmarks)
+    for i in left:
+        lost = np.zeros(0)
+        if parts[i].places:
+            without = collection(kind, occluded(parts[i], usual), like)
+            lost = explained[i].score - _scores_of(model, without) @ explained[i].direction
+        found[i] = explained[i].attribution(objects[i], parts[i], lost, "occlusion")
+    return [found[i] for i in range(len(objects))]
 
 
-def _first(landmarks: Any) -> Any:
-    """Return the landmarks of the first of several similarities."""
-    if landmarks is None:
-        raise TypeError("the usual values of cells are those of landmarks: the model has none")
-    return landmarks[0] if isinstance(landmarks, list) and landmarks and hasattr(landmarks[0], "shape") else landmarks
+class _Explained(NamedTuple):
+    """A prediction to explain, the class it is compared with, a direction among outputs, and the score along it."""
 
+    prediction: Any
+    against: Any
+    direction: np.ndarray
+    score: float
 
-@dataclass(frozen=True, eq=False)
-class _Explained:
-    """Predictions to explain, the classes that they are compared with, directions among outputs, and scores along."""
-
-    predictions: list[Any]
-    against: list[Any]
-    directions: np.ndarray
-    values: np.ndarray
-
-    def same_directions(self) -> list[list[int]]:
-        """Return the objects, by number, that share a direction."""
-        groups: dict[bytes, list[int]] = {}
-        for i, direction in enumerate(self.directions):
-            groups.setdefault(direction.tobytes(), []).append(i)
-        return list(groups.values())
-
-    def attribution(self, i: int, x: Any, parts: Parts, values: np.ndarray, how: str) -> Attribution:
-        """Return the attribution of the i-th object, given what its first parts add."""
+    def attribution(self, x: Any, parts: Parts, values: np.ndarray, how: str) -> Attribution:
+        """Return the attribution of the object, given what its first parts add."""
         n = len(values)
-        score = float(self.values[i])
         return Attribution(
-            prediction=self.predictions[i],
-            against=self.against[i],
-            score=score,
+            prediction=self.prediction,
+            against=self.against,
+            score=self.score,
             parts=parts.names[:n],
             values=values,
-            base=score - float(values.sum()) if how == "features" else None,
+            base=self.score - float(values.sum()) if how == "features" else None,
             how=how,
             kind=parts.kind,
             places=parts.places[:n],
@@ -209,23 +201,24 @@ def _scores_of(model: Any, X: Any) -> np.ndarray:
     return found.reshape(len(found), -1)
 
 
-def _explained(model: Any, X: Any, output: int) -> _Explained:
+def _explained(model: Any, X: Any, output: int) -> list[_Explained]:
     """Return what is to be explained of the predictions for some objects."""
     scores = _scores_of(model, X)
-    n, k = scores.shape
+    k = scores.shape[1]
     if not hasattr(model, "classes_"):
-        directions = np.tile((np.arange(k) == output).astype(float), (n, 1))
-        return _Explained(scores[:, output].tolist(), [None] * n, directions, scores[:, output])
-    if k == 1:
-        decided = (scores[:, 0] >= 0).astype(int)
-        other = 1 - decided
-        directions = np.where(decided, 1.0, -1.0)[:, None]
-    else:
-        decided, other = np.argsort(-scores, axis=1, kind="stable")[:, :2].T
-        directions = np.eye(k)[decided] - np.eye(k)[other]
+        return [_Explained(value, None, np.eye(k)[output], value) for value in scores[:, output].tolist()]
     names = np.asarray(model.classes_).tolist()
-    predicted, against = ([names[i] for i in which.tolist()] for which in (decided, other))
-    return _Explained(predicted, against, directions, np.einsum("ij,ij->i", scores, directions))
+    found = []
+    for row in scores:
+        if k == 1:
+            decided = int(row[0] >= 0)
+            other = 1 - decided
+            direction = np.array([1.0 if decided else -1.0])
+        else:
+            decided, other = np.argsort(-row, kind="stable")[:2].tolist()
+            direction = np.eye(k)[decided] - np.eye(k)[other]
+        found.append(_Explained(names[decided], names[other], direction, float(row @ direction)))
+    return found
 
 
 def collection(kind: str, objects: list[Any], like: Any = None) -> Any:
@@ -278,7 +271,8 @@ def _by_features(
             continue
         some = list(as_objects(those))
         compared = some[:: -(-len(some) // 100)] if cells else []
-        found = additive(k, [*objects, *compared], [*parts, *parts[:1] * len(compared)], some, W @ direction)
+        total = WeightedSum([*objects, *compared], [*parts, *parts[:1] * len(compared)], some, W @ direction)
+        found = additive(k, total)
         if found is None:
             return None
         average = np.mean(found[0][n:], axis=0) if compared else 0.0

@@ -13,30 +13,15 @@ from similitude.compute import as_objects, is_sparse, is_table
 from similitude.kernels.graphs import ParsedGraph, parse_graph
 from similitude.support import brief
 
-FILLER = "\x00"
-"""A letter that occurs in no text: what an occluded letter is replaced by."""
-
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of an object.
+    """The parts of an object."""
 
-    Attributes
-    ----------
-    kind : str
-        Of the object: strings, vectors, table, sets, graphs or series.
-    object : object
-        In canonical form: a string, an array, a dict, a set, a parsed graph, an array with a row per time.
-    places : list
-        Where each part is: a position, a name, an item, a node or a pair of nodes, a start and an end.
-    names : list of str
-        Each part in words.
-    """
-
-    kind: str
-    object: Any
-    places: list[Any]
-    names: list[str]
+    kind: str  # strings, vectors, table, sets, graphs or series
+    object: Any  # in canonical form: a string, an array, a dict, a set, a parsed graph, an array with a row per time
+    places: list[Any]  # a position, a name, an item, a node or a pair of nodes, a start and an end
+    names: list[str]  # each part in words
 
 
 def parts_of(kind: str, x: Any, names: Sequence[str] | None = None) -> Parts:
@@ -97,20 +82,14 @@ def as_row(x: Any) -> dict[Any, Any]:
 
 
 def occluded(parts: Parts, usual: Any) -> list[Any]:
-    """Return the object without each of its parts.
+    """Return the object without each of its parts; `usual` is the usual value of each cell of a vector or row.
 
     A letter becomes one that occurs in no text, an item, node or edge is removed (a node with its edges), a segment of
-    a series becomes the line between its ends, a cell gets its usual value, and one of a sparse vector zero.
-
-    Parameters
-    ----------
-    parts : Parts
-    usual : array or dict, or None
-        The usual value of each cell of a vector or row.
+    a series becomes the line between its ends, and a cell of a sparse vector zero.
     """
     x, places = parts.object, parts.places
     if parts.kind == "strings":
-        blank: Any = FILLER if isinstance(x, str) else bytes([0])
+        blank: Any = "\x00" if isinstance(x, str) else b"\x00"
         return [x[:i] + blank + x[i + 1 :] for i in places]
     if parts.kind == "vectors" and is_sparse(x):
         return [x.multiply(np.arange(x.shape[1]) != q).tocsr() for q in places]
@@ -121,8 +100,13 @@ def occluded(parts: Parts, usual: Any) -> list[Any]:
     if parts.kind == "sets":
         return [frozenset(x) - {item} for item in places]
     if parts.kind == "graphs":
-        edges = range(len(places) - x.nodes)
-        return [*(_without_node(x, node) for node in range(x.nodes)), *(_without_edge(x, i) for i in edges)]
+        every = range(x.nodes)
+        without_nodes = [
+            _subgraph(x, [v for v in every if v != node], [i for i, ends in enumerate(x.ends) if node not in ends])
+            for node in every
+        ]
+        edges = range(len(x.ends))
+        return without_nodes + [_subgraph(x, list(every), [i for i in edges if i != edge]) for edge in edges]
     return [_straightened(x, a, b) for a, b in places]
 
 
@@ -161,16 +145,6 @@ def _items(x: Any) -> list[Any]:
 
 def _label(labels: Any, i: int) -> str:
     return "" if labels is None else f" ({labels[i]})"
-
-
-def _without_node(graph: ParsedGraph, node: int) -> Any:
-    nodes = [v for v in range(graph.nodes) if v != node]
-    edges = [i for i, (u, v) in enumerate(graph.ends) if node not in (u, v)]
-    return _subgraph(graph, nodes, edges)
-
-
-def _without_edge(graph: ParsedGraph, edge: int) -> Any:
-    return _subgraph(graph, list(range(graph.nodes)), [i for i in range(len(graph.ends)) if i != edge])
 
 
 def _subgraph(graph: ParsedGraph, nodes: list[int], edges: list[int]) -> Any:

@@ -481,21 +481,21 @@ def errors(found: Findings | ModelFindings) -> Chart:
 def object_map(found: Findings | ObjectMap, color: str | None = None) -> Chart:
     """Draw all objects in the plane, colored by the label or, with `color`, by the error or a column."""
     placed = _part(found, "map", ObjectMap)
-    ways = {one.name: one for one in placed.colorings}
-    check_choice("color", color or next(iter(ways)), tuple(ways))
-    way = ways[color] if color else placed.colorings[0]
+    color = color or placed.colorings[0][0]
+    check_choice("color", color, [name for name, *_ in placed.colorings])
+    _, levels, names, ordered = next(one for one in placed.colorings if one[0] == color)
     layers, rows = [], []
-    for level, name in enumerate(["unknown", *way.names], -1):
-        own = way.levels == level
+    for level, name in enumerate(["unknown", *names], -1):
+        own = levels == level
         if own.any():
-            shade = shades()[level] if way.ordered else _color(level)
+            shade = shades()[level] if ordered else _color(level)
             data = {"index": placed.indices[own], "x": placed.x[own], "y": placed.y[own]}
             layers.append(marks("point", data, QUIET if level < 0 else shade, name, {"index": "example"}))
             rows += table_rows([name] * int(own.sum()), *data.values())
     x = axis("first coordinate", ticks=())
     y = axis("second coordinate", ticks=())
-    columns = (way.name, "example", "x", "y")
-    return chart("map", f"{placed}, colored by {way.name}.", x, y, layers, columns, rows, 360, square=True)
+    columns = (color, "example", "x", "y")
+    return chart("map", f"{placed}, colored by {color}.", x, y, layers, columns, rows, 360, square=True)
 
 
 def landmarks(found: Findings | Sequence[LandmarkFinding]) -> Chart:

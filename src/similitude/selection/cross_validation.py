@@ -14,10 +14,10 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.compute.engines import Engine, on_workers
-from similitude.evaluation import Folds, TaskTargets, error_of_classes
+from similitude.evaluation import PENALTIES, Folds, TaskTargets, error_of_classes, smallest
 from similitude.kernel_learning import learn_from_targets
 from similitude.landmarks import SIMILARITIES, Representation, lengths
-from similitude.linear import PENALTIES, Moments, Ridge, smallest
+from similitude.linear import Moments, Ridge
 from similitude.selection.candidates import NamedSimilarity, naming
 from similitude.selection.landmark_similarities import ComparedExamples, SampledData, families
 from similitude.selection.limits import MAX_PARTS

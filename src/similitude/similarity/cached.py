@@ -229,7 +229,11 @@ def merge_caches(into: str, others: Sequence[str]) -> int:
     before = len(store)
     store.close()
     with _opened(into, writing=True) as connection:
-        if cache_information(into).name is None and len(_identities(connection, others)) > 1:
+        found = set(connection.execute("SELECT identity FROM functions"))
+        for other in others:
+            with _opened(other) as one:
+                found |= set(one.execute("SELECT identity FROM functions"))
+        if cache_information(into).name is None and len(found) > 1:
             raise CacheError("caches of different functions without a name cannot be merged")
         for number, other in enumerate(others):
             connection.execute(f"ATTACH ? AS other{number}", (os.path.abspath(other),))
@@ -237,14 +241,6 @@ def merge_caches(into: str, others: Sequence[str]) -> int:
                 _copy(connection, f"other{number}")
             connection.execute(f"DETACH other{number}")
     return cache_information(into).pairs - before
-
-
-def _identities(connection: sqlite3.Connection, others: Sequence[str]) -> set[bytes]:
-    found = set(connection.execute("SELECT identity FROM functions"))
-    for other in others:
-        with _opened(other) as one:
-            found |= set(one.execute("SELECT identity FROM functions"))
-    return found
 
 
 def _copy(connection: sqlite3.Connection, other: str) -> None:

@@ -13,7 +13,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -31,15 +31,10 @@ RETRIED = (OSError, asyncio.TimeoutError)  # an OSError from Python 3.11 on
 """Errors after which a pair is asked again if `retry_on` is not given: connections that fail, and time-outs."""
 
 FIRST_DELAY = 0.5
-LONGEST_DELAY = 60.0
-"""Seconds before the first retry, which double with each further one, and the most of them."""
+"""Seconds before the first retry, which double with each further one, up to a minute."""
 
 OF_MATRICES = "if it is a function of matrices, f(X, Z), wrap it: FromBlocks(f)"
 """What to do about a function that takes all objects at once."""
-
-MOST_REPEATS = 10_000
-"""How often a pair may be asked: the error of the mean is then a hundredth of that of one answer."""
-
 
 Deliver = Callable[[Sequence[int], Sequence[float]], None]
 Request = list[int]
@@ -178,7 +173,7 @@ class _Calls:
         if attempt >= self.how.retries or not isinstance(error, self.retried):
             return None
         asked = getattr(error, "retry_after", None)
-        own = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt)
+        own = min(60.0, FIRST_DELAY * 2**attempt)
         return max(own, float(asked)) if isinstance(asked, (int, float)) else own
 
     def numbers(self, request: Request, answer: Any) -> list[float]:
@@ -229,8 +224,7 @@ class _Calls:
                 wait = self.before(request)
                 if wait > 0:
                     time.sleep(wait)
-                answer = self.how.f(*self.arguments(request))
-                return self.numbers(request, answer)
+                return self.numbers(request, self.how.f(*self.arguments(request)))
             except Exception as error:
                 delay = self.delay(error, attempt)
                 attempt += 1
@@ -302,8 +296,7 @@ class _Calls:
         while True:
             try:
                 await asyncio.sleep(self.before(request))
-                answer = await self._within_time(self._called(self.arguments(request)))
-                return self.numbers(request, answer)
+                return self.numbers(request, await self._answer(self.arguments(request)))
             except Exception as error:
                 delay = self.delay(error, attempt)
                 attempt += 1
@@ -311,13 +304,9 @@ class _Calls:
                     raise self.failed(request, error, attempt) from error
             await asyncio.sleep(delay)
 
-    def _called(self, arguments: tuple[Any, ...]) -> Awaitable[Any]:
-        if self.is_async:
-            awaited: Awaitable[Any] = self.how.f(*arguments)
-            return awaited
-        return asyncio.wrap_future(in_daemon_thread(self.how.f, *arguments))
-
-    async def _within_time(self, answer: Awaitable[Any]) -> Any:
+    async def _answer(self, arguments: tuple[Any, ...]) -> Any:
+        f = self.how.f
+        answer = f(*arguments) if self.is_async else asyncio.wrap_future(in_daemon_thread(f, *arguments))
         if self.how.timeout is None:
             return await answer
         running = asyncio.ensure_future(answer)

@@ -24,9 +24,6 @@ CLAIMS = frozenset({SYMMETRIC, PSD, UNIT_DIAGONAL, BOUNDED})
 KERNEL = frozenset({SYMMETRIC, PSD})
 """The claims of a kernel."""
 
-MOST_PREMISES = 8
-"""Parts of a similarity whose proofs a notebook shows; the others are counted."""
-
 UNIT_KERNEL = CLAIMS
 """The claims of a kernel of features of length 1."""
 
@@ -86,8 +83,9 @@ class Proof(Result):
 
     def html_tree(self) -> Html:
         """Return the reasons as nested lists."""
-        shown = [joined(_code(one.similarity), ": ", one.html_tree()) for one in self.premises[:MOST_PREMISES]]
-        more = len(self.premises) - MOST_PREMISES
+        most = 8
+        shown = [joined(_code(one.similarity), ": ", one.html_tree()) for one in self.premises[:most]]
+        more = len(self.premises) - most
         shown += [joined(f"and {more:,} more parts")] if more > 0 else []
         return joined(self.reason, bullets(shown) if shown else "")
 

@@ -107,16 +107,11 @@ class Similarity(Parametric, ABC):
         super().__init_subclass__(**options)
         if isinstance(cls.__dict__.get("claims"), (str, list, tuple, set)):
             cls.claims = check_claims(cls.claims)
-        if _stated_for_other_code(cls, "claims"):
-            cls.claims = frozenset()
-        if _stated_for_other_code(cls, "reason"):
-            cls.reason = None
+        for name in ("claims", "reason", "counterexamples", "bounds"):
+            if _stated_for_other_code(cls, name):
+                setattr(cls, name, vars(Similarity)[name])
         if _stated_for_other_code(cls, "hints"):
             cls.hints = _cautions(cls.hints)  # type: ignore[method-assign]
-        if _stated_for_other_code(cls, "counterexamples"):
-            cls.counterexamples = Similarity.counterexamples  # type: ignore[method-assign]
-        if _stated_for_other_code(cls, "bounds"):
-            cls.bounds = Similarity.bounds  # type: ignore[method-assign]
 
     __array_ufunc__ = None  # so that np.float64(2) * k is algebra on k
 
@@ -345,9 +340,8 @@ class Similarity(Parametric, ABC):
         holds = claimed and reason is not None
         premises = []
         for part in self.premises():
-            premise = part.proof()
-            premises.append(premise)
-            holds = holds and premise.holds
+            premises.append(part.proof())
+            holds = holds and premises[-1].holds
         unproven = "declared PSD, not proven" if claimed else "nothing is known of it"
         return Proof(repr(self), holds, reason or unproven, tuple(premises))
 

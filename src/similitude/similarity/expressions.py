@@ -25,9 +25,6 @@ from similitude.support import ExpressionError, brief, parameter_hint
 DEEPEST = 50
 """Maximum nesting of similarities, values and signs."""
 
-REACH = 36
-"""Number of characters that an error shows on each side of its caret."""
-
 SPACES = " \t\r\n"
 ESCAPES = r"\\ \' \" \n \r \t \x.. and, but for bytes, \u.... \U........"
 
@@ -82,12 +79,13 @@ def parsed(text: str) -> ast.expr:
 
 def pointed(text: str, problem: str, at: int) -> ExpressionError:
     """Return an error that shows a text, or the neighborhood of the position in a long one, with a caret."""
+    reach = 36  # characters on each side
     left, right = (
         "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in part)
-        for part in (text[max(0, at - REACH) : at], text[at : at + REACH])
+        for part in (text[max(0, at - reach) : at], text[at : at + reach])
     )
-    left = "…" * (at > REACH) + left
-    right = right + "…" * (at + REACH < len(text))
+    left = "…" * (at > reach) + left
+    right = right + "…" * (at + reach < len(text))
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in left)
     width = len(left) + wide - sum(unicodedata.combining(letter) > 0 for letter in left)
     return ExpressionError(f"{problem}\n  {left}{right}\n  {' ' * width}^")

@@ -179,10 +179,7 @@ def _written(value: Any) -> str:
 
 
 def stated(name: str, without: Any, given: Callable[[Any, Any], Any]) -> Any:
-    """Return the property of a kernel that is `without` while its parameter `name` is None, else what is `given`.
-
-    `without` may be such a property itself; ``given(k, value)`` is called with the kernel and the value of `without`.
-    """
+    """Return the property that is `without`, or its value, while a parameter is None, else ``given(k, that value)``."""
 
     def found(k: Any) -> Any:
         value = without.__get__(k) if isinstance(without, property) else without

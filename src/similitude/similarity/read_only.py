@@ -33,9 +33,6 @@ QUICK_TYPES = frozenset({list, dict, set, bytearray, tuple})
 UNCHANGING_TYPES = frozenset({str, bytes, int, float, bool, complex, frozenset, type(None)})
 COMPARED_CONTAINERS = (list, tuple, set, frozenset, bytearray, dict, deque, UserList, UserDict, np.ndarray)
 
-DEEPEST_COMPARED = 8
-"""Levels of containers within containers that are compared."""
-
 
 def read_only(value: Any) -> Any:
     """Return an array or a sparse matrix as a view that cannot be written to, a table as a copy, others unchanged."""
@@ -117,13 +114,12 @@ def _contents(value: Any) -> dict[str, bytes]:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    slots = [name for cls in type(value).__mro__ for name in _listed(vars(cls).get("__slots__", ()))]
+    slots: list[str] = []
+    for cls in type(value).__mro__:
+        own = vars(cls).get("__slots__", ())
+        slots += [own] if isinstance(own, str) else own
     names = [name for name in (*getattr(value, "__dict__", ()), *slots) if not name.startswith("_")]
     return {name: getattr(value, name) for name in names if hasattr(value, name)}
-
-
-def _listed(slots: Any) -> list[str]:
-    return [slots] if isinstance(slots, str) else list(slots)
 
 
 def is_async(f: Any) -> bool:
@@ -151,8 +147,8 @@ def _content(value: Any) -> bytes | None:
         return None
 
 
-def _plain(value: Any, depth: int = DEEPEST_COMPARED) -> Any:
-    """Return containers of the standard library and arrays of objects as lists, other values as they are."""
+def _plain(value: Any, depth: int = 8) -> Any:
+    """Return containers of the standard library and arrays of objects as lists down to a depth, others as they are."""
     if depth == 0 or not isinstance(value, COMPARED_CONTAINERS) or _is_protected(value):
         return value
     if isinstance(value, (UserList, UserDict)):

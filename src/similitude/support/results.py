@@ -43,20 +43,22 @@ class Result:
             cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # kept, where dataclass would write another one
 
     def __repr__(self) -> str:
-        fields = [one for one in dataclasses.fields(self) if one.repr]  # type: ignore[arg-type]
-        inside = ", ".join([f"{one.name}={written(getattr(self, one.name))}" for one in fields])
+        inside = ", ".join([f"{name}={written(value)}" for name, value in self._shown().items()])
         return f"{type(self).__qualname__}({inside})"
+
+    def _shown(self) -> dict[str, Any]:
+        """Return all fields but those that are not in the repr."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {one.name: getattr(self, one.name) for one in fields if one.repr}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as dicts, lists, numbers and strings."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return {field.name: plain(getattr(self, field.name)) for field in fields}
+        return {name: plain(value) for name, value in self._shown().items()}
 
     def html_parts(self) -> Sequence[object]:
         """Return what notebooks show: the title, and the parts below it. By default the text, line by line."""
         if type(self).__str__ is object.__str__:  # a record without a text of its own
-            fields = dataclasses.fields(self)  # type: ignore[arg-type]
-            return type(self).__name__, facts([(one.name, brief(getattr(self, one.name))) for one in fields])
+            return type(self).__name__, facts([(name, brief(value)) for name, value in self._shown().items()])
         title, _, rest = str(self).partition("\n")
         return title, preformatted(rest) if rest else Html()
 

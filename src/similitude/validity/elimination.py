@@ -106,15 +106,11 @@ more, which would take seconds, those with small weights are dropped in portions
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The rounding error that is granted to the values of a matrix, given the precision eps of their computation.
+    """The rounding error that is granted to the values of a matrix, given the precision eps of their computation."""
 
-    Every value may have the relative error `relative`, sqrt(eps), and the absolute error `floor`, a few eps of the
-    largest value; K(x, z) and K(z, x), which come from the same formula, may differ by `between_twins`, eps^(2/3).
-    """
-
-    relative: float
-    floor: float
-    between_twins: float
+    relative: float  # of every value: sqrt(eps)
+    floor: float  # of every value: a few eps of the largest one
+    between_twins: float  # relative, of K(x, z) and K(z, x), which come from the same formula: eps^(2/3)
 
     @classmethod
     def of(cls, K: np.ndarray, eps: float) -> Tolerance:
@@ -133,12 +129,8 @@ def asymmetric_pair(K: np.ndarray, tolerance: Tolerance) -> tuple[float, tuple[i
 
 
 def negative_direction(K: np.ndarray, tolerance: Tolerance) -> tuple[np.ndarray, float] | None:
-    """Return weights a (largest of magnitude 1) with a'Ka < 0 beyond the tolerance, and a'Ka; None if there are none.
-
-    The lowest eigenvector of K is tried, then that of K scaled to a unit diagonal.
-    """
-    scale = 1 / np.sqrt(np.where(K.diagonal() > 0, K.diagonal(), 1))
-    for weights in (np.ones(len(K)), scale):
+    """Return weights a (largest of magnitude 1) with a'Ka < 0 beyond the tolerance, and a'Ka, or None."""
+    for weights in (np.ones(len(K)), 1 / np.sqrt(np.where(K.diagonal() > 0, K.diagonal(), 1))):  # to a unit diagonal
         lowest = np.linalg.eigh(K * weights[:, None] * weights[None, :])[1][:, 0] * weights
         a = lowest / lowest[np.abs(lowest).argmax()]
         if a[np.flatnonzero(a)[0]] < 0:
@@ -161,11 +153,8 @@ def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: boo
     """Return the positions of a small set of objects whose Gram matrix is not PSD; None if K shows none.
 
     Single objects and pairs are found exactly. Otherwise objects are removed one at a time, always the one without
-    which the smallest eigenvalue stays lowest, until it would no longer be negative. This is done from two sets: the
-    whole sample, and the shortest sequence of objects with the largest entries in the lowest eigenvector that suffices.
-    Objects that would lower the eigenvalue are then added to the result, and removed again, as long as it improves. If
-    more than three objects remain, all triples are tried (with `scan_triples`), and among at most a dozen objects all
-    larger sets.
+    which the smallest eigenvalue stays lowest, until it would no longer be negative. If more than three objects remain,
+    all triples are tried (with `scan_triples`), and among at most a dozen objects all larger sets.
     """
     for find in (_single, _pair):
         found = find(K, tolerance)

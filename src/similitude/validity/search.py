@@ -11,10 +11,6 @@ import numpy as np
 from similitude.compute import as_objects, is_column, is_sparse, is_table
 from similitude.similarity import Similarity
 
-CORNERS = 3
-"""Sample points that are mixed in one local search."""
-
-
 SEARCH_STARTS = {"normal": 3, "high": 30}
 SEARCH_STEPS = {"normal": 80, "high": 400}
 
@@ -111,16 +107,12 @@ def _free_vectors(k: Similarity, X: Any) -> tuple[np.ndarray | None, str]:
         return None, "the objects are Python lists; mutate= says how to change one"
     matrix = matrix.reshape(len(matrix), -1)
     if k.objects == "any":
-        norms = np.linalg.norm(matrix, axis=1)
-        sums = matrix.sum(axis=1)
-        if (matrix == np.rint(matrix)).all() or (matrix.shape[1] > 1 and (_constant(norms) or _constant(sums))):
+        sizes = np.stack([np.linalg.norm(matrix, axis=1), matrix.sum(axis=1)])
+        constant = (np.ptp(sizes, axis=1) <= 1e-6 * np.abs(sizes).max(axis=1)).any()
+        if (matrix == np.rint(matrix)).all() or (matrix.shape[1] > 1 and constant):
             why = "the vectors look constrained (whole numbers, one norm or one sum); mutate= says how to change one"
             return None, why
     return matrix, ""
-
-
-def _constant(values: np.ndarray) -> bool:
-    return bool(np.ptp(values) <= 1e-6 * np.abs(values).max())
 
 
 def _moved_vectors(matrix: np.ndarray, rng: np.random.Generator, wants_rows: bool) -> Move:
@@ -129,14 +121,14 @@ def _moved_vectors(matrix: np.ndarray, rng: np.random.Generator, wants_rows: boo
     def descend(value: Callable[[Any], float], size: int, steps: int) -> Any:
         from scipy.optimize import minimize
 
-        corners = matrix[rng.integers(len(matrix), size=CORNERS)]
+        corners = matrix[rng.integers(len(matrix), size=3)]
 
         def points(weights: np.ndarray) -> np.ndarray:
-            shares = weights.reshape(size, CORNERS) ** 2 + 1e-300
+            shares = weights.reshape(size, 3) ** 2 + 1e-300
             mixed = ((shares / shares.sum(axis=1, keepdims=True)) @ corners).astype(matrix.dtype)
             return mixed if wants_rows else mixed[:, 0]
 
-        first = rng.standard_normal(size * CORNERS)
+        first = rng.standard_normal(size * 3)
         best = minimize(lambda weights: value(points(weights)), first, method="Nelder-Mead", options={"maxfev": steps})
         return points(best.x)
 

@@ -112,7 +112,7 @@ class RaisedDiagonal(Wrapped):
     hints = hints_of_parts()
 
     def counterexamples(self) -> list[Any]:
-        """Return none: it was made for the sample, and is judged by data."""
+        """Return none: it was made for the sample, and only data can refute it."""
         return []
 
     @property
@@ -196,8 +196,7 @@ def _negatives(w: np.ndarray) -> tuple[int, str]:
     if not len(negative):
         return 0, f"none of {len(w)} eigenvalues was negative"
     were = "was" if len(negative) == 1 else "were"
-    share = 100 * np.abs(negative).sum() / np.abs(w).sum()
-    of_all = f"smallest {w[0]:.4g}, {share:.0f} % of the spectrum"
+    of_all = f"smallest {w[0]:.4g}, {100 * np.abs(negative).sum() / np.abs(w).sum():.0f} % of the spectrum"
     return len(negative), f"{len(negative)} of {len(w)} eigenvalues {were} negative ({of_all})"
 
 

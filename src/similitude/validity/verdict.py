@@ -96,10 +96,10 @@ class Validity(Result):
             return self.proof.tree()
         if self.witness is not None:
             return f"{self.witness}\n{self.remark}".rstrip()
-        seen = (
-            f" The smallest eigenvalue there is {self.min_eigenvalue:.4g}." if self.min_eigenvalue is not None else ""
-        )
-        return f"No counterexample was found, and no proof. Examined: {self.effort}.{seen}"
+        found = f"No counterexample was found, and no proof. Examined: {self.effort}."
+        if self.min_eigenvalue is None:
+            return found
+        return f"{found} The smallest eigenvalue there is {self.min_eigenvalue:.4g}."
 
     def __str__(self) -> str:
         if self.verdict == VALID:
@@ -204,16 +204,11 @@ def _affordable(k: Similarity, most: int, max_calls: int | None) -> int:
 
 
 def _default_sample(k: Similarity, rng: np.random.Generator) -> Any:
-    matrix = _matrix_of(k)
-    if matrix is not None:
-        return range(min(matrix.M.shape))
-    return rng.standard_normal((60, 2)) if k.objects == "vectors" else None
-
-
-def _matrix_of(k: Similarity) -> Precomputed | None:
+    """Return the indices of the first matrix inside k, random vectors in the plane, or None."""
     if isinstance(k, Precomputed):
-        return k
-    return next(filter(None, map(_matrix_of, k.parts())), None)
+        return range(min(k.M.shape))
+    of_parts = (_default_sample(part, rng) for part in k.parts() if part.objects == "indices")
+    return next(filter(None, of_parts), rng.standard_normal((60, 2)) if k.objects == "vectors" else None)
 
 
 @dataclass(frozen=True)
@@ -259,7 +254,7 @@ def _examine(
         if refuted is None:
             raise
         return refuted
-    seen = _or_stored(k, _judge(k, proof, sample, values, effort == "high"))
+    seen = _or_stored(k, _evaluated(k, proof, sample, values, effort == "high"))
     if seen.verdict != UNKNOWN:
         return seen
     try:
@@ -282,14 +277,10 @@ def _gram(k: Similarity, objects: Any, rng: Any = None) -> tuple[Similarity, np.
 
 
 def _refuted_base(k: Similarity, proof: Proof, sample: _SampledObjects, rng: np.random.Generator) -> Validity | None:
-    """Return INVALID if a similarity inside k cannot be normalized on the sample because it is not a kernel.
-
-    K'(x, z) = K(x, z) / sqrt(K(x, x) K(z, z)) is a kernel if and only if K is, and is not defined for all objects
-    where K(x, x) < 0, or K(x, x) = 0 but K(x, z) is not.
-    """
+    """Return INVALID if a similarity inside k cannot be normalized on the sample because it is not a kernel."""
     for base in _normalized_parts(k):
         base, values = _gram(base, sample.objects, rng)
-        found = _judge(base, proof, sample, values, scan=False)
+        found = _evaluated(base, proof, sample, values, scan=False)
         if found.verdict == INVALID and values.diagonal().min() <= 0:
             remark = f"The values are those of {base!r}, whose normalized form is not defined for all objects of X."
             return replace(found, remark=remark)
@@ -306,14 +297,10 @@ def _normalized_parts(k: Similarity) -> Iterator[Similarity]:
 
 
 def stored_witness(k: Similarity) -> Witness | None:
-    """Return a witness among the counterexamples that a similarity states; None if it is not refuted there.
-
-    The similarity is computed on these objects, and nothing else is concluded from them. Of a similarity with parts and
-    parameters that are still to be fixed from data nothing is known.
-    """
+    """Return a witness among the counterexamples that a similarity states; None if it is not refuted there."""
     examples = k.counterexamples()
     if not examples or (k.parts() and k.unresolved()):
-        return None
+        return None  # parameters of parts are still to be fixed from data
     for objects in examples:
         try:
             with np.errstate(all="ignore"):
@@ -321,7 +308,7 @@ def stored_witness(k: Similarity) -> Witness | None:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             continue  # not objects of k as a whole, or too large for floating-point numbers
         n = len(objects)
-        witness = _judge(resolved, k.proof(), _SampledObjects(objects, np.arange(n), n), values, scan=True).witness
+        witness = _evaluated(resolved, k.proof(), _SampledObjects(objects, np.arange(n), n), values, scan=True).witness
         if witness is not None:
             return replace(witness, indices=())
     return None
@@ -330,24 +317,18 @@ def stored_witness(k: Similarity) -> Witness | None:
 def _or_stored(k: Similarity, seen: Validity) -> Validity:
     """Return the verdict, or INVALID if it is UNKNOWN and a known counterexample refutes the similarity."""
     witness = stored_witness(k) if seen.verdict == UNKNOWN else None
-    if witness is None:
-        return seen
-    return replace(seen, verdict=INVALID, witness=witness, remark=KNOWN)
+    return replace(seen, verdict=INVALID, witness=witness, remark=KNOWN) if witness else seen
 
 
 def check_gram(
     similarity: Similarity, values: np.ndarray, objects: Any, positions: np.ndarray, out_of: int
 ) -> Validity:
-    """Judge a similarity by a Gram matrix that is already computed, and by its known counterexamples.
-
-    `values` are K(x_i, x_j) of all ordered pairs of these objects, none of them mirrored; `positions` are those of the
-    objects among the `out_of` objects that they were sampled from.
-    """
+    """Return the verdict from K(x_i, x_j) of all ordered pairs of objects at positions, and known counterexamples."""
     sample = _SampledObjects(objects, positions, out_of)
-    return _or_stored(similarity, _judge(similarity, similarity.proof(), sample, values, scan=False))
+    return _or_stored(similarity, _evaluated(similarity, similarity.proof(), sample, values, scan=False))
 
 
-def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndarray, scan: bool) -> Validity:
+def _evaluated(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndarray, scan: bool) -> Validity:
     """Look for a counterexample in the Gram matrix of a sample; with `scan` among all triples."""
     K = values.astype(np.float64)
     tolerance = Tolerance.of(values, sample.precision(values))
@@ -362,17 +343,11 @@ def _judge(k: Similarity, proof: Proof, sample: _SampledObjects, values: np.ndar
     if found is not None:
         witness = _witness(K, found, sample.objects, sample.positions, tolerance)
         return Validity(INVALID, proof, witness, asymmetry, smallest, str(sample))
-    if _is_proof(k, asymmetry, smallest, K):
+    rounding = 4 * len(K) * float(np.finfo(np.float64).eps) * float(np.linalg.norm(K))
+    if type(k) is Precomputed and len(K) == max(k.M.shape) and asymmetry <= rounding < smallest:
         reason = f"all of its objects were checked: the smallest eigenvalue is {smallest:.4g}, above rounding"
         return Validity(VALID, Proof(repr(k), True, reason), None, asymmetry, smallest, str(sample))
     return Validity(UNKNOWN, proof, None, asymmetry, smallest, str(sample))
-
-
-def _is_proof(k: Similarity, asymmetry: float, smallest: float, K: np.ndarray) -> bool:
-    """Tell whether K is all of a precomputed matrix and positive definite beyond rounding."""
-    whole = type(k) is Precomputed and len(K) == max(k.M.shape)
-    rounding = 4 * len(K) * float(np.finfo(np.float64).eps) * float(np.linalg.norm(K))
-    return whole and asymmetry <= rounding and smallest > rounding
 
 
 def _witness(
@@ -381,9 +356,9 @@ def _witness(
     """Return the chosen objects as a witness; without a tolerance, of asymmetry."""
     gram = K[np.ix_(chosen, chosen)]
     few = tuple(as_objects(take(objects, chosen)))
-    indices = () if positions is None else tuple(int(i) for i in positions[chosen])
+    indices = () if positions is None else tuple(positions[chosen].tolist())
     direction = None if tolerance is None else negative_direction(gram, tolerance)
     if direction is None:
         return Witness(indices, few, (), float(gram[0, 1] - gram[1, 0]), gram)
     a, value = direction
-    return Witness(indices, few, tuple(float(weight) for weight in a), value, gram)
+    return Witness(indices, few, tuple(a.tolist()), value, gram)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO
+from xml.etree.ElementTree import iterparse
 from xml.parsers import expat
 
 import pyarrow as pa
@@ -139,51 +140,27 @@ def _check_spread(sheet: Any, cells: int, size: int) -> None:
 
 def _check_table(archive: zipfile.ZipFile, part: str, title: str) -> list[str]:
     """Raise if cells of a sheet are merged, or a formula was never computed; return a note on what is hidden."""
-    cell = ""
-    is_open = formula = value = is_value = False
-    hidden = {"row": 0, "col": 0}
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal cell, is_open, formula, value, is_value
-        tag = tag.rpartition(" ")[2]
-        if tag == "mergeCell":
-            where = attributes.get("ref", "")
-            raise FileError(
-                f"cells {where} of sheet {title!r} are merged: a table has a value in each cell; undo merging, and "
-                f"fill the cells"
-            )
-        if tag in hidden and attributes.get("hidden") in ("1", "true"):
-            hidden[tag] += 1
-        if tag == "c":
-            cell = attributes.get("r", "")
-            is_open = True
-            formula = False
-            value = attributes.get("t") == "str"
-        formula = formula or tag == "f"
-        is_value = tag == "v"
-
-    def characters(text: str) -> None:
-        nonlocal value
-        value = value or is_value
-
-    def end(tag: str) -> None:
-        nonlocal is_open, is_value
-        is_value = False
-        if tag.rpartition(" ")[2] == "c":
-            if is_open and formula and not value:
-                raise FileError(
-                    f"cell {cell} of sheet {title!r} is a formula without a value: open the workbook in a spreadsheet "
-                    f"program and save it, or save it as CSV"
-                )
-            is_open = False
-
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartElementHandler = start
-    parser.CharacterDataHandler = characters
-    parser.EndElementHandler = end
+    hidden = set()
     with archive.open(part) as content:
-        parser.ParseFile(content)
-    found = [what for what, tag in (("rows", "row"), ("columns", "col")) if hidden[tag]]
+        for _, element in iterparse(content):
+            tag = element.tag.rpartition("}")[2]
+            if tag == "mergeCell":
+                raise FileError(
+                    f"cells {element.get('ref', '')} of sheet {title!r} are merged: a table has a value in each cell; "
+                    f"undo merging, and fill the cells"
+                )
+            if tag in ("row", "col") and element.get("hidden") in ("1", "true"):
+                hidden.add(tag)
+            if tag == "c" and element.get("t") != "str":  # the value of a text may be empty
+                inner = {one.tag.rpartition("}")[2]: one.text for one in element}
+                if "f" in inner and not inner.get("v"):
+                    raise FileError(
+                        f"cell {element.get('r', '')} of sheet {title!r} is a formula without a value: open the "
+                        f"workbook in a spreadsheet program and save it, or save it as CSV"
+                    )
+            if tag == "row":
+                element.clear()
+    found = [what for what, tag in (("rows", "row"), ("columns", "col")) if tag in hidden]
     return [f"hidden or filtered {' and '.join(found)} of sheet {title!r} are used too"] if found else []
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
+from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 import numpy as np
@@ -25,6 +23,9 @@ ATTRIBUTE_TYPES: dict[str, Callable[[str], Any]] = {
     "boolean": lambda text: text.strip().lower() in ("true", "1"), "int": int, "long": int, "float": float,
     "double": float, "string": str,
 }  # fmt: skip
+
+LINE = " line"
+"""The attribute of an element with its line in the file; no XML attribute has this name."""
 
 
 def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -45,8 +46,6 @@ def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
     attributes = _attributes(i, parts.get("node_attributes"), "node")
     nodes = parts.get("nodes", None if attributes is None else len(attributes))
     n_nodes = _node_count(i, edges, labels, nodes)
-    if attributes is not None and len(attributes) != n_nodes:
-        raise FileError(f"graph {i} has {n_nodes} nodes and {len(attributes)} rows of node attributes")
     wrong = np.flatnonzero(((edges < 0) | (edges >= n_nodes)).any(axis=1))
     if len(wrong):
         u, v = edges[wrong[0]].tolist()
@@ -54,11 +53,14 @@ def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
             f"graph {i} has an edge from {u} to {v}, but its {n_nodes} nodes are numbered 0 to {n_nodes - 1}"
         )
     edge_labels = parts.get("edge_labels")
-    if edge_labels is not None and len(edge_labels) != len(edges):
-        raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_labels)} edge labels")
     edge_attributes = _attributes(i, parts.get("edge_attributes"), "edge")
-    if edge_attributes is not None and len(edge_attributes) != len(edges):
-        raise FileError(f"graph {i} has {len(edges)} edges and {len(edge_attributes)} rows of edge attributes")
+    for given, count, of, what in (
+        (attributes, n_nodes, "nodes", "rows of node attributes"),
+        (edge_labels, len(edges), "edges", "edge labels"),
+        (edge_attributes, len(edges), "edges", "rows of edge attributes"),
+    ):
+        if given is not None and len(given) != count:
+            raise FileError(f"graph {i} has {count} {of} and {len(given)} {what}")
     return _shortened([edges, labels or n_nodes, edge_labels, attributes, edge_attributes])
 
 
@@ -99,8 +101,7 @@ def _node_count(i: int, edges: np.ndarray, labels: Any, nodes: Any) -> int:
 # GraphML.
 
 
-@dataclass
-class Key:
+class Key(NamedTuple):
     """An attribute that a file declares."""
 
     name: str
@@ -108,144 +109,97 @@ class Key:
     default: Any = None
 
 
-@dataclass
-class GraphRecord:
-    """A graph as it is in a file."""
-
-    line: int
-    nodes: dict[str, int] = field(default_factory=dict)
-    ends: list[tuple[str, str, int]] = field(default_factory=list)
-    data: list[tuple[str, int, str, Any]] = field(default_factory=list)  # what, which one, attribute, value
-
-
-class GraphReader:
-    """Reads graphs while the parser passes over a file; nothing is expanded, and a document type is refused."""
-
-    def __init__(self) -> None:
-        self.keys: dict[str, Key] = {}
-        self.graphs: list[GraphRecord] = []
-        self.is_directed = False
-        self.open: list[str] = []
-        self.key: str | None = None  # of the data or default that is being read
-        self.text: list[str] = []
-        self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self.start
-        self.parser.EndElementHandler = self.end
-        self.parser.CharacterDataHandler = self.characters
-        self.parser.StartDoctypeDeclHandler = self.refuse
-
-    def read(self, stream: BinaryIO) -> None:
-        """Read a file."""
-        try:
-            self.parser.ParseFile(stream)
-        except FileError:
-            raise
-        except expat.ExpatError as error:
-            raise FileError(f"line {error.lineno} is not XML: {expat.errors.messages[error.code]}") from None
-        except (UnicodeDecodeError, LookupError, ValueError) as error:
-            raise FileError(f"not XML: {brief(str(error))}") from None
-
-    def refuse(self, *declared: Any) -> None:
-        """Refuse a document type: its entities can be made to grow without bounds."""
-        raise FileError(f"line {self.parser.CurrentLineNumber} declares a document type (DTD): remove it")
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Note the beginning of an element."""
-        name = tag.rpartition(" ")[2]
-        line = self.parser.CurrentLineNumber
-        if name == "key":
-            self.add_key(line, attributes)
-        elif name == "graph":
-            if "graph" in self.open:
-                raise FileError(f"line {line} has a graph inside a graph, which is not read")
-            self.is_directed |= attributes.get("edgedefault") == "directed"
-            self.graphs.append(GraphRecord(line))
-        elif name == "node":
-            self.add_node(line, attributes)
-        elif name == "edge":
-            self.add_edge(line, attributes)
-        elif name == "hyperedge":
-            raise FileError(f"line {line} has a hyperedge, which is not read")
-        elif name in ("data", "default"):
-            self.text = []
-            if name == "data":
-                self.key = attributes.get("key")
-        self.open.append(name)
-
-    def add_key(self, line: int, attributes: dict[str, str]) -> None:
-        """Note an attribute that is declared."""
-        kind = attributes.get("attr.type", "string")
-        if kind not in ATTRIBUTE_TYPES:
-            raise FileError(
-                f"line {line} declares an attribute of type {brief(kind)}: it is one of {listed(ATTRIBUTE_TYPES)}"
-            )
-        self.key = attributes.get("id", "")
-        self.keys[self.key] = Key(attributes.get("attr.name", self.key), kind)
-
-    def add_node(self, line: int, attributes: dict[str, str]) -> None:
-        """Add a node to the last graph."""
-        graph = self.last(line, "node")
-        name = attributes.get("id", "")
-        if name in graph.nodes:
-            raise FileError(f"line {line} has node {brief(name)} again")
-        graph.nodes[name] = len(graph.nodes)
-
-    def add_edge(self, line: int, attributes: dict[str, str]) -> None:
-        """Add an edge to the last graph."""
-        self.is_directed |= attributes.get("directed") == "true"
-        self.last(line, "edge").ends.append((attributes.get("source", ""), attributes.get("target", ""), line))
-
-    def last(self, line: int, what: str) -> GraphRecord:
-        """Return the graph that is being read."""
-        if "graph" not in self.open:
-            raise FileError(f"line {line} has {'an edge' if what == 'edge' else 'a node'} outside a graph")
-        return self.graphs[-1]
-
-    def characters(self, text: str) -> None:
-        """Collect the text of data and defaults."""
-        if self.open and self.open[-1] in ("data", "default"):
-            self.text.append(text)
-
-    def end(self, tag: str) -> None:
-        """Take the value of data or of a default."""
-        name = self.open.pop()
-        if name == "default" and self.key in self.keys:
-            self.keys[self.key].default = self.value(self.keys[self.key])
-        elif name == "data" and self.open and self.open[-1] in ("graph", "node", "edge") and self.graphs:
-            if self.key not in self.keys:
-                raise FileError(f"line {self.parser.CurrentLineNumber} has data of {brief(self.key)}, an unknown key")
-            graph = self.graphs[-1]
-            what = self.open[-1]
-            place = {"graph": 0, "node": len(graph.nodes) - 1, "edge": len(graph.ends) - 1}[what]
-            graph.data.append((what, place, self.keys[self.key].name, self.value(self.keys[self.key])))
-
-    def value(self, key: Key) -> Any:
-        """Return what was read as the type of its key."""
-        text = "".join(self.text)
-        try:
-            return ATTRIBUTE_TYPES[key.type](text)
-        except ValueError:
-            line = self.parser.CurrentLineNumber
-            raise FileError(f"line {line} has {brief(text)} as {key.name!r}, which is not {key.type}") from None
-
-
 def read_graphml(stream: BinaryIO, label: str | None, label_optional: bool, prefix: str = "") -> Data:
     """Read the graphs of a file; the label is an attribute of graphs, ``label`` if there is one."""
     notes = Counter[str]()
-    reader = GraphReader()
     try:
-        reader.read(stream)
-        graphs = [_graph(i, one, reader.keys, notes) for i, one in enumerate(reader.graphs)]
+        root = _tree(stream)
+        keys = {one.get("id", ""): _key(one) for one in root.iter("key")}
+        found = list(root.iter("graph"))
+        _check_places(root, found)
+        graphs = [_graph(i, one, keys, notes) for i, one in enumerate(found)]
+        attributes = [_values([one], keys) for one in found]
     except FileError as error:
         raise FileError(f"{prefix}{error}") from None
     if not graphs:
         raise FileError("there are no graphs")
-    notes["directed edges are taken as undirected"] += reader.is_directed
-    found = [{name: value for what, _, name, value in one.data if what == "graph"} for one in reader.graphs]
-    labels, column = _labels(found, label, label_optional)
-    said = ["undirected graphs", *(note for note, times in notes.items() if times)]
-    return Data(graphs, labels, Schema("graphs", column), tuple(said))
+    is_directed = any(one.get("edgedefault") == "directed" for one in found)
+    if is_directed or any(one.get("directed") == "true" for one in root.iter("edge")):
+        notes["directed edges are taken as undirected"] += 1
+    named = [{key.name: values[0] for key, values in one.items()} for one in attributes]
+    labels, column = _labels(named, label, label_optional)
+    return Data(graphs, labels, Schema("graphs", column), ("undirected graphs", *notes))
+
+
+def _tree(stream: BinaryIO) -> Element:
+    """Parse XML into elements without name spaces and with their lines; refuse what could grow without bounds."""
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    builder = TreeBuilder()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        builder.start(tag.rpartition(" ")[2], {**attributes, LINE: str(parser.CurrentLineNumber)})
+
+    def refuse(*declared: Any) -> None:
+        raise FileError(f"line {parser.CurrentLineNumber} declares a document type (DTD): remove it")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: builder.end(tag.rpartition(" ")[2])
+    parser.CharacterDataHandler = builder.data
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.ParseFile(stream)
+    except expat.ExpatError as error:
+        raise FileError(f"line {error.lineno} is not XML: {expat.errors.messages[error.code]}") from None
+    except (UnicodeDecodeError, LookupError, ValueError) as error:
+        raise FileError(f"not XML: {brief(str(error))}") from None
+    return builder.close()
+
+
+def _check_places(root: Element, graphs: Sequence[Element]) -> None:
+    """Raise if graphs have other parts than nodes and edges, or these are in no graph."""
+    for one in root:
+        if one.tag in ("node", "edge"):
+            raise FileError(f"line {one.get(LINE)} has {'an' if one.tag == 'edge' else 'a'} {one.tag} outside a graph")
+    for graph in graphs:
+        for tag, what in ((".//graph", "a graph inside a graph"), (".//hyperedge", "a hyperedge")):
+            if (inner := graph.find(tag)) is not None:
+                raise FileError(f"line {inner.get(LINE)} has {what}, which is not read")
+
+
+def _key(element: Element) -> Key:
+    kind = element.get("attr.type", "string")
+    if kind not in ATTRIBUTE_TYPES:
+        line = element.get(LINE)
+        raise FileError(
+            f"line {line} declares an attribute of type {brief(kind)}: it is one of {listed(ATTRIBUTE_TYPES)}"
+        )
+    key = Key(element.get("attr.name", element.get("id", "")), kind)
+    default = element.find("default")
+    return key if default is None else key._replace(default=_value(default, key))
+
+
+def _value(element: Element, key: Key) -> Any:
+    text = element.text or ""
+    try:
+        return ATTRIBUTE_TYPES[key.type](text)
+    except ValueError:
+        raise FileError(
+            f"line {element.get(LINE)} has {brief(text)} as {key.name!r}, which is not {key.type}"
+        ) from None
+
+
+def _values(elements: Sequence[Element], keys: Mapping[str, Key]) -> dict[Key, list[Any]]:
+    """Return the values of graphs, nodes or edges by attribute, where one has any; the default where it is missing."""
+    columns: dict[Key, list[Any]] = {}
+    for place, element in enumerate(elements):
+        for data in element.findall("data"):
+            name = data.get("key", "")
+            if name not in keys:
+                raise FileError(f"line {data.get(LINE)} has data of {brief(name)}, an unknown key")
+            key = keys[name]
+            columns.setdefault(key, [key.default] * len(elements))[place] = _value(data, key)
+    return columns
 
 
 def _labels(found: list[dict[str, Any]], label: str | None, optional: bool) -> tuple[np.ndarray | None, str | None]:
@@ -264,47 +218,45 @@ def _labels(found: list[dict[str, Any]], label: str | None, optional: bool) -> t
     return np.array(values if len({type(one) for one in values}) == 1 else list(map(str, values))), column
 
 
-def _graph(i: int, one: GraphRecord, keys: dict[str, Key], notes: Counter[str]) -> tuple[Any, ...]:
-    edges = []
-    for source, target, line in one.ends:
-        if source not in one.nodes or target not in one.nodes:
-            unknown = source if source not in one.nodes else target
-            raise FileError(f"line {line} has an edge of {brief(unknown)}, which is not a node of its graph")
-        edges.append([one.nodes[source], one.nodes[target]])
-    parts: dict[str, Any] = {"edges": edges, "nodes": len(one.nodes)}
-    for what, count in (("node", len(one.nodes)), ("edge", len(edges))):
-        labels, attributes = _labels_and_attributes(what, count, one, keys, notes)
-        if labels is not None:
-            parts[f"{what}_labels"] = labels
-        if attributes is not None:
-            parts[f"{what}_attributes"] = attributes
+def _graph(i: int, graph: Element, keys: Mapping[str, Key], notes: Counter[str]) -> tuple[Any, ...]:
+    nodes = list(graph.iter("node"))
+    edges = list(graph.iter("edge"))
+    numbers: dict[str | None, int] = {}
+    for number, node in enumerate(nodes):
+        if numbers.setdefault(node.get("id", ""), number) != number:
+            raise FileError(f"line {node.get(LINE)} has node {brief(node.get('id', ''))} again")
+    ends = [[one.get("source", ""), one.get("target", "")] for one in edges]
+    for edge, (source, target) in zip(edges, ends, strict=True):
+        if unknown := [one for one in (source, target) if one not in numbers]:
+            problem = f"an edge of {brief(unknown[0])}, which is not a node of its graph"
+            raise FileError(f"line {edge.get(LINE)} has {problem}")
+    parts: dict[str, Any] = {"edges": [[numbers[end] for end in pair] for pair in ends], "nodes": len(nodes)}
+    for what, elements in (("node", nodes), ("edge", edges)):
+        _add_values(parts, what, _values(elements, keys), notes)
+        attributes = parts.get(f"{what}_attributes")
+        if attributes is not None and not np.isfinite(attributes).all():
+            where = f"the graph of line {graph.get(LINE)}"
+            raise FileError(f"{where} has a {what} whose attributes are not finite numbers")
     return graph_of(i, parts)
 
 
-def _labels_and_attributes(
-    what: str, count: int, one: GraphRecord, keys: dict[str, Key], notes: Counter[str]
-) -> tuple[list[Any] | None, list[list[float]] | None]:
-    """Return the labels of nodes or edges and their attributes, each None if there are none."""
-    types = {key.name: key for key in keys.values()}
-    columns: dict[str, list[Any]] = {}
-    for kind, place, name, value in one.data:
-        if kind == what:
-            columns.setdefault(name, [types[name].default] * count)[place] = value
-    whole = {name: values for name, values in columns.items() if None not in values}
-    gaps = [name for name in columns if name not in whole]
-    texts = [name for name in whole if types[name].type not in REAL_TYPES]
-    numbers = sorted(name for name in whole if types[name].type in REAL_TYPES)
-    chosen = "label" if "label" in texts else texts[0] if len(texts) == 1 else None
+def _add_values(parts: dict[str, Any], what: str, columns: dict[Key, list[Any]], notes: Counter[str]) -> None:
+    """Add the labels and the attributes of nodes or edges to the parts of a graph, and note those that are ignored."""
+    gaps = sorted(key.name for key, values in columns.items() if None in values)
+    whole = {key: values for key, values in columns.items() if None not in values}
+    texts = {key.name: values for key, values in whole.items() if key.type not in REAL_TYPES}
+    numbers = [values for key, values in sorted(whole.items(), key=str) if key.type in REAL_TYPES]
+    chosen = "label" if "label" in texts else next(iter(texts)) if len(texts) == 1 else None
     left = sorted({*texts} - {chosen})
     if left:
         why = f"a {what} has one label, that named 'label'" if chosen is None else f"the label is {chosen!r}"
         notes[f"ignored: {listed(left)} of {what}s, which are no real numbers: {why}"] += 1
     if gaps:
-        notes[f"ignored: {listed(sorted(gaps))} of {what}s, which some {what}s lack"] += 1
-    attributes = [[float(whole[name][place]) for name in numbers] for place in range(count)] if numbers else None
-    if attributes is not None and not np.isfinite(attributes).all():
-        raise FileError(f"the graph of line {one.line} has a {what} whose attributes are not finite numbers")
-    return (None if chosen is None else whole[chosen]), attributes
+        notes[f"ignored: {listed(gaps)} of {what}s, which some {what}s lack"] += 1
+    if chosen is not None:
+        parts[f"{what}_labels"] = texts[chosen]
+    if numbers:
+        parts[f"{what}_attributes"] = list(map(list, zip(*numbers, strict=True)))
 
 
 # TU Dortmund.
@@ -316,29 +268,28 @@ def read_tu(path: Path) -> Data:
     Attributes of graphs are ignored.
     """
     parts, name = _parts(path)
-    indicator = _values(parts, "graph_indicator", 1)[:, 0]
+    indicator = _numbers(parts, "graph_indicator", 1)[:, 0]
     if not len(indicator):
         raise FileError(f"{parts['graph_indicator'].name} is empty: it has a line for each node, with its graph")
-    edges = _values(parts, "A", 2) - 1
+    edges = _numbers(parts, "A", 2) - 1
     found: dict[str, Any] = {}
-    for part, count in (("node_labels", len(indicator)), ("edge_labels", len(edges))):
-        for one in (part, part.replace("labels", "attributes")):
-            found[one] = _values(parts, one, None) if one in parts else None
-            if found[one] is not None and len(found[one]) != count:
-                raise FileError(f"there are {count} {part[:4]}s and {len(found[one])} lines of {one}")
-    labels = _values(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
+    for what, count in (("node", len(indicator)), ("edge", len(edges))):
+        for part in (f"{what}_labels", f"{what}_attributes"):
+            found[part] = _numbers(parts, part) if part in parts else None
+            if found[part] is not None and len(found[part]) != count:
+                raise FileError(f"there are {count} {what}s and {len(found[part])} lines of {part}")
+    labels = _numbers(parts, "graph_labels", 1)[:, 0] if "graph_labels" in parts else None
     count = int(indicator.max()) if labels is None else len(labels)
     if labels is None and count > len(indicator):
         raise FileError(f"there are {len(indicator)} nodes, and one belongs to graph {count}: number graphs from 1 on")
+    _check(indicator - 1, edges, count)
     graphs = _graphs(indicator - 1, edges, found, count)
     labeled = [f"{what}s" for what in ("node", "edge") if found[f"{what}_labels"] is not None]
     said = f"{' and '.join(labeled)} labeled" if labeled else "without labels of nodes and edges"
     for what in ("node", "edge"):
         if (attributes := found[f"{what}_attributes"]) is not None:
             said += f", {attributes.shape[1]} attributes of each {what}"
-    notes = [f"{name}: undirected graphs, {said}"]
-    if "graph_attributes" in parts:
-        notes.append("ignored: 'graph_attributes'")
+    notes = [f"{name}: undirected graphs, {said}", *["ignored: 'graph_attributes'"] * ("graph_attributes" in parts)]
     return Data(graphs, labels, Schema("graphs", None if labels is None else "label"), tuple(notes))
 
 
@@ -368,91 +319,45 @@ def _parts(path: Path) -> tuple[dict[str, Any], str]:
     return parts, name
 
 
-def _values(parts: dict[str, Any], part: str, width: int | None) -> np.ndarray:
+def _numbers(parts: dict[str, Any], part: str, width: int | None = None) -> np.ndarray:
     """Return the integers of a file, or the finite numbers of attributes, one row per line; or name a wrong line."""
     rows = parts[part].read_bytes().decode("ascii", "replace").rstrip().splitlines()
+    what = "finite number" if part.endswith("attributes") else "integer"
+    dtype = np.float64 if what == "finite number" else np.int64
     width = width or (rows[0].count(",") + 1 if rows else 1)
-    real = part.endswith("attributes")
-    try:
-        values = np.array(",".join(rows).split(",") if rows else [], dtype=float if real else np.int64)
-        is_sound = all(row.count(",") == width - 1 for row in rows) and bool(np.isfinite(values).all())
-    except (ValueError, OverflowError):
-        is_sound = False
-    if is_sound:
-        return values.reshape(-1, width)
-    for line, row in enumerate(rows, 1):
-        if row.count(",") != width - 1 or not all(_is_value(cell, real) for cell in row.split(",")):
-            what = "finite number" if real else "integer"
-            wanted = f"{width} {what}s, separated by commas"
-            if width == 1:
-                wanted = f"a {what}" if real else f"an {what}"
-            raise FileError(f"line {line} of {parts[part].name} is {brief(row)}, not {wanted}")
-    raise FileError(f"{parts[part].name} does not hold {'numbers' if real else 'integers'} alone")
 
+    def parsed(some: list[str]) -> np.ndarray | None:
+        try:
+            values = np.loadtxt(some, dtype, comments=None, delimiter=",", ndmin=2)
+        except (ValueError, OverflowError):
+            return None
+        return values if values.shape == (len(some), width) and np.isfinite(values).all() else None
 
-def _is_value(cell: str, real: bool) -> bool:
-    if not real:
-        return re.fullmatch(r"[+-]?[0-9]{1,18}", cell.strip()) is not None
-    try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return False
-
-
-def _graphs(owner: np.ndarray, edges: np.ndarray, found: dict[str, Any], count: int) -> list[tuple[Any, ...]]:
-    """Return the graphs: edges between nodes that are numbered from 0 in each, labels, and attributes."""
-    _check(owner, edges, count)
-    marks = {part: None if found[part] is None else _hashable(found[part]) for part in ("node_labels", "edge_labels")}
-    order = np.argsort(owner, kind="stable")
-    sizes = np.bincount(owner, minlength=count)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    place = np.empty(len(owner), np.int64)
-    place[order] = np.arange(len(owner)) - starts[owner[order]]
-    kept = _each_edge_once(owner, edges, marks["edge_labels"], "labels")
-    if found["edge_attributes"] is not None:
-        _each_edge_once(owner, edges, found["edge_attributes"].tolist(), "vectors of attributes")
-    kept = kept[np.argsort(owner[edges[kept, 0]], kind="stable")]
-    ends = np.searchsorted(owner[edges[kept, 0]], np.arange(count + 1))
-    graphs = []
-    for i in range(count):
-        chosen = kept[ends[i] : ends[i + 1]]
-        nodes = order[starts[i] : starts[i + 1]]
-        graph: list[Any] = [place[edges[chosen]], int(sizes[i]), None, None, None]
-        if marks["node_labels"] is not None:
-            graph[1] = [marks["node_labels"][node] for node in nodes]
-        if marks["edge_labels"] is not None:
-            graph[2] = [marks["edge_labels"][edge] for edge in chosen]
-        if found["node_attributes"] is not None:
-            graph[3] = found["node_attributes"][nodes]
-        if found["edge_attributes"] is not None:
-            graph[4] = found["edge_attributes"][chosen]
-        graphs.append(_shortened(graph))
-    return graphs
-
-
-def _hashable(labels: np.ndarray) -> list[Any]:
-    """Return one label per line: an integer, or a tuple if a line has several."""
-    return labels[:, 0].tolist() if labels.shape[1] == 1 else list(map(tuple, labels.tolist()))
+    if not rows:
+        return np.empty((0, width), dtype)
+    if (values := parsed(rows)) is not None:
+        return values
+    line = next(i for i, row in enumerate(rows) if not row.strip() or parsed([row]) is None)
+    wanted = f"{width} {what}s, separated by commas"
+    if width == 1:
+        wanted = f"{'an' if what == 'integer' else 'a'} {what}"
+    raise FileError(f"line {line + 1} of {parts[part].name} is {brief(rows[line])}, not {wanted}")
 
 
 def _check(owner: np.ndarray, edges: np.ndarray, count: int) -> None:
     """Raise if a node belongs to a graph that does not exist, or if an edge leaves its graph."""
-    if len(owner) == 0 or count == 0:
+    if count == 0:
         raise FileError("there are no graphs")
     wrong = np.flatnonzero((owner < 0) | (owner >= count))
     if len(wrong):
         raise FileError(
             f"node {wrong[0] + 1} belongs to graph {owner[wrong[0]] + 1}, but there are graphs 1 to {count}"
         )
-    is_there = (edges >= 0) & (edges < len(owner))
-    wrong = np.flatnonzero(~is_there.all(axis=1))
+    wrong = np.flatnonzero(((edges < 0) | (edges >= len(owner))).any(axis=1))
     if len(wrong):
         u, v = (edges[wrong[0]] + 1).tolist()
-        of = [f" of graph {owner[end] + 1}" for end in edges[wrong[0]][is_there[wrong[0]]]]
-        raise FileError(
-            f"line {wrong[0] + 1} of the edges joins nodes {u} and {v}{of[0] if of else ''}, but there are only "
-            f"nodes 1 to {len(owner)}"
-        )
+        joins = f"line {wrong[0] + 1} of the edges joins nodes {u} and {v}"
+        raise FileError(f"{joins}, but there are only nodes 1 to {len(owner)}")
     wrong = np.flatnonzero(owner[edges[:, 0]] != owner[edges[:, 1]])
     if len(wrong):
         u, v = edges[wrong[0]]
@@ -462,17 +367,46 @@ def _check(owner: np.ndarray, edges: np.ndarray, count: int) -> None:
         )
 
 
-def _each_edge_once(owner: np.ndarray, edges: np.ndarray, given: list[Any] | None, what: str) -> np.ndarray:
+def _graphs(owner: np.ndarray, edges: np.ndarray, found: dict[str, Any], count: int) -> list[tuple[Any, ...]]:
+    """Return the graphs: edges between nodes that are numbered from 0 in each, labels, and attributes."""
+    order = np.argsort(owner, kind="stable")
+    starts = np.searchsorted(owner[order], np.arange(count + 1))
+    place = np.empty(len(owner), np.int64)
+    place[order] = np.arange(len(owner)) - starts[owner[order]]
+    for part, what in (("edge_labels", "labels"), ("edge_attributes", "vectors of attributes")):
+        kept = _each_edge_once(owner, edges, found[part], what)
+    kept = kept[np.argsort(owner[edges[kept, 0]], kind="stable")]
+    ends = np.searchsorted(owner[edges[kept, 0]], np.arange(count + 1))
+    graphs = []
+    for i in range(count):
+        nodes = order[starts[i] : starts[i + 1]]
+        chosen = kept[ends[i] : ends[i + 1]]
+        graph: list[Any] = [place[edges[chosen]], _marks(found["node_labels"], nodes) or len(nodes)]
+        graph.append(_marks(found["edge_labels"], chosen))
+        for part, rows in (("node_attributes", nodes), ("edge_attributes", chosen)):
+            graph.append(None if found[part] is None else found[part][rows])
+        graphs.append(_shortened(graph))
+    return graphs
+
+
+def _marks(labels: np.ndarray | None, rows: Any) -> list[Any] | None:
+    """Return one label for each row: an integer, or a tuple if a line of the file has several."""
+    if labels is None:
+        return None
+    return labels[rows, 0].tolist() if labels.shape[1] == 1 else list(map(tuple, labels[rows].tolist()))
+
+
+def _each_edge_once(owner: np.ndarray, edges: np.ndarray, given: np.ndarray | None, what: str) -> np.ndarray:
     """Return the position of each undirected edge: most files list both directions, with the same values."""
-    low = edges.min(axis=1, initial=len(owner))
-    high = edges.max(axis=1, initial=0)
-    _, first, which = np.unique(low * len(owner) + high, return_index=True, return_inverse=True)
+    both = np.sort(edges, axis=1)
+    _, first, which = np.unique(both[:, 0] * len(owner) + both[:, 1], return_index=True, return_inverse=True)
     if given is not None:
-        for place, one in enumerate(first[which].tolist()):
-            if given[place] != given[one]:
-                u, v = (edges[place] + 1).tolist()
-                raise FileError(
-                    f"graph {owner[u - 1] + 1} has two {what} for the edge of nodes {u} and {v}: "
-                    f"{given[one]} and {given[place]}"
-                )
+        differs = np.flatnonzero((given != given[first[which]]).any(axis=1))
+        if len(differs):
+            one = differs[0]
+            u, v = edges[one] + 1
+            before, now = (_marks(given, [row])[0] for row in (first[which][one], one))  # type: ignore[index]
+            raise FileError(
+                f"graph {owner[u - 1] + 1} has two {what} for the edge of nodes {u} and {v}: {before} and {now}"
+            )
     return np.sort(first)

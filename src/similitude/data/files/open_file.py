@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple
 from similitude.data.files.file_errors import did_you_mean, errors_in_file, import_optional, listed
 from similitude.data.files.folders import folder_format
 from similitude.data.files.schema import Request
-from similitude.data.files.text_files import USUAL, as_utf8, plain_table, unmarked_utf16
+from similitude.data.files.text_files import USUAL, Head, as_utf8, head_of, unmarked_utf16
 from similitude.support import FileError, FileTooLargeError
 
 STANDARD_INPUT = "-"
@@ -84,7 +84,7 @@ class OpenFile:
     size: int  # in bytes, as it is stored
     path: Path
     notes: tuple[str, ...] = ()  # on what was inferred
-    separator: str = ","  # of cells, in text files with columns
+    head: Head | None = None  # of text files with columns
 
 
 @contextmanager
@@ -156,15 +156,15 @@ def _decoded(file: OpenFile, request: Request, stack: ExitStack) -> OpenFile:
         raise FileError("a zip file, or an Excel workbook: unzip it, or rename it to .xlsx")
     stream, note = as_utf8(file.stream, request.encoding, stack)
     notes = [*file.notes, note] if note else list(file.notes)
-    separator = ","
-    if file.format in USUAL:
-        stream, separator, found = plain_table(stream, file.format, request.separator, stack)
-        notes += found
     size = file.size
     if stream is not file.stream:
         size = stream.seek(0, io.SEEK_END)
         stream.seek(0)
-    return replace(file, stream=stream, size=size, separator=separator, notes=tuple(notes))
+    head = None
+    if file.format in USUAL:
+        head, found = head_of(stream, file.format, request.separator)
+        notes += found
+    return replace(file, stream=stream, size=size, head=head, notes=tuple(notes))
 
 
 def _format_by_content(stream: BinaryIO) -> str:

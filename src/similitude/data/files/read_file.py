@@ -193,16 +193,13 @@ def _read_columns(
     from similitude.data.files.tables import read_columns, read_csv, without_empty_rows
 
     in_text_file = file.format in ("csv", "tsv", "xlsx")
-    separator = "" if file.format == "xlsx" else file.separator
+    separator = "" if file.head is None else file.head.separator
     if in_text_file:
         request = request.with_trimmed_names()
         schema = schema and schema.with_trimmed_names()
     notes: list[str] = []
-    whole = None
-    if rows is None and file.format in ("csv", "tsv"):
-        whole = read_csv(file, _may_be_numbers(request, schema), request.decimal)
-    if whole is not None:
-        cells, decimal, notes = whole
+    if rows is None and file.head is not None:
+        cells, decimal, notes = read_csv(file, file.head, _may_be_numbers(request, schema), request.decimal)
         parts: Any = [cells]
         request = request._replace(decimal=decimal)
     else:

@@ -6,14 +6,12 @@ Cells of CSV, TSV and Excel files are text, but for columns of a CSV or TSV file
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
-import threading
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -22,19 +20,19 @@ import pyarrow.csv
 
 from similitude.data.files.columns import MISSING, is_text, sampled_types, spelling_notes
 from similitude.data.files.excel import read_sheet
-from similitude.data.files.file_errors import column_names, listed, separator_hint
+from similitude.data.files.file_errors import listed, separator_hint
 from similitude.data.files.open_file import OpenFile
-from similitude.data.files.text_files import check_utf8, lines, sampled_rows
+from similitude.data.files.text_files import Head, check_utf8, lines, sampled_rows
 from similitude.data.limits import (
-    BLOCKS,
+    BLOCK,
     FEWEST_SAMPLED,
+    LONGEST_ROW,
     LONGEST_SAMPLE,
     ROWS_OF_ANY,
     ROWS_PER_BYTE,
     SAMPLED_BYTES,
-    WIDE_TABLE,
 )
-from similitude.data.sources import arrow_batches, parquet_batches, text_problem
+from similitude.data.sources import arrow_batches, mapped, parquet_batches, text_problem
 from similitude.support import FileError, brief
 
 Cells = dict[str, Any]
@@ -56,8 +54,8 @@ def read_columns(file: OpenFile, rows: int | None, sheet: str | None, notes: lis
     """
     if file.format == "jsonl":
         yield from _json_columns(file.stream, rows)
-    elif file.format in ("csv", "tsv"):
-        yield from _rebatched(record_batches(file.stream, file.separator), rows)
+    elif file.head is not None:
+        yield from _rebatched(csv_batches(file.stream, file.head), rows)
     elif file.format == "xlsx":
         table, found = read_sheet(file.stream, sheet)
         notes += found
@@ -188,195 +186,122 @@ def _by_column(rows: list[dict[str, Any]]) -> Cells:
 # CSV and TSV.
 
 
-def record_batches(stream: BinaryIO, separator: str) -> Iterator[Any]:
-    """Yield Arrow record batches of text; raise if a row has more or fewer cells than the header, and name its line."""
-    header, names = _header(stream, separator)
-    done = 0
-    for block in BLOCKS:
-        seen = 0
-        try:
-            for batch in _parsed(stream, separator, header, block):
-                new = batch.slice(min(done - seen, batch.num_rows)) if seen < done else batch
-                seen += batch.num_rows
-                done = max(done, seen)
-                yield pa.RecordBatch.from_arrays(new.columns, names=names)
-            return
-        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            # of a row longer than a block, Arrow says that it straddles; of the first row, sometimes that there is none
-            too_long = "straddling" in str(error) or ("Empty CSV" in str(error) and _has_rows(stream, separator))
-            if not too_long or block == BLOCKS[-1]:
-                raise _explained(stream, separator, names, error) from None
+def csv_batches(stream: BinaryIO, head: Head) -> Iterator[Any]:
+    """Yield the rows of a text file as Arrow tables of texts; raise if one has more or fewer cells than the header."""
+    stream.seek(head.start)
+    rest = b""
+    n_rows = 0
+    while True:
+        piece = stream.read(max(BLOCK, len(rest)))
+        block = rest + piece
+        end = _end_of_rows(block, head.separator) if piece else len(block)
+        rest = block[end:]
+        table = _parsed(stream, head, block[:end])
+        n_rows += len(table)
+        yield from table.to_batches()
+        if not piece:
+            break
+    _check_quotes(stream, head, block, table)
+    if not n_rows:
+        raise FileError("there is a header but no rows")
+
+
+def _end_of_rows(block: bytes, separator: str) -> int:
+    """Return where the last whole row of a block ends, or 0; a line may end in a cell between quotation marks."""
+    at = end = 0
+    if b'"' in block:
+        quoted = rb'(?<![^\r\n%b])"[^"]*(?:""[^"]*)*(?:"|\Z)' % re.escape(separator).encode()
+        for cell in re.finditer(quoted, block):
+            end = max(end, block.rfind(b"\n", at, cell.start()) + 1)
+            at = cell.end()
+    return max(end, block.rfind(b"\n", at) + 1)
 
 
 def read_csv(
-    file: OpenFile, may_be_numbers: Callable[[str], bool], decimal: str | None
-) -> tuple[Cells, str | None, list[str]] | None:
+    file: OpenFile, head: Head, may_be_numbers: Callable[[str], bool], decimal: str | None
+) -> tuple[Cells, str | None, list[str]]:
     """Return the columns of a whole CSV or TSV file, the decimal mark, and notes.
 
-    Arrow parses as numbers what looks like plain numbers in a sample, and the rest is text. None if a cell is not what
-    the sample promises, or if a row is wrong: reading it in batches says which.
+    Arrow parses as numbers what looks like plain numbers in a sample, and the rest is text; all is text if a cell is
+    not what the sample promises.
     """
-    rows = _sample(file.stream, file.separator)
-    if not rows:
-        return None
-    header = rows[0]
-    names = column_names(header)
+    content = mapped(file.stream) or file.stream.read()
     types: dict[str, str] = {}
     mark = decimal
     commas: dict[str, str] = {}
-    if len(header) > 2:  # a single column, besides the label, may be strings
-        whole = [cells for cells in rows[1:] if len(cells) == len(header)]
-        columns = dict(zip(header, zip(*whole, strict=True), strict=False))
-        types, mark, commas = sampled_types(columns, file.separator, decimal)
-        types = {name: one for name, one in types.items() if may_be_numbers(name.strip())}
-        if not types:
-            mark = decimal
-    block = BLOCKS[len(header) > WIDE_TABLE]
+    if len(head.names) > 2:  # a single column, besides the label, may be strings
+        rows = [cells for cells in _sample(content, head) if len(cells) == len(head.names)]
+        cells = dict(zip(head.names, zip(*rows, strict=True), strict=False))
+        types, mark, commas = sampled_types(cells, head.separator, decimal)
+        types = {name: one for name, one in types.items() if may_be_numbers(name)}
+    if "int64" in types.values() and (content.find(b"0x") >= 0 or content.find(b"0X") >= 0):
+        types = {}  # of 0x10, Arrow makes 16
     try:
-        batches = list(_parsed(file.stream, file.separator, header, block, types, mark))
-    except (pa.ArrowInvalid, UnicodeDecodeError):
-        return None
-    table = pa.Table.from_batches(batches) if batches else None
-    if table is None or not len(table):
-        return None
-    found = dict(zip(names, table.columns, strict=True))
-    texts = [place for place, name in enumerate(header) if name not in types]
-    found |= _columns(table.select(texts).rename_columns([names[place] for place in texts]))
-    notes = spelling_notes({name.strip(): commas[name] for name in commas if name in types}, ",") if commas else []
-    return found, mark, notes
+        table = _parsed(file.stream, head, content, head.start, types, mark)
+    except FileError:
+        if not types:
+            raise
+        types = {}
+        table = _parsed(file.stream, head, content, head.start)
+    _check_quotes(file.stream, head, content, table)
+    if not len(table):
+        raise FileError("there is a header but no rows")
+    found = dict(zip(head.names, table.columns, strict=True))
+    found |= _columns(table.select([name for name in head.names if name not in types]))
+    notes = spelling_notes({name: commas[name] for name in commas if name in types}, ",")
+    return found, mark if types else decimal, notes
 
 
-def _sample(stream: BinaryIO, separator: str) -> list[list[str]]:
-    """Return the header and rows from the beginning and, if it can be reached, the end of a file."""
-    stream.seek(0)
+def _sample(content: Any, head: Head) -> list[list[str]]:
+    """Return rows from the beginning and the end of a file."""
     size = SAMPLED_BYTES
-    start = stream.read(size)
-    rows = sampled_rows(start.decode("utf-8-sig", "replace"), separator, len(start) < size)
-    while len(start) == size < LONGEST_SAMPLE and len(rows) < FEWEST_SAMPLED:
-        start += stream.read(3 * size)
+    rows: list[list[str]] = []
+    while len(rows) < FEWEST_SAMPLED and size <= LONGEST_SAMPLE:
+        start = content[head.start : head.start + size]
+        rows = sampled_rows(start.decode("utf-8", "replace"), head.separator, len(start) < size)
         size *= 4
-        rows = sampled_rows(start.decode("utf-8-sig", "replace"), separator, len(start) < size)
-    if len(start) == size and not isinstance(stream, gzip.GzipFile):
-        stream.seek(-size // 4, io.SEEK_END)
-        end = stream.read().decode("utf-8", "replace").partition("\n")[2]
-        rows += sampled_rows(end, separator, True)
-    stream.seek(0)
+    if head.start + size < len(content):
+        end = content[len(content) - SAMPLED_BYTES // 4 :].decode("utf-8", "replace").partition("\n")[2]
+        rows += sampled_rows(end, head.separator, True)
     return rows
 
 
 def _parsed(
     stream: BinaryIO,
-    separator: str,
-    header: list[str],
-    block: int,
-    numbers: Mapping[str, str] | None = None,
+    head: Head,
+    content: Any,
+    start: int = 0,
+    types: Mapping[str, str] | None = None,
     decimal: str | None = None,
-) -> Iterator[Any]:
-    """Yield what Arrow parses from the start of the file, one block of bytes at a time: text, or certain numbers."""
-    stream.seek(0)
-    counted = _Counting(stream, "int64" in (numbers or {}).values())
-    last = ""
-    types = {**dict.fromkeys(header, pa.string()), **(numbers or {})}
-    try:
-        for batch in pyarrow.csv.open_csv(
-            counted,
-            read_options=pyarrow.csv.ReadOptions(block_size=block),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=types, null_values=list(MISSING), decimal_point=decimal or "."
-            ),
-        ):
-            last = str(batch.column(batch.num_columns - 1)[-1].as_py()) if batch.num_rows else last
-            yield batch
-    finally:
-        counted.stop()
-    if counted.is_hexadecimal:
-        raise pa.ArrowInvalid("Arrow reads 0x10 as 16")
-    is_quoted = separator in last or "\n" in last or "\r" in last
-    if counted.quotes % 2 or (is_quoted and not counted.tail.rstrip(b"\r\n").endswith(b'"')):
-        _check_quotes(stream, separator)
+) -> Any:
+    """Return rows as an Arrow table of texts, or of certain numbers; raise and name a line that is wrong."""
+    buffer = pa.py_buffer(content)[start:]
+    for block in (BLOCK, LONGEST_ROW) if len(buffer) else ():
+        try:
+            return pyarrow.csv.read_csv(
+                pa.BufferReader(buffer),
+                pyarrow.csv.ReadOptions(column_names=head.names, block_size=block),
+                pyarrow.csv.ParseOptions(delimiter=head.separator, newlines_in_values=content.find(b'"') >= 0),
+                pyarrow.csv.ConvertOptions(
+                    column_types={**dict.fromkeys(head.names, pa.string()), **(types or {})},
+                    null_values=list(MISSING),
+                    decimal_point=decimal or ".",
+                ),
+            )
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+            if "straddling" not in str(error) or block == LONGEST_ROW:
+                raise _explained(stream, head, error) from None
+    return pa.table({name: pa.array([], pa.string()) for name in head.names})
 
 
-class _Counting(io.RawIOBase):
-    """A stream that counts quotation marks and keeps its end, to detect a quote that is not closed, and sees 0x.
-
-    Arrow reads ahead in a thread of its own; after `stop`, it leaves the file to others.
-    """
-
-    def __init__(self, stream: BinaryIO, with_integers: bool) -> None:
-        self.stream = stream
-        self.with_integers = with_integers  # of which Arrow reads hexadecimal ones
-        self.quotes = 0
-        self.tail = b""
-        self.is_hexadecimal = False
-        self.lock = threading.Lock()
-        self.is_stopped = False
-
-    def readable(self) -> bool:
-        return True
-
-    def stop(self) -> None:
-        """End the stream, once what is being read has been read."""
-        with self.lock:
-            self.is_stopped = True
-
-    def read(self, size: int = -1) -> bytes:
-        with self.lock:
-            piece = b"" if self.is_stopped else self.stream.read(size)
-        if b'"' in piece:  # to find a letter is much quicker than to count it
-            self.quotes += piece.count(b'"')
-        border = self.tail[-1:] + piece[:1]
-        if self.with_integers and (b"x" in piece or b"X" in piece):
-            self.is_hexadecimal |= any(mark in piece or mark == border for mark in (b"0x", b"0X"))
-        self.tail = (self.tail + piece[-64:])[-64:]
-        return piece
-
-
-def _records(stream: BinaryIO, separator: str, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each row starts, and its cells; slow, for the header and for messages."""
-    stream.seek(0)
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-    try:
-        reader = csv.reader(text, delimiter=separator, strict=strict)
-        line = 1
-        for cells in reader:
-            if cells:
-                yield line, cells
-            line = reader.line_num + 1
-    finally:
-        text.detach()
-
-
-def _header(stream: BinaryIO, separator: str) -> tuple[list[str], list[str]]:
-    """Return the names of the columns as in the file, and with a name for those that have none."""
-    try:
-        header = next((cells for _, cells in _records(stream, separator)), None)
-    except UnicodeDecodeError:
-        check_utf8(stream)
-        raise
-    except csv.Error as error:
-        raise FileError(f"the header cannot be read: {error}") from None
-    if header is None:
-        raise FileError("the file is empty")
-    return header, column_names(header)
-
-
-def _has_rows(stream: BinaryIO, separator: str) -> bool:
-    try:
-        return len(list(islice(_records(stream, separator), 2))) > 1
-    except (csv.Error, UnicodeDecodeError):
-        return True
-
-
-def _explained(stream: BinaryIO, separator: str, names: list[str], error: Exception) -> FileError:
+def _explained(stream: BinaryIO, head: Head, error: Exception) -> FileError:
     """Return the error that names the line that Arrow could not read."""
-    if "Empty CSV" in str(error) and not _has_rows(stream, separator):
-        return FileError("there is a header but no rows")
-    if "straddling" in str(error) or "Empty CSV" in str(error):
-        return FileError(f"a row is longer than {BLOCKS[-1] >> 20} MiB, or a quotation mark is not closed")
+    if "straddling" in str(error):
+        return FileError(f"a row is longer than {LONGEST_ROW >> 20} MiB, or a quotation mark is not closed")
     check_utf8(stream)
+    names = head.names
     try:
-        for line, cells in _records(stream, separator):
+        for line, cells in _records(stream, head):
             if len(cells) != len(names):
                 cells_here = f"{len(cells)} cell{'s' * (len(cells) > 1)}"
                 problem = f"line {line} has {cells_here}, the header has {len(names)}, {listed(names)}"
@@ -386,11 +311,33 @@ def _explained(stream: BinaryIO, separator: str, names: list[str], error: Except
     return FileError(str(error))
 
 
-def _check_quotes(stream: BinaryIO, separator: str) -> None:
+def _check_quotes(stream: BinaryIO, head: Head, content: Any, table: Any) -> None:
     """Raise if a quotation mark is never closed: everything after it would be one cell."""
-    line = 0
+    if content.find(b'"') < 0 or not len(table):
+        return
+    last = str(table.column(-1)[-1])
+    is_quoted = head.separator in last or "\n" in last or "\r" in last
+    is_closed = content[-64:].rstrip(b"\r\n").endswith(b'"')
+    if content[:].count(b'"') % 2 == 0 and (is_closed or not is_quoted):
+        return
+    line = head.lines
     try:
-        for start, cells in _records(stream, separator, strict=True):
+        for start, cells in _records(stream, head, strict=True):
             line = start + sum(cell.count("\n") for cell in cells)
     except csv.Error:
         raise FileError(f"a quotation mark after line {line} is never closed, or stands alone in a cell") from None
+
+
+def _records(stream: BinaryIO, head: Head, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each row starts, and its cells; slow, for messages."""
+    stream.seek(head.start)
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    try:
+        reader = csv.reader(text, delimiter=head.separator, strict=strict)
+        line = 1
+        for cells in reader:
+            if cells:
+                yield head.lines + line, cells
+            line = reader.line_num + 1
+    finally:
+        text.detach()

@@ -2,8 +2,7 @@
 
 The encoding is UTF-8, UTF-16 by its byte order mark, Windows-1252 by its letters, or as given. The separator is the
 usual one, or another by which every row has as many cells as the header. Excel's ``sep=;`` and comments above a table
-are left out, and a header with one cell too few or too many is completed. The head is rewritten in a copy of the file,
-in which lines keep their numbers.
+are left out, and a header with one cell too few or too many is completed.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from shutil import copyfileobj
-from typing import Any, BinaryIO
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
 
+from similitude.data.files.file_errors import column_names
 from similitude.data.limits import DECODED_BYTES, SAMPLED_BYTES, SAMPLED_ROWS, TESTED_BYTES
 from similitude.support import FileError
 
@@ -201,51 +201,65 @@ def checked_separator(given: str) -> str:
     return found
 
 
-def plain_table(
-    stream: BinaryIO, format: str, separator: str | None, stack: ExitStack
-) -> tuple[BinaryIO, str, list[str]]:
-    """Return a text file that begins with its header, its separator, and notes on what was found."""
-    start = stream.read(SAMPLED_BYTES)
+class Head(NamedTuple):
+    """The beginning of a text file with columns: their names, and where the first row is."""
+
+    names: list[str]
+    separator: str  # of cells
+    lines: int  # above the first row
+    start: int  # of the first row, in bytes
+
+
+def head_of(stream: BinaryIO, format: str, separator: str | None) -> tuple[Head, list[str]]:
+    """Return how a text file with columns begins, and notes on what was found."""
     stream.seek(0)
+    start = stream.read(SAMPLED_BYTES)
     is_whole = len(start) < SAMPLED_BYTES
     text = start.decode("utf-8-sig", "ignore")
     if WEB_PAGE.match(text):
         raise FileError("a web page and not a table: download the file itself")
-    above = ""  # what is left out
-    kept = ""  # what is written instead, for lines to keep their numbers
+    above = 0  # lines that are left out
     notes = []
-    if told := SEPARATOR_LINE.match(text):
-        above = told[0]
-        kept = told[2]
-        separator = separator or told[1]
-        notes.append(f"cells separated by {told[1]!r}, as its first line says")
-    elif text.startswith("#") and (comments := _comments(text)):
-        above = "".join(text.splitlines(keepends=True)[:comments])
-        kept = "\n" * comments
-        notes.append(f"ignored: {comments} {'line' if comments == 1 else 'lines'} above the header")
-    text = kept + text[len(above) :]
-    is_told = separator is not None
-    separator = USUAL[format] if separator is None else checked_separator(separator)
-    rows = sampled_rows(text, separator, is_whole)
+    if said := SEPARATOR_LINE.match(text):
+        above = 1
+        separator = separator or said[1]
+        notes.append(f"cells separated by {said[1]!r}, as its first line says")
+    elif text.startswith("#") and (above := _comments(text)):
+        notes.append(f"ignored: {above} {'line' if above == 1 else 'lines'} above the header")
+    text = "".join(_lines(text)[above:])
+    usual = USUAL[format] if separator is None else checked_separator(separator)
+    rows = sampled_rows(text, usual, is_whole)
     widths = set(map(len, rows))
-    if not is_told and (len(widths) != 1 or 1 in widths):
-        separator, note = _separator_of(text, format, is_whole)
-        notes += [note] if note else []
-        rows = sampled_rows(text, separator, is_whole)
-        widths = set(map(len, rows))
-    header = note = ""
-    if len(widths) > 1:
-        header, note = _header_of_rows(rows, text, separator)
-    if not above and not note:
-        return stream, separator, notes
-    line = _first_line(text)
-    copy: Any = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 (closed by the stack)
-    copy.write((header if note else line).encode())
-    mark = len(codecs.BOM_UTF8) * start.startswith(codecs.BOM_UTF8)
-    stream.seek(mark + len(above.encode()) + len(line[len(kept) :].encode()))
-    copyfileobj(stream, copy, SAMPLED_BYTES)
-    copy.seek(0)
-    return copy, separator, [*notes, note] if note else notes
+    if separator is None and (len(widths) != 1 or 1 in widths):
+        usual, note = _separator_of(text, format, is_whole)
+        notes += note
+        rows = sampled_rows(text, usual, is_whole)
+    header, head = _header(stream, usual, above)
+    names, note = _completed(header, rows[1:], text, usual)
+    return head._replace(names=column_names(names)), notes + note
+
+
+def _header(stream: BinaryIO, separator: str, above: int) -> tuple[list[str], Head]:
+    """Return the first row below some lines, and where it ends."""
+    stream.seek(0)
+    start = len(codecs.BOM_UTF8) * (stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8)
+    stream.seek(start)
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    passed: list[str] = []
+    try:
+        passed += islice(text, above)
+        rows = csv.reader((passed.append(line) or line for line in text), delimiter=separator)  # type: ignore[func-returns-value]
+        header = next(filter(None, rows), None)
+    except UnicodeDecodeError:
+        check_utf8(stream)
+        raise
+    except csv.Error as error:
+        raise FileError(f"the header cannot be read: {error}") from None
+    finally:
+        text.detach()
+    if header is None:
+        raise FileError("the file is empty")
+    return header, Head(header, separator, len(passed), start + len("".join(passed).encode()))
 
 
 def sampled_rows(text: str, separator: str, is_whole: bool) -> list[list[str]]:
@@ -269,15 +283,14 @@ def _widths(text: str, separator: str, is_whole: bool) -> list[int]:
     return list(map(len, sampled_rows(text, separator, is_whole)))
 
 
-def _first_line(text: str) -> str:
-    """Return the first line that is not empty without its end, and the empty ones above it."""
-    lines = text.lstrip("\r\n")
-    return text.removesuffix(lines) + re.split("[\r\n]", lines, maxsplit=1)[0]
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text with their ends, as files have them."""
+    return list(io.StringIO(text, newline=""))
 
 
 def _comments(text: str) -> int:
     """Return the number of lines above the header that are comments; the header itself may begin with a hash."""
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     comments = next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)
     if not comments or not _is_table("".join(lines[comments:])):
         return 0
@@ -287,13 +300,12 @@ def _comments(text: str) -> int:
 def _is_table(text: str) -> bool:
     """Tell whether by some separator all rows have as many cells as the first, and more than one."""
     for separator in SEPARATOR_NAMES:
-        widths = _widths(text, separator, False) or _widths(text, separator, True)
-        if widths and widths[0] > 1 and len(set(widths)) == 1:
+        if _columns(_widths(text, separator, False) or _widths(text, separator, True)) > 1:
             return True
     return False
 
 
-def _separator_of(text: str, format: str, is_whole: bool) -> tuple[str, str]:
+def _separator_of(text: str, format: str, is_whole: bool) -> tuple[str, list[str]]:
     """Return the separator of a text file in which the usual one finds no table, and a note if it is another."""
     usual = USUAL[format]
     widths = {one: _widths(text, one, is_whole) for one in SEPARATOR_NAMES}
@@ -303,10 +315,10 @@ def _separator_of(text: str, format: str, is_whole: bool) -> tuple[str, str]:
             names = " or ".join(SEPARATOR_NAMES[one] for one in possible)
             raise FileError(f"its cells may be separated by {names}: say by which, separator='{possible[0]}'")
         if possible and possible[0] != usual:
-            return possible[0], f"cells separated by {SEPARATOR_NAMES[possible[0]]} (separator= chooses otherwise)"
+            return possible[0], [f"cells separated by {SEPARATOR_NAMES[possible[0]]} (separator= chooses otherwise)"]
         if possible:
             break
-    return usual, ""
+    return usual, []
 
 
 def _columns(widths: list[int]) -> int:
@@ -320,29 +332,24 @@ def _columns_of_rows(widths: list[int]) -> int:
     return header if len(set(others)) == 1 and abs(others[0] - header) == 1 else 0
 
 
-def _header_of_rows(rows: list[list[str]], text: str, separator: str) -> tuple[str, str]:
-    """Return the header with a cell for names of rows, or as many cells as rows that end in a separator; and a note."""
-    header, *body = rows
-    if len(header) < 2 or len(body) < 2 or len({len(cells) for cells in body}) > 1:
-        return "", ""
-    line = _first_line(text)
-    more = len(body[0]) - len(header)
-    if more == 1 and all(not cells[-1].strip() for cells in body):
-        return line + separator, "rows end in a separator, and the header does not"
-    if more == 1 and _name_rows(body, text, separator):
-        first = line.lstrip("\r\n")
-        blank = line.removesuffix(first)
-        note = "the header has no cell for the first column, which is taken as names of the rows"
-        return blank + separator + first, note
-    if more == -1 and not header[-1].strip() and line.endswith(separator):
-        return line[:-1], "the header ends in a separator, and rows do not"
-    return "", ""
+def _completed(header: list[str], rows: list[list[str]], text: str, separator: str) -> tuple[list[str], list[str]]:
+    """Return a header with a cell for names of rows, or as many cells as rows that end in a separator; and a note."""
+    if len(header) < 2 or len(rows) < 2 or len({len(cells) for cells in rows}) > 1:
+        return header, []
+    more = len(rows[0]) - len(header)
+    if more == 1 and all(not cells[-1].strip() for cells in rows):
+        return [*header, ""], ["rows end in a separator, and the header does not"]
+    if more == 1 and _name_rows(rows, text, separator):
+        return ["", *header], ["the header has no cell for the first column, which is taken as names of the rows"]
+    if more == -1 and not header[-1].strip():
+        return header[:-1], ["the header ends in a separator, and rows do not"]
+    return header, []
 
 
-def _name_rows(body: list[list[str]], text: str, separator: str) -> bool:
+def _name_rows(rows: list[list[str]], text: str, separator: str) -> bool:
     """Tell whether first cells may be names of rows: they differ, and are no numbers that a decimal comma has cut."""
-    names = [cells[0].strip() for cells in body]
+    names = [cells[0].strip() for cells in rows]
     if len(set(names)) < len(names) or "" in names:
         return False
-    rows = [line for line in io.StringIO(text, newline=None).read().split("\n")[1:] if line]
-    return separator != "," or not all(map(str.isdigit, names)) or all(row.startswith('"') for row in rows[:20])
+    lines = list(filter(None, map(str.rstrip, _lines(text)[1:])))
+    return separator != "," or not all(map(str.isdigit, names)) or all(line.startswith('"') for line in lines[:20])

@@ -40,7 +40,7 @@ def parquet_batches(
     A scan of a dataset would hold whole row groups, and read further ones ahead. Pages of a file on disk are parts of
     its memory map, so that one that announces too many bytes is an error before they are allocated.
     """
-    pages = _mapped(file)
+    pages = mapped(file)
     content = file if pages is None else import_module("pyarrow").BufferReader(pages)
     buffered = BUFFERED_BYTES if pages is None and rows is not None else 0
     reader = pyarrow("parquet").ParquetFile(content, buffer_size=buffered, pre_buffer=False)
@@ -61,7 +61,7 @@ def arrow_batches(
     ipc = pyarrow("ipc")
     magic = file.read(len(ARROW_MAGIC))
     file.seek(0)
-    pages = None if rows is None else _mapped(file)
+    pages = None if rows is None else mapped(file)
     content = file if pages is None else import_module("pyarrow").py_buffer(pages)
     if magic == ARROW_MAGIC:
         reader = ipc.open_file(content)
@@ -76,7 +76,7 @@ def arrow_batches(
             give_back(pages)
 
 
-def _mapped(file: Any) -> mmap.mmap | None:
+def mapped(file: Any) -> mmap.mmap | None:
     """Return a file as a memory map, or None if it is compressed or not on disk."""
     try:
         return None if hasattr(file, "fileobj") else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-import queue
-import threading
 from collections.abc import Iterator, Mapping, Set
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, time, timedelta
 from numbers import Number
 from typing import Any, TypeVar
@@ -185,44 +184,18 @@ class StableSample:
 
 
 def read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield the items, the next one being read in a thread, which ends when this iterator is closed.
+    """Yield the items, the next one being read in a thread; once this iterator is closed, so are the items.
 
     >>> list(read_ahead(iter("abc")))
     ['a', 'b', 'c']
     """
-    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(maxsize=1)
-    stopped = threading.Event()
-
-    def put(item: Any, error: BaseException | None = None) -> None:
-        while not stopped.is_set():
-            try:
-                return ready.put((item, error), timeout=0.1)
-            except queue.Full:
-                continue
-
-    def read() -> None:
-        try:
-            for item in items:
-                put(item)
-                if stopped.is_set():
-                    return
-            put(_END)
-        except BaseException as error:  # raised again in the thread of the caller
-            put(_END, error)
-        finally:
-            if hasattr(items, "close"):
-                items.close()
-
-    thread = threading.Thread(target=read, name="similitude-reader", daemon=True)
-    thread.start()
+    reader = ThreadPoolExecutor(1, thread_name_prefix="similitude-reader")
+    following: Future[Any] = reader.submit(next, items, _END)
     try:
-        while True:
-            item, error = ready.get()
-            if error is not None:
-                raise error
-            if item is _END:
-                return
+        while (item := following.result()) is not _END:
+            following = reader.submit(next, items, _END)
             yield item
     finally:
-        stopped.set()
-        thread.join(0.5)
+        if hasattr(items, "close"):
+            reader.submit(items.close)
+        reader.shutdown()

@@ -2,6 +2,7 @@
 
 from similitude.kernels.automatic.families import (
     FAMILIES,
+    PAIR_BUDGET,
     default_similarity,
     family_of,
     kind_in_words,
@@ -9,17 +10,4 @@ from similitude.kernels.automatic.families import (
     pilot_rows,
     suggestion,
 )
-from similitude.kernels.automatic.families import PAIR_BUDGET as PAIR_BUDGET
 from similitude.kernels.automatic.kinds import kind_of_objects, neighbors_are_alike
-
-__all__ = [
-    "FAMILIES",
-    "default_similarity",
-    "family_of",
-    "kind_in_words",
-    "kind_of_objects",
-    "neighbors_are_alike",
-    "pair_cost",
-    "pilot_rows",
-    "suggestion",
-]

@@ -12,7 +12,6 @@ from similitude.compute import as_objects
 from similitude.kernels.automatic.kinds import (
     LOOKED_AT,
     WHAT_IS_HELD,
-    RecordColumn,
     as_text,
     composed_columns,
     kind_of_objects,
@@ -37,10 +36,7 @@ are tried on, for each row that there is: it makes them take about as long as th
 
 
 def family_of(kind: str, X: Any) -> tuple[Similarity, ...]:
-    """Return the similarities to try for objects of a kind, the one to take without labels first.
-
-    Means of two normalized kernels are members of their own: where both tell something, the mean mostly tells more.
-    """
+    """Return the similarities to try for objects of a kind, the one to take without labels first."""
     return FAMILIES[kind](X)
 
 
@@ -103,7 +99,7 @@ def suggestion(X: Any, taken: str) -> str:
 
 
 def _of_records(X: Any) -> tuple[Similarity, ...]:
-    columns = {name: _of_column(one) for name, one in composed_columns(X).items()}
+    columns = {name: _of_column(*one) for name, one in composed_columns(X).items()}
     return Columns(columns), Columns(columns, how="product")
 
 
@@ -135,17 +131,17 @@ def _of_graphs(X: Any) -> tuple[Similarity, ...]:
     return tuple(members)
 
 
-def _of_column(one: RecordColumn) -> Similarity:
+def _of_column(kind: str, known: list[Any], some_missing: bool) -> Similarity:
     """Return a kernel of the values of a column with K(x, x) = 1 or 0; two that are missing are equal."""
-    if one.kind == "categories":
+    if kind == "categories":
         k: Similarity = Equal()
-    elif one.kind in ("numbers", "times"):
+    elif kind in ("numbers", "times"):
         k = Gaussian()
     else:
-        k = family_of(one.kind.replace("texts", "strings"), one.known)[0]
+        k = family_of(kind.replace("texts", "strings"), known)[0]
         if BOUNDED not in k.claims:
             k = k.normalized()
-    return OrMissing(k, alike=1.0) if one.some_missing else k
+    return OrMissing(k, alike=1.0) if some_missing else k
 
 
 def _first(X: Any) -> list[Any]:

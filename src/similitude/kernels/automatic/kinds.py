@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain, islice
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,32 +38,14 @@ COMPARED = (*COMPOSED, "numbers", "times", "categories")
 """Kinds of columns that there is a similarity for."""
 
 
-class RecordColumn(NamedTuple):
-    """The kind of a column, its known values, and whether others are missing."""
-
-    kind: str
-    known: list[Any]
-    some_missing: bool
-
-
-def has_composed_columns(X: Any) -> bool:
-    """Whether the first rows of a table have texts, sets, vectors, series or graphs in some column."""
-    some = X.head(LOOKED_AT) if is_table(X) else [row for row in X[:LOOKED_AT] if isinstance(row, Mapping)]
-    return any(not COMPOSED.isdisjoint(_kinds(*_cells(some, name))) for name in _names(some))
-
-
-def composed_columns(X: Any) -> dict[Any, RecordColumn]:
-    """Return the columns that have values.
-
-    An error names a column and a row with a value of another kind than the first, or of one that there is no similarity
-    for.
-    """
+def composed_columns(X: Any) -> dict[Any, tuple[str, list[Any], bool]]:
+    """Return the kind of each column with values, the known ones, and whether others are missing."""
     found = {}
     for name in _names(X):
         values, missing = _cells(X, name)
         if not missing.all():
             kind = _one_kind(name, _kinds(values, missing))
-            found[name] = RecordColumn(kind, known_of(values, missing), bool(missing.any()))
+            found[name] = kind, known_of(values, missing), bool(missing.any())
     if not found:
         raise ValueError("no column has values: there is nothing to compare rows by")
     return found
@@ -197,7 +179,10 @@ def kind_of_objects(X: Any) -> str:
 
 
 def _kind_of_rows(X: Any) -> str:
-    return "records" if has_composed_columns(X) else "table"
+    """Return "records" if the first rows have texts, sets, vectors, series or graphs in some column."""
+    some = X.head(LOOKED_AT) if is_table(X) else [row for row in X[:LOOKED_AT] if isinstance(row, Mapping)]
+    composed = any(not COMPOSED.isdisjoint(_kinds(*_cells(some, name))) for name in _names(some))
+    return "records" if composed else "table"
 
 
 def _kind_of_array(X: Any) -> str | None:
@@ -224,22 +209,15 @@ def _kind_of_list(some: list[Any]) -> str:
 
 def _are_series(some: Sequence[Any]) -> bool:
     """Whether these are arrays of two dimensions, or sequences of numbers of unequal length."""
-    if all(np.ndim(one) == 2 and not is_sparse(one) for one in some if hasattr(one, "shape")) and all(
-        hasattr(one, "shape") for one in some
-    ):
+    if all(hasattr(one, "shape") and np.ndim(one) == 2 and not is_sparse(one) for one in some):
         return True
     if not all(isinstance(one, (Sequence, np.ndarray)) or is_table(one) for one in some):
         return False
     if all(isinstance(one, np.ndarray) and one.ndim == 1 for one in some) and len(some[0]) >= 20:
-        return len({len(one) for one in some}) > 1 or _autocorrelated(some)
+        # arrays in a list are series from 20 values and an autocorrelation of 0.8 on
+        return len({len(one) for one in some}) > 1 or _autocorrelation(np.asarray(some, dtype=np.float64)) >= 0.8
     deep = [len(one) > 0 and not isinstance(one[0], (Real, np.generic, str)) for one in some]
     return any(deep) or len({len(one) for one in some}) > 1
-
-
-def _autocorrelated(rows: Any) -> bool:
-    """Whether neighboring values in rows of equal length are as alike as in most series."""
-    # arrays in a list are series from 20 values and an autocorrelation of 0.8 on
-    return _autocorrelation(np.asarray(rows, dtype=np.float64)) >= 0.8
 
 
 def _autocorrelation(values: np.ndarray) -> float:
@@ -249,10 +227,7 @@ def _autocorrelation(values: np.ndarray) -> float:
 
 
 def neighbors_are_alike(X: np.ndarray) -> bool:
-    """Whether the columns of an array are each like the next, as in series: standardized, and within rows.
-
-    Columns of one scale after the other, or that all follow one factor, are not alike in this sense.
-    """
+    """Whether the columns of an array are each like the next, as in series: standardized, and within rows."""
     if X.shape[1] < 20 or len(X) < 2:
         return False
     some = np.asarray(X[:LOOKED_AT], dtype=np.float64)

@@ -1,10 +1,4 @@
-"""Graph kernels: counts of refined labels, of shortest paths, and of small induced subgraphs.
-
-Graphs come as networkx or igraph graphs (labels in the attribute ``"label"`` of nodes and edges, vectors in the
-attribute ``"attributes"`` of nodes), as scipy sparse adjacency matrices, or as tuples ``(edges, node_labels,
-edge_labels, node_attributes)`` with or without labels and attributes; see
-:func:`similitude.kernels.graphs.encoding.as_graphs`.
-"""
+"""Graph kernels: counts of refined labels, of shortest paths, and of small induced subgraphs."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -169,8 +169,8 @@ class NodeVectors(Ragged):
         last[some] = np.maximum.reduceat(self.counts.indices, self.counts.indptr[some]) + 1 if len(some) else 0
         return np.where(self.lengths > 0, np.maximum.reduceat(last, self.starts[:-1]), 0)
 
-    def groups(self) -> Iterator[NodeGroup]:
-        """Yield all nodes in groups, those of graphs with few columns of counts first.
+    def groups(self) -> Iterator[tuple[np.ndarray, NodeVectors]]:
+        """Yield all nodes in groups with the numbers of their graphs, those with few columns of counts first.
 
         Graphs are whole in a group or cut from their own beginning, so that sums do not depend on the other graphs.
         """
@@ -182,8 +182,8 @@ class NodeVectors(Ragged):
             own = slice(np.searchsorted(starts, first, "right") - 1, np.searchsorted(starts, last))
             chosen = nodes[first:last]
             counts = None if self.counts is None else self.counts[chosen][:, : columns[order[own]].max()]
-            inside = np.maximum(starts[:-1][own] - first, 0)
-            yield NodeGroup(order[own], inside, self.labels[chosen], rows(self.vectors, chosen), counts)
+            inside = np.append(np.maximum(starts[:-1][own] - first, 0), last - first)
+            yield order[own], NodeVectors(inside, self.labels[chosen], rows(self.vectors, chosen), counts)
 
 
 def _cuts(starts: np.ndarray) -> list[int]:
@@ -198,33 +198,20 @@ def _cuts(starts: np.ndarray) -> list[int]:
     return cuts if cuts[-1] == starts[-1] else [*cuts, int(starts[-1])]
 
 
-class NodeGroup(NamedTuple):
-    """Nodes of some graphs: the numbers of the graphs, where the nodes of each begin, and what each node has."""
-
-    graphs: np.ndarray
-    starts: np.ndarray
-    labels: np.ndarray
-    vectors: Encoding
-    counts: Any
-
-
 def sums_over_nodes(k: Similarity, A: NodeVectors, B: NodeVectors, of: str = "nodes") -> np.ndarray:
-    """Return the sums of k over all pairs of nodes with equal labels, times the dot products of counts, if any.
-
-    With several labels, k is multiplied by the number of those that are equal.
-    """
+    """Return the sums of k over pairs of nodes, times the number of equal labels and the dot product of counts."""
     widths = np.union1d(A.widths[A.widths > 0], B.widths[B.widths > 0])
     if len(widths) > 1:
         raise ValueError(f"the {of} of some graphs have {widths[0]} attributes, those of others {widths[1]}")
     values = np.zeros((len(A), len(B)))
     others = list(B.groups())
-    for a in A.groups():
-        for b in others:
-            values[np.ix_(a.graphs, b.graphs)] += _sums_of_groups(k, a, b)
+    for down, a in A.groups():
+        for right, b in others:
+            values[np.ix_(down, right)] += _sums_of_groups(k, a, b)
     return values
 
 
-def _sums_of_groups(k: Similarity, a: NodeGroup, b: NodeGroup) -> np.ndarray:
+def _sums_of_groups(k: Similarity, a: NodeVectors, b: NodeVectors) -> np.ndarray:
     pairs = np.asarray(k.block(a.vectors, b.vectors), np.float64)
     if a.counts is not None and b.counts is not None:
         pairs = pairs * _products(a.counts, b.counts)
@@ -234,7 +221,7 @@ def _sums_of_groups(k: Similarity, a: NodeGroup, b: NodeGroup) -> np.ndarray:
         )
     elif a.labels[0] != NO_LABEL:
         pairs = pairs * np.equal.outer(a.labels, b.labels)
-    return np.add.reduceat(np.add.reduceat(pairs, b.starts, axis=1), a.starts, axis=0)
+    return np.add.reduceat(np.add.reduceat(pairs, b.starts[:-1], axis=1), a.starts[:-1], axis=0)
 
 
 def _products(a: Any, b: Any) -> np.ndarray:

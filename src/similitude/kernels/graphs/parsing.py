@@ -129,10 +129,7 @@ def _from_networkx(
 def _neighbor_numbers(
     names: list[list[Any]], neighbors: list[Any], nodes: np.ndarray, degrees: np.ndarray
 ) -> np.ndarray:
-    """Return the numbers of the neighbors of each node in turn, within their graph, given where its nodes start.
-
-    Names that are integers below the size of their graph, in any order, need no dictionary.
-    """
+    """Return the numbers of the neighbors of each node in turn, within their graph, given where its nodes start."""
     every = list(chain.from_iterable(names))
     sizes = np.diff(nodes)
     if set(map(type, every)) == {int} and 0 <= min(every) <= max(every) < len(every):

@@ -13,10 +13,7 @@ from similitude.kernels.ragged import item_keys, listed
 
 
 def subtree_names(objects: Any, iterations: int, wanted: Set[int] | None = None) -> dict[int, str]:
-    """Return the refined labels of graphs by their 64-bit keys; only wanted ones, if given.
-
-    Graphs are visited until all wanted labels are named.
-    """
+    """Return the refined labels of graphs by their 64-bit keys; of wanted ones, until all of these are named."""
     names: dict[int, str] = {}
     for graph in as_objects(objects):
         if wanted is not None and wanted <= names.keys():

@@ -182,7 +182,10 @@ class WarpingBounds(Bounds):
             return none, none, none, np.concatenate([first, last], axis=1)
         time = int(lengths[0])
         values = A.values.reshape(len(A), time, A.channels)
-        reach = 2 * self._radius(time) + 1
+        radius: Any = time  # the largest number of steps between paired times
+        if self.window is not None:
+            radius = min(self.window, time) if isinstance(self.window, Integral) else self.window * time
+        reach = 2 * int(radius) + 1
         from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
         low = minimum_filter1d(values, reach, axis=1)
@@ -191,14 +194,6 @@ class WarpingBounds(Bounds):
             low[:, at] = high[:, at] = values[:, at]
         flat, low, high = (np.ascontiguousarray(one.reshape(len(A), -1)) for one in (values, low, high))
         return flat, low, high, np.concatenate([first, last], axis=1)
-
-    def _radius(self, time: int) -> int:
-        """Return the largest number of steps between paired times of series of this length."""
-        if self.window is None:
-            return time
-        if isinstance(self.window, Integral):
-            return min(int(self.window), time)
-        return int(self.window * time)
 
     def upper(self, A: Any, B: Any) -> np.ndarray:
         """Return the similarities at distances that are smaller, with room for rounding."""
@@ -231,12 +226,8 @@ class WarpingBounds(Bounds):
             # Share by which a limit is raised, so that rounding gives up no pair that is needed
             limits = self.sigma * (1e-5 - np.log(np.clip(floors, 0.0, 1.0)) * (1 + 1e-5))
         distances = np.empty(len(i), first.dtype)
-        i = np.ascontiguousarray(i)
-        j = np.ascontiguousarray(j)
-        limits = limits.astype(first.dtype)
-        x = (first.values, first.starts)
-        z = (second.values, second.starts)
-        loops.dtw_pairs(distances, x[0], x[1], z[0], z[1], i, j, limits, self.window)
+        pairs = np.ascontiguousarray(i), np.ascontiguousarray(j), limits.astype(first.dtype)
+        loops.dtw_pairs(distances, first.values, first.starts, second.values, second.starts, *pairs, self.window)
         given_up = np.isinf(distances)
         out = distances[None, :]
         factor = min(1.0 / self.sigma, float(np.finfo(out.dtype).max))

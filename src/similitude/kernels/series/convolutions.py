@@ -135,7 +135,11 @@ def _random_filters(A: Series, weight: np.ndarray, width: int, rng: np.random.Ge
             begin = end
             end = end + number
             padded = (kernel + place) % 2 == 0
-            mix = _random_channels(A.channels, rng) if A.channels > 1 else np.ones(1)
+            mix = np.ones(A.channels)
+            if A.channels > 1:  # a random subset; small ones are more likely
+                size = int(2.0 ** rng.uniform(0.0, math.log2(min(A.channels, 9) + 1)))
+                mix[:] = 0.0
+                mix[rng.choice(A.channels, min(size, A.channels), replace=False)] = 1.0
             one = A.values[A.starts[chosen[place][kernel]] : A.starts[chosen[place][kernel] + 1]]
             values = np.sort(loops.convolved(one, kernel, step, padded, mix.astype(A.dtype)))
             filters[begin:end, :BIAS] = kernel, step, padded
@@ -154,14 +158,6 @@ def _dilations(length: float, number: int) -> tuple[np.ndarray, np.ndarray]:
     numbers = repeats * number // most
     numbers[: number - numbers.sum()] += 1
     return dilations, numbers
-
-
-def _random_channels(channels: int, rng: np.random.Generator) -> np.ndarray:
-    """Return a random subset of channels as zeros and ones; small subsets are more likely."""
-    size = int(2.0 ** rng.uniform(0.0, math.log2(min(channels, 9) + 1)))
-    chosen = np.zeros(channels)
-    chosen[rng.choice(channels, min(size, channels), replace=False)] = 1.0
-    return chosen
 
 
 def _shares(A: Series, filters: np.ndarray) -> np.ndarray:

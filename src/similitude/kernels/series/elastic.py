@@ -18,12 +18,7 @@ from similitude.support import check_integer, check_nonnegative, check_number, c
 
 
 class SeriesSimilarity(Similarity):
-    """A similarity of time series.
-
-    Series are given as a matrix (one per row), an array of shape (series, time, channel), a table (one per row), or a
-    list of series of any length, each a list of numbers or an array of shape (time, channel). Values are float64, or
-    float32 if all series are.
-    """
+    """A similarity of time series in any of the forms that `as_series` takes."""
 
     objects = "series"
 
@@ -126,10 +121,7 @@ ELASTIC = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
 
 
 def _refuting(collections: Any, sigma: float | str, least_unit: float = 0.0, zero: float = 0.0) -> list[Any]:
-    """Return series in the units of sigma, or of costs that do not depend on it; none while sigma is unresolved.
-
-    Whatever metric it is, a sigma far below all distances gives the identity matrix.
-    """
+    """Return series in the units of sigma, or of costs that do not depend on it; none while sigma is unresolved."""
     if isinstance(sigma, str):
         return []
     # at a scale of 50 they refute a kernel: their distances are about 10

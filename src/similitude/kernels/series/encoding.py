@@ -22,10 +22,7 @@ from similitude.support import brief
 
 
 class Series(Ragged):
-    """Encoded series: the values of all series, of shape (times, channels), stored consecutively, and their starts.
-
-    ``norms`` is a number per series that a kernel needs again, such as the logarithm of K(x, x).
-    """
+    """The values of all series, of shape (times, channels), and of each a norm that a kernel needs again."""
 
     of_entries = ("values",)
     of_rows = ("norms",)

@@ -87,8 +87,12 @@ class Signature(ExplicitFeatures):
             return self
         A = as_series(X)
         weight = checked_weights(sample_weight, len(A))
-        scales = _median_ranges(A, weight) if self.scales is None else self.scales
-        k = self.with_params(scales=scales)
+        k = self
+        if k.scales is None:
+            first = A.starts[:-1]
+            with np.errstate(over="ignore"):
+                ranges = np.maximum.reduceat(A.values, first) - np.minimum.reduceat(A.values, first)
+            k = k.with_params(scales=np.array([weighted_median(one.astype(float), weight) for one in ranges.T]))
         if k.norms is None:
             levels = np.split(k._signatures(A), np.cumsum(k._sizes(A.channels))[:-1], axis=1)
             norms = [weighted_median(np.sqrt(squared_norms(one.astype(float))), weight) for one in levels]
@@ -113,10 +117,18 @@ class Signature(ExplicitFeatures):
         if A.channels != len(self.scales):
             raise ValueError(f"series of {len(self.scales)} channels are expected, these have {A.channels}")
         sizes = self._sizes(A.channels)
-        _check_width(sizes, ", time included," if self.time else "")
+        totals = np.cumsum(np.array(sizes, dtype=object))
+        if len(sizes) > 1 and totals[-1] > MOST_FEATURES:  # one level always fits
+            included = ", time included," if self.time else ""
+            largest = max(1, int(np.sum(totals <= MOST_FEATURES)))
+            raise ValueError(
+                f"level={len(sizes)} of {sizes[0]} channels{included} has {totals[-1]:,} features, more than "
+                f"{MOST_FEATURES:,}: the largest level that fits is {largest}"
+            )
         path = np.empty((len(A.values), sizes[0]), A.dtype)
         if self.time:
-            path[:, 0] = _times(A)
+            steps = np.arange(len(A.values)) - np.repeat(A.starts[:-1], A.lengths)
+            path[:, 0] = (steps / np.repeat(np.maximum(A.lengths - 1, 1), A.lengths)).astype(A.dtype)
         for c, scale in enumerate(self.scales):  # NumPy is slow at rows of a few channels
             np.divide(A.values[:, c], A.dtype.type(scale), out=path[:, c - A.channels])
         signatures = np.empty((len(A), sum(sizes)), A.dtype)
@@ -132,26 +144,3 @@ def _check_positive_array(name: str, value: Any, number: int | None) -> None:
     if not (fits and array.dtype.kind == "f" and np.isfinite(array).all() and (array > 0).all()):
         many = "one for each channel" if number is None else f"{number}, one for each level"
         raise ValueError(f"{name} must be an array of positive numbers, {many}, not {brief(value)}")
-
-
-def _check_width(sizes: list[int], included: str) -> None:
-    """Refuse more features than fit; one level always fits."""
-    totals = np.cumsum(np.array(sizes, dtype=object))
-    if len(sizes) > 1 and totals[-1] > MOST_FEATURES:
-        largest = max(1, int(np.sum(totals <= MOST_FEATURES)))
-        raise ValueError(
-            f"level={len(sizes)} of {sizes[0]} channels{included} has {totals[-1]:,} features, more than "
-            f"{MOST_FEATURES:,}: the largest level that fits is {largest}"
-        )
-
-
-def _median_ranges(A: Series, weight: np.ndarray) -> np.ndarray:
-    first = A.starts[:-1]
-    with np.errstate(over="ignore"):
-        ranges = np.maximum.reduceat(A.values, first) - np.minimum.reduceat(A.values, first)
-    return np.array([weighted_median(one.astype(float), weight) for one in ranges.T])
-
-
-def _times(A: Series) -> np.ndarray:
-    steps = np.arange(len(A.values)) - np.repeat(A.starts[:-1], A.lengths)
-    return (steps / np.repeat(np.maximum(A.lengths - 1, 1), A.lengths)).astype(A.dtype)

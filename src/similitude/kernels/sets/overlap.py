@@ -147,8 +147,8 @@ def _stacked(rows: list[np.ndarray]) -> np.ndarray:
 def _bits(X: np.ndarray) -> BitSets:
     if X.dtype == bool:
         return BitSets.of(X)
-    is_bit = np.frompyfunc(_is_bit, 1, 1)(X).astype(bool) if X.dtype == object else (X == 0) | (X == 1)
-    bad = np.argwhere(~is_bit)
+    of_objects = np.frompyfunc(lambda one: not is_missing(one) and bool(one == 0 or one == 1), 1, 1)
+    bad = np.argwhere(~of_objects(X).astype(bool)) if X.dtype == object else np.argwhere((X != 0) & (X != 1))
     if len(bad):
         i, j = (int(place) for place in bad[0])
         raise ValueError(
@@ -156,10 +156,6 @@ def _bits(X: np.ndarray) -> BitSets:
             f"per item; give sets of items as Python sets or lists"
         )
     return BitSets.of(X != 0)
-
-
-def _is_bit(value: Any) -> bool:
-    return not is_missing(value) and bool(value == 0 or value == 1)
 
 
 def _sparse(X: Any) -> ItemSets:
@@ -181,7 +177,9 @@ def _items(objects: list[Any]) -> ItemSets:
     unique = [_unique(one, i) for i, one in enumerate(objects)]
     items = list(chain.from_iterable(unique))
     if not set(map(type, items)) <= {str, int}:
-        _refuse_nan(unique)
+        for i, some in enumerate(unique):
+            if any(is_missing(item) and item is not None for item in some):
+                raise ValueError(f"object {i} holds NaN or NA, which equals nothing, not even itself: leave it out")
     return ItemSets.of(item_keys(items), np.fromiter(map(len, unique), np.int64, len(unique)))
 
 
@@ -199,12 +197,6 @@ def _unique(one: Any, i: int) -> Set[Any]:
         return set(one)
     except TypeError as error:
         raise TypeError(f"object {i} holds an item that cannot be in a set: {error}") from error
-
-
-def _refuse_nan(sets: list[Set[Any]]) -> None:
-    for i, items in enumerate(sets):
-        if any(is_missing(item) and item is not None for item in items):
-            raise ValueError(f"object {i} holds NaN or NA, which equals nothing, not even itself: leave it out")
 
 
 def compare(A: Sets, B: Sets, value: str, out: Any = None) -> np.ndarray:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from numbers import Real
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,42 +15,6 @@ from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.strings.letters import Letters, as_letters, numbered
 from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import brief, check_nonnegative, check_positive
-
-BLOSUM62 = """
-   A  R  N  D  C  Q  E  G  H  I  L  K  M  F  P  S  T  W  Y  V  B  Z  X  *
-A  4 -1 -2 -2  0 -1 -1  0 -2 -1 -1 -1 -1 -2 -1  1  0 -3 -2  0 -2 -1  0 -4
-R -1  5  0 -2 -3  1  0 -2  0 -3 -2  2 -1 -3 -2 -1 -1 -3 -2 -3 -1  0 -1 -4
-N -2  0  6  1 -3  0  0  0  1 -3 -3  0 -2 -3 -2  1  0 -4 -2 -3  3  0 -1 -4
-D -2 -2  1  6 -3  0  2 -1 -1 -3 -4 -1 -3 -3 -1  0 -1 -4 -3 -3  4  1 -1 -4
-C  0 -3 -3 -3  9 -3 -4 -3 -3 -1 -1 -3 -1 -2 -3 -1 -1 -2 -2 -1 -3 -3 -2 -4
-Q -1  1  0  0 -3  5  2 -2  0 -3 -2  1  0 -3 -1  0 -1 -2 -1 -2  0  3 -1 -4
-E -1  0  0  2 -4  2  5 -2  0 -3 -3  1 -2 -3 -1  0 -1 -3 -2 -2  1  4 -1 -4
-G  0 -2  0 -1 -3 -2 -2  6 -2 -4 -4 -2 -3 -3 -2  0 -2 -2 -3 -3 -1 -2 -1 -4
-H -2  0  1 -1 -3  0  0 -2  8 -3 -3 -1 -2 -1 -2 -1 -2 -2  2 -3  0  0 -1 -4
-I -1 -3 -3 -3 -1 -3 -3 -4 -3  4  2 -3  1  0 -3 -2 -1 -3 -1  3 -3 -3 -1 -4
-L -1 -2 -3 -4 -1 -2 -3 -4 -3  2  4 -2  2  0 -3 -2 -1 -2 -1  1 -4 -3 -1 -4
-K -1  2  0 -1 -3  1  1 -2 -1 -3 -2  5 -1 -3 -1  0 -1 -3 -2 -2  0  1 -1 -4
-M -1 -1 -2 -3 -1  0 -2 -3 -2  1  2 -1  5  0 -2 -1 -1 -1 -1  1 -3 -1 -1 -4
-F -2 -3 -3 -3 -2 -3 -3 -3 -1  0  0 -3  0  6 -4 -2 -2  1  3 -1 -3 -3 -1 -4
-P -1 -2 -2 -1 -3 -1 -1 -2 -2 -3 -3 -1 -2 -4  7 -1 -1 -4 -3 -2 -2 -1 -2 -4
-S  1 -1  1  0 -1  0  0  0 -1 -2 -2  0 -1 -2 -1  4  1 -3 -2 -2  0  0  0 -4
-T  0 -1  0 -1 -1 -1 -1 -2 -2 -1 -1 -1 -1 -2 -1  1  5 -2 -2  0 -1 -1  0 -4
-W -3 -3 -4 -4 -2 -2 -3 -2 -2 -3 -2 -3 -1  1 -4 -3 -2 11  2 -3 -4 -3 -2 -4
-Y -2 -2 -2 -3 -2 -1 -2 -3  2 -1 -1 -2 -1  3 -3 -2 -2  2  7 -1 -3 -2 -1 -4
-V  0 -3 -3 -3 -1 -2 -2 -3 -3  3  1 -2  1 -1 -2 -2  0 -3 -1  4 -3 -2 -1 -4
-B -2 -1  3  4 -3  0  1 -1  0 -3 -4  0 -3 -3 -2  0 -1 -4 -3 -3  4  1 -1 -4
-Z -1  0  0  1 -3  3  4 -2  0 -3 -3  1 -1 -3 -1  0 -1 -3 -2 -2  1  4 -1 -4
-X  0 -1 -1 -1 -2 -1 -1 -1 -1 -1 -1 -1 -1 -1 -2  0  0 -2 -1 -1 -1 -1 -1 -4
-* -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4  1
-"""
-"""Scores of amino acids in half bits, from blocks of proteins clustered at 62 % identity. B is N or D, Z is Q or E, X
-is any of them, and * is a stop.
-
-Henikoff and Henikoff, Amino acid substitution matrices from protein blocks, PNAS 89 (1992), 10915-10919, as distributed
-with BLAST by the National Center for Biotechnology Information of the United States, in the public domain."""
-
-MOST_LETTERS = 2_000
-"""The largest number of different letters of a block that is scored by equality: all pairs of them have a score."""
 
 
 class Substitution(NamedTuple):
@@ -81,9 +47,9 @@ class Substitution(NamedTuple):
             return a.astype(np.int32), b.astype(np.int32), self.scores
         a, b = numbered(a, b)
         size = int(b.max(initial=0)) + 1
-        if size > MOST_LETTERS:
+        if size > 2_000:  # all pairs of them have a score
             raise ValueError(
-                f"strings have {size:,} different letters, and the limit of alignments is {MOST_LETTERS:,}; Edit() and "
+                f"strings have {size:,} different letters, and the limit of alignments is 2,000; Edit() and "
                 f"Spectrum() have none"
             )
         equal, other = self.scores[0]
@@ -95,8 +61,7 @@ def as_substitution(given: Any) -> Substitution:
     if isinstance(given, str):
         if given != "blosum62":
             raise ValueError(f"substitution must be 'blosum62', a pair, a dict or letters with a matrix, got {given!r}")
-        lines = [line.split() for line in BLOSUM62.strip().splitlines()]
-        return _table("".join(lines[0]), np.array([line[1:] for line in lines[1:]], float))
+        return _blosum62()
     if isinstance(given, Mapping):
         return _of_dict(given)
     if isinstance(given, (tuple, list)) and len(given) == 2:
@@ -108,6 +73,13 @@ def as_substitution(given: Any) -> Substitution:
         f"substitution must be 'blosum62', a score of equal and one of other letters such as (1, -1), a dict such as "
         f"{{'AA': 2, 'AC': -1, 'CC': 2}}, or letters with a matrix of scores, got {brief(given)}"
     )
+
+
+@cache
+def _blosum62() -> Substitution:
+    lines = Path(__file__).with_name("blosum62.txt").read_text("ascii").splitlines()
+    letters, *rows = [line.split() for line in lines if not line.startswith("#")]
+    return _table("".join(letters), np.array([row[1:] for row in rows], float))
 
 
 def _of_dict(given: Mapping[Any, Any]) -> Substitution:

@@ -26,9 +26,13 @@ class Letters(Ragged):
         return (self.text,)
 
 
-def as_letters(objects: Any, first: int = 0) -> Letters:
-    """Return the letters of all strings: unicode code points, or the values of bytes; errors count from `first`."""
-    strings = as_objects(objects)
+def as_letters(objects: Any) -> Letters:
+    """Return the letters of all strings: unicode code points, or the values of bytes."""
+    return _letters(as_objects(objects), 0)
+
+
+def _letters(strings: list[Any], first: int) -> Letters:
+    """Return the letters of some strings, the first of which errors call object number `first`."""
     try:
         text = "".join(strings)
     except TypeError:
@@ -45,7 +49,7 @@ def letters_in_parts(objects: Any) -> Iterator[Letters]:
     while start < max(1, len(strings)):
         before = ends[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(ends, before + LETTERS_AT_ONCE, side="right")))
-        yield as_letters(strings[start:stop], start)
+        yield _letters(strings[start:stop], start)
         start = stop
 
 

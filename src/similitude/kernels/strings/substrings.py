@@ -161,9 +161,8 @@ class Spectrum(WeightedFeatures, BagSimilarity):
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of substrings of each string; with weights, without those of weight 0."""
         bags = loops.window_bags(letters.text, letters.starts, self.patterns())
-        return Bags.of(bags) if self.weights is None else self._weighted(bags)
-
-    def _weighted(self, bags: BagArrays) -> Bags:
+        if self.weights is None:
+            return Bags.of(bags)
         known, roots = remembered(self, self._known_substrings, "substrings", self._key_params())
         numbers, theirs, width = loops.shared_features(bags, known, self.patterns())
         scales = np.full(width + 1, np.sqrt(float(self.default_weight)))  # the last one is that of number -1

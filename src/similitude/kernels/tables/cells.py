@@ -31,10 +31,7 @@ def column_names(X: Any) -> list[Any]:
 
 
 def column(X: Any, name: Any, optional: bool = False) -> Any:
-    """Return one column: of a data frame unchanged, of a list of rows (dicts, or objects with attributes) as a list.
-
-    Lists and other objects in a polars frame are a list too. With `optional`, a dict without this key has None.
-    """
+    """Return one column, as it is in a data frame, else as a list, with None for an `optional` key that is absent."""
     if is_table(X):
         there = check_columns(X)
         if name not in there:

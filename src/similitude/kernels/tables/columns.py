@@ -193,7 +193,7 @@ class Columns(Similarity):
             )
         expected = (self.schema or {}).get(name, "")
         kind = check_kind(name, values, missing, expected, f"it held {expected} when it was resolved")
-        if kind == "time" and _takes_numbers(part):
+        if kind == "time" and (part.k if isinstance(part, OrMissing) else part).objects == "vectors":
             return seconds(values, missing), kind
         return list(values) if kind == "items" else values, kind
 
@@ -238,10 +238,6 @@ class Columns(Similarity):
 def _cells(objects: list[Any]) -> list[Any]:
     """Return objects as the cells of a column, where a vector of one number is that number."""
     return [x[0] if isinstance(x, list) and len(x) == 1 else x for x in objects]
-
-
-def _takes_numbers(part: Similarity) -> bool:
-    return (part.k if isinstance(part, OrMissing) else part).objects == "vectors"
 
 
 def _takes_missing(part: Similarity) -> bool:

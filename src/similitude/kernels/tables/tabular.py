@@ -128,12 +128,7 @@ def _is_matrix(X: Any) -> bool:
 
 
 def learn_column(name: Any, values: Any, ranks: bool) -> dict[str, Any]:
-    """Return how a column becomes numbers, as a dict that `column_features` takes.
-
-    Numbers and times have limits if there are outliers, the mean and the standard deviation of known cells, the median
-    for missing ones, and with `ranks` the quantiles at which normal scores are interpolated. Other values have their
-    categories.
-    """
+    """Return how a column becomes numbers, as a dict that `column_features` takes."""
     missing = missing_cells(values)
     kind = kind_of_values(values, missing)
     if kind in ("number", "time") and not is_categorical(values):

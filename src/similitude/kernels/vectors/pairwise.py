@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -187,7 +188,12 @@ def _by_matrix_product(A: np.ndarray, B: np.ndarray, sums: str, form: tuple[Any,
         a, b = _finite_norms(A, B)
     else:
         A, B, out = _ready(A, B, out)
-    for down, right in _tiles(A, B):
+    # One tile of a Gram matrix, which is then symmetric. With fewer rows the product would rearrange columns more often
+    # than a cache that holds the tile saves.
+    height, width = (len(A) or 1, len(B) or 1) if A is B else (2048, 4096)
+    for i, j in product(range(0, len(A), height), range(0, len(B), width)):
+        down = slice(i, i + height)
+        right = slice(j, j + width)
         tile = out[down, right]
         with np.errstate(invalid="ignore"):  # OpenBLAS sometimes reports an invalid value for a single float32 row
             np.matmul(A[down], B[right].T, out=tile)
@@ -204,15 +210,6 @@ def _ready(A: np.ndarray, B: np.ndarray, out: Any) -> tuple[np.ndarray, np.ndarr
     A = np.require(A, dtype, ["C", "A"])
     B = A if same else np.require(B, dtype, ["C", "A"])
     return A, B, np.empty((len(A), len(B)), dtype) if out is None else out
-
-
-def _tiles(A: np.ndarray, B: np.ndarray) -> Iterator[tuple[slice, slice]]:
-    """Yield the tiles of the product; one for a Gram matrix, which is then symmetric."""
-    # with fewer rows the product would rearrange columns more often than a cache that holds the tile saves
-    down, right = (len(A), len(B)) if A is B else (2048, 4096)
-    for i in range(0, len(A), down):
-        for j in range(0, len(B), right):
-            yield slice(i, i + down), slice(j, j + right)
 
 
 def _centered(A: Any, B: Any) -> tuple[Any, Any]:
@@ -405,10 +402,7 @@ def _refuse_overflow(A: Any, sums: str) -> None:
 
 
 def _ready_sparse(A: Any, B: Any, out: Any) -> tuple[Any, Any, np.ndarray]:
-    """Return both matrices as CSR in the same precision, and `out` or a new matrix for the result.
-
-    If there are far more columns than entries, only the columns that occur are kept, renumbered.
-    """
+    """Return both as CSR in one precision, without the columns that do not occur if there are many, and the output."""
     from scipy.sparse import csr_array
 
     dtype = np.result_type(A.dtype, B.dtype)
@@ -416,13 +410,13 @@ def _ready_sparse(A: Any, B: Any, out: Any) -> tuple[Any, Any, np.ndarray]:
     A, B = (M if is_sparse(M) and M.format == "csr" and M.dtype == dtype else csr_array(M, dtype=dtype) for M in (A, B))
     if A.shape[1] > MANY_COLUMNS + 4 * (A.nnz + B.nnz):
         columns = np.unique(A.indices if same else np.concatenate([A.indices, B.indices]))
-        A = _with_columns(A, columns)
-        B = A if same else _with_columns(B, columns)
+        narrow = [
+            type(M)((M.data, np.searchsorted(columns, M.indices), M.indptr), shape=(M.shape[0], len(columns)))
+            for M in ((A,) if same else (A, B))
+        ]
+        A = narrow[0]
+        B = narrow[-1]
     return A, B, np.empty((A.shape[0], B.shape[0]), dtype) if out is None else out
-
-
-def _with_columns(A: Any, columns: np.ndarray) -> Any:
-    return type(A)((A.data, np.searchsorted(columns, A.indices), A.indptr), shape=(A.shape[0], len(columns)))
 
 
 def csr(A: Any) -> loops.CSR:

@@ -452,10 +452,7 @@ def as_array(metric: Any, name: str = "metric") -> np.ndarray:
 
 
 def transformed(A: Any, metric: Any) -> Any:
-    """Return the rows of A under the linear map: multiplied by weights, or by a matrix from the right.
-
-    Sparse rows stay sparse under weights; a matrix makes them dense.
-    """
+    """Return the rows of A under the linear map; sparse ones stay sparse under weights, but not under a matrix."""
     T = as_array(metric)
     if T.shape[0] != A.shape[1]:
         what = "weights" if T.ndim == 1 else "rows"

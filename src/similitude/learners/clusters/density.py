@@ -97,23 +97,21 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         """
         X = self._checked(X, reset=True)
         n = check_objects(X)
-        self._check_params(n)
+        check_rule(self)
+        if self.eps is not None:
+            check_positive("eps", self.eps, otherwise="None")
+        check_at_most("min_samples", self.min_samples, n)
         m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine)
         check_fits(m or n, n, itemsize(X), self._engine)
         k, X, A = self._start(X, self.random_state)
         which = np.arange(n)
-        some = A
         if m is not None:
             which = np.sort(generator(self.random_state).choice(n, m, replace=False))
-            some = rows(A, which)
         distances = Distances(self.distance, k, A)
-        values = k.blocks(some, A, self._engine).whole()
+        values = k.blocks(A if m is None else rows(A, which), A, self._engine).whole()
         D = distances.of_block(values, distances.own(which), same=m is None)
         farthest = np.partition(D, self.min_samples - 1, axis=1)[:, self.min_samples - 1]
-        eps = self.eps
-        if eps is None:
-            eps = np.quantile(farthest, 0.9, method="higher")
-        self.eps_ = float(eps)
+        self.eps_ = float(self.eps or np.quantile(farthest, 0.9, method="higher"))
         is_core = farthest <= self.eps_
         self.core_sample_indices_ = which[is_core]
         self.distance_ = distances.rule
@@ -125,12 +123,6 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         self._distances = distances.to_some(self.core_sample_indices_)
         self.labels_ = self._labels(D.T)
         return self
-
-    def _check_params(self, n: int) -> None:
-        check_rule(self)
-        if self.eps is not None:
-            check_positive("eps", self.eps, otherwise="None")
-        check_at_most("min_samples", self.min_samples, n)
 
     def _labels(self, far: np.ndarray) -> np.ndarray:
         """Return the cluster of the nearest core object, given the distances from all of them."""

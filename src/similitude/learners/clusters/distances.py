@@ -34,15 +34,14 @@ class Distances:
         self.largest = 1.0
         if self.rule == "kernel":
             self.lengths = SquaredLengths(k, fixed)
-        if self.rule == "similarity" and UNIT_DIAGONAL not in k.claims:
+        elif self.rule == "similarity" and UNIT_DIAGONAL not in k.claims:
             self.largest = float(as_numpy(finite_diagonal(k, fixed)).max())
 
     def to_some(self, which: np.ndarray) -> Distances:
         """Return the distances to some of the fixed objects."""
-        made = copy.copy(self)
-        if self.lengths is not None:
-            made.lengths = copy.copy(self.lengths)
-            made.lengths.values = self.lengths.values[which]
+        made = copy.deepcopy(self)
+        if made.lengths is not None:
+            made.lengths.values = made.lengths.values[which]
         return made
 
     def of_block(self, values: Any, own: np.ndarray | None, same: bool = False) -> np.ndarray:
@@ -52,8 +51,7 @@ class Distances:
             K = K.astype(np.float64)
         K = np.require(K, requirements=["C", "W"])
         if self.lengths is not None:
-            distances: np.ndarray = kernel_distance(K, own, self.lengths.values, same)
-            return distances
+            return np.asarray(kernel_distance(K, own, self.lengths.values, same))
         if self.rule == "similarity":
             return np.subtract(self.largest, K, out=K)
         if K.min() < 0:
@@ -92,25 +90,13 @@ def all_distances(
 
 def symmetric(k: Similarity, D: np.ndarray) -> np.ndarray:
     """Return a matrix of distances with the mean of d(x, z) and d(z, x) for both, which may be the given one."""
-    if SYMMETRIC in k.claims:
-        return D
-    other = transposed(D)
-    if other is not D:
-        other += D
-        other /= 2
-    return other
+    other = towards_medoids(k, D)
+    return D if other is D else np.divide(np.add(other, D, out=other), 2, out=other)
 
 
 def towards_medoids(k: Similarity, D: np.ndarray) -> np.ndarray:
-    """Return a matrix of distances whose entry (c, o) is the distance of object o from c."""
-    return D if SYMMETRIC in k.claims else transposed(D)
-
-
-def transposed(D: np.ndarray) -> np.ndarray:
-    """Return the transposed matrix with rows that are contiguous; the given one if it is symmetric."""
-    if np.array_equal(D, D.T):
-        return D
-    return np.ascontiguousarray(D.T)
+    """Return a matrix whose entry (c, o) is the distance of object o from c, with contiguous rows; D if symmetric."""
+    return D if SYMMETRIC in k.claims or np.array_equal(D, D.T) else np.ascontiguousarray(D.T)
 
 
 def check_rule(estimator: Any) -> None:

@@ -123,7 +123,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """
         X = self._checked(X, reset=True)
         n = check_objects(X)
-        self._check_params(n)
+        check_at_most("n_clusters", self.n_clusters, n)
+        check_integer("n_init", self.n_init)
+        check_integer("max_iter", self.max_iter)
+        check_nonnegative("tol", self.tol)
         m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine, matrix="Gram matrix")
         weights = check_weights(sample_weight, n)
         if np.count_nonzero(weights) < self.n_clusters:
@@ -139,16 +142,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         except NotAKernelError as error:
             advice = "SimilarityKMedoids finds clusters by any similarity."
             raise NotAKernelError(f"{error.problem} {advice}", error.witness) from None
-        self._lengths = None
-        if self._precomputed:
-            self._lengths = SquaredLengths(k, A)
+        self._lengths = SquaredLengths(k, A) if self._precomputed else None
         return self
-
-    def _check_params(self, n: int) -> None:
-        check_at_most("n_clusters", self.n_clusters, n)
-        check_integer("n_init", self.n_init)
-        check_integer("max_iter", self.max_iter)
-        check_nonnegative("tol", self.tol)
 
     def _fit_all(self, k: Similarity, X: Any, A: Encoding, weights: np.ndarray, rng: np.random.Generator) -> None:
         objects = Objects(k, X, A, np.arange(len(weights)), self._engine)
@@ -288,17 +283,12 @@ InnerProducts = GramInnerProducts | FeatureInnerProducts
 class Clustering:
     """A partition, and the centers that its objects are nearest to."""
 
-    labels: Any  # the nearest center of each object
-    members: Any  # the partition whose weighted means are the centers; equal to `labels` at convergence
-    norms: Any  # the squared length of each center, infinite for a cluster without members
-    squares: Any  # the squared distance of each object from its center
+    labels: np.ndarray  # the nearest center of each object
+    members: np.ndarray  # the partition whose weighted means are the centers; equal to `labels` at convergence
+    norms: np.ndarray  # the squared length of each center, infinite for a cluster without members
+    squares: np.ndarray  # the squared distance of each object from its center
     inertia: float  # the weighted sum of these
     n_iter: int
-
-    def as_arrays(self) -> Clustering:
-        """Return the same as NumPy arrays."""
-        labels, members, norms, squares = map(as_numpy, (self.labels, self.members, self.norms, self.squares))
-        return Clustering(labels, members, norms, squares, self.inertia, self.n_iter)
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
         """Return the share of each object in each center, of shape (n, clusters)."""
@@ -310,75 +300,57 @@ class Clustering:
 def cluster(
     space: InnerProducts, weights: np.ndarray, k: int, rng: np.random.Generator, max_iter: int, tol: float
 ) -> Clustering:
-    """Return a local optimum of Lloyd's algorithm; an empty cluster gets the object farthest from its center."""
+    """Return a local optimum of Lloyd's algorithm; an empty cluster gets the object farthest from its center.
+
+    The inner products of all objects with the weighted sum of each cluster are updated as labels change.
+    """
     weights = beside(weights, space.lengths)
-    sums = _ClusterSums(space, weights, k, seeded(space, weights, k, rng))
+    xp = namespace(weights)
+    clusters = beside(np.arange(k), weights)
+    everyone = beside(np.arange(len(weights)), weights)
+    labels = seeded(space, weights, k, rng)
+
+    def members_of(labels: Any, which: Any = everyone) -> Any:
+        return (labels[which, None] == clusters) * weights[which, None]
+
+    inner = space.with_sums(everyone, members_of(labels))
     before = math.inf
     for step in range(1, max_iter + 1):
-        found = sums.assign(step)
-        after = _filled(found, weights, k, space.lengths)
-        settled = before - found.inertia <= tol * found.inertia and bool((after == found.labels).all())
-        if settled or step == max_iter or bool((after == sums.labels).all()):
-            return found.as_arrays()
-        before = found.inertia
-        sums.move(after)
-    raise AssertionError("max_iter is positive")
-
-
-class _ClusterSums:
-    """The inner products of all objects with the weighted sum of each cluster, updated as labels change."""
-
-    def __init__(self, space: InnerProducts, weights: Any, k: int, labels: Any) -> None:
-        self.space = space
-        self.weights = weights
-        self.labels = labels
-        self.xp = namespace(weights)
-        self.clusters = beside(np.arange(k), weights)
-        self.everyone = beside(np.arange(len(labels)), weights)
-        self.inner = space.with_sums(self.everyone, self._weights_of(self.everyone, labels))
-
-    def _weights_of(self, which: Any, labels: Any) -> Any:
-        return (labels[which, None] == self.clusters) * self.weights[which, None]
-
-    def move(self, labels: Any) -> None:
-        """Change the labels; if less than a third of them differ, only their rows are used."""
-        moved = self.xp.nonzero(labels != self.labels)[0]
-        if 3 * len(moved) < len(labels):
-            change = self._weights_of(moved, labels) - self._weights_of(moved, self.labels)
-            self.inner += self.space.with_sums(moved, change)
-        else:
-            self.inner = self.space.with_sums(self.everyone, self._weights_of(self.everyone, labels))
-        self.labels = labels
-
-    def assign(self, step: int) -> Clustering:
-        """Return the nearest center of every object."""
-        xp = self.xp
-        members = self._weights_of(self.everyone, self.labels)
+        members = members_of(labels)
         total = members.sum(0)
-        own = xp.einsum("ij,ij->j", members, self.inner)
         divisor = xp.where(total > 0, total, 1.0)
-        norms = xp.where(total > 0, own / divisor**2, np.inf)
-        apart = norms - 2 * self.inner / divisor
+        norms = xp.where(total > 0, xp.einsum("ij,ij->j", members, inner) / divisor**2, np.inf)
+        apart = norms - 2 * inner / divisor
         nearest = apart.argmin(1)
-        squares = self.space.lengths + xp.min(apart, axis=1)
-        inertia = float(self.weights @ squares.clip(0.0))
-        return Clustering(nearest, self.labels, norms, squares, inertia, step)
+        squares = space.lengths + xp.min(apart, axis=1)
+        inertia = float(weights @ squares.clip(0.0))
+        after = _filled(nearest, as_numpy(members_of(nearest).sum(0)), squares, weights, space.lengths)
+        settled = before - inertia <= tol * inertia and bool((after == nearest).all())
+        if settled or step == max_iter or bool((after == labels).all()):
+            break
+        before = inertia
+        moved = xp.nonzero(after != labels)[0]
+        if 3 * len(moved) < len(labels):  # then only their rows are used
+            inner += space.with_sums(moved, members_of(after, moved) - members_of(labels, moved))
+        else:
+            inner = space.with_sums(everyone, members_of(after))
+        labels = after
+    nearest, labels, norms, squares = map(as_numpy, (nearest, labels, norms, squares))
+    return Clustering(nearest, labels, norms, squares, inertia, step)
 
 
-def _filled(there: Clustering, weights: Any, k: int, lengths: Any) -> Any:
-    """Return the labels, with the farthest objects moved to empty clusters."""
-    members = (there.labels[:, None] == beside(np.arange(k), weights)) * weights[:, None]
-    empty = np.flatnonzero(as_numpy(members.sum(0)) == 0)
+def _filled(labels: Any, totals: np.ndarray, squares: Any, weights: Any, lengths: Any) -> Any:
+    """Return the labels, with the farthest objects moved to clusters of no weight."""
+    empty = np.flatnonzero(totals == 0)
     if not len(empty):
-        return there.labels
-    found = there.as_arrays()
-    apart = (as_numpy(weights) > 0) & (found.squares > SAME_POINT * as_numpy(lengths))
-    far = np.where(apart, found.squares, 0.0)
+        return labels
+    far, weights, lengths = map(as_numpy, (squares, weights, lengths))
+    far = np.where((weights > 0) & (far > SAME_POINT * lengths), far, 0.0)
     farthest = np.argsort(-far, kind="stable")[: len(empty)]
     farthest = farthest[far[farthest] > 0]
-    labels = found.labels.copy()
-    labels[farthest] = empty[: len(farthest)]
-    return beside(labels, there.labels)
+    filled = as_numpy(labels).copy()
+    filled[farthest] = empty[: len(farthest)]
+    return beside(filled, labels)
 
 
 def seeded(space: InnerProducts, weights: Any, k: int, rng: np.random.Generator) -> Any:

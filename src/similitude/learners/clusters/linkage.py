@@ -16,7 +16,6 @@ from similitude.learners.kernel_learner import check_at_most
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
 from similitude.support import check_choice, check_nonnegative
 
-LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 EUCLIDEAN = ("ward", "centroid", "median")
 """Methods that are defined by means of vectors, so that distances must be those of a kernel."""
 
@@ -119,7 +118,7 @@ class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
         return self
 
     def _check_params(self, n: int) -> None:
-        check_choice("method", self.method, LINKAGES)
+        check_choice("method", self.method, ("single", "complete", "average", "weighted", *EUCLIDEAN))
         check_rule(self)
         if (self.n_clusters is None) == (self.distance_threshold is None):
             raise ValueError("give either n_clusters or distance_threshold, and None for the other")

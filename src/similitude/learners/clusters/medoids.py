@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -176,28 +177,25 @@ def choose_clusters(
     return _chosen(towards_medoids(k, all_distances(distance, k, A, engine_for(A))[1]), numbers, rng, n)
 
 
-def number_of_clusters(far: np.ndarray, rng: np.random.Generator) -> ClusterNumber:
-    """Choose among 2 to 10 clusters by a matrix of distances, whose rows are those from candidates for medoids."""
-    n = len(far)
-    numbers = [k for k in range(2, MOST_CLUSTERS + 1) if 2 * k <= n]
-    _check_halves(numbers, n)
-    if n > MOST_OBJECTS:
-        which = np.sort(rng.permutation(n)[:MOST_OBJECTS])
-        far = far[np.ix_(which, which)]
-    return _chosen(far, numbers, rng, n)
-
-
 def _check_halves(numbers: list[int], n: int) -> None:
     largest = max(numbers, default=2)
     if not numbers or n < 2 * largest:
         raise ValueError(f"{largest} clusters need halves of at least {largest} objects (n_samples = {n})")
 
 
-def _chosen(far: np.ndarray, numbers: list[int], rng: np.random.Generator, n: int) -> ClusterNumber:
-    """Return the largest number that is stable, more than in any single cluster of like extent."""
+def _chosen(far: np.ndarray, numbers: list[int], rng: np.random.Generator, n: int = 0) -> ClusterNumber:
+    """Return the largest number that is stable, more than in any single cluster of like extent, of all n objects.
+
+    The rows of `far` are the distances from candidates for medoids.
+    """
+    n = n or len(far)
+    _check_halves(numbers, n)
     sampled = ""
-    if len(far) < n:
-        sampled = f", by a sample of {len(far):,} of {n:,} objects"
+    if n > MOST_OBJECTS:
+        sampled = f", by a sample of {MOST_OBJECTS:,} of {n:,} objects"
+    if len(far) > MOST_OBJECTS:
+        which = np.sort(rng.permutation(n)[:MOST_OBJECTS])
+        far = far[np.ix_(which, which)]
     stability = {k: _agreement(far, k, rng, SPLITS) for k in numbers}
     reference: dict[int, float] = {}
     extents = _extents(far)
@@ -398,7 +396,8 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
             return improved(far, start, self.max_iter)
         number = self.n_clusters
         if not is_integer(number):
-            chosen = number_of_clusters(far, rng)
+            numbers = [one for one in range(2, MOST_CLUSTERS + 1) if 2 * one <= len(far)]
+            chosen = _chosen(far, numbers, rng)
             self.notes_.append(str(chosen))
             number = chosen.n_clusters
         return best_medoids(far, int(number), rng, n_init, self.max_iter)
@@ -449,19 +448,17 @@ class SimilarityKMedoids(ClusterMixin, SimilarityEstimator):
         self.labels_, nearest = self._nearest(k, A, found.indices, distances)
         self.inertia_ = float(nearest.sum())
         filled = len(np.unique(self.labels_))
+        warn = partial(warnings.warn, category=ConvergenceWarning, stacklevel=user_stacklevel())
         if filled < self.n_clusters_:
-            self._warn(f"only {filled} of {self.n_clusters_} clusters have members: the other medoids are not needed")
+            warn(f"only {filled} of {self.n_clusters_} clusters have members: the other medoids are not needed")
         if not found.converged:
-            self._warn(f"{self.max_iter} passes did not end in a local optimum: increase max_iter")
+            warn(f"{self.max_iter} passes did not end in a local optimum: increase max_iter")
 
     @property
     def medoids_(self) -> Any:
         """The objects that represent the clusters."""
         check_is_fitted(self)
         return self.support_objects_
-
-    def _warn(self, problem: str) -> None:
-        warnings.warn(problem, ConvergenceWarning, stacklevel=user_stacklevel())
 
     fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
 

@@ -13,6 +13,7 @@ from similitude.compute import Encoding, as_numpy, check_fits, check_objects, it
 from similitude.compute.engines import Engine
 from similitude.learners.clusters.distances import check_distinct, landmarks_or_all, symmetric
 from similitude.learners.kernel_learner import KernelLearner, check_at_most
+from similitude.maps import local_eigenpairs
 from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import PairError, check_integer, generator
@@ -145,9 +146,10 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         roots = np.sqrt(self._degrees(W.sum(axis=1)))
         W /= roots[:, None]
         W /= roots
-        values, vectors = leading_eigenvectors(W, self.n_clusters, rng)
+        found = local_eigenpairs(W, self.n_clusters, rng)
+        values = found.values
         self._check_rank(values)
-        vectors *= np.sqrt((roots**2).sum()) / roots[:, None]
+        vectors = found.vectors * (np.sqrt((roots**2).sum()) / roots[:, None])
         return vectors, values, np.column_stack([vectors / values, np.ones(len(roots))])
 
     def _of_landmarks(
@@ -212,41 +214,3 @@ class SpectralClusters(ClusterMixin, KernelLearner):
         """Return the cluster of every object."""
         k, A = self._ask(X)
         return self._nearest(self._coordinates(self._sums(k, A)))
-
-
-def leading_eigenvectors(S: np.ndarray, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest eigenvalues, in order, and eigenvectors; ARPACK may miss one that occurs several times."""
-    n = len(S)
-    wanted = k + 4  # so that the last one that is asked for converges as quickly as the others
-    if n > max(500, 5 * wanted):
-        V = rng.standard_normal((n, wanted))
-        for _ in range(12):
-            values, V, residual = _krylov(S, V, k)
-            if residual <= 1e-8:
-                return values[:k], V[:, :k]
-    values, vectors = eigh(S, subset_by_index=(n - k, n - 1))
-    return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
-
-
-def _krylov(S: np.ndarray, V: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the best eigenpairs, as many as V has columns, in a space that begins with V and grows by residuals."""
-    n, width = V.shape
-    basis = np.empty((n, min(n, 16 * width)), order="F")
-    products = np.empty_like(basis)
-    H = np.empty((0, 0))
-    Z = V
-    for size in range(width, basis.shape[1] + 1, width):
-        before = basis[:, : size - width]
-        for _ in range(2):  # twice is enough
-            Z = np.linalg.qr(Z - before @ (before.T @ Z))[0]
-        basis[:, size - width : size] = Z
-        products[:, size - width : size] = S @ Z
-        mixed = basis[:, :size].T @ products[:, size - width : size]
-        H = np.block([[H, mixed[:-width]], [mixed.T]])
-        values, turned = (found[..., : -width - 1 : -1] for found in np.linalg.eigh(H))
-        V = basis[:, :size] @ turned
-        Z = products[:, :size] @ turned - V * values
-        residual = float(np.linalg.norm(Z[:, :k], axis=0).max())
-        if residual <= 1e-8:
-            break
-    return values, V, residual

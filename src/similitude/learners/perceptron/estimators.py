@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute import BlockTask, Encoding, itemsize, rows, take
+from similitude.compute import Encoding, itemsize, rows, take
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner, StreamClassifier, class_signs, without_single_column
+from similitude.learners.kernel_learner import KernelLearner, StreamClassifier, without_single_column
 from similitude.learners.limits import MAX_EPOCHS, MOST_EPOCHS
-from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound, update_bound
+from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
     BinaryRule,
     EncodedExamples,
@@ -22,9 +22,17 @@ from similitude.learners.perceptron.training import (
     check_finite,
     lengthening,
 )
-from similitude.scikit import ScoreClassifier, all_or_nothing, check_labels, demand_kernel_on, tensors_for_tensors
+from similitude.scikit import (
+    ScoreClassifier,
+    all_or_nothing,
+    check_labels,
+    class_codes,
+    demand_kernel_on,
+    tensors_for_tensors,
+)
 from similitude.similarity import Similarity
 from similitude.support import check_choice, check_integer
+from similitude.theory import margin_perceptron_updates
 
 
 class KernelPerceptron(StreamClassifier):
@@ -150,7 +158,7 @@ class KernelPerceptron(StreamClassifier):
         if np.isnan(training.squared_length):
             self.mistake_bound_ = no_bound("examples were forgotten to keep the budget, which the theorem rules out")
         else:
-            self.mistake_bound_ = mistake_bound(training.examples, training.y, training.rule, training.margin)
+            self.mistake_bound_ = mistake_bound(training.examples, [training.y], training.rule, [training.margin])
         return self
 
     def _learn_batch(self, k: Similarity, X: Any, A: Encoding, targets: np.ndarray) -> None:
@@ -264,10 +272,8 @@ class KernelPerceptron(StreamClassifier):
         return self._sums_of_one(A, self.dual_coef_)[0]
 
     def _sums_of_one(self, A: Encoding, weights: np.ndarray) -> np.ndarray:
-        if not len(self.support_):
-            return np.zeros((1, *weights.shape[1:]))
         with np.errstate(over="ignore", invalid="ignore"):
-            return check_finite(np.asarray(BlockTask(self.kernel_)(A, self._support)) @ weights)
+            return check_finite(self._near(A)[None] @ weights)
 
 
 class MarginPerceptron(ScoreClassifier, KernelLearner):
@@ -351,10 +357,29 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         rounding = 1e-5 if itemsize(A) == 4 else 1e-10
         rule = BinaryRule(threshold=1.0 - rounding, strict=True)
         runs = []
-        for signs in class_signs(codes, len(self.classes_)).reshape(len(codes), -1).T:
+        for signs in class_codes(codes, len(self.classes_)).astype(np.float64).T:
             training = PerceptronTraining(examples, np.ascontiguousarray(signs), rule)
             runs.append(training.run(int(self.epochs or MAX_EPOCHS), until_clean=self.epochs is None))
-        self._set_figures(examples, runs)
+        margins = [run.margin for run in runs]
+        known = [margin for margin in margins if margin is not None]
+        self.margin_ = min(known) if len(known) == len(margins) else None
+        self.updates_ = sum(sum(run.mistakes) for run in runs)
+        self.n_iter_ = max(len(run.mistakes) for run in runs)
+        self.converged_ = all(run.clean for run in runs)
+        self.longest_ = float(np.sqrt(max(run.longest for run in runs)))
+        self.update_bound_ = mistake_bound(
+            examples,
+            [run.y for run in runs],
+            BinaryRule(),
+            margins,
+            lambda _, margin: margin_perceptron_updates(margin),
+        )
+        if self.epochs is None and not self.converged_:
+            warnings.warn(
+                f"MarginPerceptron did not converge in {MAX_EPOCHS} epochs: the classes may not be separable",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         weights = without_single_column(np.stack([run.weights for run in runs], axis=1))
         self._keep(X, A, (weights.T / lengths).T)
         return self
@@ -364,24 +389,6 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         """Return the score of each object, or one score per class for several classes."""
         with np.errstate(over="ignore", invalid="ignore"):
             return check_finite(self._weighted(X))
-
-    def _set_figures(self, examples: EncodedExamples, runs: list[PerceptronTraining]) -> None:
-        margins = [run.margin for run in runs]
-        known = [margin for margin in margins if margin is not None]
-        self.margin_ = None
-        if len(known) == len(margins):
-            self.margin_ = min(known)
-        self.updates_ = sum(sum(run.mistakes) for run in runs)
-        self.n_iter_ = max(len(run.mistakes) for run in runs)
-        self.converged_ = all(run.clean for run in runs)
-        self.longest_ = float(np.sqrt(max(run.longest for run in runs)))
-        self.update_bound_ = update_bound(examples, [run.y for run in runs], margins)
-        if self.epochs is None and not self.converged_:
-            warnings.warn(
-                f"MarginPerceptron did not converge in {MAX_EPOCHS} epochs: the classes may not be separable",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
 
 def _lengths(k: Similarity, A: Encoding) -> np.ndarray:

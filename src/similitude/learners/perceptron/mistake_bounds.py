@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from similitude.compute import itemsize
 from similitude.compute.loops import add_rows, perceptron_pass
-from similitude.learners.perceptron.training import BinaryRule, EncodedExamples, Rule
+from similitude.learners.perceptron.training import EncodedExamples, Rule
 from similitude.scikit import CHECKED_OBJECTS
 from similitude.support import ESTIMATE, NONE, Result
-from similitude.theory import margin_perceptron_updates, perceptron_mistakes
+from similitude.theory import perceptron_mistakes
 
 OWN = "the margin of this perceptron"
-TOO_SMALL = "the margin that was found is within rounding of zero"
 
 
 @dataclass(frozen=True)
@@ -54,43 +54,28 @@ def no_bound(reason: str) -> MistakeBound:
     return MistakeBound(None, None, None, reason, NONE)
 
 
-def mistake_bound(examples: EncodedExamples, y: np.ndarray, rule: Rule, attained: float | None) -> MistakeBound:
-    """Return (R / gamma)^2, where gamma is the largest margin known, such as the `attained` one of the hypothesis."""
-    margin, reason = known_margin(examples, y, rule, attained)
-    if margin is None:
-        return no_bound(reason)
+def mistake_bound(
+    examples: EncodedExamples,
+    problems: list[np.ndarray],
+    rule: Rule,
+    attained: list[float | None],
+    most: Callable[[float, float], int] = perceptron_mistakes,
+) -> MistakeBound:
+    """Return the sum of `most` by radius and margin, the largest one known of each problem, such as one `attained`."""
     radius = math.sqrt(float(np.max(examples.diagonal())) * (1 + bool(rule.outputs)))
-    margin = _less_rounding(margin, radius, examples)
-    if margin is None:
-        return no_bound(TOO_SMALL)
-    return MistakeBound(perceptron_mistakes(radius, margin), radius, margin, reason, ESTIMATE)
-
-
-def update_bound(examples: EncodedExamples, problems: list[np.ndarray], attained: list[float | None]) -> MistakeBound:
-    """Return the bound 3 / gamma^2 of the margin perceptron, summed over its binary problems."""
-    total = 0
-    least = 1.0
+    error = 1e-4 if itemsize(examples.encoding) == 4 else 1e-9
+    margins = []
     for y, own in zip(problems, attained, strict=True):
-        margin = own
+        margin: float | None = own
         reason = OWN
-        if own is None:
-            margin, reason = known_margin(examples, y, BinaryRule(), None)
+        if own is None or most is perceptron_mistakes:  # that of a margin perceptron is a third of the largest anyway
+            margin, reason = known_margin(examples, y, rule, own)
         if margin is None:
             return no_bound(reason)
-        margin = _less_rounding(margin, 1.0, examples)
-        if margin is None:
-            return no_bound(TOO_SMALL)
-        total += margin_perceptron_updates(margin)
-        least = min(least, margin)
-    return MistakeBound(total, 1.0, least, reason, ESTIMATE)
-
-
-def _less_rounding(margin: float, radius: float, examples: EncodedExamples) -> float | None:
-    """Return a computed margin less its rounding error, None if it may be zero."""
-    if margin <= 1e-12 * radius:
-        return None
-    error = 1e-4 if itemsize(examples.encoding) == 4 else 1e-9
-    return min(margin * (1 - error), radius)
+        if margin <= 1e-12 * radius:
+            return no_bound("the margin that was found is within rounding of zero")
+        margins.append(min(margin * (1 - error), radius))
+    return MistakeBound(sum(most(radius, one) for one in margins), radius, min(margins), reason, ESTIMATE)
 
 
 def known_margin(
@@ -131,10 +116,8 @@ def _attained_by_margin_perceptron(G: np.ndarray, y: np.ndarray) -> float | None
         for _ in range(2000):
             learned = np.flatnonzero(perceptron_pass(G, y, scores.copy(), threshold, True))
             if not len(learned):
-                margin = (y * scores).min() / np.sqrt(weights @ scores)
-                if math.isfinite(margin):
-                    return float(margin)
-                return None
+                margin = float((y * scores).min() / np.sqrt(weights @ scores))
+                return margin if math.isfinite(margin) else None
             weights[learned] += y[learned]
             if np.abs(weights).sum() > 100 * len(y):
                 return None  # there may be no separator

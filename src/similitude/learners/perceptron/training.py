@@ -34,9 +34,7 @@ class BinaryRule:
         if self.tie == "ge0":
             return (scores >= 0) != (y > 0)
         margins = y * scores
-        if self.strict:
-            return margins < self.threshold
-        return margins <= self.threshold
+        return margins < self.threshold if self.strict else margins <= self.threshold
 
     def steps(self, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the weight that each example gets in an update."""
@@ -253,20 +251,16 @@ class PerceptronTraining:
     def _epoch(self) -> None:
         self.mistakes.append(0)
         self.least = np.inf
-        size = SCORED_EXAMPLES
-        if self.budget is not None:
-            size = max(1, size // 8)  # each example that is forgotten changes all later scores
+        size = SCORED_EXAMPLES if self.budget is None else 512  # an example that is forgotten changes all later scores
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(self.y), size):
                 self._chunk(slice(start, min(start + size, len(self.y))))
         self.time += len(self.y)
 
-    def _among_all(self, start: int, stop: int) -> slice:
-        return slice(self.first + start, self.first + stop)
-
     def _chunk(self, part: slice) -> None:
         which = np.array(list(self.order), np.intp)
-        scores = self.examples.scores(self._among_all(part.start, part.stop), which, self.weights[which])
+        shifted = slice(self.first + part.start, self.first + part.stop)
+        scores = self.examples.scores(shifted, which, self.weights[which])
         y = self.y[part]
         position = 0
         while True:
@@ -280,13 +274,14 @@ class PerceptronTraining:
 
     def _take_turns(self, part: slice, turns: slice, scores: np.ndarray) -> None:
         """Process some examples of a chunk in turn, and update the scores of the later ones."""
-        start = part.start + turns.start
-        stop = part.start + turns.stop
-        later = self._among_all(stop, part.stop)
-        K = self.examples.square(self._among_all(start, stop))
-        which, steps = self.rule.learn(K, self.y[start:stop], scores[turns])
-        self._update(start + which, steps, scores[turns][which], K.diagonal()[which])
-        scores[turns.stop :] += self.examples.scores(later, self.first + start + which, steps)
+        start = self.first + part.start + turns.start
+        stop = self.first + part.start + turns.stop
+        later = slice(stop, self.first + part.stop)
+        K = self.examples.square(slice(start, stop))
+        learned, steps = self.rule.learn(K, self.y[part][turns], scores[turns])
+        which = start + learned
+        self._update(which, steps, scores[turns][learned], K.diagonal()[learned])
+        scores[turns.stop :] += self.examples.scores(later, which, steps)
         while self.budget is not None and len(self.order) > self.budget:
             oldest = next(iter(self.order))
             scores[turns.stop :] -= self.examples.scores(later, np.array([oldest]), self.weights[[oldest]])
@@ -297,9 +292,9 @@ class PerceptronTraining:
     def _update(self, which: np.ndarray, steps: np.ndarray, scores: np.ndarray, diagonal: np.ndarray) -> None:
         """Add steps to the weights, and record the length of the hypothesis after each."""
         self.mistakes[-1] += len(which)
-        self.weights[self.first + which] += steps
-        self.moments[self.first + which] += (steps.T * (self.time + which)).T
-        for i in (self.first + which).tolist():
+        self.weights[which] += steps
+        self.moments[which] += (steps.T * (self.time + which - self.first)).T
+        for i in which.tolist():
             self.order.pop(i, None)
             self.order[i] = None
         lengths = self.squared_length + np.cumsum(lengthening(steps, scores, diagonal.astype(np.float64)))

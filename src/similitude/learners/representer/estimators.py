@@ -12,13 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
 from similitude.fitting import winner_first
-from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array
+from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, without_single_column
 from similitude.learners.representer.minimization import (
+    PathSearch,
     Regularizer,
     Risk,
     SquaredNorm,
     as_regularizer,
-    minimize_regularized,
 )
 from similitude.learners.representer.spans import Span, span_of_landmarks, span_of_objects
 from similitude.linear import Logistic, Loss, as_loss, check_convex
@@ -29,6 +29,7 @@ from similitude.scikit import (
     check_labels,
     check_targets,
     check_weights,
+    class_codes,
     tensors_for_tensors,
 )
 from similitude.support import check_integer, check_positive, is_integer
@@ -88,7 +89,7 @@ class Representer(KernelLearner):
             span, self.validity_ = span_of_landmarks(k, X, int(m), self.random_state, self._engine)
         shares = weights / weights.sum()
         risks = (Risk(loss, column, shares, span, self.tol, self.max_iter) for column in y.reshape(n, -1).T)
-        found = [minimize_regularized(risk, regularizer, self.lam) for risk in risks]
+        found = [PathSearch(risk, regularizer, self.lam) for risk in risks]
         self.solver_ = f"{span.described}; {_method(loss, regularizer)}"
         self.objective_ = scalar_or_array([one.objective for one in found])
         self.norm_ = scalar_or_array([one.norm for one in found])
@@ -203,7 +204,8 @@ class RepresenterClassifier(ScoreClassifier, Representer):
         X = self._checked(X, reset=True)
         self.classes_, numbers = check_labels(self, X, y)
         check_class_weights(self.classes_, numbers, check_weights(sample_weight, len(numbers)))
-        self._learn(X, class_signs(numbers, len(self.classes_)), sample_weight)
+        signs = class_codes(numbers, len(self.classes_)).astype(np.float64)
+        self._learn(X, without_single_column(signs), sample_weight)
         return self
 
     @tensors_for_tensors
@@ -218,7 +220,9 @@ class RepresenterClassifier(ScoreClassifier, Representer):
 
         With more than two classes, the one-vs-rest probabilities are divided by their sum.
         """
-        return _probabilities(as_numpy(self.decision_function(X)))
+        scores = as_numpy(self.decision_function(X))
+        logs = log_expit(np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores)
+        return np.asarray(winner_first(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)), scores))
 
 
 class RepresenterRegressor(MultiOutputMixin, RegressorMixin, Representer):
@@ -274,13 +278,6 @@ class RepresenterRegressor(MultiOutputMixin, RegressorMixin, Representer):
     def predict(self, X: Any) -> np.ndarray:
         """Return f of each object."""
         return self._weighted(X)
-
-
-def _probabilities(scores: np.ndarray) -> np.ndarray:
-    """Return logistic probabilities; those of several classes are divided by their sum."""
-    both = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
-    logs = log_expit(both)
-    return np.asarray(winner_first(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)), scores))
 
 
 def _method(loss: Loss, regularizer: Regularizer) -> str:

@@ -93,7 +93,7 @@ def _minimizer(risk: Risk, mu: float, point: np.ndarray, slopes: np.ndarray, at:
 def _newton(risk: Risk, mu: float, start: Minimizer | None, target: float) -> tuple[np.ndarray, np.ndarray, int]:
     """Take Newton steps, one or more, until the gap meets a target or rounding stops; return point, scores, steps."""
     span = risk.span
-    point = start.point if start else span.origin()
+    point = start.point if start else span.origin
     scores = span.scores(point)
     decrease = least = math.inf
     steps = stalled = 0
@@ -219,16 +219,12 @@ class Envelope(Loss):
         self.loss = loss
         self.width = width
         self.slopes = slopes
-        self._last: tuple[np.ndarray, np.ndarray] | None = None
+        self._last: tuple[Any, Any] = (None, None)
 
     def nearest(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the minimizing z; the last one is remembered."""
-        if self._last is None or self._last[0] is not f:
-            self._last = f, self._proximal_point(y, f)
-        return self._last[1]
-
-    def _proximal_point(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return the root of z + w L'(y, z) = f + w s by bisection between known bounds."""
+        """Return the minimizing z, the root of z + w L'(y, z) = f + w s, by bisection; the last one is remembered."""
+        if self._last[0] is f:
+            return np.asarray(self._last[1])
         c = f + self.width * self.slopes
         other = c - self.width * self.loss.derivative(y, c)
         low = np.minimum(c, other)
@@ -241,7 +237,8 @@ class Envelope(Loss):
             above = middle + self.width * self.loss.derivative(y, middle) > c
             low = np.where(above, low, middle)
             high = np.where(above, middle, high)
-        return low + (high - low) / 2
+        self._last = f, low + (high - low) / 2
+        return np.asarray(self._last[1])
 
     def value(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the envelope."""
@@ -405,36 +402,29 @@ class Optimality(Result):
             warnings.warn(f"the minimum was not reached: {self}; {advice}", ConvergenceWarning, stacklevel=5)
 
 
-def minimize_regularized(risk: Risk, regularizer: Regularizer, lam: float) -> PathSearch:
-    """Minimize mean loss + lam R(|w|); the tolerance of the risk is relative to the loss at w = 0."""
-    with np.errstate(over="ignore"):
-        at_zero = risk.mean(np.zeros(len(risk.y)))
-    if not math.isfinite(at_zero):
-        raise ValueError("the loss of the score 0 is not finite: divide the targets y by a number of their size")
-    search = PathSearch(replace(risk, tolerance=risk.tolerance * at_zero), regularizer, lam, at_zero)
-    search.run()
-    return search
-
-
 class PathSearch:
-    """A search along the path of minimizers w(mu), and what it found.
+    """The minimum of the mean loss + lam R(|w|), searched along the path of minimizers w(mu).
 
-    Norms inside are those of the scaled span, `unit` times which are norms in the kernel's. `at_zero` is the mean loss
-    at w = 0, `size` a norm at which scores are as large as targets.
+    The given tolerance is relative to the mean loss at w = 0, `at_zero`. Norms inside are those of the scaled span,
+    `unit` times which are norms in the kernel's; `size` is a norm at which scores are as large as targets.
     """
 
     minimizer: Minimizer
     optimality: Optimality
 
-    def __init__(self, risk: Risk, regularizer: Regularizer, lam: float, at_zero: float) -> None:
-        self.risk = risk
+    def __init__(self, risk: Risk, regularizer: Regularizer, lam: float) -> None:
+        with np.errstate(over="ignore"):
+            self.at_zero = risk.mean(np.zeros(len(risk.y)))
+        if not math.isfinite(self.at_zero):
+            raise ValueError("the loss of the score 0 is not finite: divide the targets y by a number of their size")
+        self.risk = replace(risk, tolerance=risk.tolerance * self.at_zero)
         self.regularizer = regularizer
         self.lam = lam
         self.unit = 1 / math.sqrt(risk.span.scale)
-        self.at_zero = at_zero
         self.size = float(np.abs(risk.y).max()) or 1.0
         self.steps = 0
         self.seen: dict[float, Minimizer] = {}
+        self._run()
 
     @property
     def objective(self) -> float:
@@ -446,12 +436,12 @@ class PathSearch:
         """|w| of the minimizer."""
         return self.unit * self.minimizer.norm
 
-    def run(self) -> None:
+    def _run(self) -> None:
         """Set the minimizer and how far the objective may be from its minimum."""
         tolerance = self.risk.tolerance
         if self.at_zero == 0:  # w = 0 is a minimizer
             none = np.zeros(len(self.risk.y))
-            self.minimizer = Minimizer(1.0, self.risk.span.origin(), none, none, 0.0, 0.0, 0.0, 0.0, 0)
+            self.minimizer = Minimizer(1.0, self.risk.span.origin, none, none, 0.0, 0.0, 0.0, 0.0, 0)
             self.optimality = Optimality("duality gap", 0.0, 0.0)
             return
         typical = self.at_zero / self.size**2  # the multiplier that balances |w|^2 and the losses
@@ -459,9 +449,7 @@ class PathSearch:
             mu = self.lam / self.risk.span.scale
             self.minimizer = minimize(self.risk, max(mu, 1e-14 * typical))
             self.steps = self.minimizer.steps
-            distance = math.inf
-            if self.minimizer.mu == mu:
-                distance = self.minimizer.gap
+            distance = self.minimizer.gap if self.minimizer.mu == mu else math.inf
         else:
             self.risk = replace(self.risk, tolerance=0.1 * tolerance)  # so that the search can tell minimizers apart
             convex = self._is_convex()
@@ -488,8 +476,13 @@ class PathSearch:
                 brentq(self._excess, heavy, light, xtol=1e-12, rtol=4 * DOUBLE_EPS, maxiter=100, disp=False)
                 if convex:
                     break
-            if self._long_enough(self.seen[light], 1e-9 * typical):
-                break
+            one = self.seen[light]
+            slope = self._slope(one.norm)
+            least = min(self._objective(other) for other in self.seen.values())
+            if slope > one.pull and self._penalty(one.norm) >= least:
+                break  # the penalty of longer w alone is too large
+            if slope == 0 and one.mu < 1e-9 * typical:
+                break  # the penalty is flat, and w hardly moves
         one = self.seen[marks[0]]  # its slopes are nearly those of w = 0
         zero = replace(
             one,
@@ -507,12 +500,6 @@ class PathSearch:
             self.seen[log_mu] = minimize(self.risk, math.exp(log_mu), self.seen.get(near))
         here = self.seen[log_mu]
         return self._slope(here.norm) - here.pull
-
-    def _long_enough(self, one: Minimizer, light: float) -> bool:
-        """Whether longer w need not be tried: the penalty alone is too large, or it is flat and w hardly moves."""
-        slope = self._slope(one.norm)
-        least = min(self._objective(other) for other in self.seen.values())
-        return (slope > one.pull and self._penalty(one.norm) >= least) or (slope == 0 and one.mu < light)
 
     def _penalty(self, norm: float) -> float:
         return self.lam * self.regularizer.value(self.unit * norm)
@@ -553,15 +540,15 @@ class PathSearch:
         return pull * high - self._penalty(low)
 
     def _gap(self, one: Minimizer) -> float:
-        """Return a bound on the objective minus its minimum, for a convex R: both are bounded at a pull."""
-        pulls = one.pull, self._slope(one.norm)
-        least = max(self._lower_bound(pull) - self._conjugate(pull) for pull in pulls)
-        return max(0.0, self._objective(one) - least)
+        """Return a bound on the objective minus its minimum, for a convex R: both are bounded at a pull.
 
-    def _lower_bound(self, pull: float) -> float:
-        """Return a lower bound of mean loss + pull |w|: minus mean conjugates of slopes with a short enough sum."""
+        A lower bound of mean loss + pull |w| is minus the mean conjugates of slopes with a short enough sum.
+        """
         known = [(0.0, 0.0), *((one.pull, -one.conjugate) for one in self.seen.values())]
-        short = [(length, value) for length, value in known if length <= pull]
-        long = [(length, value) for length, value in known if length > pull]
-        mixed = [v + (pull - length) / (longer - length) * (w - v) for length, v in short for longer, w in long]
-        return max([value for _, value in short] + mixed)
+        least = -math.inf
+        for pull in (one.pull, self._slope(one.norm)):
+            short = [(length, value) for length, value in known if length <= pull]
+            long = [(length, value) for length, value in known if length > pull]
+            mixed = [v + (pull - length) / (longer - length) * (w - v) for length, v in short for longer, w in long]
+            least = max(least, max([value for _, value in short] + mixed) - self._conjugate(pull))
+        return max(0.0, self._objective(one) - least)

@@ -30,11 +30,8 @@ class GramSpan:
     def __init__(self, G: np.ndarray) -> None:
         self.scale = float(G.diagonal().max(initial=0.0)) or 1.0
         self.G = np.divide(G, self.scale, out=G)
+        self.origin = np.zeros(len(G))  # the point w = 0
         self.described = f"exact: the span of all {len(G):,} objects"
-
-    def origin(self) -> np.ndarray:
-        """Return the point w = 0."""
-        return np.zeros(len(self.G))
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """Return the point sum_i a_i phi(x_i)."""
@@ -78,15 +75,12 @@ class LandmarkSpan:
         F = np.array(landmarks.transform(X), dtype=np.float64)
         self.scale = float(np.einsum("ij,ij->i", F, F).max(initial=0.0)) or 1.0
         self.F = np.divide(F, np.sqrt(self.scale), out=F)
+        self.origin = np.zeros(F.shape[1])
         self.landmarks = landmarks
         self.engine = engine
         self.described = (
             f"the span of {landmarks.rank_:,} landmarks among {len(F):,} objects, chosen by randomly pivoted Cholesky"
         )
-
-    def origin(self) -> np.ndarray:
-        """Return the point w = 0."""
-        return np.zeros(self.F.shape[1])
 
     def combine(self, a: np.ndarray) -> np.ndarray:
         """Return the point sum_i a_i phi(x_i)."""

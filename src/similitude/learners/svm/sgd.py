@@ -10,13 +10,20 @@ from sklearn.utils.validation import check_array
 
 from similitude.compute import itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.kernel_learner import KernelLearner, class_signs, scalar_or_array, without_single_column
+from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, without_single_column
 from similitude.learners.limits import MAX_OBJECTIVE_VALUES
 from similitude.learners.representer.minimization import Risk, minimize_dual
 from similitude.learners.representer.spans import GramSpan
 from similitude.learners.svm.row_cache import KernelRows
 from similitude.linear import Hinge
-from similitude.scikit import CHECKED_OBJECTS, ScoreClassifier, all_or_nothing, check_labels, tensors_for_tensors
+from similitude.scikit import (
+    CHECKED_OBJECTS,
+    ScoreClassifier,
+    all_or_nothing,
+    check_labels,
+    class_codes,
+    tensors_for_tensors,
+)
 from similitude.similarity import Similarity
 from similitude.support import Guarantee, Premise, brief, check_integer, check_positive, generator, rounded_up
 
@@ -125,7 +132,7 @@ class KernelSGDSVC(ScoreClassifier, KernelLearner):
         self.classes_, codes = check_labels(self, X, y)
         drawn = self._drawn(order, len(codes))
         k, X, A = self._start(X, self.random_state, kernel=True)
-        signs = class_signs(codes, len(self.classes_)).reshape(len(codes), -1)
+        signs = class_codes(codes, len(self.classes_)).astype(np.float64)
         radius = float(np.asarray(k.diagonal(A), dtype=np.float64).max())
         visited, steps = np.unique(drawn, return_inverse=True)
         every = len(visited) == len(codes)

@@ -10,15 +10,8 @@ import numpy as np
 
 from similitude.compute import take
 from similitude.goodness import suspicious_labels
-from similitude.report.findings.columns import CATEGORY, FLAG, ColumnValues
-from similitude.report.findings.held_out import (
-    FoldModel,
-    HeldOutPredictions,
-    Predictor,
-    Split,
-    out_of_fold,
-    similarity_of,
-)
+from similitude.report.findings.columns import CATEGORY, FLAG, ColumnFinding
+from similitude.report.findings.held_out import Fold, HeldOutPredictions, Predictor, out_of_fold, similarity_of
 from similitude.report.findings.inputs import Inputs
 from similitude.report.findings.scores import Scores, ahead_of, scores
 from similitude.report.limits import MAX_NEIGHBORS, MAX_TREES, MIN_EXAMPLES
@@ -29,10 +22,9 @@ MODEL = "this model"
 
 def compared(
     inputs: Inputs,
-    parts: Split,
     model: Any,
     predictions: HeldOutPredictions,
-    columns: Sequence[ColumnValues],
+    columns: Sequence[ColumnFinding],
     neighbors: Neighbors,
 ) -> tuple[tuple[Scores, ...], np.ndarray]:
     """Return the scores of the model and of the baselines in the same folds, and which examples all of them miss.
@@ -45,11 +37,11 @@ def compared(
     for name, about, predict in _baselines(inputs, columns, neighbors):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of solvers that stop early
-            baseline = out_of_fold(inputs, parts, predict)
+            baseline = out_of_fold(inputs, predict)
         found.append(Scores(name, about, scores(inputs, baseline), ahead_of(baseline, predictions, inputs.seed)))
         if len(found) > 2:
             missed &= _missed(baseline)
-    return tuple(found), parts.tested[missed] if inputs.of_classes else parts.tested[:0]
+    return tuple(found), inputs.tested[missed & inputs.of_classes]
 
 
 def _missed(predictions: HeldOutPredictions) -> np.ndarray:
@@ -57,7 +49,7 @@ def _missed(predictions: HeldOutPredictions) -> np.ndarray:
 
 
 def _baselines(
-    inputs: Inputs, columns: Sequence[ColumnValues], neighbors: Neighbors
+    inputs: Inputs, columns: Sequence[ColumnFinding], neighbors: Neighbors
 ) -> Iterator[tuple[str, str, Predictor]]:
     """Yield names, descriptions and predictors."""
     constant = "most frequent class" if inputs.of_classes else "mean"
@@ -68,7 +60,7 @@ def _baselines(
     used = [one for one in columns if one.is_feature]
     if not used:
         return
-    left_out = [one.finding.name for one in columns if not one.is_feature]
+    left_out = [one.name for one in columns if not one.is_feature]
     without = f" (without {', '.join(left_out)})" if left_out else ""
     kind = "logistic regression" if inputs.of_classes else "ridge regression"
     yield "linear model", f"scikit-learn's {kind} on scaled columns{without}", _of_columns(inputs, used, _linear)
@@ -84,15 +76,14 @@ def _constant(inputs: Inputs, train: np.ndarray, test: np.ndarray) -> tuple[np.n
     return (np.tile(shares, (len(test), 1)),) * 2
 
 
-def _of_columns(inputs: Inputs, columns: Sequence[ColumnValues], make: Any) -> Predictor:
+def _of_columns(inputs: Inputs, columns: Sequence[ColumnFinding], make: Any) -> Predictor:
     """Return a predictor that fits a scikit-learn estimator to the columns; rare categories count as missing."""
-    categorical = np.array([one.finding.kind in (CATEGORY, FLAG) for one in columns])
+    categorical = np.array([one.kind in (CATEGORY, FLAG) for one in columns])
     values = np.column_stack([one.values for one in columns])
     values[:, categorical] = np.where(values[:, categorical] < 40, values[:, categorical], np.nan)
 
     def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        fitted = make(len(train), len(inputs.classes), categorical, inputs.seed)
-        fitted.fit(values[train], inputs.targets[train])
+        fitted = make(inputs, len(train), categorical).fit(values[train], inputs.targets[train])
         if not inputs.of_classes:
             return fitted.predict(values[test]), None
         probabilities = np.zeros((len(test), len(inputs.classes)))
@@ -102,7 +93,7 @@ def _of_columns(inputs: Inputs, columns: Sequence[ColumnValues], make: Any) -> P
     return predict
 
 
-def _linear(n_rows: int, n_classes: int, categorical: np.ndarray, seed: int) -> Any:
+def _linear(inputs: Inputs, n_rows: int, categorical: np.ndarray) -> Any:
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
     from sklearn.linear_model import LogisticRegression, RidgeCV
@@ -114,17 +105,17 @@ def _linear(n_rows: int, n_classes: int, categorical: np.ndarray, seed: int) -> 
         (numbers, np.flatnonzero(~categorical)),
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False), np.flatnonzero(categorical)),
     )
-    last = LogisticRegression(max_iter=500) if n_classes else RidgeCV(np.logspace(-3, 3, 13))
+    last = LogisticRegression(max_iter=500) if inputs.of_classes else RidgeCV(np.logspace(-3, 3, 13))
     return make_pipeline(groups, last)
 
 
-def _boosting(n_rows: int, n_classes: int, categorical: np.ndarray, seed: int) -> Any:
+def _boosting(inputs: Inputs, n_rows: int, categorical: np.ndarray) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    estimator = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
-    rounds = int(np.clip(MAX_TREES // max(n_classes, 1), 10, 100))
+    estimator = HistGradientBoostingClassifier if inputs.of_classes else HistGradientBoostingRegressor
+    rounds = int(np.clip(MAX_TREES // max(len(inputs.classes), 1), 10, 100))
     early = n_rows >= 1000  # enough for a tenth of them to tell when to stop
-    return estimator(max_iter=rounds, early_stopping=early, categorical_features=categorical, random_state=seed)
+    return estimator(max_iter=rounds, early_stopping=early, categorical_features=categorical, random_state=inputs.seed)
 
 
 class Neighbors:
@@ -133,10 +124,10 @@ class Neighbors:
     They are a baseline, and a second opinion on the labels of held-out examples.
     """
 
-    def __init__(self, inputs: Inputs, models: Sequence[FoldModel]) -> None:
+    def __init__(self, inputs: Inputs, folds: Sequence[Fold]) -> None:
         self.inputs = inputs
-        self.models = models
-        self._compared: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by the place of the model
+        self.folds = folds
+        self._compared: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by the place of the fold
 
     def predict(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Predict the label of the most similar example; the score of a class is the largest similarity to it."""
@@ -155,26 +146,26 @@ class Neighbors:
         codes = self.inputs.codes
         found = [np.empty(0, dtype=np.intp)]
         for place, (chosen, K) in self._compared.items():
-            one = self.models[place]
-            rows = np.flatnonzero(np.isin(one.test, among))
+            model, _, test = self.folds[place]
+            rows = np.flatnonzero(np.isin(test, among))
             if len(rows):
                 # Scaled, so that large objects are not taken for similar to all.
-                diagonal = similarity_of(one.model).diag(take(self.inputs.X, chosen))
+                diagonal = similarity_of(model).diag(take(self.inputs.X, chosen))
                 sizes = np.asarray(diagonal, dtype=np.float64)
                 scaled = K[rows] / np.sqrt(sizes) if (sizes > 0).all() else K[rows]
-                wrong = suspicious_labels(scaled, codes[chosen], codes[one.test[rows]])
-                found.append(one.test[rows[wrong]])
+                wrong = suspicious_labels(scaled, codes[chosen], codes[test[rows]])
+                found.append(test[rows[wrong]])
         return np.unique(np.concatenate(found))
 
     def _similarities(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the examples that tested ones are compared with, and the similarities."""
-        place = next(place for place, one in enumerate(self.models) if one.test is test)
+        place = next(place for place, fold in enumerate(self.folds) if fold[-1] is test)
         if place not in self._compared:
             X = self.inputs.X
             chosen = train
             if len(train) > MAX_NEIGHBORS:
                 chosen = np.sort(self.inputs.rng().choice(train, MAX_NEIGHBORS, replace=False))
-            k = similarity_of(self.models[place].model)
+            k = similarity_of(self.folds[place][0])
             with pairs_at(test, chosen):
                 self._compared[place] = chosen, np.asarray(k.cross(take(X, test), take(X, chosen)), dtype=np.float64)
         return self._compared[place]

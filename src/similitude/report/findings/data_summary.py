@@ -54,39 +54,18 @@ class NumberSummary(Result):
 
 @dataclass(frozen=True)
 class About(Result):
-    """A summary of the data.
-
-    Attributes
-    ----------
-    title : str
-    kind : str
-        The kind of objects: vectors, strings, graphs, series, sets, table, indices (of a matrix) or any.
-    n : int
-        The number of examples.
-    task : {"classification", "regression"}
-    labels : ClassCounts or NumberSummary
-    similarity : str
-        As given.
-    names : tuple of str or None
-        Column names of a table, or names of the components of vectors.
-    notes : tuple of str
-        What was inferred, sampled, held out or left out.
-    examples : tuple of Item
-        A few examples, stratified by class.
-    image_shape : (int, int) or None
-        Rows and columns of the images that vectors look like, or are said to be.
-    """
+    """A summary of the data."""
 
     title: str
-    kind: str
+    kind: str  # of objects: vectors, strings, graphs, series, sets, table, indices (of a matrix) or any
     n: int
     task: str
     labels: ClassCounts | NumberSummary
-    similarity: str
-    names: tuple[str, ...] | None
-    notes: tuple[str, ...]
-    examples: tuple[Item, ...]
-    image_shape: tuple[int, int] | None = None
+    similarity: str  # as given
+    names: tuple[str, ...] | None  # column names of a table, or names of the components of vectors
+    notes: tuple[str, ...]  # what was inferred, sampled, held out or left out
+    examples: tuple[Item, ...]  # a few, stratified by class
+    image_shape: tuple[int, int] | None = None  # rows and columns of the images that vectors look like
 
     def __str__(self) -> str:
         kind = {"any": "objects", "table": "rows of a table", "indices": "rows of a matrix"}.get(self.kind, self.kind)
@@ -98,27 +77,28 @@ def summarize(
 ) -> About:
     """Summarize the data; the notes are added at the end of an investigation."""
     kind = kind_of(inputs.similarity, inputs.X)
-    few = stratified(inputs.codes, min(6, inputs.n), inputs.rng(), least=1)
+    objects = {"any": "objects", "table": "rows", "indices": "objects"}.get(kind, kind)
+    labels: ClassCounts | NumberSummary
+    if inputs.of_classes:
+        labels = ClassCounts(tuple(inputs.classes.tolist()), tuple(np.bincount(inputs.codes).tolist()))
+        what = f"{len(inputs.classes)} classes"
+    else:
+        quartiles = np.quantile(inputs.y, [0.0, 0.25, 0.5, 0.75, 1.0])
+        labels = NumberSummary(*np.append(quartiles, (inputs.y.mean(), inputs.y.std())).tolist())
+        what = "a number"
+    by = "a learned similarity" if inputs.automatic else short_name(inputs.similarity)
     return About(
-        title=title or _title(inputs, kind),
+        title=title or f"Predicting {inputs.label or what} of {inputs.n:,} {objects} by {by}",
         kind=kind,
         n=inputs.n,
         task=inputs.task,
-        labels=_labels(inputs),
+        labels=labels,
         similarity="auto" if inputs.automatic else repr(inputs.similarity),
         names=_names(inputs.X, names),
         notes=(),
-        examples=tuple(inputs.item(i) for i in few),
+        examples=tuple(map(inputs.item, stratified(inputs.codes, min(6, inputs.n), inputs.rng(), least=1))),
         image_shape=image_shape or (guess_image_shape(inputs.X, names) if kind == "vectors" else None),
     )
-
-
-def _title(inputs: Inputs, kind: str) -> str:
-    """Return a title that says what is predicted, and by which similarity."""
-    objects = {"any": "objects", "table": "rows", "indices": "objects"}.get(kind, kind)
-    what = inputs.label or (f"{len(inputs.classes)} classes" if inputs.of_classes else "a number")
-    by = "a learned similarity" if inputs.automatic else short_name(inputs.similarity)
-    return f"Predicting {what} of {inputs.n:,} {objects} by {by}"
 
 
 def short_name(similarity: Similarity) -> str:
@@ -144,13 +124,6 @@ def kind_of(similarity: Similarity, X: Any) -> str:
     first = as_objects(take(X, np.array([0])))[0]
     kinds = {str: "strings", set: "sets", frozenset: "sets", dict: "table"}
     return next((kind for cls, kind in kinds.items() if isinstance(first, cls)), "any")
-
-
-def _labels(inputs: Inputs) -> ClassCounts | NumberSummary:
-    if inputs.of_classes:
-        return ClassCounts(tuple(inputs.classes.tolist()), tuple(np.bincount(inputs.codes).tolist()))
-    smallest, lower, median, upper, largest = np.quantile(inputs.y, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist()
-    return NumberSummary(smallest, lower, median, upper, largest, float(inputs.y.mean()), float(inputs.y.std()))
 
 
 def _names(X: Any, names: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -183,20 +156,18 @@ def guess_image_shape(X: Any, names: Sequence[str] | None) -> tuple[int, int] | 
     some = X[:: -(-len(X) // 200)].astype(np.float64)
     if len(some) < 3 or not np.isfinite(some).all():
         return None
-    spread = some.std(axis=0)
-    varied = spread > 0
-    scaled = np.where(varied, (some - some.mean(axis=0)) / np.where(varied, spread, 1.0), 0.0)
-    pictures = scaled.reshape(-1, side, side)
-    used = varied.reshape(side, side)
-    across = _correlation(pictures[:, :, 1:], pictures[:, :, :-1], used[:, 1:] & used[:, :-1])
-    down = _correlation(pictures[:, 1:], pictures[:, :-1], used[1:] & used[:-1])
-    mixed = np.random.default_rng(0).permutation(X.shape[1])
-    any_two = _correlation(scaled, scaled[:, mixed], varied & varied[mixed])
-    half = side // 2
-    half_a_row = _correlation(scaled[:, half:], scaled[:, :-half], varied[half:] & varied[:-half])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = (some - some.mean(axis=0)) / some.std(axis=0)  # NaN where a component is constant
+    places = np.arange(X.shape[1])
+    grid = places.reshape(side, side)
+
+    def correlation(these: np.ndarray, those: np.ndarray) -> float:
+        """Return the mean correlation of components that vary."""
+        products = (scaled[:, these.ravel()] * scaled[:, those.ravel()]).mean(axis=0)
+        return float(np.nanmean(products)) if np.isfinite(products).any() else 0.0
+
+    across = correlation(grid[:, 1:], grid[:, :-1])
+    down = correlation(grid[1:], grid[:-1])
+    any_two = correlation(places, np.random.default_rng(0).permutation(places))
+    half_a_row = correlation(places[side // 2 :], places[: -(side // 2)])
     return (side, side) if min(across, down) > max(0.2, any_two + 0.15) and down > half_a_row else None
-
-
-def _correlation(A: np.ndarray, B: np.ndarray, used: np.ndarray) -> float:
-    """Return the mean correlation of components, those that vary."""
-    return float((A * B).mean(axis=0)[used].mean()) if used.any() else 0.0

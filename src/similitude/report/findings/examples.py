@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from similitude.compute import as_objects, take
 from similitude.goodness import Goodness
 from similitude.relevance import Attribution, attributions, kind_of_object, parts_of
 from similitude.report.findings.columns import component_names
-from similitude.report.findings.held_out import FoldModel, HeldOutPredictions, class_scores
-from similitude.report.findings.inputs import Inputs, plain_label
+from similitude.report.findings.held_out import Fold, HeldOutPredictions, class_scores
+from similitude.report.findings.inputs import Inputs, Item
 from similitude.report.limits import MAX_ATTRIBUTED_CALLS, N_DECIDING, N_MISTAKES, N_TYPICAL
-from similitude.support import Result
+from similitude.support import Result, unboxed
 
 HARDEST = "hardest"
 MISTAKE = "mistake"
@@ -23,62 +24,27 @@ TYPICAL = "typical"
 
 
 @dataclass(frozen=True)
-class DecidingExample(Result):
-    """A training example, or a group of them around a landmark, and what it added to a score.
+class DecidingExample(Item):
+    """A training example, or a group of them around a landmark, and what it added to a score."""
 
-    Attributes
-    ----------
-    index : int or None
-        Its position in X; None if the landmark is not a row of X.
-    object : object
-    label : label or float
-        Of the example, or of the rows of the group.
-    similarity : float
-    influence : float
-        Positive if it speaks for the prediction, or for a larger number.
-    count : int
-        How many training rows stand behind it.
-    """
-
-    index: int | None
-    object: Any
-    label: Any
     similarity: float
-    influence: float
-    count: int
+    influence: float  # positive if it speaks for the prediction, or for a larger number
+    count: int  # training rows behind it
 
 
 @dataclass(frozen=True)
 class Decision(Result):
-    """The score of a prediction as a sum: of `base`, the influences of `deciding`, and `others`.
-
-    Attributes
-    ----------
-    prediction : label or float
-    against : label or None
-        The class that the predicted one is compared with.
-    score, base : float
-    deciding : tuple of DecidingExample
-        Those with the largest influences, the largest first.
-    others : float
-        The sum of all other influences.
-    n_others : int
-        How many training rows stand behind these.
-    attribution : Attribution or None
-        What the parts of the object add to the score; None if that is not known or would take too long.
-    note : str
-        Why rows of the same label are taken together; empty if they are not.
-    """
+    """The score of a prediction as a sum: of `base`, the influences of `deciding`, and `others`."""
 
     prediction: Any
-    against: Any
+    against: Any  # the class that the predicted one is compared with
     score: float
     base: float
-    deciding: tuple[DecidingExample, ...]
-    others: float
-    n_others: int
-    attribution: Attribution | None = None
-    note: str = ""
+    deciding: tuple[DecidingExample, ...]  # those with the largest influences, the largest first
+    others: float  # the sum of all other influences
+    n_others: int  # training rows behind these
+    attribution: Attribution | None = None  # what the parts of the object add; None if unknown or too slow
+    note: str = ""  # why rows of the same label are taken together, if they are
 
     def __str__(self) -> str:
         listed = ", ".join(f"{one.influence:+.3g} (X[{one.index}], {one.label})" for one in self.deciding[:3])
@@ -86,49 +52,22 @@ class Decision(Result):
 
 
 @dataclass(frozen=True)
-class ExampleFinding(Result):
-    """An example and its prediction.
+class ExampleFinding(Item):
+    """An example and its prediction."""
 
-    Attributes
-    ----------
-    index : int
-        Its position in X.
-    object : object
-    label : label or float
-    predicted : label or float
-    probabilities : tuple of float or None
-        Of the classes in sorted order.
-    score : float
-        The score of its label minus that of the best other class, negative where the model is wrong. For regression,
-        predicted minus true.
-    wrong : bool
-        False for regression.
-    held_out : bool
-        Whether the model was not fitted to it.
-    why : tuple of str
-        Why it is shown: mistake, label looks wrong, hardest, close call, typical.
-    hardest_rank : int or None
-        1 for the example with the lowest gap of all; None if it is not among the hardest.
-    decision : Decision
-        Which training examples decided, by a model that was not fitted to it if it was held out.
-    """
-
-    index: int
-    object: Any
-    label: Any
     predicted: Any
-    probabilities: tuple[float, ...] | None
-    score: float
-    wrong: bool
-    held_out: bool
-    why: tuple[str, ...]
-    hardest_rank: int | None
-    decision: Decision
+    probabilities: tuple[float, ...] | None  # of the classes in sorted order
+    score: float  # of its label minus that of the best other class; for regression, predicted minus true
+    wrong: bool  # False for regression
+    held_out: bool  # whether the model was not fitted to it
+    why: tuple[str, ...]  # it is shown: mistake, label looks wrong, hardest, close call, typical
+    hardest_rank: int | None  # 1 for the lowest gap of all; None if it is not among the hardest
+    decision: Decision  # by a model that was not fitted to it if it was held out
 
 
 def choose_examples(
     inputs: Inputs,
-    models: Sequence[FoldModel],
+    folds: Sequence[Fold],
     predictions: HeldOutPredictions,
     goodness: Goodness | None,
     doubted: np.ndarray,
@@ -140,30 +79,24 @@ def choose_examples(
         for index in dict.fromkeys(chosen.tolist()):
             why.setdefault(index, []).append(reason)
     indices = np.array(list(why))
-    scores, probabilities = _predicted(inputs, models[-1].model, predictions, indices)
-    margin = margins(scores, inputs.targets[indices])
-    decided = decisions(inputs, indices, models, names)
+    scores, probabilities = _predicted(inputs, folds[-1][0], predictions, indices)
+    decided = decisions(inputs, indices, folds, names)
     ranks = {} if goodness is None else {int(i): rank for rank, i in enumerate(goodness.hardest, 1)}
-    held_out = np.isin(indices, predictions.tested)
-    predicted = scores.tolist()
-    wrong = np.zeros(len(indices), dtype=bool)
-    if inputs.of_classes:
-        codes = scores.argmax(axis=1)
-        predicted = inputs.classes[codes].tolist()
-        wrong = codes != inputs.codes[indices]
+    margin = margins(scores, inputs.targets[indices]).tolist()
+    held_out = np.isin(indices, predictions.tested).tolist()
+    chances = [None] * len(indices) if probabilities is None else list(map(tuple, probabilities.tolist()))
+    predicted = inputs.classes[scores.argmax(axis=1)].tolist() if inputs.of_classes else scores.tolist()
     found = []
     for at, index in enumerate(why):
-        item = inputs.item(index)
+        one = inputs.item(index)
         found.append(
             ExampleFinding(
-                index=item.index,
-                object=item.object,
-                label=item.label,
+                **vars(one),
                 predicted=predicted[at],
-                probabilities=None if probabilities is None else tuple(probabilities[at].tolist()),
-                score=float(margin[at]),
-                wrong=bool(wrong[at]),
-                held_out=bool(held_out[at]),
+                probabilities=chances[at],
+                score=margin[at],
+                wrong=inputs.of_classes and predicted[at] != one.label,
+                held_out=held_out[at],
                 why=tuple(why[index]),
                 hardest_rank=ranks.get(index),
                 decision=decided[index],
@@ -217,13 +150,9 @@ def _predicted(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return scores and probabilities (None for regression): held-out ones, or the model's for other examples."""
     held_out = np.isin(indices, predictions.tested)
-    at = np.searchsorted(predictions.tested, indices[held_out])
-    scores = np.zeros((len(indices), *predictions.mean_scores.shape[1:]))
-    scores[held_out] = predictions.mean_scores[at]
-    probabilities = None
-    if predictions.probabilities is not None:
-        probabilities = np.zeros_like(scores)
-        probabilities[held_out] = predictions.probabilities[at]
+    at = np.searchsorted(predictions.tested, indices) * held_out
+    scores = predictions.mean_scores[at]
+    probabilities = None if predictions.probabilities is None else predictions.probabilities[at]
     if not held_out.all():
         X = take(inputs.X, indices[~held_out])
         if probabilities is None:
@@ -234,7 +163,7 @@ def _predicted(
 
 
 def decisions(
-    inputs: Inputs, indices: np.ndarray, models: Sequence[FoldModel], names: Sequence[str] | None = None
+    inputs: Inputs, indices: np.ndarray, folds: Sequence[Fold], names: Sequence[str] | None = None
 ) -> dict[int, Decision]:
     """Explain the predictions of examples, each by the first model that was not fitted to it, or else by the last.
 
@@ -246,55 +175,52 @@ def decisions(
     calls = np.inf if inputs.similarity.hints.threadsafe else float(MAX_ATTRIBUTED_CALLS)
     if inputs.spare is not None:
         calls = min(calls, inputs.spare / 4)  # a quarter: landmarks may be compared in both directions
-    for place, one in enumerate(models):
-        tested = set(one.test.tolist())
-        own = left if place == len(models) - 1 else [i for i in left if i in tested]
+    for model, train, test in folds:
+        own = [i for i in left if i in set(test.tolist())] if model is not folds[-1][0] else left
         if own:
-            explained = one.model.explain(take(inputs.X, np.array(own)))
-            parts = _attributed(inputs, one.model, own, calls * len(own) / len(indices), names)
-            for i, why, those in zip(own, explained, parts, strict=True):
-                found[i] = _decision(why, one.train, those)
+            X = take(inputs.X, np.array(own))
+            parts = _attributed(inputs, model, as_objects(X), calls * len(own) / len(indices), names)
+            for i, why, those in zip(own, model.explain(X), parts, strict=True):
+                found[i] = _decision(why, those, train)
         left = [i for i in left if i not in found]
     return found
 
 
 def _attributed(
-    inputs: Inputs, model: Any, indices: list[int], calls: float, names: Sequence[str] | None
+    inputs: Inputs, model: Any, objects: Any, calls: float, names: Sequence[str] | None
 ) -> list[Attribution | None]:
     """Attribute predictions to parts of the objects, of the first ones if each part calls a function of the user."""
-    nothing: list[Attribution | None] = [None] * len(indices)
+    found: list[Attribution | None] = [None] * len(objects)
     if not model.n_similarity_calls_:
-        return nothing
-    objects = as_objects(take(inputs.X, np.array(indices)))
+        return found
     try:
         kind = kind_of_object(objects[0]) if inputs.similarity.objects == "any" else inputs.similarity.objects
         costs = np.cumsum([len(parts_of(kind, one).places) for one in objects]) * model.n_similarity_calls_
         some = int(np.searchsorted(costs, calls))
-        called = component_names(names, np.size(objects[0])) if kind == "vectors" else None
-        return [*attributions(model, objects[:some], names=called), *nothing[some:]] if some else nothing
+        if some:
+            called = component_names(names, np.size(objects[0])) if kind == "vectors" else None
+            found[:some] = attributions(model, objects[:some], names=called)
     except (TypeError, ValueError):  # no parts are known of such objects
-        return nothing
+        pass
+    return found
 
 
-def _decision(why: Any, train: np.ndarray, parts: Attribution | None) -> Decision:
-    labels = [None] * len(why.examples) if why.labels is None else why.labels
-    deciding = [
-        DecidingExample(
-            index=None if why.positions is None else int(train[why.positions[i]]),
-            object=why.examples[i],
-            label=plain_label(labels[i]),
-            similarity=float(why.similarities[i]),
-            influence=float(why.influences[i]),
-            count=int(why.counts[i]),
-        )
-        for i in range(min(N_DECIDING, len(why.influences)))
-    ]
+def _decision(why: Any, parts: Attribution | None, train: np.ndarray) -> Decision:
+    n = len(why.influences)
+    columns = (
+        [None] * n if why.positions is None else train[why.positions].tolist(),
+        why.examples,
+        [None] * n if why.labels is None else map(unboxed, why.labels),
+        map(float, why.similarities),
+        map(float, why.influences),
+        map(int, why.counts),
+    )
     return Decision(
-        prediction=plain_label(why.prediction),
-        against=plain_label(why.against),
+        prediction=unboxed(why.prediction),
+        against=unboxed(why.against),
         score=float(why.score),
         base=float(why.base),
-        deciding=tuple(deciding),
+        deciding=tuple(DecidingExample(*one) for one in islice(zip(*columns, strict=False), N_DECIDING)),
         others=float(why.influences[N_DECIDING:].sum() + why.rest),
         n_others=int(why.counts[N_DECIDING:].sum()),
         attribution=parts,

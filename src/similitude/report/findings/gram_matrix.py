@@ -18,27 +18,13 @@ from similitude.support import Result, pairs_at
 
 @dataclass(frozen=True, eq=False)
 class GramSample(Result):
-    """Similarities of all pairs of a sample, sorted by class (similar ones side by side) or by number.
+    """Similarities of all pairs of a sample, sorted by class (similar ones side by side) or by number."""
 
-    Attributes
-    ----------
-    matrix : array of float32, shape (n, n)
-        K(x_i, x_j), as computed.
-    indices : array of int
-        Positions in X, class by class.
-    labels : array
-        The label of each row.
-    classes : tuple
-        The classes in the order of the rows; empty for regression.
-    boundaries : array of int
-        The first row of each class, followed by n; 0 and n for regression.
-    """
-
-    matrix: np.ndarray
-    indices: np.ndarray
-    labels: np.ndarray
-    classes: tuple[Any, ...]
-    boundaries: np.ndarray
+    matrix: np.ndarray  # K(x_i, x_j), as computed, in float32
+    indices: np.ndarray  # positions in X, class by class
+    labels: np.ndarray  # of each row
+    classes: tuple[Any, ...]  # in the order of the rows; empty for regression
+    boundaries: np.ndarray  # the first row of each class, followed by n; 0 and n for regression
 
     def __repr__(self) -> str:
         return f"GramSample({len(self.matrix)} examples)"
@@ -55,27 +41,13 @@ class GramSample(Result):
 
 @dataclass(frozen=True, eq=False)
 class Eigenvalues(Result):
-    """The eigenvalues of the symmetric part of the Gram matrix of a sample.
+    """The eigenvalues of the symmetric part of the Gram matrix of a sample."""
 
-    Attributes
-    ----------
-    values : array
-        In decreasing order.
-    rounding : float
-        Eigenvalues of smaller magnitude may be rounding errors.
-    asymmetry : float
-        The largest |K(x, z) - K(z, x)| on the sample.
-    negative_share : float
-        Sum of the magnitudes of the eigenvalues that are negative beyond rounding, as a share of the sum over all.
-    indices : array of int
-        Positions of the sample in X.
-    """
-
-    values: np.ndarray
-    rounding: float
-    asymmetry: float
-    negative_share: float
-    indices: np.ndarray
+    values: np.ndarray  # in decreasing order
+    rounding: float  # eigenvalues of smaller magnitude may be rounding errors
+    asymmetry: float  # the largest |K(x, z) - K(z, x)| on the sample
+    negative_share: float  # the sum of the magnitudes of negative ones beyond rounding, as a share of the sum over all
+    indices: np.ndarray  # positions of the sample in X
 
     @property
     def n_negative(self) -> int:

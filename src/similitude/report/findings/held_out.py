@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,87 +34,64 @@ Predictor = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, "np.ndarray | N
 """Fits to some positions of X and predicts others: returns scores and probabilities."""
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Which examples are fitted to and which are held out.
-
-    ``rounds`` holds the folds of each round, as pairs (positions to fit to, positions held out): one round of one fold
-    if a part is held out once. ``tested`` are the sorted positions of all examples that are ever held out.
-    """
-
-    rounds: tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]
-    tested: np.ndarray
-    notes: tuple[str, ...]
-
-    @property
-    def held_out(self) -> bool:
-        """Whether one part was held out once, rather than every example in one of several folds."""
-        return len(self.rounds[0]) == 1
-
-    @property
-    def learned(self) -> np.ndarray:
-        """Positions that the reported model is fitted to: those not held out, or all after cross-validation."""
-        train, test = self.rounds[0][0]
-        return train if self.held_out else np.sort(np.concatenate([train, test]))
+Fold = tuple[Any, np.ndarray, np.ndarray]
+"""A model, the positions in X that it was fitted to, and those that it predicted."""
 
 
-def split(inputs: Inputs) -> Split:
+def split(inputs: Inputs) -> Inputs:
     """Hold out a quarter of each class; with fewer examples plan cross-validation, with few of them repeated."""
-    groups = np.arange(inputs.n) if inputs.groups is None else inputs.groups
+    everything = np.arange(inputs.n)
+    groups = everything if inputs.groups is None else inputs.groups
     alone = np.empty(0, int)
     if inputs.of_classes:  # examples of groups that hold all examples of some class
         only = groups_of_classes(inputs.codes, groups)[inputs.codes] == 1
         alone = np.flatnonzero(np.isin(groups, groups[only]))
-    rest = np.setdiff1d(np.arange(inputs.n), alone)
-    strata = inputs.codes[rest]
-    if inputs.groups is not None:
-        strata = rarest_in_group(strata, inputs.groups[rest])
-    rng = inputs.rng()
-    if len(np.unique(groups[rest])) < 2:
+    rest = np.setdiff1d(everything, alone)
+    n_groups = len(np.unique(groups[rest]))
+    if n_groups < 2:
         raise ValueError("each class is found in one group only: none could be held out and learned from others")
     notes = []
-    if len(alone):
-        listed = ", ".join(map(str, alone[:10].tolist())) + (", …" if len(alone) > 10 else "")
-        only = "the only examples of their classes" if inputs.groups is None else "in the only group of some class"
-        notes.append(f"{only}, and so fitted to but never held out: examples {listed}")
+    strata = inputs.codes[rest]
+    only_ones = "the only examples of their classes"
     if inputs.groups is not None:
+        strata = rarest_in_group(strata, groups[rest])
+        only_ones = "in the only group of some class"
         notes.append(f"examples of one of the {len(np.unique(groups)):,} groups were held out together")
+    if len(alone):
+        listed = ", ".join(map(str, alone[:10].tolist())) + ", …" * (len(alone) > 10)
+        notes.insert(0, f"{only_ones}, and so fitted to but never held out: examples {listed}")
+    rng = inputs.rng()
     if inputs.n >= MANY_EXAMPLES:
         test = rest[random_part(groups[rest], 0.25, strata, rng)]
-        train = np.setdiff1d(np.arange(inputs.n), test)
+        train = np.setdiff1d(everything, test)
         notes.append(
             f"{len(test):,} examples, a quarter of each class, rounded up, were held out: the model was fitted to the "
             f"other {len(train):,} and tested on these"
         )
-        return Split((((train, test),),), test, tuple(notes))
+        return replace(inputs, rounds=(((train, test),),), tested=test, notes=(*inputs.notes, *notes))
     repeats = REPEATS if inputs.n < MIN_EXAMPLES else 1
     rounds = []
     for _ in range(repeats):
         folds = fold_pairs(assign_folds(groups[rest], strata, rng, HELD_OUT_FOLDS))
-        rounds.append(tuple((np.setdiff1d(np.arange(inputs.n), rest[test]), rest[test]) for _, test in folds))
-    several = f"{repeats} repeats of " if repeats > 1 else ""
+        rounds.append(tuple((np.setdiff1d(everything, rest[test]), rest[test]) for _, test in folds))
+    several = f"{repeats} repeats of " * (repeats > 1)
     notes.append(
         f"each example was held out in {several}{len(rounds[0])}-fold cross-validation, and predicted by models that "
         f"were not fitted to it; the reported model was then fitted to all"
     )
-    return Split(tuple(rounds), rest, tuple(notes))
+    return replace(inputs, rounds=tuple(rounds), tested=rest, notes=(*inputs.notes, *notes))
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPredictions:
-    """Predictions for the tested examples, at these positions in X, by models that were not fitted to them.
+    """Predictions for the tested examples by models that were not fitted to them."""
 
-    ``scores`` has the shape (rounds, n, classes), or (rounds, n) for predicted numbers; ``probabilities`` (n, classes)
-    are means over rounds, None for regression; ``targets`` are class codes, or numbers to predict. If there are
-    ``groups``, intervals count groups, not examples.
-    """
-
-    tested: np.ndarray
-    scores: np.ndarray
-    probabilities: np.ndarray | None
-    targets: np.ndarray
+    tested: np.ndarray  # their positions in X
+    scores: np.ndarray  # of shape (rounds, n, classes), or (rounds, n) for predicted numbers
+    probabilities: np.ndarray | None  # of shape (n, classes), means over rounds; None for regression
+    targets: np.ndarray  # class codes, or numbers to predict
     grade: str
-    groups: np.ndarray | None = None
+    groups: np.ndarray | None = None  # which intervals count instead of examples
 
     @property
     def predicted(self) -> np.ndarray:
@@ -131,6 +108,13 @@ class HeldOutPredictions:
     def measure(self) -> str:
         """What `error` returns."""
         return ROOT_MEAN_SQUARE if self.probabilities is None else ERROR_RATE
+
+    def losses(self) -> np.ndarray:
+        """Return for each example the share of wrong classes, or the mean absolute error."""
+        wrong = self.predicted != self.targets
+        return np.asarray(
+            (wrong if self.probabilities is not None else np.abs(self.predicted - self.targets)).mean(axis=0)
+        )
 
     def error(self, seed: int) -> Estimate:
         """Return the error rate with an exact interval, or the root mean squared error with a bootstrap interval."""
@@ -182,77 +166,69 @@ def bootstrap_interval(values: np.ndarray) -> Estimate:
     return Estimate(value, min(float(low), value), max(float(high), value), LEVEL, ESTIMATE)
 
 
-@dataclass(frozen=True, eq=False)
-class FoldModel:
-    """A model, the positions that it was fitted to, and those that it predicted."""
-
-    model: Any
-    train: np.ndarray
-    test: np.ndarray
-
-
 def similarity_of(model: Any) -> Similarity:
     """Return the similarity of a fitted model; of several, which are blended, the sum in the same shares."""
     k: Any = model.similarity_
     if isinstance(k, Similarity):
         return k
-    weights = model.learned_.weights if model.learned_ is not None else [1.0] * len(k)
+    weights = [1.0] * len(k) if model.learned_ is None else model.learned_.weights
     parts = [weight / sum(weights) * one for weight, one in zip(weights, k, strict=True)]
     blended: Similarity = functools.reduce(operator.add, parts)
     return blended
 
 
-def predict_held_out(
-    inputs: Inputs, parts: Split, make: Callable[[], Any]
-) -> tuple[HeldOutPredictions, tuple[FoldModel, ...]]:
+def fitted(inputs: Inputs, make: Callable[[], Any], train: np.ndarray) -> Any:
+    """Fit an estimator to the examples at these positions."""
+    with pairs_at(train, train), without_evaluation():
+        groups = groups_for_fit(inputs.groups, train)
+        return make().fit(take(inputs.X, train), inputs.y[train], groups=groups)
+
+
+def predict_held_out(inputs: Inputs, make: Callable[[], Any]) -> tuple[HeldOutPredictions, tuple[Fold, ...]]:
     """Fit an estimator in every fold and predict what was held out; return also the models of all rounds."""
-    fitted: list[FoldModel] = []
+    folds: list[Fold] = []
 
     def predict(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        with pairs_at(train, train), without_evaluation():
-            groups = groups_for_fit(inputs.groups, train)
-            model = make().fit(take(inputs.X, train), inputs.y[train], groups=groups)
-        fitted.append(FoldModel(model, train, test))
+        model = fitted(inputs, make, train)
+        folds.append((model, train, test))
         X = take(inputs.X, test)
         return class_scores(inputs, model, X) if inputs.of_classes else (model.predict(X), None)
 
-    predictions = out_of_fold(inputs, parts, predict)
-    return predictions, tuple(fitted)
+    return out_of_fold(inputs, predict), tuple(folds)
 
 
-def out_of_fold(inputs: Inputs, parts: Split, predict: Predictor) -> HeldOutPredictions:
+def out_of_fold(inputs: Inputs, predict: Predictor) -> HeldOutPredictions:
     """Predict every held-out example by `predict`, which fits to positions of X and returns scores and probabilities.
 
     Of classes, both have a column for every class; numbers have no probabilities.
     """
-    rounds = []
-    chances = []
-    at = np.searchsorted(parts.tested, np.arange(inputs.n))
-    width = (len(inputs.classes),) if inputs.of_classes else ()
-    for folds in parts.rounds:
-        scores = np.zeros((len(parts.tested), *width))
-        likely = np.zeros_like(scores)
+    tested = inputs.tested
+    at = np.searchsorted(tested, np.arange(inputs.n))
+    shape = (len(inputs.rounds), len(tested), *[len(inputs.classes)] * inputs.of_classes)
+    scores = np.zeros(shape)
+    likely = np.zeros(shape)
+    for i, folds in enumerate(inputs.rounds):
         for train, test in folds:
-            scores[at[test]], probable = predict(train, test)
+            scores[i, at[test]], probable = predict(train, test)
             if probable is not None:
-                likely[at[test]] = probable
-        rounds.append(scores)
-        chances.append(likely)
-    mean = np.mean(chances, axis=0) if inputs.of_classes else None
-    grade = HELD_OUT if parts.held_out else ESTIMATE
-    groups = None if inputs.groups is None else inputs.groups[parts.tested]
-    return HeldOutPredictions(parts.tested, np.stack(rounds), mean, inputs.targets[parts.tested], grade, groups)
+                likely[i, at[test]] = probable
+    return HeldOutPredictions(
+        tested,
+        scores,
+        likely.mean(axis=0) if inputs.of_classes else None,
+        inputs.targets[tested],
+        HELD_OUT if inputs.held_out else ESTIMATE,
+        None if inputs.groups is None else inputs.groups[tested],
+    )
 
 
 def class_scores(inputs: Inputs, model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return a score and a probability for each class of the inputs, also for classes the model was not fitted to."""
     known = np.searchsorted(inputs.classes, model.classes_)
-    raw = model.decision_function(X)
+    raw = both = model.decision_function(X)
     if raw.ndim == 1:
         both = np.stack([-raw / 2, raw / 2], axis=1)
         both[raw == 0, 1] = np.finfo(float).tiny  # models decide for the second class at a score of exactly 0
-    else:
-        both = raw
     scores = np.full((len(both), len(inputs.classes)), both.min() - 1.0)
     chances = np.zeros_like(scores)
     scores[:, known], chances[:, known] = both, probabilities(raw, model.temperature_)

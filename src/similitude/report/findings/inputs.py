@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,48 +17,41 @@ from similitude.goodness import stratified
 from similitude.kernels import default_similarity
 from similitude.scikit import encode_labels, read_labels
 from similitude.similarity import Auto, Cached, Precomputed, Similarity, as_similarity, calls_per_pair
-from similitude.support import BudgetError, Result, brief, check_choice, generator
+from similitude.support import BudgetError, Result, brief, check_choice, generator, unboxed
+
+Split = tuple[np.ndarray, np.ndarray]
+"""Positions to fit to, and positions held out."""
 
 
 @dataclass(frozen=True)
 class Item(Result):
-    """One example: its position in X, the object, and its label or number."""
+    """An example."""
 
-    index: int
+    index: int | None  # its position in X; None for an object that is not in X
     object: Any
     label: Any
-
-    def __str__(self) -> str:
-        return f"X[{self.index}] = {brief(self.object)} ({self.label})"
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The validated inputs of an investigation.
+    """The validated inputs of an investigation, and which of the examples are held out."""
 
-    The similarity is as given, possibly with parameters that depend on data; ``y`` holds labels, or numbers in float64;
-    ``codes`` is the class of each example as a position in ``classes`` (zeros and no classes for regression); ``notes``
-    say what was inferred about the labels; ``label`` is the name of y, if it has one; ``automatic`` tells whether the
-    model learns its similarity: until then, the similarity is one to start with; ``spare`` is the most calls of a
-    user's function that questions about changed objects may take, None without a budget; ``max_calls`` is that budget;
-    ``model`` is an estimator whose parameters were asked for, None for the usual ones; ``groups`` are the numbers of
-    groups of examples that no split separates, None without groups.
-    """
-
-    similarity: Similarity
+    similarity: Similarity  # as given, possibly with open parameters; of an automatic one, what learning starts with
     X: Any
-    y: np.ndarray
+    y: np.ndarray  # labels, or numbers in float64
     task: str
-    classes: np.ndarray
-    codes: np.ndarray
+    classes: np.ndarray  # empty for regression
+    codes: np.ndarray  # the class of each example as a position in `classes`; zeros for regression
     seed: int
     notes: tuple[str, ...]
-    label: str = ""
+    label: str = ""  # the name of y
     automatic: Auto | None = None
-    spare: int | None = None
+    spare: int | None = None  # calls of a user's function that questions about changed objects may take
     max_calls: int | None = None
-    model: Any = None
-    groups: np.ndarray | None = None
+    model: Any = None  # an estimator with the parameters that were asked for; None for the usual ones
+    groups: np.ndarray | None = None  # numbers of groups that no split separates
+    rounds: tuple[tuple[Split, ...], ...] = ()  # of cross-validation; one of one split if a part is held out once
+    tested: np.ndarray = field(default_factory=lambda: np.empty(0, int))  # sorted positions of all that are held out
 
     @property
     def asked(self) -> Any:
@@ -69,8 +62,12 @@ class Inputs:
         """Return an estimator that is not fitted yet, with the parameters that were asked for."""
         if self.model is not None:
             return clone(self.model).set_params(similarity=self.asked, random_state=self.seed, engine=None)
+        return self.usual_model(self.asked)
+
+    def usual_model(self, similarity: Any) -> Any:
+        """Return an estimator with default parameters."""
         estimator = SimilarityClassifier if self.of_classes else SimilarityRegressor
-        return estimator(self.asked, random_state=self.seed)
+        return estimator(similarity, random_state=self.seed)
 
     @property
     def n(self) -> int:
@@ -87,6 +84,17 @@ class Inputs:
         """What models predict: class codes, or numbers."""
         return self.codes if self.of_classes else self.y
 
+    @property
+    def held_out(self) -> bool:
+        """Whether one part is held out once, rather than every example in one of several folds."""
+        return len(self.rounds[0]) == 1
+
+    @property
+    def learned(self) -> np.ndarray:
+        """Positions that the reported model is fitted to: those not held out, or all after cross-validation."""
+        train, test = self.rounds[0][0]
+        return train if self.held_out else np.sort(np.concatenate([train, test]))
+
     @cached_property
     def resolved(self) -> Similarity:
         """The similarity with data-dependent parameters resolved on X."""
@@ -102,12 +110,7 @@ class Inputs:
 
     def item(self, index: int) -> Item:
         """Return one example."""
-        return Item(int(index), as_objects(take(self.X, np.array([index])))[0], plain_label(self.y[index]))
-
-
-def plain_label(label: Any) -> Any:
-    """Return a label as a Python value."""
-    return label.item() if isinstance(label, np.generic) else label
+        return Item(int(index), as_objects(take(self.X, np.array([index])))[0], unboxed(self.y[index]))
 
 
 def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: Any, groups: Any = None) -> Inputs:
@@ -144,11 +147,17 @@ def validated(similarity: Any, X: Any, y: Any, task: str | None, random_state: A
         seed = int(random_state or 0)
     else:
         seed = int(generator(random_state).integers(2**31))
+    classes, codes = np.empty(0), np.zeros(n, int)
     if task == REGRESSION:
-        return Inputs(k, X, _numbers(labels), task, np.empty(0), np.zeros(n, int), seed, notes, label, automatic)
-    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        labels = labels.astype(str)  # estimators would take fractional numbers for numbers to predict
-    classes, codes = _classes(labels)
+        labels = _numbers(labels)
+    else:
+        if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+            labels = labels.astype(str)  # estimators would take fractional numbers for numbers to predict
+        classes, codes = encode_labels(labels)
+        if len(classes) < 2:
+            raise ValueError(f"two classes are needed, all {n:,} labels are {brief(classes.tolist()[0])}")
+        if (np.bincount(codes) >= 2).sum() < 2:
+            raise ValueError("two classes with two examples each are needed: a single example cannot be held out")
     return Inputs(k, X, labels, task, classes, codes, seed, notes, label, automatic)
 
 
@@ -164,13 +173,12 @@ def _of_model(model: Any, X: Any, y: Any, task: str | None, random_state: Any) -
     seed = model.random_state if random_state is None else random_state
     usual = type(model)().get_params(deep=False)
     given = model.get_params(deep=False)
-    apart = {"similarity", "random_state", "engine"}
-    differs = any(not _same_setting(given[name], usual[name]) for name in usual.keys() - apart)
+    differs = any(
+        given[name] is not value and not (isinstance(given[name], (str, float, int)) and given[name] == value)
+        for name, value in usual.items()
+        if name not in ("similarity", "random_state", "engine")
+    )
     return replace(validated(model.similarity, X, y, own, seed), model=model if differs else None)
-
-
-def _same_setting(value: Any, usual: Any) -> bool:
-    return value is usual or (isinstance(value, (str, float, int)) and bool(value == usual))
 
 
 def within_budget(inputs: Inputs, others: dict[str, Any], max_calls: int | None) -> tuple[Inputs, dict[str, Any]]:
@@ -223,12 +231,3 @@ def _numbers(labels: np.ndarray) -> np.ndarray:
     if (numbers == numbers[0]).all():
         raise ValueError(f"all numbers to predict are {numbers[0]:g}: there is nothing to learn")
     return numbers
-
-
-def _classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    classes, codes = encode_labels(labels)
-    if len(classes) < 2:
-        raise ValueError(f"two classes are needed, all {len(labels):,} labels are {brief(classes.tolist()[0])}")
-    if (np.bincount(codes) >= 2).sum() < 2:
-        raise ValueError("two classes with two examples each are needed: a single example cannot be held out")
-    return classes, codes

@@ -15,24 +15,16 @@ import numpy as np
 
 from similitude.compute import as_objects, take
 from similitude.compute.engines import Engine, current_engine, one_scipy_thread, use_engine
-from similitude.estimators import EVERY_ROW, without_evaluation
-from similitude.evaluation import groups_for_fit
+from similitude.estimators import EVERY_ROW
 from similitude.goodness import Goodness, assess, stratified
 from similitude.kernel_learning import LearnedSummary
-from similitude.report.findings.alternatives import Alternative, alternatives, named_similarities
+from similitude.report.findings.alternatives import Alternative, alternative, named_similarities
 from similitude.report.findings.baselines import Neighbors
 from similitude.report.findings.columns import ColumnFinding, columns_of, component_names, with_importance
 from similitude.report.findings.data_summary import About, summarize
 from similitude.report.findings.examples import ExampleFinding, choose_examples
 from similitude.report.findings.gram_matrix import Eigenvalues, GramSample, gram_of_sample
-from similitude.report.findings.held_out import (
-    FoldModel,
-    HeldOutPredictions,
-    Split,
-    predict_held_out,
-    similarity_of,
-    split,
-)
+from similitude.report.findings.held_out import Fold, HeldOutPredictions, fitted, predict_held_out, similarity_of, split
 from similitude.report.findings.inputs import Inputs, validated, within_budget
 from similitude.report.findings.landmark_curve import LearningCurve, learning_curve
 from similitude.report.findings.landmarks import LandmarkBlocks, LandmarkFinding, important_landmarks
@@ -233,8 +225,8 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
     with timed("Gram matrix"):  # first: similarities that are too large to compute with are refused
         known = None if inputs.automatic else gram_of_sample(inputs)
     with timed("model"):
-        parts, predictions, folds = _model(inputs)
-        model = folds[-1].model
+        inputs, predictions, folds = _model(inputs)
+        model = folds[-1][0]
         inputs = replace(inputs, similarity=similarity_of(model)) if inputs.automatic else inputs
     with timed("is it a kernel"):
         validity = _validity(inputs)
@@ -242,11 +234,11 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
     with timed("goodness"):
         goodness, no_goodness = _goodness(inputs)
     with timed("other similarities"):
-        compared = alternatives(inputs, parts, gram, predictions, others)
+        compared = tuple(alternative(inputs, gram, predictions, name, k) for name, k in others.items())
     with timed("landmarks"):
-        blocks = _landmark_blocks(inputs, parts, folds)
+        blocks = _landmark_blocks(inputs, folds)
         curve = learning_curve(inputs, model, blocks[:-1] or blocks, predictions, goodness)
-        landmarks, measure = important_landmarks(inputs, parts, model, blocks[-1] if blocks else None)
+        landmarks, measure = important_landmarks(inputs, model, blocks[-1] if blocks else None)
     with timed("columns"):
         described = columns_of(inputs, about.kind, about.names)
         permuted = () if about.image_shape is not None else described
@@ -256,13 +248,21 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
         placed = object_map(inputs, gram, predictions, columns, embedding)
     with timed("baselines"):
         neighbors = Neighbors(inputs, folds)
-        evaluated = evaluate(inputs, parts, model, predictions, columns, neighbors)
+        evaluated = evaluate(inputs, model, predictions, columns, neighbors)
     with timed("examples"):
         doubted = _doubted(inputs, goodness, neighbors, evaluated.missed_by_all)
         examples = choose_examples(inputs, folds, predictions, goodness, doubted, about.names)
-    notes = [f"column {one.finding.name} {one.finding.remark}" for one in columns if one.finding.remark]
-    notes += _notes(inputs, about, gram, goodness, parts, model)
-    notes += [*few_permuted, *_attribution_note(examples), *(blocks[-1].notes() if blocks else ())]
+    notes = [f"column {one.name} {one.remark}" for one in columns if one.remark]
+    notes += _notes(inputs, about, gram, goodness, model)
+    notes += few_permuted
+    attributed = sum(one.decision.attribution is not None for one in examples)
+    if 0 < attributed < len(examples):
+        notes.append(
+            f"what parts of the object add is shown for {attributed:,} of {len(examples):,} examples: for more, your "
+            f"function would be called too often"
+        )
+    if blocks:
+        notes += blocks[-1].notes()
     return Findings(
         about=replace(about, notes=tuple(notes)),
         validity=validity,
@@ -271,7 +271,7 @@ def _findings(inputs: Inputs, about: About, command: str | None, embedding: str,
         no_goodness=no_goodness,
         gap_labels=inputs.y[:0] if goodness is None else inputs.y[goodness.used],
         doubted=doubted,
-        columns=tuple(one.finding for one in columns),
+        columns=tuple(columns),
         gram=gram,
         map=placed,
         alternatives=compared,
@@ -328,33 +328,29 @@ def _doubted(inputs: Inputs, goodness: Goodness | None, neighbors: Neighbors, mi
     return np.intersect1d(goodness.suspects, missed) if everywhere else neighbors.suspects(missed)
 
 
-def _model(inputs: Inputs) -> tuple[Split, HeldOutPredictions, tuple[FoldModel, ...]]:
+def _model(inputs: Inputs) -> tuple[Inputs, HeldOutPredictions, tuple[Fold, ...]]:
     """Predict held-out examples; return the models that did, last the reported one (fitted to all after folds)."""
-    parts = split(inputs)
-    predictions, folds = predict_held_out(inputs, parts, inputs.new_model)
-    if not parts.held_out:
+    inputs = split(inputs)
+    predictions, folds = predict_held_out(inputs, inputs.new_model)
+    if not inputs.held_out:
         everything = np.arange(inputs.n)
-        with without_evaluation():
-            groups = groups_for_fit(inputs.groups, everything)
-            model = inputs.new_model().fit(inputs.X, inputs.y, groups=groups)
-        folds = (*folds, FoldModel(model, everything, everything[:0]))
-    return parts, predictions, folds
+        folds = (*folds, (fitted(inputs, inputs.new_model, everything), everything, everything[:0]))
+    return inputs, predictions, folds
 
 
-def _landmark_blocks(inputs: Inputs, parts: Split, folds: Sequence[FoldModel]) -> list[LandmarkBlocks]:
+def _landmark_blocks(inputs: Inputs, folds: Sequence[Fold]) -> list[LandmarkBlocks]:
     """Return similarities to landmarks: of the models of the first round, and last of the reported model.
 
     If a part was held out once, these are the same; there are none where every row is a landmark, or where a frugal
     fit gives landmarks no weights.
     """
-    for one in folds:
-        is_frugal = one.model.n_similarity_calls_ and not len(one.model.landmark_weights_)
-        if is_frugal or one.model.landmark_curve_.reason == EVERY_ROW:
+    for model, _, _ in folds:
+        is_frugal = model.n_similarity_calls_ and not len(model.landmark_weights_)
+        if is_frugal or model.landmark_curve_.reason == EVERY_ROW:
             return []
-    if parts.held_out:
-        return [LandmarkBlocks(inputs, folds[-1])]
-    reported = FoldModel(folds[-1].model, parts.learned, parts.tested)
-    return [LandmarkBlocks(inputs, one) for one in (*folds[: len(parts.rounds[0])], reported)]
+    reported = (folds[-1][0], inputs.learned, inputs.tested)
+    others = () if inputs.held_out else folds[: len(inputs.rounds[0])]
+    return [LandmarkBlocks(inputs, one) for one in (*others, reported)]
 
 
 def _learned(model: Any, about: About) -> LearnedSummary | None:
@@ -368,25 +364,9 @@ def _learned(model: Any, about: About) -> LearnedSummary | None:
     return replace(found, importance=replace(found.importance, names=names), directions=directions)
 
 
-def _attribution_note(examples: Sequence[ExampleFinding]) -> list[str]:
-    """Say for how many examples parts of the object were looked at, if not for all or none."""
-    known = sum(one.decision.attribution is not None for one in examples)
-    if known in (0, len(examples)):
-        return []
-    shown = f"{known:,} of {len(examples):,} examples"
-    return [f"what parts of the object add is shown for {shown}: for more, your function would be called too often"]
-
-
-def _rounded(similarity: Any) -> str:
-    """Return a similarity with its numbers rounded to four significant digits."""
-    return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", brief(similarity))
-
-
-def _notes(
-    inputs: Inputs, about: About, gram: GramSample, goodness: Goodness | None, parts: Split, model: Any
-) -> list[str]:
+def _notes(inputs: Inputs, about: About, gram: GramSample, goodness: Goodness | None, model: Any) -> list[str]:
     """Return what a reader must know about how the findings were obtained."""
-    notes = [*inputs.notes, *parts.notes]
+    notes = list(inputs.notes)
     if about.image_shape is not None:
         notes.insert(0, f"vectors are drawn as images of {about.image_shape[0]} x {about.image_shape[1]} pixels")
     if inputs.n > MAX_CHECKED:
@@ -398,8 +378,12 @@ def _notes(
         if inputs.groups is not None:
             notes.append("goodness also compares examples of one group, which look better than new ones would")
     if inputs.similarity.unresolved():
+        checked, chosen = (
+            re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.4g}", brief(one))
+            for one in (inputs.resolved, model.similarity_)
+        )
         notes.append(
-            f"open parameters were resolved from data: {_rounded(inputs.resolved)} was checked and assessed, "
-            f"{_rounded(model.similarity_)} was chosen for the model"
+            f"open parameters were resolved from data: {checked} was checked and assessed, {chosen} was chosen for the "
+            f"model"
         )
     return notes

@@ -9,25 +9,21 @@ from typing import Any
 import numpy as np
 
 from similitude.goodness import Goodness
-from similitude.report.findings.held_out import LEVEL, HeldOutPredictions
+from similitude.report.findings.held_out import HeldOutPredictions
 from similitude.report.findings.inputs import Inputs
 from similitude.report.findings.landmarks import LandmarkBlocks
 from similitude.support import ESTIMATE, NONE, Curve, Result
-from similitude.theory import bounds
+from similitude.theory import LEVEL, bounds
 
 
 @dataclass(frozen=True)
 class TheoremSize(Result):
-    """The total number of landmarks that a theorem asks for, at the margin or gap of the sample.
-
-    The grade is ESTIMATE for a theorem at an estimated margin, NONE for a rule of thumb. ``statement`` says what would
-    hold, and by which theorem.
-    """
+    """The total number of landmarks that a theorem asks for, at the margin or gap of the sample."""
 
     name: str
     size: int
-    grade: str
-    statement: str
+    grade: str  # ESTIMATE for a theorem at an estimated margin, NONE for a rule of thumb
+    statement: str  # what would hold, and by which theorem
 
     def __str__(self) -> str:
         return f"{self.name}: {self.size:,} ({self.grade}). {self.statement}"
@@ -35,29 +31,14 @@ class TheoremSize(Result):
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve(Result):
-    """The held-out error by the number of landmarks.
+    """The held-out error by the number of landmarks."""
 
-    Attributes
-    ----------
-    landmarks : array of int
-        Increasing; the last is the model's.
-    error : Curve
-        Over these numbers: the error rate, or the root mean squared error.
-    measure : str
-        Which of the two.
-    theorem_sizes : tuple of TheoremSize
-    chosen : int
-        The model's number of landmarks.
-    reason : str
-        Why the model does not have more.
-    """
-
-    landmarks: np.ndarray
-    error: Curve
-    measure: str
+    landmarks: np.ndarray  # increasing; the last is the model's
+    error: Curve  # over these numbers
+    measure: str  # error rate or root mean squared error
     theorem_sizes: tuple[TheoremSize, ...]
-    chosen: int
-    reason: str
+    chosen: int  # the model's number of landmarks
+    reason: str  # why the model does not have more
 
     def __str__(self) -> str:
         points = zip(self.landmarks.tolist(), self.error.y, self.error.low, self.error.high, strict=True)
@@ -82,24 +63,19 @@ def learning_curve(
     sizes = halvings(chosen, max(2, len(inputs.classes))) if blocks else [chosen]
     sizes = [size for size in sizes if size <= 512 or size == chosen]
     orders = [inputs.rng().permutation(one.n_landmarks) for one in blocks]
-    errors = [_refitted(blocks, orders, size, predictions).error(inputs.seed) for size in sizes[:-1]]
+    errors = []
+    for size in sizes[:-1]:
+        scores = np.zeros_like(predictions.scores[:1])
+        for one, order in zip(blocks, orders, strict=True):
+            at = np.searchsorted(predictions.tested, one.test)
+            if one.n_landmarks:
+                scores[0, at] = one.scores_of_some(order[:size]).reshape(scores[0, at].shape)
+        errors.append(replace(predictions, scores=scores).error(inputs.seed))
     errors.append(predictions.error(inputs.seed))
-    y, low, high = (np.array([getattr(one, name) for one in errors]) for name in ("value", "low", "high"))
+    y, low, high = np.transpose([(one.value, one.low, one.high) for one in errors])
     error = Curve(np.array(sizes, float), y, low, high, LEVEL, errors[0].grade)
     asked = () if goodness is None else _theorem_sizes(goodness)
     return LearningCurve(np.array(sizes), error, predictions.measure, asked, chosen, model.landmark_curve_.reason)
-
-
-def _refitted(
-    blocks: Sequence[LandmarkBlocks], orders: Sequence[np.ndarray], size: int, predictions: HeldOutPredictions
-) -> HeldOutPredictions:
-    """Return the predictions of models with the first landmarks in some order."""
-    scores = np.zeros_like(predictions.scores[:1])
-    for one, order in zip(blocks, orders, strict=True):
-        at = np.searchsorted(predictions.tested, one.fold.test)
-        if one.n_landmarks:
-            scores[0, at] = one.scores_of_some(order[:size]).reshape(scores[0, at].shape)
-    return replace(predictions, scores=scores)
 
 
 def halvings(chosen: int, least: int) -> list[int]:

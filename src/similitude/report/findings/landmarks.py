@@ -17,10 +17,10 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from similitude.compute import as_objects, take
 from similitude.landmarks import PROJECTION, lengths
 from similitude.linear import Moments, Ridge
-from similitude.report.findings.held_out import FoldModel, Split
-from similitude.report.findings.inputs import Inputs, plain_label
+from similitude.report.findings.held_out import Fold
+from similitude.report.findings.inputs import Inputs, Item
 from similitude.report.limits import MAX_CALLS_OF_A_FUNCTION, MAX_REFITTED, N_IMPORTANT
-from similitude.support import Result, pairs_at
+from similitude.support import pairs_at, unboxed
 
 MEASURES = {
     "projection": (
@@ -35,48 +35,21 @@ MEASURES = {
 
 
 @dataclass(frozen=True)
-class LandmarkFinding(Result):
-    """A landmark and its importance.
+class LandmarkFinding(Item):
+    """A landmark and its importance."""
 
-    Attributes
-    ----------
-    rank : int
-        1 for the most important of the model's landmarks.
-    number : int
-        Its position in the model's ``landmarks_``.
-    index : int
-        Its position in X.
-    object : object
-    label : label or float
-    importance : float
-        See `Findings.importance`.
-    direction : str
-        What similarity to it is evidence for, given the other landmarks: a class, or higher or lower numbers.
-    """
-
-    rank: int
-    number: int
-    index: int
-    object: Any
-    label: Any
-    importance: float
-    direction: str
+    rank: int  # 1 for the most important of the model's landmarks
+    number: int  # its position in the model's `landmarks_`
+    importance: float  # see `Findings.importance`
+    direction: str  # similarity to it is evidence for this class, or for higher or lower numbers
 
 
 class LandmarkBlocks:
-    """Similarities to the landmarks of one model, each matrix computed when it is asked for, and once.
+    """Similarities to the landmarks of a model of one similarity; each matrix is computed once, when it is needed."""
 
-    Parameters
-    ----------
-    inputs : Inputs
-    fold : FoldModel
-        A model of one similarity; its tested examples are the rows of `tested`.
-    """
-
-    def __init__(self, inputs: Inputs, fold: FoldModel) -> None:
+    def __init__(self, inputs: Inputs, fold: Fold) -> None:
         self.inputs = inputs
-        self.fold = fold
-        self.model = fold.model
+        self.model, self.train, self.test = fold
         side = self.model.representation_.side
         self.sides = ("left", "right") if side == "both" else (side,)
         self.n_landmarks = len(self.model.landmark_indices_)
@@ -85,16 +58,17 @@ class LandmarkBlocks:
     @cached_property
     def tested(self) -> tuple[np.ndarray, ...]:
         """Similarities of the tested examples, for each side."""
-        return self._of(self.fold.test)
+        return self._of(self.test)
 
     @cached_property
     def refitted(self) -> np.ndarray:
         """Positions of the examples that models with fewer landmarks are fitted to."""
-        train = self.fold.train
         most = MAX_REFITTED
         if not self.inputs.similarity.hints.threadsafe:
             most = min(most, max(MAX_CALLS_OF_A_FUNCTION // max(1, self.n_landmarks), 10))
-        return train if len(train) <= most else np.sort(self.inputs.rng().choice(train, most, replace=False))
+        if len(self.train) <= most:
+            return self.train
+        return np.sort(self.inputs.rng().choice(self.train, most, replace=False))
 
     @cached_property
     def learned(self) -> tuple[np.ndarray, ...]:
@@ -114,14 +88,14 @@ class LandmarkBlocks:
         F = self._features(self.learned, which)
         targets = self.inputs.targets[self.refitted]
         Y = np.eye(len(self.inputs.classes))[targets] if self.inputs.of_classes else targets[:, None]
-        lam = self.model.lam_ * len(self.refitted) / len(self.fold.train)
+        lam = self.model.lam_ * len(self.refitted) / len(self.train)
         return Ridge(Moments.of(F, Y, np.ones(len(Y))), lam).fit(lam).scores(self._features(self.tested, which))
 
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> list[str]:
         """Say how many examples models with fewer landmarks were fitted to, if not to all."""
         n = len(self.refitted)
-        most = len(self.fold.train)
-        return (f"models with fewer landmarks were fitted to {n:,} of {most:,} examples",) if n < most else ()
+        most = len(self.train)
+        return [f"models with fewer landmarks were fitted to {n:,} of {most:,} examples"] * (n < most)
 
     def importance(self, some: np.ndarray, sides: tuple[np.ndarray, ...]) -> np.ndarray:
         """Return the mean magnitude of each landmark's effect, over outputs and some of the tested examples.
@@ -155,17 +129,16 @@ class LandmarkBlocks:
     def _of(self, positions: np.ndarray) -> tuple[np.ndarray, ...]:
         k = self.model.similarity_
         L = self.model.landmarks_
-        at = self.fold.train[self.model.landmark_indices_]
+        at = self.train[self.model.landmark_indices_]
         X = take(self.inputs.X, positions)
-        found = []
-        for side in self.sides:
-            if side == "left":
-                with pairs_at(positions, at):
-                    found.append(np.asarray(k.cross(X, L), dtype=np.float64))
-            else:
-                with pairs_at(at, positions):
-                    found.append(np.asarray(k.cross(L, X), dtype=np.float64).T)
-        return tuple(found)
+        found = {}
+        if "left" in self.sides:
+            with pairs_at(positions, at):
+                found["left"] = np.asarray(k.cross(X, L), dtype=np.float64)
+        if "right" in self.sides:
+            with pairs_at(at, positions):
+                found["right"] = np.asarray(k.cross(L, X), dtype=np.float64).T
+        return tuple(found.values())
 
 
 def shifted_cholesky(K: np.ndarray) -> np.ndarray:
@@ -180,7 +153,7 @@ def shifted_cholesky(K: np.ndarray) -> np.ndarray:
 
 
 def important_landmarks(
-    inputs: Inputs, parts: Split, model: Any, blocks: LandmarkBlocks | None, most: int = N_IMPORTANT
+    inputs: Inputs, model: Any, blocks: LandmarkBlocks | None, most: int = N_IMPORTANT
 ) -> tuple[tuple[LandmarkFinding, ...], str]:
     """Return the landmarks of a model, the most important on the tested examples first, and what importance measures.
 
@@ -193,49 +166,34 @@ def important_landmarks(
     if isinstance(objects, list) and isinstance(indices, list):  # several similarities, of the same landmarks
         objects = objects[0]
         indices = indices[0]
-    positions = parts.learned[indices]
+    positions = inputs.learned[indices]
     if blocks is None:
-        size, n = _influence(inputs, parts, model)
-        importance = size[positions] / n
-        measure = f"how much the example adds to a score or takes from it, on average over {n:,} examples"
+        some = np.sort(inputs.rng().permutation(inputs.tested)[:200])
+        size = np.zeros(inputs.n)
+        for why in model.explain(take(inputs.X, some), by="examples"):
+            np.add.at(size, inputs.learned[why.positions], np.abs(why.influences))
+        importance = size[positions] / len(some)
+        measure = f"how much the example adds to a score or takes from it, on average over {len(some):,} examples"
         known = inputs.targets[positions]
         weights = np.eye(len(inputs.classes))[known] if inputs.of_classes else (known - inputs.y.mean())[:, None]
         weights = weights[:, 1:] - 0.5 if len(inputs.classes) == 2 else weights
     else:
         m = blocks.n_landmarks
         sides = tuple(model.landmark_weights_[start : start + m] for start in range(0, len(model.landmark_weights_), m))
-        importance = blocks.importance(inputs.rng().permutation(len(blocks.fold.test))[:1000], sides)
-        whom = "held-out examples" if parts.held_out else "all examples"
+        importance = blocks.importance(inputs.rng().permutation(len(blocks.test))[:1000], sides)
+        whom = "held-out examples" if inputs.held_out else "all examples"
         measure = MEASURES[model.representation_.name].format(whom=whom)
         weights = sum(sides)
     order = np.argsort(-importance, kind="stable")[:most]
     objects = as_objects(take(objects, order)) if len(order) else []
-    found = [
-        LandmarkFinding(
-            rank=rank,
-            number=number,
-            index=int(positions[number]),
-            object=one,
-            label=plain_label(inputs.y[positions[number]]),
-            importance=float(importance[number]),
-            direction=_direction(inputs, model, weights[number]),
-        )
-        for rank, (number, one) in enumerate(zip(order.tolist(), objects, strict=True), 1)
-    ]
+    names = ["lower", "higher"]
+    if inputs.of_classes:
+        names = list(map(str, model.classes_))
+    found = []
+    for rank, (number, one) in enumerate(zip(order.tolist(), objects, strict=True), 1):
+        toward = weights[number]
+        direction = names[int(toward.argmax() if len(toward) > 1 else toward[0] > 0)]
+        index = int(positions[number])
+        label = unboxed(inputs.y[index])
+        found.append(LandmarkFinding(index, one, label, rank, number, float(importance[number]), direction))
     return tuple(found), measure
-
-
-def _influence(inputs: Inputs, parts: Split, model: Any) -> tuple[np.ndarray, int]:
-    """Return what training examples add to scores of some examples in all, and how many these are."""
-    some = np.sort(inputs.rng().permutation(parts.tested)[:200])
-    sizes = np.zeros(inputs.n)
-    for why in model.explain(take(inputs.X, some), by="examples"):
-        np.add.at(sizes, parts.learned[why.positions], np.abs(why.influences))
-    return sizes, len(some)
-
-
-def _direction(inputs: Inputs, model: Any, weights: np.ndarray) -> str:
-    if not inputs.of_classes:
-        return "higher" if weights[0] > 0 else "lower"
-    known = model.classes_
-    return str(known[int(weights[0] > 0)] if len(known) == 2 else known[int(np.argmax(weights))])

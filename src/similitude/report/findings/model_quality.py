@@ -10,26 +10,22 @@ import numpy as np
 
 from similitude.evaluation import groups_of_classes
 from similitude.report.findings.baselines import Neighbors, compared
-from similitude.report.findings.columns import ColumnValues
-from similitude.report.findings.held_out import LEVEL, HeldOutPredictions, Split
+from similitude.report.findings.columns import ColumnFinding
+from similitude.report.findings.held_out import HeldOutPredictions
 from similitude.report.findings.inputs import Inputs
 from similitude.report.findings.scores import EXPLAINED, ClassScores, Scores, class_scores_of, confusion
 from similitude.support import Curve, Estimate, Guarantee, Result
-from similitude.theory import clopper_pearson
+from similitude.theory import LEVEL, clopper_pearson, conformal_quantile
 
 
 @dataclass(frozen=True)
 class Confused(Result):
-    """Examples of one class predicted to be of another.
-
-    ``count`` is the mean over repeats of cross-validation, ``share`` is relative to the held-out examples of this
-    label.
-    """
+    """Examples of one class predicted to be of another."""
 
     label: Any
     predicted: Any
-    count: float
-    share: float
+    count: float  # the mean over repeats of cross-validation
+    share: float  # of the held-out examples of this label
 
     def __str__(self) -> str:
         return f"{self.label} taken for {self.predicted}: {self.count:g} ({100 * self.share:.0f} % of {self.label})"
@@ -49,18 +45,16 @@ class Residuals(Result):
         return self.predicted - self.labels
 
     def reach(self, level: float = 0.9) -> float | None:
-        r"""Return the half-width of intervals around predictions that cover a new number with this probability.
+        """Return the half-width of intervals around predictions that cover a new number with this probability.
 
-        It is the :math:`\lceil (n + 1) \cdot \text{level} \rceil`-th smallest error of the n held-out examples: if new
-        examples come from the same source, the number lies within it with probability at least `level` (split
-        conformal prediction; Lei, G'Sell, Rinaldo, Tibshirani and Wasserman, 2018). None if n is too small.
+        This is split conformal prediction (Lei, G'Sell, Rinaldo, Tibshirani and Wasserman, 2018); None if there are too
+        few errors.
 
         >>> Residuals(np.arange(9), np.zeros(9), np.arange(9.0)).reach()
         8.0
         """
-        errors = np.sort(np.abs(self.values))
-        rank = int(np.ceil((len(errors) + 1) * level - 1e-9))
-        return float(errors[rank - 1]) if rank <= len(errors) else None
+        reach = conformal_quantile(np.abs(self.values), level)
+        return reach if np.isfinite(reach) else None
 
     def __str__(self) -> str:
         low, middle, high = np.quantile(self.values, [0.05, 0.5, 0.95])
@@ -69,104 +63,42 @@ class Residuals(Result):
 
 @dataclass(frozen=True, eq=False)
 class Calibration(Curve):
-    """How often predicted events happened, in bins of their predicted probability.
+    """How often predicted events happened (y) in bins of their predicted probability (x), with exact intervals."""
 
-    Attributes
-    ----------
-    x : array
-        The mean predicted probability in each bin.
-    y, low, high : array
-        The share of events that happened, with an exact interval.
-    level, grade
-    counts : array of int
-        Number of examples in each bin.
-    event : str
-        The event that the probability refers to.
-    predicted : array
-        The predicted probability of each held-out example.
-    happened : array of bool
-        Whether the event happened.
-    """
-
-    counts: np.ndarray
+    counts: np.ndarray  # examples in each bin
     event: str
-    predicted: np.ndarray
-    happened: np.ndarray
+    predicted: np.ndarray  # the probability of each held-out example
+    happened: np.ndarray  # whether the event happened, of each
 
 
 @dataclass(frozen=True, eq=False)
 class ModelFindings(Result):
-    """The model and its quality on held-out examples.
-
-    Attributes
-    ----------
-    task : {"classification", "regression"}
-    estimator : str
-        Its repr.
-    similarity : str
-        With data-dependent parameters resolved.
-    representation : str
-        What the features are, and why.
-    representation_name : {"projection", "similarities"}
-    loss : str
-        The loss that the linear model minimizes.
-    n_landmarks : int
-        Landmarks with a nonzero weight: similarity evaluations per prediction.
-    measure : {"error rate", "root mean squared error"}
-    held_out : Estimate
-        The error on held-out examples.
-    explained : Estimate or None
-        R², for regression.
-    baseline : float
-        The error of the best constant prediction.
-    n_learned, n_tested : int
-        Number of examples that the model was fitted to, and tested on.
-    rounds, folds : int
-        Number of repeats, and of folds in each; 1 and 1 if a part was held out once.
-    classes : tuple
-        Empty for regression.
-    confusion : array of shape (classes, classes) or None
-        Number of examples of each true class (rows) by predicted class (columns); the mean over rounds.
-    worst : tuple of Confused
-        The most confused pairs of classes.
-    residuals : Residuals or None
-        For regression.
-    calibration : Calibration or None
-        For classification.
-    scores : tuple of Scores
-        Accuracy and beyond, of the model and then of the baselines, on the same held-out examples.
-    missed_by_all : array of int
-        Positions in X of the held-out examples that neither the model nor any baseline predicts correctly.
-    by_class : tuple of ClassScores
-        Recall and precision of each class; empty for regression.
-    guarantee : Guarantee
-        What theory promises about the features.
-    """
+    """The model and its quality on held-out examples."""
 
     task: str
-    estimator: str
-    similarity: str
-    representation: str
-    representation_name: str
-    loss: str
-    n_landmarks: int
-    measure: str
-    held_out: Estimate
-    explained: Estimate | None
-    baseline: float
-    n_learned: int
+    estimator: str  # its repr
+    similarity: str  # with data-dependent parameters resolved
+    representation: str  # what the features are, and why
+    representation_name: str  # "projection" or "similarities"
+    loss: str  # that the linear model minimizes
+    n_landmarks: int  # with a nonzero weight: similarity evaluations per prediction
+    measure: str  # "error rate" or "root mean squared error"
+    held_out: Estimate  # the error on held-out examples
+    explained: Estimate | None  # R², for regression
+    baseline: float  # the error of the best constant prediction
+    n_learned: int  # examples that the model was fitted to
     n_tested: int
-    rounds: int
-    folds: int
-    classes: tuple[Any, ...]
-    confusion: np.ndarray | None
-    worst: tuple[Confused, ...]
-    residuals: Residuals | None
-    calibration: Calibration | None
-    scores: tuple[Scores, ...]
-    missed_by_all: np.ndarray
-    by_class: tuple[ClassScores, ...]
-    guarantee: Guarantee
+    rounds: int  # repeats of cross-validation; 1 if a part was held out once
+    folds: int  # in each round
+    classes: tuple[Any, ...]  # empty for regression
+    confusion: np.ndarray | None  # examples by true (rows) and predicted class (columns), the mean over rounds
+    worst: tuple[Confused, ...]  # the most confused pairs of classes
+    residuals: Residuals | None  # for regression
+    calibration: Calibration | None  # for classification
+    scores: tuple[Scores, ...]  # of the model and then of the baselines, on the same held-out examples
+    missed_by_all: np.ndarray  # positions in X of examples that neither the model nor any baseline predicts correctly
+    by_class: tuple[ClassScores, ...]  # empty for regression
+    guarantee: Guarantee  # what theory promises about the features
 
     def __repr__(self) -> str:
         return f"ModelFindings({self.measure} {self.held_out})"
@@ -187,24 +119,27 @@ class ModelFindings(Result):
 
 def evaluate(
     inputs: Inputs,
-    parts: Split,
     model: Any,
     predictions: HeldOutPredictions,
-    columns: Sequence[ColumnValues],
+    columns: Sequence[ColumnFinding],
     neighbors: Neighbors,
 ) -> ModelFindings:
     """Evaluate a model by its held-out predictions."""
-    found, missed = compared(inputs, parts, model, predictions, columns, neighbors)
+    found, missed = compared(inputs, model, predictions, columns, neighbors)
     representation = model.representation_
     if isinstance(representation, tuple):  # of a blend, all of them are the same
         representation = representation[0]
+    learned = inputs.targets[inputs.learned]
+    targets = predictions.targets
     counts = residuals = explained = None
     if inputs.of_classes:
         counts = confusion(predictions, len(inputs.classes))
+        baseline = (targets != np.bincount(learned).argmax()).mean()
     else:
-        residuals = Residuals(predictions.tested, predictions.targets, predictions.mean_scores)
-        r_squared = found[0].values[EXPLAINED]
-        explained = r_squared if np.isfinite(r_squared.value) else None
+        residuals = Residuals(predictions.tested, targets, predictions.mean_scores)
+        explained = found[0].values[EXPLAINED]
+        explained = explained if np.isfinite(explained.value) else None
+        baseline = np.sqrt(((targets - learned.mean()) ** 2).mean())
     return ModelFindings(
         task=inputs.task,
         estimator=" ".join(repr(model).split()),
@@ -216,11 +151,11 @@ def evaluate(
         measure=predictions.measure,
         held_out=predictions.error(inputs.seed),
         explained=explained,
-        baseline=_baseline(inputs, parts, predictions),
-        n_learned=len(parts.learned),
-        n_tested=len(predictions.tested),
+        baseline=float(baseline),
+        n_learned=len(learned),
+        n_tested=len(targets),
         rounds=len(predictions.scores),
-        folds=len(parts.rounds[0]),
+        folds=len(inputs.rounds[0]),
         classes=tuple(inputs.classes.tolist()),
         confusion=counts,
         worst=() if counts is None else _worst(inputs, counts),
@@ -244,26 +179,17 @@ def _worst(inputs: Inputs, counts: np.ndarray) -> tuple[Confused, ...]:
     )
 
 
-def _baseline(inputs: Inputs, parts: Split, predictions: HeldOutPredictions) -> float:
-    """Return the error of the best constant prediction, fitted to the examples that the model was fitted to."""
-    learned = inputs.targets[parts.learned]
-    if inputs.of_classes:
-        return float((predictions.targets != np.bincount(learned).argmax()).mean())
-    return float(np.sqrt(((predictions.targets - learned.mean()) ** 2).mean()))
-
-
 def _calibration(inputs: Inputs, predictions: HeldOutPredictions) -> Calibration | None:
     """Compare probabilities with outcomes: of the second of two classes, or of the predicted class."""
     if predictions.probabilities is None:
         return None
+    predicted = predictions.probabilities.max(axis=1)
+    happened = predictions.probabilities.argmax(axis=1) == predictions.targets
+    event = "the predicted class is right"
     if len(inputs.classes) == 2:
         predicted = predictions.probabilities[:, 1]
         happened = predictions.targets == 1
         event = f"the label is {inputs.classes[1]}"
-    else:
-        predicted = predictions.probabilities.max(axis=1)
-        happened = predictions.probabilities.argmax(axis=1) == predictions.targets
-        event = "the predicted class is right"
     n_bins = int(np.clip(len(predicted) // 10, 2, 10))
     bins = np.minimum((predicted * n_bins).astype(int), n_bins - 1)
     counts = np.bincount(bins, minlength=n_bins)

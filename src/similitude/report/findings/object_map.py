@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import as_objects, take
-from similitude.report.findings.columns import ColumnValues
+from similitude.report.findings.columns import ColumnFinding
 from similitude.report.findings.gram_matrix import GramSample
 from similitude.report.findings.held_out import HeldOutPredictions
 from similitude.report.findings.inputs import Inputs
 from similitude.report.limits import MAX_MAPPED
-from similitude.support import Result, check_choice, pairs_at, plain
+from similitude.support import Result, check_choice, pairs_at
 
 PCA = "pca"
 NEIGHBORS = "neighbors"
@@ -23,56 +23,24 @@ EMBEDDINGS = {PCA: "kernel principal components", NEIGHBORS: "t-SNE, which keeps
 """How objects are placed."""
 
 
-@dataclass(frozen=True, eq=False)
-class Coloring:
-    """A level for each object, -1 where it is unknown, the names of the levels, and whether these are ordered."""
-
-    name: str
-    levels: np.ndarray
-    names: tuple[str, ...]
-    ordered: bool
+Coloring = tuple[str, np.ndarray, tuple[str, ...], bool]
+"""A name, the level of each object, -1 where it is unknown, the names of the levels, and whether they are ordered."""
 
 
 @dataclass(frozen=True, eq=False)
 class ObjectMap(Result):
-    """Objects in the plane.
+    """Objects in the plane."""
 
-    Attributes
-    ----------
-    indices : array of int
-        Positions in X.
-    x, y : array
-        Coordinates.
-    method : {"pca", "neighbors"}
-    explained : float or None
-        With "pca": the share of the (centered) variance of the sample along the two axes.
-    labels : list
-        The label of each object, or its number.
-    predicted : list
-        What the model predicts for held-out objects; None for objects that it was fitted to.
-    error : array
-        Of held-out objects: 1 where the class is wrong, or predicted minus true; NaN for others.
-    objects : list
-        The objects themselves; not in `to_dict`.
-    colorings : tuple of Coloring
-        Ways to color the objects: by label, by error, by column; not in `to_dict`.
-    """
-
-    indices: np.ndarray
+    indices: np.ndarray  # positions in X
     x: np.ndarray
     y: np.ndarray
-    method: str
-    explained: float | None
+    method: str  # one of EMBEDDINGS
+    explained: float | None  # by principal components: the share of the centered variance along the two axes
     labels: list[Any]
-    predicted: list[Any]
-    error: np.ndarray
-    objects: list[Any]
-    colorings: tuple[Coloring, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain lists, numbers and strings, without objects and colors."""
-        left_out = ("objects", "colorings")
-        return {name: plain(value) for name, value in vars(self).items() if name not in left_out}
+    predicted: list[Any]  # of held-out objects; None for objects that the model was fitted to
+    error: np.ndarray  # of held-out objects: 1 where the class is wrong, or predicted minus true; NaN for others
+    objects: list[Any] = field(repr=False)
+    colorings: list[Coloring] = field(repr=False)  # by label, by error, by column
 
     def __str__(self) -> str:
         share = "" if self.explained is None else f", {100 * self.explained:.0f} % of the variance"
@@ -83,7 +51,7 @@ def object_map(
     inputs: Inputs,
     gram: GramSample,
     predictions: HeldOutPredictions,
-    columns: Sequence[ColumnValues],
+    columns: Sequence[ColumnFinding],
     method: str = PCA,
 ) -> ObjectMap:
     """Place objects in the plane: those of the Gram matrix's sample by it, others by their similarities to some of it.
@@ -111,34 +79,26 @@ def object_map(
     predicted = [value if known else None for value, known in zip(own.tolist(), held_out, strict=True)]
     error = np.where(held_out, error, np.nan)
     objects = as_objects(take(inputs.X, indices))
-    colorings = (*_label_colorings(inputs, indices, error), *_column_colorings(columns, indices))
+    if inputs.of_classes:
+        classes = tuple(map(str, inputs.classes.tolist()))
+        wrong = np.where(held_out, error, -1).astype(int)
+        codes = inputs.codes[indices].astype(float)
+        colorings = [_by_category("class", codes, classes), ("error", wrong, ("right", "wrong"), False)]
+    else:
+        colorings = [_by_number("number to predict", inputs.y[indices]), _by_number("size of the error", np.abs(error))]
+    for one in sorted((one for one in columns if one.is_feature), key=lambda one: -one.weight)[:30]:
+        values = one.values[indices]
+        colorings.append(_by_category(one.name, values, one.names) if one.names else _by_number(one.name, values))
     labels = inputs.y[indices].tolist()
     x, y = places.T
     return ObjectMap(indices, x, y, method, explained, labels, predicted, error, objects, colorings)
-
-
-def _label_colorings(inputs: Inputs, indices: np.ndarray, error: np.ndarray) -> Iterator[Coloring]:
-    if not inputs.of_classes:
-        yield _by_number("number to predict", inputs.y[indices])
-        yield _by_number("size of the error", np.abs(error))
-        return
-    names = tuple(map(str, inputs.classes.tolist()))
-    yield _by_category("class", inputs.codes[indices].astype(float), names)
-    yield Coloring("error", np.where(np.isnan(error), -1, error).astype(int), ("right", "wrong"), False)
-
-
-def _column_colorings(columns: Sequence[ColumnValues], indices: np.ndarray) -> Iterator[Coloring]:
-    known = sorted((one for one in columns if one.is_feature), key=lambda one: -one.finding.weight)
-    for one in known[:30]:
-        values, name = one.values[indices], one.finding.name
-        yield _by_category(name, values, one.names) if one.names else _by_number(name, values)
 
 
 def _by_category(name: str, codes: np.ndarray, names: tuple[str, ...]) -> Coloring:
     """Return a coloring by category; of many, the last color stands for all others."""
     kept = names if len(names) <= 10 else (*names[:9], "others")
     levels = np.where(np.isnan(codes), -1, np.minimum(np.nan_to_num(codes), len(kept) - 1)).astype(int)
-    return Coloring(name, levels, kept, False)
+    return name, levels, kept, False
 
 
 def _by_number(name: str, values: np.ndarray) -> Coloring:
@@ -148,7 +108,7 @@ def _by_number(name: str, values: np.ndarray) -> Coloring:
     edges = np.linspace(low, high, 9)
     levels = np.searchsorted(edges[1:-1], np.nan_to_num(values), side="right")
     names = tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges.tolist()))
-    return Coloring(name, np.where(np.isfinite(values), levels, -1), names, True)
+    return name, np.where(np.isfinite(values), levels, -1), names, True
 
 
 def _principal(inputs: Inputs, gram: GramSample) -> tuple[np.ndarray, np.ndarray, float]:

@@ -17,26 +17,13 @@ from similitude.support import ExpressionError, Result, core_versions
 
 @dataclass(frozen=True)
 class Reproduce(Result):
-    """How to reproduce findings.
+    """How to reproduce findings."""
 
-    Attributes
-    ----------
-    command : str
-        The command line; unless it was given, FILE and COLUMN stand for your file and its label column.
-    code : str
-        A Python program; X and y stand for your objects and labels.
-    versions : dict
-        Of Python and the packages used, and which implementation of the loops ran.
-    seed : int
-    seconds : dict
-        The time that each step took.
-    """
-
-    command: str
-    code: str
-    versions: dict[str, str]
+    command: str  # the command line; unless it was given, FILE and COLUMN stand for your file and its label column
+    code: str  # a Python program; X and y stand for your objects and labels
+    versions: dict[str, str]  # of Python and the packages used, and which implementation of the loops ran
     seed: int
-    seconds: dict[str, float]
+    seconds: dict[str, float]  # that each step took
 
     def __str__(self) -> str:
         versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())

@@ -33,23 +33,12 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class ClassScores(Result):
-    """How well one class is recognized.
-
-    Attributes
-    ----------
-    label : label
-    n : int
-        Number of held-out examples of the class.
-    recall : Estimate
-        The share of these that is predicted correctly.
-    precision : float or None
-        The share of the predictions of this class that is right; None if it is never predicted.
-    """
+    """How well one class is recognized."""
 
     label: Any
-    n: int
-    recall: Estimate
-    precision: float | None
+    n: int  # held-out examples of the class
+    recall: Estimate  # the share of these that is predicted correctly
+    precision: float | None  # the share of the predictions of this class that is right; None if it is never predicted
 
     def __str__(self) -> str:
         return f"{self.label}: recall {self.recall}"
@@ -57,24 +46,14 @@ class ClassScores(Result):
 
 @dataclass(frozen=True)
 class Scores(Result):
-    """The scores of one predictor on the held-out examples.
-
-    Attributes
-    ----------
-    name : str
-    about : str
-        What the predictor is.
-    values : dict of Estimate
-        By the name of the score: accuracy, balanced accuracy, AUC, F1, or those of predicted numbers.
-    ahead : Estimate or None
-        How much better this predictor is than the model on the same examples (accuracy, or mean absolute error);
-        negative where the model is better; None for the model itself.
-    """
+    """The scores of one predictor on the held-out examples."""
 
     name: str
-    about: str
-    values: dict[str, Estimate]
-    ahead: Estimate | None = None
+    about: str  # what the predictor is
+    values: dict[str, Estimate]  # by the names in MEANINGS
+    ahead: Estimate | None = (
+        None  # by how much the (absolute) error is lower than the model's; None for the model itself
+    )
 
     def __str__(self) -> str:
         return f"{self.name}: " + ", ".join(f"{name} {value.value:.3g}" for name, value in self.values.items())
@@ -88,11 +67,12 @@ def scores(inputs: Inputs, predictions: HeldOutPredictions) -> dict[str, Estimat
     if inputs.of_classes:
         counts = np.mean([_confusions(targets, one, weights, len(inputs.classes)) for one in rounds], axis=0)
         right = counts.diagonal(axis1=1, axis2=2)
-        true = counts.sum(axis=2)
-        recalls = right / np.where(true > 0, true, np.nan)
-        harmonic = 2 * right / np.where(true > 0, counts.sum(axis=1) + true, np.nan)
-        found = {BALANCED: np.nanmean(recalls, axis=1), AUC: areas(predictions, weights)}
-        found[F1] = np.nanmean(harmonic, axis=1)
+        true = np.where(counts.any(axis=2), counts.sum(axis=2), np.nan)
+        found = {
+            BALANCED: np.nanmean(right / true, axis=1),
+            AUC: areas(predictions, weights),
+            F1: np.nanmean(2 * right / (counts.sum(axis=1) + true), axis=1),
+        }
         accuracy = {ACCURACY: predictions.share(rounds == targets)}
         return accuracy | {name: bootstrap_interval(values) for name, values in found.items()}
     means = weights / len(targets)
@@ -130,11 +110,8 @@ def confusion(predictions: HeldOutPredictions, n_classes: int) -> np.ndarray:
 
 def ahead_of(predictions: HeldOutPredictions, model: HeldOutPredictions, seed: int) -> Estimate:
     """Return how much better predictions are than the model's on the same examples, with a bootstrap interval."""
-    losses = []
-    for one in (model, predictions):
-        wrong = one.predicted != one.targets if one.probabilities is not None else np.abs(one.predicted - one.targets)
-        losses.append(wrong.mean(axis=0))
-    return bootstrap_interval((losses[0] - losses[1]) @ model.resampled(seed) / len(model.targets))
+    better = model.losses() - predictions.losses()
+    return bootstrap_interval(better @ model.resampled(seed) / len(model.targets))
 
 
 def _confusions(targets: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:

@@ -18,9 +18,8 @@ from similitude.report import figures, limits
 from similitude.report.findings import EXPLAINED, MEANINGS, ClassCounts, ExampleFinding, Findings
 from similitude.report.render import sentences
 from similitude.report.render.chart import THEME, VEGA_LITE, Chart
-from similitude.report.render.drawings.html_snippets import full_repr, number
+from similitude.report.render.drawings import full_repr, number
 from similitude.report.render.images import GramImage
-from similitude.report.render.page_data import plane_data, steps
 from similitude.support import missing_extra, printable, short_numbers
 
 try:
@@ -28,7 +27,7 @@ try:
     from markupsafe import Markup
     from vl_convert import javascript_bundle
 
-    from similitude.report.render.page_drawings import PageDrawings
+    from similitude.report.render.page_drawings import PageDrawings, plane_data, steps
 except ImportError:
     raise missing_extra("report", "an HTML report") from None
 

@@ -1,4 +1,4 @@
-"""The drawings of a page: each is written once, and copied by the page's script where it is shown again."""
+"""What a page draws itself: objects, each once however often they are shown, the map, and what decided."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from markupsafe import Markup
 
 from similitude.kernels.graphs import parse_graph
 from similitude.relevance import MOST_DRAWN_NODES, Attribution, drawing_of, shade
-from similitude.report.findings import IDENTIFIER, TEXT, Findings
+from similitude.report.findings import IDENTIFIER, TEXT, DecidingExample, Decision, Findings
 from similitude.report.limits import BUDGET, EXTRA
-from similitude.report.render.drawings import Drawer, drawer
-from similitude.report.render.drawings.html_snippets import escaped, shortened
-from similitude.report.render.images import data_uri, palette
+from similitude.report.render.drawings import chip, drawer, plain_drawer
+from similitude.report.render.images import data_uri, palette, shades
+from similitude.report.render.sentences import counted, label_text
 
 
 class PageDrawings:
@@ -27,6 +27,7 @@ class PageDrawings:
         names = None if found.about.names is None else list(found.about.names)
         last = {one.name for one in found.columns if one.kind in (IDENTIFIER, TEXT)}
         self.drawer = drawer(found.about.kind, objects, names=names, image_shape=found.about.image_shape, last=last)
+        self.legend = Markup(self.drawer.legend)
         self._image_shape = found.about.image_shape
         self._spent = 0
         self._drawn: dict[tuple[int, int], str] = {}
@@ -38,14 +39,10 @@ class PageDrawings:
         """Whether some objects are written as text instead of drawn."""
         return self._spent >= BUDGET
 
-    def legend(self) -> Markup:
-        """Return the legend of colors and scales."""
-        return Markup(self.drawer.legend())
-
     def show(self, one: Any, near: Any = None) -> Markup:
         """Return a drawing for its place on the page."""
+        number = self.refer(one, near)
         drawn = self._draw(one, near)
-        number = self._number(drawn)
         name = "" if number in self._on_page else f' id="drawing-{number}"'
         self._on_page.add(number)
         return Markup(f'<div class="object"{name}>{drawn}</div>')
@@ -83,10 +80,10 @@ class PageDrawings:
         ]
 
     def _draw(self, one: Any, near: Any) -> str:
-        near = near if self.drawer.compares else None
+        near = near if self.drawer.marks else None
         pair = (id(one), id(near))  # the findings keep all objects alive
         if pair not in self._drawn:
-            artist = Drawer() if self.cut_short else self.drawer
+            artist = plain_drawer if self.cut_short else self.drawer
             self._drawn[pair] = artist.draw(one, near)
             self._spent += len(self._drawn[pair])
         return self._drawn[pair]
@@ -110,7 +107,74 @@ def drawn_parts(found: Attribution, image_shape: tuple[int, int] | None) -> Mark
     cells = []
     for i in found.order[:40].tolist():
         text = re.sub(r"\d+\.\d{4,}", lambda number: f"{float(number[0]):.4g}", found.parts[i])
-        name = escaped(shortened(text, 60))
-        ground = shade(values[i], largest)
-        cells.append(f'<li class="chip" style="background:{ground}">{name} <small>{values[i]:+.2g}</small></li>')
+        style = f' style="background:{shade(values[i], largest)}"'
+        cells.append(chip(text, "li", style, f" <small>{values[i]:+.2g}</small>"))
     return Markup(f'<ul class="parts">{"".join(cells)}</ul>')
+
+
+def plane_data(found: Findings, drawn: dict[int, int]) -> dict[str, Any]:
+    """Return what the script needs to draw the map; `drawn` holds the numbers of drawings by positions in X.
+
+    Coordinates and levels are strings of three and one characters per object; predictions are known for some objects.
+    """
+    placed = found.map
+    classes = list(map(str, found.model.classes))
+    codes = {name: code for code, name in enumerate(classes)}
+
+    def plain(label: Any) -> Any:
+        return codes.get(str(label)) if classes else float(f"{label:.4g}")
+
+    def digits(values: np.ndarray) -> str:
+        share = (values - values.min()) / (float(np.ptp(values)) or 1.0)
+        return "".join(f"{round(value):03}" for value in share * 999)
+
+    return {
+        "x": digits(placed.x),
+        "y": digits(-placed.y),
+        "indices": None if len(placed.indices) == found.about.n else placed.indices.tolist(),
+        "classes": classes,
+        "labels": [plain(label) for label in placed.labels],
+        "predicted": {i: plain(label) for i, label in enumerate(placed.predicted) if label is not None},
+        "colorings": [
+            {"levels": "".join(map(str, levels)).replace("-1", "-"), "names": names, "ordered": ordered}
+            for _, levels, names, ordered in placed.colorings
+        ],
+        "shades": shades(),
+        "drawings": drawn,
+    }
+
+
+def steps(why: Decision) -> list[dict[str, Any]]:
+    """Return the bars of a waterfall: the base, the deciding examples, the others together, and the score.
+
+    Each has a name, its left end and width in per cent, a text, and a kind: ``base``, ``for``, ``against`` or
+    ``total``. If zero is far from all numbers, the bars of base and score begin a little left of the smallest.
+    """
+    of_numbers = isinstance(why.prediction, float)
+    parts = [(_rows_of(one, of_numbers), one.influence) for one in why.deciding]
+    if why.n_others:
+        parts.append((counted(why.n_others, "other row"), why.others))
+    stops = np.cumsum([why.base, *(influence for _, influence in parts)])
+    ends = np.array([*stops, why.score])
+    spread = float(np.ptp(ends))
+    origin = float(ends.min()) - 0.1 * spread if of_numbers and np.abs(ends).min() > spread else 0.0
+    low = min(float(ends.min()), origin)
+    span = (max(float(ends.max()), origin) - low) or 1.0
+
+    def bar(name: str, kind: str, start: float, stop: float, value: float, sign: str = "") -> dict[str, Any]:
+        text = f"{value:{sign},.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
+        left = 100 * (min(start, stop) - low) / span
+        return {"name": name, "left": left, "width": 100 * abs(stop - start) / span, "text": text, "kind": kind}
+
+    base = f"base: the mean of all training {'numbers' if of_numbers else 'labels'}"
+    bars = [bar(base, "base", origin, why.base, why.base)]
+    for (name, value), start, stop in zip(parts, stops[:-1], stops[1:], strict=True):
+        bars.append(bar(name, "for" if value >= 0 else "against", start, stop, value, "+"))
+    return [*bars, bar("predicted number" if of_numbers else "score", "total", origin, why.score, why.score)]
+
+
+def _rows_of(one: DecidingExample, of_numbers: bool) -> str:
+    mean = "mean " * (of_numbers and one.count > 1)
+    who = "" if one.index is None else f", example {one.index}"
+    rows = f" and {counted(one.count - 1, 'other row')}" * (one.count > 1)
+    return f"{mean}{label_text(one.label)}{who}{rows}"

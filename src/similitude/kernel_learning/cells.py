@@ -1,4 +1,4 @@
-"""Exact kernel ridge regression on all rows, and in the cells of a tree for many rows.
+"""Exact kernel ridge regression in the cells of a tree, for many rows.
 
 Cells are split along the leading directions of a learned metric, and each may learn its own: a round takes the average
 gradient outer product of the cell's model as the next metric of the cell. Rounds go on while they clearly lower the
@@ -8,57 +8,15 @@ loss on rows that no cell is fitted to.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from similitude.evaluation import gain
 from similitude.kernel_learning.gradients import gradient_rows, is_city_block, metric_of, model_gradients
 from similitude.kernel_learning.limits import CELL_ROWS, MOST_COORDINATES
 from similitude.kernel_learning.trials import apply_metric, median_distance_of_rows
-from similitude.linear import GramFactor, LinearModel, gram_precision
-
-
-def exact_ridge(
-    k: Any,
-    A: np.ndarray,
-    Y: np.ndarray,
-    weights: np.ndarray,
-    penalty: float,
-    held_out: np.ndarray,
-    refined: bool = True,
-    constant: bool = False,
-    groups: np.ndarray | None = None,
-) -> tuple[LinearModel, np.ndarray]:
-    r"""Return :math:`f(x) = \sum_i a_i K(x, x_i) + b`, and the predictions for some rows, each by a model without it.
-
-    Encoded rows have positive weights, whose mean counts as 1. The held-out rows are the last ones of the factor,
-    see `GramFactor`. A solution in single precision is refined unless the model only serves comparisons. With groups
-    all rows are held out, each from the model of all other groups.
-    """
-    order = np.concatenate([np.delete(np.arange(len(A)), held_out), held_out])
-    ridge = penalty * weights.mean() / weights[order]
-    A = A[order]
-    rows: np.ndarray = A.astype(gram_precision(penalty, len(A)), copy=False)
-    factor = GramFactor.of(k.block(rows, rows), ridge)
-    rest = partial(_rest, k, A, ridge) if rows.dtype == np.float32 and refined else None
-    if groups is not None:
-        solution, residuals = factor.fit_groups(Y[order], weights[order], groups[order], rest)
-        model = LinearModel(solution, np.zeros(Y.shape[1]))
-    else:
-        model, residuals = factor.fit(Y[order], constant, len(held_out), rest)
-    coefficients = np.empty_like(model.weights)
-    coefficients[order] = model.weights
-    return LinearModel(coefficients, model.intercept), Y[held_out] - residuals
-
-
-def _rest(k: Any, A: np.ndarray, ridge: np.ndarray, Y: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """Return what a solution in single precision leaves of the targets, computed in double precision."""
-    rest = Y - ridge[:, None] * coefficients
-    for start in range(0, len(A), 512):
-        some = slice(start, start + 512)
-        rest[some] -= k.block(A[some], A) @ coefficients
-    return rest
+from similitude.linear import LinearModel, exact_ridge
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,17 +112,12 @@ class CellFit:
     ) -> CellFit:
         """Fit to some rows; `targets` are centered targets and weights of all rows."""
         Y, weights = targets
-        mean = weights[rows].mean()
-        models = []
-        fitted = []
-        for cell in range(n_cells):
-            mine = rows[cells[rows] == cell]
-            fitted.append(mine)
-            model = None
+        fitted = [rows[cells[rows] == cell] for cell in range(n_cells)]
+        models: list[LinearModel | None] = [None] * n_cells
+        for cell, mine in enumerate(fitted):
             if len(mine):
-                own = penalty * mean / weights[mine].mean()
-                model, _ = exact_ridge(k, A[mine], Y[mine], weights[mine], own, mine[:0], refined)
-            models.append(model)
+                own = penalty * weights[rows].mean() / weights[mine].mean()
+                models[cell], _ = exact_ridge(k, A[mine], Y[mine], weights[mine], own, mine[:0], refined)
         return cls(k, A, cells, metrics, penalty, fitted, models)
 
     def refitted(self, targets: tuple[np.ndarray, np.ndarray], rows: np.ndarray) -> CellFit:
@@ -222,27 +175,17 @@ def learn_cells(
 ) -> tuple[CellFit, int]:
     """Let cells learn metrics of their own while that clearly lowers the loss on held-out rows; count the rounds."""
     Y, weights = targets
-    losses = squared(fit.predicted(held_out) - Y[held_out])
-    rounds = 0
-    while rounds < 4:
+
+    def losses_of(one: CellFit) -> np.ndarray:
+        return np.asarray(((one.predicted(held_out) - Y[held_out]) ** 2).sum(axis=1))
+
+    losses = losses_of(fit)
+    for rounds in range(4):
         following = fit.next_round(targets, fitted)
-        there = squared(following.predicted(held_out) - Y[held_out])
-        if not is_clearly_lower(there, losses, weights[held_out]):
-            break
+        there = losses_of(following)
+        mean, error = gain(losses, there, weights[held_out])
+        if not mean > error:
+            return fit, rounds
         fit = following
         losses = there
-        rounds = rounds + 1
-    return fit, rounds
-
-
-def squared(differences: np.ndarray) -> np.ndarray:
-    """Return the squared length of each row."""
-    return np.asarray(np.einsum("ij,ij->i", differences, differences))
-
-
-def is_clearly_lower(losses: np.ndarray, than: np.ndarray, weights: np.ndarray) -> bool:
-    """Whether losses of the same rows are lower by more than a standard error of the difference."""
-    gains = than - losses
-    mean = float(np.average(gains, weights=weights))
-    error = float(np.sqrt(weights**2 @ (gains - mean) ** 2) / weights.sum())
-    return mean > error
+    return fit, 4
