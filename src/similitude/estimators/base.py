@@ -6,7 +6,7 @@ import copy
 import functools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from importlib import import_module
@@ -107,21 +107,26 @@ def similarities_of(given: Any, kind: str = "vectors") -> tuple[Similarity, ...]
         if isinstance(given, Auto):
             given.check_params()
         return (similarity_without_labels(kind),)
-    listed = list(given) if isinstance(given, (list, tuple)) else [given]
-    if not listed:
-        raise ValueError("similarity is an empty list: give one similarity at least")
-    if any(isinstance(one, str) and one == "precomputed" for one in listed):
-        raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
-    parts = tuple(map(as_similarity, listed))
-    kinds = {one.objects for one in parts} - {"any"}
-    if len(kinds) > 1:
-        raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
+    parts = _listed(given) if isinstance(given, (list, tuple)) else (as_similarity(given),)
     for k in parts:
         k.check_params()
         if isinstance(k, Learnable):
             from similitude.kernel_learning import check_learnable
 
             check_learnable(k)
+    return parts
+
+
+def _listed(given: Sequence[Any]) -> tuple[Similarity, ...]:
+    """Return several similarities of one kind of objects."""
+    if not given:
+        raise ValueError("similarity is an empty list: give one similarity at least")
+    if any(isinstance(one, str) and one == "precomputed" for one in given):
+        raise ValueError("'precomputed' stands alone: in a list use Precomputed(M), with indices as objects")
+    parts = tuple(map(as_similarity, given))
+    kinds = {one.objects for one in parts} - {"any"}
+    if len(kinds) > 1:
+        raise ValueError(f"the similarities take objects of different kinds: {', '.join(sorted(kinds))}")
     return parts
 
 

@@ -67,7 +67,8 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
         landmarks = _drawn(options, data, sizes[-1])
     if isinstance(collection, DistributedRows):
         note = describe_choice(landmarks.rule, data.n_sampled, collection.n)
-    sizes = sorted({min(n, len(landmarks)) for n in sizes})
+    if sizes[-1] > len(landmarks):
+        sizes = sorted({min(n, len(landmarks)) for n in sizes})
     return LandmarkChoice(landmarks, sizes, facts.rows_chosen_on, data, limit, note)
 
 
