@@ -25,9 +25,8 @@ from similitude import FromBlocks, FromPairs, Precomputed, Similarity, as_simila
 from similitude.engines import LocalEngine
 from similitude.errors import PairError
 from similitude.kernels import Gaussian, Laplace, Linear, Matern, Polynomial
-from similitude.similarity.adapters import _run
 from similitude.similarity.parameters import _same, _written
-from similitude.similarity.read_only import all_read_only, with_hint
+from similitude.similarity.read_only import all_read_only
 
 G, L = Gaussian(1.2), Linear()
 
@@ -605,27 +604,12 @@ def test_whole_numbers_in_one_block_and_fractions_in_another():
 # Limits and words.
 
 
-def test_only_errors_of_writing_to_an_argument_have_a_hint():
-    hint = " (a function may not change its arguments, which are the caller's own: let it work on x.copy())"
-    assert with_hint(ValueError("is read-only")) == f"ValueError: is read-only{hint}"
-    assert with_hint(TypeError("is read-only")) == "TypeError: is read-only"
-    assert with_hint(ValueError("other")) == "ValueError: other"
-
-
 def test_lists_without_arrays_are_handed_over_as_they_are():
     words, mixed = ["a", "b"], ["a", np.ones(2)]
     assert all_read_only(words) is words
     protected = all_read_only(mixed)
     assert protected[0] is words[0] and not protected[1].flags.writeable and mixed[1].flags.writeable
     assert all_read_only(protected[1]) is protected[1]
-
-
-@pytest.mark.parametrize(
-    ("indices", "run"),
-    [([3, 4, 5], slice(3, 6)), ([2], slice(2, 3)), ([], None), ([3, 5], None), ([1, 3, 2, 4], None), ([2, 1], None)],
-)
-def test_runs_of_indices(indices, run):
-    assert _run(np.array(indices, int)) == run
 
 
 def test_queries_are_rows_and_the_others_columns_of_a_matrix():

@@ -11,9 +11,9 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import __main__ as main  # noqa: E402
-from benchmarks import contenders, gates, growth, instructions, report  # noqa: E402
-from benchmarks.measure import Figures, Series, in_turn, measure, timed  # noqa: E402
-from benchmarks.nouns import Check, Contender, Dataset, Gate, SelfTimed, Settings, Task  # noqa: E402
+from benchmarks import contenders, gates, instructions, report  # noqa: E402
+from benchmarks.measure import Figures, Series, measure  # noqa: E402
+from benchmarks.nouns import Check, Contender, Dataset, Settings, Task  # noqa: E402
 from benchmarks.tasks import ALL, task_named  # noqa: E402
 
 SETTINGS = Settings(quick=True)
@@ -74,10 +74,6 @@ def figures_of(times):
     return Figures(a_task(), numbers(), series)
 
 
-def test_contenders_take_turns():
-    assert [in_turn("ABC", turn) for turn in range(2)] == [["A", "B", "C"], ["C", "B", "A"]]
-
-
 @pytest.mark.deep
 def test_every_repetition_has_its_own_data_and_everybody_the_same():
     seen = {"ours": [], "in place": []}
@@ -96,34 +92,6 @@ def test_every_repetition_has_its_own_data_and_everybody_the_same():
     assert np.array_equal(seen["ours"], seen["in place"])
     assert len(np.unique(seen["ours"], axis=0)) == 3
     assert all(len(series.seconds) == 2 and series.check.passed for series in figures.series)
-
-
-def test_a_long_warm_up_is_the_only_measurement():
-    figures = measure(a_task(), numbers(), [Twice()], [1], repetitions=3, patience=0.0)
-    assert list(figures.series[0].seconds) == [0]
-    compiled = Twice()
-    compiled.compiles = True
-    figures = measure(a_task(), numbers(), [compiled], [1], repetitions=1, patience=0.0)
-    assert list(figures.series[0].seconds) == [1]
-
-
-def test_what_took_long_enough_is_not_repeated():
-    once, again = (
-        measure(a_task(), numbers(), [Twice()], [1], repetitions=3, patience=10.0, enough=enough)
-        for enough in (1e-12, 10.0)
-    )
-    assert [list(one.series[0].seconds) for one in (once, again)] == [[1], [1, 2, 3]]
-
-
-def test_an_operation_on_one_thread_is_measured_once_and_stands_for_any_number():
-    alone = Twice()
-    alone.on_one_thread = ("double",)
-    figures = measure(a_task(), numbers(), [alone, InPlace()], [1, 2], repetitions=1, patience=10.0)
-    assert [(one.contender.name, one.threads) for one in figures.series] == [
-        *(("ours", 1), ("in place", 1)),
-        ("in place", 2),
-    ]
-    assert figures.find("ours", 2) is figures.find("ours", 1)
 
 
 def test_a_contender_that_fails_is_reported_and_the_others_go_on():
@@ -153,13 +121,6 @@ def test_a_data_set_that_cannot_be_made_is_named_and_the_others_go_on(monkeypatc
     assert "| double | n=5 | ours | 1 |" in capsys.readouterr().out
 
 
-def test_ratios_are_taken_on_the_same_data():
-    figures = figures_of({("ours", 1): [1.0, 10.0, 2.0], ("other", 1): [2.0, 20.0, 4.0]})
-    assert figures.to_ours(figures.find("other", 1)) == 2.0
-    assert figures.find("ours", 1).median == 2.0
-    assert figures.find("ours", 1).spread == 4.5
-
-
 def test_gates_are_judged_by_ratio():
     figures = figures_of({("ours", 1): [1.0], ("ours", 2): [0.5], ("other", 1): [3.0]})
     figures.task = a_task(gates=(gates.faster(2.5, "other", goal=4.0), gates.at_most(0.3, "other"), gates.scaling(1.7)))
@@ -170,20 +131,6 @@ def test_gates_are_judged_by_ratio():
     assert correct.met
     assert report.summary([faster, at_most]) == "gates: 1 met, 1 not met"
     assert "NOT met" in report.gate_row(at_most)
-
-
-def test_a_gate_says_nothing_where_it_does_not_apply():
-    figures = figures_of({("ours", 1): [1.0]})
-    figures.task = a_task(gates=(Gate("elsewhere", lambda figures: 1.0, 0.0, where="d=784"), gates.scaling(1.7)))
-    assert [verdict.gate.says for verdict in gates.judge([figures])] == ["results of ours that are wrong"]
-
-
-def test_a_result_may_bring_its_own_time():
-    assert timed(lambda: SelfTimed(3.0, "x"), {}) == (3.0, "x")
-
-
-def test_the_exponent_of_a_square_is_two():
-    assert growth.exponent([1, 2, 4], [3, 12, 48]) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("task", ALL, ids=lambda task: task.name)

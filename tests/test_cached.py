@@ -360,17 +360,6 @@ def test_closing_gives_a_file_back_and_keeps_what_is_in_memory(path):
     assert len(k.store) == 49
 
 
-def test_the_store_is_pickled_without_its_values(tmp_path):
-    import pickle
-
-    store = PairStore(tmp_path / "a.sqlite", "v1")
-    k = FromPairs(len_sum).cached()
-    k.store.__setstate__(store.__getstate__())
-    k.gram(WORDS)
-    again = pickle.loads(pickle.dumps(k))
-    assert len(again.store) == 49
-
-
 def test_the_command_line_shows_merges_exports_and_prunes_caches(tmp_path):
     places = [str(tmp_path / f"{name}.sqlite") for name in ("a", "b", "all")]
     for place, words in zip(places, (WORDS[:4], WORDS[2:]), strict=False):
@@ -418,58 +407,6 @@ def test_what_is_said_of_a_cache_and_pairs_older_than_some_days_are_removed(tmp_
 # The store itself.
 
 
-def test_stores_are_equal_by_path_and_name(tmp_path):
-    assert PairStore() == PairStore() and PairStore(tmp_path / "a") == PairStore(tmp_path / "a")
-    assert PairStore(tmp_path / "a") != PairStore(tmp_path / "b") and PairStore() != PairStore(name="judge")
-    assert PairStore() != 3 and repr(PairStore("a", "judge")) == "PairStore('a', 'judge')"
-
-
-def filled(digests, symmetric_values):
-    """Return a store, the numbers of objects and the statements that it will execute from now on."""
-    store = PairStore()
-    f, numbers, statements = store.function(b"f", "f"), store.numbers(digests), []
-    for (i, j), value in symmetric_values.items():
-        store.add(f, [int(numbers[i])], [int(numbers[j])], [value])
-    store.flush()
-    store._connection.set_trace_callback(statements.append)
-    return store, f, numbers, statements
-
-
-def test_the_other_order_is_looked_up_only_where_it_is_needed():
-    store, f, numbers, statements = filled([b"a", b"b"], {(0, 0): 1.0, (0, 1): 2.0})
-    np.testing.assert_array_equal(store.read(f, numbers[:1], numbers, symmetric=True), [[1.0, 2.0]])
-    assert len(statements) == 1
-    np.testing.assert_array_equal(store.read(f, numbers[1:], numbers, symmetric=False), [[np.nan, np.nan]])
-    assert len(statements) == 2
-    np.testing.assert_array_equal(store.read(f, numbers[1:], numbers, symmetric=True), [[2.0, np.nan]])
-    assert len(statements) == 4
-
-
-def test_what_is_known_or_empty_is_not_asked_for(monkeypatch):
-    monkeypatch.setattr(pair_store, "MOST_PARAMETERS", 2)
-    store, f, numbers, statements = filled([b"a", b"b", b"c", b"a"], {(0, 2): 0.5, (2, 1): 0.25})
-    assert numbers[0] == numbers[3] and len(set(numbers.tolist())) == 3
-    np.testing.assert_array_equal(store.numbers([b"c", b"a"]), numbers[[2, 0]])
-    assert store.read(f, numbers[:0], numbers, True).shape == (0, 4)
-    assert store.read(f, numbers, numbers[:0], True).shape == (4, 0)
-    assert statements == []
-    known = np.full((4, 4), np.nan)
-    known[[0, 3], 2], known[2, 1] = 0.5, 0.25
-    np.testing.assert_array_equal(store.read(f, numbers, numbers, False), known)
-    assert len(statements) == 2  # three objects, at most two in a statement
-    empty = PairStore()
-    assert empty.read(1, numbers[:0], numbers, True).size == 0 and empty._connection is None
-
-
-@pytest.mark.parametrize(("seconds", "waiting"), [(1e9, 2), (-1.0, 0)])
-def test_values_wait_only_while_others_were_just_committed(seconds, waiting, monkeypatch):
-    monkeypatch.setattr(pair_store, "COMMIT_SECONDS", seconds)
-    store = PairStore()
-    store.add(1, [1, 1], [1, 2], [0.5, 0.25])
-    assert len(store._pending) == waiting
-    assert len(store) == 2 and store._pending == []
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -508,13 +445,18 @@ def test_a_function_in_a_file_is_known_by_its_code_and_what_it_encloses():
     assert _code(Counted())[0] is Counted.__call__.__code__ and _code(Counted().take)[0] is Counted.take.__code__
 
 
-def test_copies_and_lists_of_pairs_are_asked_once_each():
-    f = Counted()
-    k = FromPairs(f).cached()
-    A = k.encode(["ab", "bc", "ab", "cd"])
-    at, other = np.array([0, 2, 1, 3, 0]), np.array([1, 1, 0, 3, 1])
-    delivered = []
-    values = k.values_at(A, A, at, other, lambda positions, numbers: delivered.append((positions, numbers)))
-    assert f.calls == [("ab", "bc"), ("bc", "ab"), ("cd", "cd")]
-    np.testing.assert_array_equal(values, [f.f("ab", "bc")] * 2 + [f.f("bc", "ab"), f.f("cd", "cd"), f.f("ab", "bc")])
-    assert delivered == [([0, 1, 2, 3, 4], values.tolist())]
+def test_the_store_is_pickled_without_its_values(tmp_path):
+    import pickle
+
+    store = PairStore(tmp_path / "a.sqlite", "v1")
+    k = FromPairs(len_sum).cached()
+    k.store.__setstate__(store.__getstate__())
+    k.gram(WORDS)
+    again = pickle.loads(pickle.dumps(k))
+    assert len(again.store) == 49
+
+
+def test_stores_are_equal_by_path_and_name(tmp_path):
+    assert PairStore() == PairStore() and PairStore(tmp_path / "a") == PairStore(tmp_path / "a")
+    assert PairStore(tmp_path / "a") != PairStore(tmp_path / "b") and PairStore() != PairStore(name="judge")
+    assert PairStore() != 3 and repr(PairStore("a", "judge")) == "PairStore('a', 'judge')"

@@ -280,69 +280,7 @@ def test_a_slow_failing_limited_service_gives_all_values_in_order(service):
     assert service.requests > 9
 
 
-def test_more_workers_than_calls_are_not_started():
-    assert FromPairs(lambda x, z: x * z, workers=10**9).cross([2.0], [3.0, 4.0]).tolist() == [[6.0, 8.0]]
-
-
 # Waiting, limits and counts, without any call.
-
-
-def failing(error, attempt, **options):
-    """Return the seconds that are waited for after an attempt that failed."""
-    calls = calling._Calls(FromPairs(plain, **options), [("a", "b")], lambda p: (3, 4), ())
-    return calls.delay(error, attempt)
-
-
-def test_delays_double_up_to_the_longest_and_are_never_shorter_than_asked(monkeypatch):
-    monkeypatch.setattr(calling, "FIRST_DELAY", 0.5)
-    assert [failing(OSError(), n, retries=9) for n in range(9)] == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
-    assert [failing(OSError(), n, retries=1) for n in (0, 1, 2)] == [0.5, None, None]
-    assert (
-        failing(ValueError(), 0, retries=5) is None and failing(ValueError(), 0, retries=5, retry_on=ValueError) == 0.5
-    )
-    error = OSError()
-    for asked, waited in ((7, 7.0), (0.25, 0.5), ("7", 0.5), (99.0, 99.0)):
-        error.retry_after = asked
-        assert failing(error, 0, retries=1) == waited
-
-
-def test_requests_hold_every_pair_once_for_each_repeat():
-    calls = calling._Calls(FromPairs(batched, batch=4, repeats=3), [("a", "b")] * 3, lambda p: (p, p), ())
-    assert list(calls.requests()) == [[0, 1, 2, 3], [4, 5, 6, 7], [8]]
-    assert calls.arguments([2, 3]) == ([("a", "b")] * 2,)
-    assert str(calls.error([4, 5], "failed")) == str(
-        PairError(1, 1, "f(pairs) for a batch of 2 pairs, of which the first is ('a', 'b'), failed")
-    )
-
-
-def test_the_number_of_attempts_is_said_where_there_were_several():
-    calls = calling._Calls(FromPairs(plain, timeout=2.5), [("a", "b")], lambda p: (3, 4), ())
-    for error, attempts, said in (
-        (OSError("gone"), 1, "f('a', 'b') raised OSError: gone"),
-        (OSError("gone"), 2, "f('a', 'b') raised OSError: gone, after 2 attempts"),
-        (calling._TookTooLongError(), 1, "f('a', 'b') took longer than 2.5 s"),
-    ):
-        found = calls.failed([0], error, attempts)
-        assert str(found) == str(PairError(3, 4, said)) and found.__cause__ is error
-    for error in (PairError(0, 0, "bad"), BudgetError("spent"), KeyboardInterrupt()):
-        assert calls.failed([0], error, 2) is error
-
-
-def test_starts_are_spaced_evenly(monkeypatch):
-    monkeypatch.setattr(calling.time, "monotonic", lambda: 100.0)
-    limiter = calling._limiter(lambda s, t: 0.0, 4.0)
-    assert [limiter.delay() for _ in range(3)] == [0.0, 0.25, 0.5]
-    monkeypatch.setattr(calling.time, "monotonic", lambda: 200.0)
-    assert [limiter.delay() for _ in range(2)] == [0.0, 0.25]
-
-
-def test_numbers_below_the_largest_floats_are_taken():
-    assert calling.as_number(np.nextafter(1e308, 0), 0, 0, "a", "b") == np.nextafter(1e308, 0)
-    for value in (1e308, -1e308, 10**400):
-        with pytest.raises(PairError, match=r"not a finite real number$"):
-            calling.as_number(value, 0, 0, "a", "b")
-    with pytest.raises(PairError, match=r"is \[1\.0\], not a finite real number; if it is a function of matrices"):
-        calling.as_number([1.0], 0, 0, "a", "b")
 
 
 def test_a_hint_of_matrices_needs_two_vectors_of_numbers():
@@ -400,6 +338,14 @@ def test_a_meter_knows_what_is_left_what_it_was_for_and_what_it_cost():
     assert meter.noise == 0.5
 
 
+def test_calls_of_a_meter_have_a_price_where_a_cost_is_stated():
+    meter = Meter(9)
+    meter.spend(4, 2.0)
+    assert Calls.of(meter, None, 3.0, 5) == Calls(4, 9, {"similarities": 4}, None, 3.0, 5, None, None)
+    assert Calls.of(meter, 0.5, 3.0, 5) == Calls(4, 9, {"similarities": 4}, 2.0, 3.0, 5, 1.5, None)
+    assert Calls.of(meter, 0.5).price_per_prediction is None
+
+
 @pytest.mark.parametrize(
     ("seconds", "left"), [(89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h"), (36_000, "10.0 h")]
 )
@@ -433,11 +379,3 @@ def test_progress_says_how_long_the_rest_will_take(seconds, left, monkeypatch):
 )
 def test_calls_are_written_in_words(calls, text):
     assert str(calls) == text
-
-
-def test_calls_of_a_meter_have_a_price_where_a_cost_is_stated():
-    meter = Meter(9)
-    meter.spend(4, 2.0)
-    assert Calls.of(meter, None, 3.0, 5) == Calls(4, 9, {"similarities": 4}, None, 3.0, 5, None, None)
-    assert Calls.of(meter, 0.5, 3.0, 5) == Calls(4, 9, {"similarities": 4}, 2.0, 3.0, 5, 1.5, None)
-    assert Calls.of(meter, 0.5).price_per_prediction is None

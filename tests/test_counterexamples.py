@@ -33,14 +33,8 @@ from similitude.maps import ProjectionMap
 from similitude.validity import stored_witness
 from similitude.validity.elimination import (
     Tolerance,
-    _cosines,
-    _eliminated_from_all,
     _Elimination,
     _exhaustive,
-    _least_needed,
-    _pair,
-    _single,
-    _triple,
 )
 
 
@@ -432,19 +426,12 @@ def many_objects(kind, n, seed):
 
 @pytest.mark.parametrize("n", [50, *(pytest.param(n, marks=pytest.mark.deep) for n in (80, 150))])
 @pytest.mark.parametrize("kind", ["noise", "power", "words"])
-def test_witnesses_among_many_objects_are_not_larger_than_backward_elimination(kind, n):
+def test_witnesses_among_many_objects_are_not_larger_than_backward_elimination(kind, n, monkeypatch):
+    monkeypatch.setattr("similitude.validity.elimination.ONE_BY_ONE", 40)  # in portions before
     for seed in range(2 if n < 100 else 5):
         K = many_objects(kind, n, seed)
         if np.linalg.eigvalsh(K)[0] < -1e-6:
             assert len(check_kernel(K).witness.indices) <= eliminated(K)
-
-
-@pytest.mark.parametrize(
-    ("seed", "size"), [(3, 84), *(pytest.param(seed, 94, marks=pytest.mark.deep) for seed in (2, 4))]
-)
-def test_dropping_small_weights_at_once_would_leave_one_too_many(seed, size):
-    """The sizes are those of plain backward elimination, which takes half a minute."""
-    assert len(check_kernel(many_objects("noise", 150, seed)).witness.indices) <= size
 
 
 def test_nine_promoters_refute_edit_similarity():
@@ -476,88 +463,10 @@ def test_of_all_sets_of_a_size_the_one_with_the_lowest_eigenvalue_is_found():
 
 # Each step of the elimination, against its definition.
 
-NOTHING = Tolerance(0.0, 0.0, 0.0)
 
+class Watched(_Elimination):
+    """An elimination in which a set shows something if it has enough objects; the sizes asked for are recorded."""
 
-def without(M, i):
-    """Return the smallest eigenvalue without an object."""
-    return np.linalg.eigvalsh(np.delete(np.delete(M, i, axis=0), i, axis=1))[0]
-
-
-@pytest.mark.parametrize("kind", ["noise", "blocks", "twins", "alone"])
-def test_the_least_needed_object_leaves_the_smallest_eigenvalue_lowest(kind):
-    for seed in range(15):
-        rng = np.random.default_rng(seed)
-        n = int(rng.integers(2, 9))
-        N = rng.standard_normal((n, n))
-        M = N + N.T
-        if kind == "blocks":
-            M[: n // 2, n // 2 :] = M[n // 2 :, : n // 2] = 0.0  # some entries of the eigenvector are zero
-        elif kind == "twins":
-            M = np.kron(M, np.ones((2, 2))) + np.eye(2 * n)  # ties
-        elif kind == "alone":
-            M[-1], M[:, -1] = 0.0, 0.0
-        lowest = [without(M, i) for i in range(len(M))]
-        found = _least_needed(*np.linalg.eigh(M))
-        assert lowest[found] <= min(lowest) + 1e-9 * np.abs(M).max()
-
-
-def test_of_a_multiple_eigenvalue_the_object_with_the_least_part_is_not_needed():
-    M = np.kron(np.eye(2), [[1.0, 2.0], [2.0, 1.0]])  # -1 twice; without any object it stays
-    M = np.block([[M, np.zeros((4, 1))], [np.zeros((1, 4)), np.ones((1, 1))]])
-    for order in itertools.permutations(range(5)):
-        values, vectors = np.linalg.eigh(M[np.ix_(order, order)])
-        assert order[_least_needed(values, vectors)] == 4
-    values = np.array([-2.0, -2.0 + 1e-12, 1.0])  # equal but for rounding
-    vectors = np.array([[0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.8, 0.0, 0.6]])  # only their squares matter
-    assert _least_needed(values, vectors) == 1
-    values = np.array([-2.0, -2.0 + 1e-9, 1.0])
-    assert _least_needed(values, np.array([[0.1, 0.8, 0.6], [0.7, 0.3, 0.6], [0.7, 0.5, 0.5]])) == 0
-
-
-def test_single_objects_and_pairs_are_found_beyond_their_tolerance():
-    granted = Tolerance(0.125, 0.0625, 0.0)
-    for share, found in ((0.99, None), (1.0, None), (1.01, [1])):
-        limit = share * (0.0625 + 0.125 * 4)
-        assert listed(_single(np.array([[5.0, -4.0], [-4.0, -limit]]), granted)) == found
-    assert listed(_single(np.diag([-1.0, 1.0, -3.0, -2.0]), granted)) == [2]
-    for diagonal, limit in (((1.0, 4.0), np.sqrt(1.0625 * 4.0625)), ((0.0, -0.01), 0.0625)):
-        for share, found in ((0.99, None), (1.01, [0, 2])):
-            K = np.diag([diagonal[1], 9.0, diagonal[0]])
-            K[0, 2] = K[2, 0] = -share * (limit + 0.0625) / 0.875
-            assert listed(_pair(K, granted)) == found
-    worst = np.eye(4) + 0.5
-    worst[0, 1] = worst[1, 0] = 3.0
-    worst[3, 1] = worst[1, 3] = 4.0
-    assert listed(_pair(worst, NOTHING)) == [1, 3]
-    assert _pair(np.ones((2, 2)), NOTHING) is None and _pair(np.eye(1), NOTHING) is None
-
-
-def listed(found):
-    return None if found is None else found.tolist()
-
-
-def test_cosines_leave_out_objects_of_no_length():
-    K = np.array([[4.0, 1.0, 2.0], [1.0, 0.5, 3.0], [2.0, 3.0, 25.0]])
-    positive, cosines = _cosines(K, Tolerance(0.0, 0.5, 0.0))
-    assert positive.tolist() == [0, 2]
-    np.testing.assert_allclose(cosines, [[1.0, 0.2], [0.2, 1.0]])
-    assert _eliminated_from_all(np.zeros((3, 3)), NOTHING) is None
-    assert _eliminated_from_all(np.eye(3), NOTHING) is None
-    K = np.eye(4)
-    K[1, 2] = K[2, 1] = K[2, 3] = K[3, 2] = 0.9
-    assert _triple(K, NOTHING).tolist() == [1, 2, 3]
-    assert _triple(K[1:, 1:], NOTHING).tolist() == [0, 1, 2]
-    assert _triple(np.diag([1.0, 1.0, 0.0]), NOTHING) is None and _triple(np.eye(3), NOTHING) is None
-
-
-def test_a_set_shows_something_along_a_vector_or_along_its_own():
-    K = np.array([[1.0, 1.5, 0.0], [1.5, 1.0, 0.0], [0.0, 0.0, 4.0]])
-    one = _Elimination(K, np.ones(3), K, Tolerance(1e-8, 0.0, 0.0))
-    assert one.shows(np.array([0, 1])) and one.shows(np.array([0, 1]), np.array([1.0, 0.0]))
-    assert not one.shows(np.array([0, 2])) and not one.shows(np.array([0, 2]), np.array([1.0, 0.0]))
-    value, vector = one.lowest(np.arange(3))
-    assert value == pytest.approx(-0.5) and np.abs(vector) == pytest.approx([0.5**0.5, 0.5**0.5, 0.0])
-    assert one.lowest(np.array([0, 2]))[0] == pytest.approx(1.0)
-    scaled = _Elimination(K, np.array([1.0, 1.0, 0.0]), K, Tolerance(0.0, 0.0, 0.0))
-    assert scaled.shows(np.arange(3), np.array([1.0, -1.0, 5.0]))
+    def shows(self, positions, lowest=None):
+        self.asked.append((len(positions), lowest is not None))
+        return len(positions) >= self.enough

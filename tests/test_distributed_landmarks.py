@@ -18,7 +18,6 @@ from similitude.landmarks.distributed import (
     check_alike,
     choose_among_all,
     describe_choice,
-    key_below,
 )
 from similitude.landmarks.rules import Pool, choose
 from similitude.maps import LandmarkMap
@@ -170,11 +169,6 @@ def test_partitions_must_be_alike():
         check_alike([*looks, Look(4, 1, {"width": "5"})])
     with pytest.raises(SourceError, match="holds no rows"):
         check_alike([Look(0), Look(1)])
-
-
-def test_a_key_is_ten_deviations_above_the_wanted_share():
-    assert key_below(100, 2000) == 200 * 2**64 // 2000
-    assert key_below(100, 201) == 200 * 2**64 // 201 and key_below(100, 200) == key_below(100, 150) == 2**64 - 1
 
 
 def test_what_was_chosen_among_is_said():

@@ -28,7 +28,6 @@ from similitude import (
 from similitude.engines import LocalEngine
 from similitude.errors import BudgetError, PairError
 from similitude.fitting.cascade import LOST, Cascade, margins, stopping_margins
-from similitude.fitting.frugal_rows import Purchases, most_telling
 from similitude.fitting.profile_ridge import PROFILE_WIDTHS, fit_profiles
 from similitude.kernels import Gaussian
 from similitude.learners import KernelSVC, KernelSVR
@@ -235,35 +234,6 @@ def test_left_out_rows_of_profiles_are_predicted_without_them():
     np.testing.assert_allclose(shares @ targets + ridge.base, ridge.scores(F))
 
 
-def test_profiles_that_say_nothing_give_the_mean_of_the_others():
-    Y, weights = rng.standard_normal((20, 1)), rng.uniform(0.5, 2.0, 20)
-    _, trial = fit_profiles(np.ones((20, 3)), Y, weights)
-    others = (weights @ Y - weights * Y[:, 0]) / (weights.sum() - weights)
-    np.testing.assert_allclose(trial.scores[:, 0], others)
-
-
-def test_purchases_are_made_once():
-    f = Counted(0.3)
-    X = list(rng.standard_normal((6, 2)))
-    bought = Purchases(FromPairs(f), X)
-    left = bought.columns(np.array([0, 1, 0]), np.array([2, 3]), np.zeros(2, bool))
-    assert f.calls == 4 and left.shape == (3, 2)
-    turned = bought.columns(np.array([0, 1]), np.array([2, 3, 2]), np.array([True, True, False]))
-    assert f.calls == 8
-    K = FromPairs(Counted(0.3)).gram(X)
-    np.testing.assert_array_equal(turned[:, :2], K[np.ix_([2, 3], [0, 1])].T)
-    np.testing.assert_array_equal(turned[:, 2], K[[0, 1], 2])
-    known = bought.known(np.array([0, 4]), np.array([2]), np.array([False]))
-    assert f.calls == 8 and known[0, 0] == K[0, 2] and np.isnan(known[1, 0])
-
-
-def test_the_most_telling_candidates_explain_the_residuals():
-    C = rng.standard_normal((80, 12))
-    residuals = C[:, [4]] - 2 * C[:, [9]]
-    assert set(most_telling(C, residuals, 2).tolist()) == {4, 9}
-    assert len(most_telling(np.ones((20, 3)), residuals[:20], 3)) == 3
-
-
 def waves(rng, n=300, d=3):
     X = rng.uniform(-2, 2, (n, d))
     return list(X), np.where(np.sin(2 * X[:, 0]) * np.sin(2 * X[:, 1]) + 0.2 * rng.standard_normal(n) > 0, "up", "down")
@@ -305,42 +275,6 @@ def test_stops_lose_about_as_much_on_new_rows_as_they_may():
             lost.append(np.abs(last[flipped]).sum() / 400)
             going = np.setdiff1d(going, here)
     assert np.sum(lost) / 60 <= 2 * LOST * 0.5
-
-
-def test_stops_of_stages_that_tell_nothing():
-    last = rng.standard_normal((500, 1))
-    assert stopping_margins([last, last], [np.inf, np.inf], 0.5)[0] <= np.abs(last).min()
-    never = stopping_margins([-last, last], [np.inf, np.inf], 0.5)[0]  # always wrong
-    assert never > np.quantile(np.abs(last), 0.99)
-    assert stopping_margins([-last, last], [0.7, np.inf], 0.5)[0] == 0.7  # further rows were not compared
-
-
-@pytest.mark.parametrize("claims", [[], ["BOUNDED"], ["SYMMETRIC", "PSD", "UNIT_DIAGONAL"]])
-def test_nothing_within_the_bounds_changes_a_settled_class(claims):
-    X, y = waves(rng, 160, 2)
-    model = SimilarityClassifier(FromPairs(near, claims=claims), max_calls=6_000, random_state=0).fit(X, y)
-    cascade = model._model
-    new, _ = waves(rng, 60, 2)
-    F = cascade.similarities(new, 0, cascade.stages[-1].n)
-    scores = np.zeros((len(new), 1))
-    tried = 0
-    for k, stage in enumerate(cascade.stages[:-1]):
-        scores = stage.scores(F[:, : stage.n], scores)
-        settled = cascade.settled(k, F[:, : stage.n], scores)
-        low, high = cascade.values.of_rest(F[:, : stage.n], cascade.stages[-1].n)
-        rest = F[:, stage.n :]
-        assert (low <= rest + 1e-9).all() and (rest <= high + 1e-9).all()
-        tried += settled.sum()
-        for extreme in (low, high, np.where(rng.random(low.shape) < 0.5, low, high), rng.uniform(low, high), rest):
-            filled = np.concatenate([F[:, : stage.n], extreme], axis=1)
-            end = scores
-            for later in cascade.stages[k + 1 :]:
-                end = later.scores(filled[:, : later.n], end)
-            np.testing.assert_array_equal((end > 0)[settled], (scores > 0)[settled])
-    assert tried > 0 or len(claims) < 3  # intervals of kernels are narrow enough to settle some
-    stops = model.early_stops(new)
-    assert stops.grade == ("PROVEN" if claims else "ESTIMATE")
-    assert set(stops.grades[stops.calls < stops.most]) <= {stops.grade, "ESTIMATE"} and "stopped early" in str(stops)
 
 
 def test_intervals_of_scores_hold_the_scores():
@@ -573,3 +507,31 @@ def test_calls_in_other_processes_cannot_be_counted():
     ):
         with pytest.raises(ValueError, match="max_calls counts the calls that this process makes"):
             call()
+
+
+@pytest.mark.parametrize("claims", [[], ["BOUNDED"], ["SYMMETRIC", "PSD", "UNIT_DIAGONAL"]])
+def test_nothing_within_the_bounds_changes_a_settled_class(claims):
+    X, y = waves(rng, 160, 2)
+    model = SimilarityClassifier(FromPairs(near, claims=claims), max_calls=6_000, random_state=0).fit(X, y)
+    cascade = model._model
+    new, _ = waves(rng, 60, 2)
+    F = cascade.similarities(new, 0, cascade.stages[-1].n)
+    scores = np.zeros((len(new), 1))
+    tried = 0
+    for k, stage in enumerate(cascade.stages[:-1]):
+        scores = stage.scores(F[:, : stage.n], scores)
+        settled = cascade.settled(k, F[:, : stage.n], scores)
+        low, high = cascade.values.of_rest(F[:, : stage.n], cascade.stages[-1].n)
+        rest = F[:, stage.n :]
+        assert (low <= rest + 1e-9).all() and (rest <= high + 1e-9).all()
+        tried += settled.sum()
+        for extreme in (low, high, np.where(rng.random(low.shape) < 0.5, low, high), rng.uniform(low, high), rest):
+            filled = np.concatenate([F[:, : stage.n], extreme], axis=1)
+            end = scores
+            for later in cascade.stages[k + 1 :]:
+                end = later.scores(filled[:, : later.n], end)
+            np.testing.assert_array_equal((end > 0)[settled], (scores > 0)[settled])
+    assert tried > 0 or len(claims) < 3  # intervals of kernels are narrow enough to settle some
+    stops = model.early_stops(new)
+    assert stops.grade == ("PROVEN" if claims else "ESTIMATE")
+    assert set(stops.grades[stops.calls < stops.most]) <= {stops.grade, "ESTIMATE"} and "stopped early" in str(stops)

@@ -21,15 +21,15 @@ from similitude.datasets import iris, promoters
 from similitude.errors import PairError
 from similitude.goodness import alignment, assess, sampling
 from similitude.goodness.alignments import permutation_test
-from similitude.goodness.assessment import EPSILONS, strong_goodness
+from similitude.goodness.assessment import EPSILONS
 from similitude.goodness.class_means import balanced_gamma, plain_gamma, weak_goodness
-from similitude.goodness.gaps import class_similarities, enclosed, gaps, largest_gap
+from similitude.goodness.gaps import class_similarities, gaps, largest_gap
 from similitude.goodness.label_errors import suspicious_labels
 from similitude.goodness.resampling import bounded_mean
-from similitude.goodness.sampling import Labels, plan, stratified
+from similitude.goodness.sampling import Labels, plan
 from similitude.goodness.weighted import NUS, Programs, WeightedSample, hinge
 from similitude.kernels import Gaussian, Linear
-from similitude.theory.intervals import clopper_pearson, proportion
+from similitude.theory.intervals import proportion
 
 
 def circle(*degrees):
@@ -160,13 +160,6 @@ def test_means_and_gaps(seed):
     np.testing.assert_allclose(gaps(means, own), [expected[i, own[i]] - max(others[i]) for i in range(5)])
 
 
-def test_an_example_alone_has_no_own_mean():
-    means = class_similarities(np.ones((3, 3)), np.array([0, 0, 1]), itself=np.arange(3))
-    assert np.isnan(means[2, 1]) and np.isfinite(means).sum() == 5
-    assert np.isnan(gaps(means, np.array([0, 0, 1]))).tolist() == [False, False, True]
-    assert np.isnan(gaps(means[:, :1], np.array([0, 0, 0]))).all()  # there is no other class
-
-
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=12), st.floats(0, 0.99))
 def test_the_largest_gap_is_reached_by_all_but_a_share(values, epsilon):
     values = np.array(values, float)
@@ -174,18 +167,6 @@ def test_the_largest_gap_is_reached_by_all_but_a_share(values, epsilon):
     assert (values < found).mean() <= epsilon + 1e-9
     for larger in values[values > found]:
         assert (values < larger).mean() > epsilon
-
-
-@given(st.integers(0, 10**6), st.integers(2, 4))
-def test_contrasts_are_the_gaps_as_a_matrix(seed, classes):
-    rng = np.random.default_rng(seed)
-    K, own = random_problem(seed, 12, classes)
-    part = WeightedSample.of_sample(K, own, own, np.arange(12))
-    A, examples = part.contrasts()
-    w = rng.random(12)
-    least = np.full(12, np.inf)
-    np.minimum.at(least, examples, A @ w)
-    np.testing.assert_allclose(least, part.gaps(w), atol=1e-12)
 
 
 @given(st.integers(0, 10**6), st.integers(2, 3))
@@ -222,12 +203,6 @@ def test_tolerant_weights_have_the_best_mean_of_the_lowest_gaps(seed, nu):
     found = part.gaps(Programs(part).tolerant(nu))
     for w in (rng.random(12), np.ones(12), np.zeros(12)):
         assert lowest(found) >= lowest(part.gaps(w)) - 1e-6
-
-
-def test_tiny_gaps_do_not_get_lost_in_tolerances():
-    part, tiny = (of_distribution(s * FIGURE, CLASSES, MASSES) for s in (1.0, 1e-9))
-    for weights in (Programs(tiny).widest(), Programs(tiny).tolerant(0.1)):
-        assert part.gaps(weights).min() == pytest.approx(0.25)
 
 
 def naive_gamma(K, y, balanced):
@@ -285,39 +260,6 @@ def test_a_class_of_two_may_be_anything():
 # Intervals.
 
 
-def test_gaps_that_are_all_equal():
-    """The plain bootstrap is far off here: noise spreads the gaps, and resampling spreads them once more."""
-    rng, covered = np.random.default_rng(0), 0
-    for seed in range(40):
-        strong = strong_goodness(*similarity_0_2(80, seed), rng)
-        covered += bool(((strong.low <= 0.2) & (strong.high >= 0.2)).all())
-        assert strong.high[1] < 0.6 and strong.low[1] > -0.4
-    assert covered >= 37
-
-
-def test_a_few_examples_give_no_lower_end():
-    X, y = blobs(20)
-    strong = assess("gaussian", X, y).strong
-    assert strong.low[0] == -2.0 and strong.low[-1] > -1
-    assert (strong.low <= strong.y).all() and (strong.y <= strong.high).all()
-
-
-def test_ordered_values_enclose_a_quantile():
-    rng, epsilon, hits = np.random.default_rng(0), np.array([0.1, 0.5]), np.zeros(2)
-    for _ in range(400):
-        low, high = enclosed(rng.random(60), epsilon, 0.95, 1.0)
-        hits += (low <= epsilon) & (epsilon <= high)
-    assert (hits >= 0.93 * 400).all() and (hits < 400).all()
-    assert enclosed(np.array([0.5]), epsilon, 0.95, 2.0)[0].tolist() == [-2.0, -2.0]
-
-
-@pytest.mark.parametrize("count", [0, 3, 50, 100])
-def test_the_mean_of_zeros_and_ones_is_a_share(count):
-    values = np.repeat([1.0, 0.0], [count, 100 - count])
-    found = bounded_mean(values, 1.0, np.random.default_rng(0))
-    np.testing.assert_allclose(found, clopper_pearson(count, 100), atol=0.008)
-
-
 def test_bounded_means_are_covered():
     rng, hits = np.random.default_rng(1), 0
     for _ in range(200):
@@ -372,16 +314,6 @@ def test_nobody_serves_twice(seed, classes, n, how):
         np.testing.assert_array_equal(who.landmark_positions, chosen)
         assert who.itself is None
     assert np.unique(who.landmark_codes).tolist() == list(range(classes))
-
-
-@given(st.integers(0, 10**6))
-def test_draws_by_class(seed):
-    rng = np.random.default_rng(seed)
-    codes = rng.permutation(np.repeat([0, 1, 2], [100, 40, 3]))
-    drawn = stratified(codes, 50, rng)
-    assert len(np.unique(drawn)) == 50
-    counts = np.bincount(codes[drawn])
-    assert counts[2] >= 2 and abs(counts[0] - 35) <= 2 and abs(counts[1] - 14) <= 2
 
 
 def test_many_examples_are_sampled_and_it_is_said(monkeypatch):

@@ -12,7 +12,6 @@ from similitude.evaluation import PENALTIES
 from similitude.fitting import pilot_choice
 from similitude.fitting.influence import DelayedInfluence, GroupInfluence
 from similitude.fitting.pilot_choice import PilotTargets
-from similitude.fitting.piloted_fit import rounding_of_sums
 from similitude.kernels import Gaussian, Laplace
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
 from similitude.linear import (
@@ -22,7 +21,6 @@ from similitude.linear import (
     Members,
     Moments,
     Ridge,
-    iterated_ridge,
 )
 
 ONE = LocalEngine(threads=1)
@@ -236,30 +234,6 @@ def small(n=23, m=6, outputs=2, dtype=np.float64):
     return K.astype(dtype), U, F, Y, weights
 
 
-@pytest.mark.parametrize("outputs", [1, 4, 5])
-def test_each_product_is_that_of_its_definition_in_strips(outputs, monkeypatch):
-    monkeypatch.setattr(iterated_ridge, "ROWS_SUMMED", 5)
-    K, U, F, Y, weights = small(outputs=outputs)
-    ridge = by_steps(K, U, F, weights, LAM, n=10)
-    center, W = weights @ F / weights.sum(), np.random.default_rng(2).normal(size=(6, outputs))
-    assert np.allclose(ridge._center(weights), center)
-    assert np.allclose(ridge._adjoint(Y), F.T @ Y)
-    C = F - center
-    assert np.allclose(ridge._times(W, weights, center, LAM), C.T @ (weights[:, None] * (C @ W)) + LAM * W)
-    S = np.arange(10)
-    s = weights[S] * weights.sum() / weights[S].sum()
-    part = F[S] - s @ F[S] / s.sum()
-    P = part.T @ (s[:, None] * part) + LAM * np.eye(6)
-    assert np.allclose(ridge.factor.T @ ridge.factor, P)
-    assert np.allclose(ridge._precondition(W), np.linalg.solve(P, W))
-    members = Members(np.arange(23) % 4, 4)
-    sums = ridge._sums_of_groups(Y, members).reshape(6, outputs, 4)
-    for g in range(4):
-        assert np.allclose(sums[:, :, g], K[g::4].T @ Y[g::4])
-    model = LinearModel(W, np.arange(outputs) + 0.5)
-    assert np.allclose(ridge.scores(model, slice(4, 9)), F[4:9] @ W + np.arange(outputs) + 0.5)
-
-
 @pytest.mark.parametrize("outputs", [1, 2, 5])
 def test_what_each_group_adds_is_the_minimizer_for_its_targets(outputs):
     K, U, F, Y, weights = small(outputs=outputs)
@@ -280,27 +254,6 @@ def test_what_each_group_adds_is_the_minimizer_for_its_targets(outputs):
     assert np.allclose(more, ((F.sum(axis=1) + 2.0)[:, None] * share)[:, :, None], atol=1e-7)
 
 
-def test_no_more_steps_are_taken_than_the_accuracy_needs(monkeypatch):
-    K, U, F, Y, weights = problem(400, 40)
-    ridge, products = by_steps(K, U, F, weights, LAM, n=80), []
-    times = IteratedRidge._times
-    monkeypatch.setattr(IteratedRidge, "_times", lambda self, *given: products.append(0) or times(self, *given))
-
-    def count(*given, **options):
-        products.clear()
-        found = ridge.fit(Y, weights, LAM, *given, **options)
-        return found, len(products)
-
-    exact, tight = count(tolerance=1e-12)
-    _, rough = count()
-    assert (tight, rough) == (pytest.approx(18, abs=1), pytest.approx(7, abs=1))
-    _, none = count(exact, tolerance=1e-10)
-    assert none == 1  # the gradient at the start
-    monkeypatch.setattr(iterated_ridge, "MOST_STEPS", 3)
-    assert count(tolerance=0.0)[1] == 3
-    assert np.abs(ridge.fit(np.ones((400, 1)), weights, LAM).weights).max() < 1e-12
-
-
 def test_a_wide_kernel_of_many_rows_predicts_as_well_as_its_held_out_error():
     """Rounding in single precision, divided by a small penalty, led to ten times the variance of the targets."""
     rng = np.random.default_rng(0)
@@ -310,10 +263,3 @@ def test_a_wide_kernel_of_many_rows_predicts_as_well_as_its_held_out_error():
     new = rng.normal(size=(500, 4))
     error = np.mean((model.predict(new) - new[:, 0] * new[:, 1]) ** 2)
     assert error < model.held_out_error_.high < 0.02 * y.var()
-
-
-def test_single_precision_needs_a_penalty_above_rounding():
-    A = np.random.default_rng(0).normal(size=(300, 3))
-    weights = np.full(7_000, 2.0)
-    wide, narrow = (rounding_of_sums(Gaussian(sigma), A, weights) for sigma in (100.0, 0.1))
-    assert wide == pytest.approx(np.finfo(np.float32).eps * 14_000, rel=0.01) and narrow < 0.02 * wide

@@ -87,36 +87,3 @@ def test_tensors_have_the_groups_of_arrays(n_classes):
     there = groups.members(basis, offset, torch.from_numpy(F), torch.from_numpy(Y))
     np.testing.assert_array_equal(there.group.numpy(), groups.members(basis, offset, F, Y).group)
     assert there.n_groups == 9
-
-
-def test_nearness_takes_no_more_features_than_it_needs():
-    groups = Groups(np.array([4, 1]))
-    basis, offset = groups.nearness(LandmarkFeatures(KERNEL, landmarks(n=9)))
-    np.testing.assert_array_equal(basis, np.eye(5)[[4, 1]])
-    assert offset.tolist() == [0.0, 0.0]
-    U = np.linalg.cholesky(KERNEL.gram(X[:9])).T
-    basis, offset = groups.nearness(LandmarkFeatures(KERNEL, landmarks(n=9), factor=U, scale=2.0))
-    np.testing.assert_allclose(basis, U[:5, [4, 1]].T)  # the factor is a triangle
-    np.testing.assert_allclose(offset, KERNEL.diag(X[[4, 1]]) / 4)
-
-
-def test_features_of_several_similarities_stand_side_by_side():
-    one, two = LandmarkFeatures(KERNEL, landmarks(n=4)), LandmarkFeatures(KERNEL, landmarks(n=3))
-    union = FeatureUnion.of([one, two], 8)
-    assert len(union) == 7 and union.on_tensors is all(part.on_tensors for part in (one, two))
-    F = union.features((KERNEL.encode(X), KERNEL.encode(X)))
-    np.testing.assert_allclose(F, np.hstack([KERNEL.cross(X, X[:4]), KERNEL.cross(X, X[:3])]))
-    assert not FeatureUnion.of([one, replace(two, side="right")], 8).on_tensors
-    assert union.positions is None and FeatureUnion.of([one], 8).positions.tolist() == [0, 1, 2, 3] * 2
-
-
-def test_weights_in_single_precision_make_up_for_their_rounding():
-    U = np.linalg.cholesky(KERNEL.gram(X[:6])).T
-    features = LandmarkFeatures(KERNEL, landmarks(n=6), factor=U, scale=4.0)
-    W = rng.standard_normal((6, 2))
-    np.testing.assert_allclose(U @ features.similarity_weights(W), W / 4)
-    rounded = features.rounded_weights(W)
-    assert rounded.dtype == np.float32
-    np.testing.assert_allclose(U @ rounded.astype(np.float64), W / 4, atol=1e-6 * np.abs(U.diagonal() @ rounded).max())
-    plain = LandmarkFeatures(KERNEL, landmarks(n=6), scale=4.0)
-    np.testing.assert_array_equal(plain.rounded_weights(W), (W / 4).astype(np.float32))

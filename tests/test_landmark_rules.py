@@ -14,14 +14,10 @@ from similitude.engines import LocalEngine
 from similitude.errors import NotAKernelError, PairError
 from similitude.evaluation import interleaved
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial
-from similitude.landmarks.pivots import Exactness, Residual, draw, rpcholesky, sample
+from similitude.landmarks.pivots import draw, rpcholesky
 from similitude.landmarks.rules import (
     RULES,
-    Nearest,
     Pool,
-    _oversampling,
-    _ridge,
-    _Sample,
     _shares,
     check_positions,
     choose,
@@ -29,7 +25,6 @@ from similitude.landmarks.rules import (
     ridge_leverage,
 )
 
-EPS = 2.0**-52
 rng = np.random.default_rng(0)
 PLANE = rng.standard_normal((40, 2))
 WORDS = ["kernel", "colonel", "cell", "shell", "shelter", "help", "whelp", "help", "yelp", "spell", "dispel"]
@@ -194,24 +189,6 @@ def test_stratified_needs_one_label_per_object():
         choose("stratified", make_pool(Linear(), PLANE, labels=np.zeros((40, 2))), 3)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "n", "expected"),
-    [
-        ([97, 1, 1, 1], 4, [1, 1, 1, 1]),
-        ([50, 47, 1, 1, 1], 5, [1, 1, 1, 1, 1]),
-        ([50, 47, 1, 1, 1], 6, [2, 1, 1, 1, 1]),  # 3, 3, 0, 0, 0; the second has 0.18 too many, then the first less
-        ([50, 47, 1, 1, 1], 7, [2, 2, 1, 1, 1]),
-        ([97, 1, 1, 1], 3, [3, 0, 0, 0]),  # too few for all
-        ([6, 3, 1], 10, [6, 3, 1]),
-        ([6, 3, 1], 5, [3, 1, 1]),
-        ([5], 2, [2]),
-    ],
-)
-def test_a_class_without_a_share_gets_one_from_the_class_with_most_beyond_its_quota(sizes, n, expected):
-    for seed in range(3):
-        assert _shares(np.array(sizes), n, np.random.default_rng(seed)).tolist() == expected
-
-
 def test_every_prefix_of_an_interleaved_order_has_its_share_of_each_class():
     labels = np.repeat([0, 1, 2, 4], [20, 7, 2, 1])
     found = interleaved(labels, np.random.default_rng(3))
@@ -290,137 +267,6 @@ def test_draws_are_proportional_to_weights_and_never_of_weight_zero():
             return np.ones(size)
 
     assert draw(weights, 2, Last()).tolist() == [3, 3]
-
-
-class Recorded:
-    """Equal weights of n objects; a share of each block is accepted, and its size is recorded."""
-
-    def __init__(self, n, share):
-        self.current, self.share, self.sizes = np.ones(n), share, []
-
-    def sift(self, proposed, chances, most):
-        assert len(chances) == len(proposed)
-        self.sizes.append(len(proposed))
-        return np.arange(min(most, int(self.share * len(proposed))))
-
-    def add(self, accepted):
-        self.added = accepted
-
-
-@pytest.mark.parametrize(
-    ("n", "share", "k", "sizes"),
-    [
-        (4000, 1.0, 800, [16, 32, 64, 128, 256, 256, 48]),  # twice as many as before, at most 256, no more than missing
-        (4000, 0.5, 100, [16, 32, 64, 88]),  # two proposals for each that is missing
-        (400, 1.0, 100, [16, 32, 40, 12]),  # their Gram matrix has a tenth of the values of the columns
-        (400, 0.5, 40, [16, 20, 20, 20, 4]),
-        (100, 1.0, 40, [16, 16, 8]),  # but sixteen are always few
-        (100, 1.0, 0, []),
-    ],
-)
-def test_blocks_grow_as_long_as_they_are_needed_and_cheap(n, share, k, sizes):
-    weights = Recorded(n, share)
-    chosen = sample(weights, k, np.random.default_rng(0), None)
-    assert weights.sizes == sizes and chosen.shape == (k,) and chosen.dtype == np.intp
-    fixed = Recorded(n, share)
-    assert len(sample(fixed, k, np.random.default_rng(0), 10)) == k
-    assert fixed.sizes == [10] * -(-k // int(10 * share))
-
-
-def sifted(weights, K, known, proposed, chances, most, rounding):
-    """Which proposals are accepted by definition: u w0 <= w, with weights computed anew for every one of them."""
-    taken, before = [], weights(K, known)
-    for j, one in enumerate(proposed):
-        chosen = [*known, *(proposed[i] for i in taken)]
-        left = 0.0 if one in chosen else weights(K, chosen)[one]
-        if len(taken) < most and left > rounding and chances[j] * before[one] <= left:
-            taken.append(j)
-    return taken
-
-
-@pytest.mark.parametrize("most", [2, 20])
-@pytest.mark.parametrize(("kind", "weights"), [(Residual, residual_weights), (Nearest, distance_weights)])
-def test_a_block_is_sifted_by_the_weights_of_the_moment(kind, weights, most):
-    X = np.vstack([PLANE[:20], PLANE[:5]])
-    pool = make_pool(unproven(Polynomial(degree=3, scale=0.5)), X)
-    K = Polynomial(degree=3, scale=0.5).gram(X)
-    for seed in range(6):
-        r = np.random.default_rng(seed)
-        made = kind(pool, 30) if kind is Residual else kind(pool)
-        known = []
-        for _ in range(1 if kind is Residual else 2):
-            if kind is Nearest and not known:
-                accepted = np.array([7])
-            else:
-                proposed, chances = r.integers(0, 25, 12), r.choice([0.0, 0.2, 0.5, 0.8, 0.99], 12)
-                chances[0] = 1.0  # the weight of the first has not changed
-                found = made.sift(proposed, chances, most)
-                assert found.tolist() == sifted(weights, K, known, proposed, chances, most, 1e-10)
-                accepted = proposed[found]
-            made.add(accepted)
-            known.extend(accepted.tolist())
-            expected = weights(K, known)
-            np.testing.assert_allclose(made.current, np.where(expected < 1e-10, 0.0, expected), rtol=1e-5, atol=1e-9)
-        if kind is Residual:
-            S = known
-            np.testing.assert_allclose(made.triangle @ made.triangle.T, K[np.ix_(S, S)], rtol=1e-9)
-            proposed, chances = r.integers(0, 25, 12), r.random(12)
-            found = made.sift(proposed, chances, most)
-            assert found.tolist() == sifted(weights, K, known, proposed, chances, most, 1e-10)
-
-
-# What is rounding, to the last digit.
-
-
-def two_alike(m):
-    """K(x, z) is 1 - m eps / 2 for two objects of length one."""
-    return make_pool(Precomputed(np.array([[1.0, 1 - m * EPS / 2], [1 - m * EPS / 2, 1.0]])), range(2))
-
-
-@pytest.mark.parametrize(("m", "apart"), [(63, False), (64, False), (65, True), (66, True)])
-def test_a_squared_distance_within_rounding_is_zero(m, apart):
-    weights = Nearest(two_alike(m))  # the squared distance is m eps, and 32 eps of the lengths are granted
-    weights.add(np.array([0]))
-    assert weights.current.tolist() == [0.0, m * EPS if apart else 0.0]
-
-
-@pytest.mark.parametrize(("m", "left"), [(127, False), (128, False), (129, True), (140, True)])
-def test_a_residual_within_rounding_is_zero(m, left):
-    weights = Residual(two_alike(m), 2)  # 64 eps of the squared length are granted, and as much again for one pivot
-    assert weights.sift(np.array([0]), np.array([0.5]), 1).tolist() == [0]
-    weights.add(np.array([0]))
-    assert weights.current.tolist() == [0.0, m * EPS if left else 0.0]
-
-
-@pytest.mark.parametrize(("m", "both"), [(63, False), (64, True), (65, True)])
-def test_a_proposal_within_rounding_is_not_accepted(m, both):
-    weights = Residual(two_alike(m), 2)
-    assert weights.sift(np.array([0, 1]), np.zeros(2), 2).tolist() == ([0, 1] if both else [0])
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_what_is_negative_beyond_rounding_depends_on_the_precision(dtype):
-    X = np.array([[0.125, 0.0], [0.0, 0.0625]], dtype=dtype)
-    k = FromPairs(lambda x, z: float(x.astype(float) @ z.astype(float)))
-    for objects in (X, list(X)):
-        exact = Exactness(make_pool(k, objects))
-        assert exact.eps == np.finfo(dtype).eps
-        floor = 16 * exact.eps / 64
-        assert exact.impossible(np.array([-0.99 * floor, 3.0]), np.zeros(2)) is None
-        assert exact.impossible(np.array([3.0, -1.01 * floor]), np.zeros(2)) == (1,)
-        granted = 8 * np.sqrt(exact.eps) * 1e6
-        assert exact.impossible(np.array([-0.99 * granted]), np.array([1e6])) is None
-        assert exact.impossible(np.array([-1.01 * granted]), np.array([1e6])) == (0,)
-        squares = np.array([[1.0, -0.5 * granted], [-2 * floor, 2.0]])
-        assert exact.impossible(squares, np.array([[0.0, 1e6], [0.0, 0.0]])) == (1, 0)
-    proven = Exactness(make_pool(Linear(), X.astype(np.float64)))
-    assert proven.impossible(np.array([-1.0]), np.zeros(1)) is None
-
-
-def test_values_in_single_precision_are_as_coarse_as_objects():
-    k = FromBlocks(lambda X, Z: (X @ Z.T).astype(np.float32))
-    exact = Exactness(make_pool(k, PLANE))
-    assert exact.eps == 2.0**-23 and exact.dtype == np.float32
 
 
 # Randomly pivoted Cholesky.
@@ -580,18 +426,6 @@ def test_a_witness_shows_the_objects_or_else_what_stands_for_them():
         assert error.value.witness.objects == (shown,)
 
 
-def test_a_counterexample_is_sought_among_the_pivots_that_matter_most(monkeypatch):
-    """Two long pivots contradict the last object; four short ones have larger coefficients and say little."""
-    monkeypatch.setattr("similitude.landmarks.pivots.WITNESS_PIVOTS", 2)
-    lengths = np.array([0.01, 10.0, 0.01, 0.01, 10.0, 0.01, 1.0])
-    K = np.diag(lengths**2)
-    K[-1, :-1] = K[:-1, -1] = np.where(lengths == 10.0, 0.8, 0.3)[:-1] * lengths[:-1]
-    weights = Residual(make_pool(Precomputed(K), range(7)), 6)
-    with pytest.raises(NotAKernelError) as error:
-        weights.resume(np.diag(lengths[:-1]))
-    assert error.value.witness.indices == (1, 4, 6)
-
-
 # k-means++.
 
 
@@ -610,55 +444,6 @@ def test_leverage_scores_of_few_objects_are_exact():
     scores, ridge = ridge_leverage(pool, 40)
     K = Gaussian(1.0).gram(PLANE)
     np.testing.assert_allclose(scores, np.diag(K @ np.linalg.inv(K + ridge * np.eye(40))), rtol=1e-8)
-
-
-def naive_leverage(K, s, rng):
-    """The scores by their definition, on samples of halves of halves of all objects."""
-    log = max(1.0, np.log(s))
-    rank = int(np.ceil(s / (4 * log)))
-    order, sizes = rng.permutation(len(K)), [len(K)]
-    while sizes[0] > s:
-        sizes.insert(0, -(-sizes[0] // 2))
-    among, p = order[: sizes[0]], np.ones(sizes[0])
-    for size in sizes[1:] or sizes:
-        S = np.zeros((len(K), len(among)))
-        S[among, np.arange(len(among))] = p**-0.5
-        inner = S.T @ K @ S
-        ridge = max(
-            np.sort(np.linalg.eigvalsh(inner))[: max(0, len(among) - rank)].sum() / rank, 2.0**-26 * np.diag(K).mean()
-        )
-        left = K - K @ S @ np.linalg.inv(inner + ridge * np.eye(len(among))) @ S.T @ K
-        scores = np.clip(np.diag(left) / ridge, 0.0, 1.0)
-        if size < len(K):
-            p = np.minimum(1.0, scores[order[:size]] * log)
-            drawn = np.flatnonzero(rng.random(size) < p)
-            among, p = order[:size][drawn], p[drawn]
-    return scores, ridge
-
-
-@pytest.mark.parametrize(("n", "s"), [(40, 40), (50, 9), (50, 20), (33, 4), (7, 6)])
-def test_leverage_scores_are_those_of_samples_of_halves(n, s):
-    X = np.random.default_rng(s).standard_normal((n, 3)) * np.linspace(0.2, 2, n)[:, None]
-    k = Polynomial(degree=2, scale=0.3) + Gaussian(0.7)
-    scores, ridge = ridge_leverage(make_pool(k, X, 5), s)
-    expected, known = naive_leverage(np.asarray(k.gram(X)), s, np.random.default_rng(5))
-    assert ridge == pytest.approx(known, rel=1e-9)
-    np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-9)
-
-
-def test_a_ridge_is_kept_away_from_zero():
-    exact = Exactness(make_pool(Linear(), [[3.0], [1.0]]))
-    assert _ridge(np.array([0.5, 1.0, 4.0]), 2, exact) == 0.25
-    assert _ridge(np.array([0.5, 1.0, 4.0]), 3, exact) == _ridge(np.array([4.0]), 2, exact) == 2.0**-26 * 5
-    assert _ridge(np.array([4.0]), 1, Exactness(make_pool(Linear(), np.zeros((2, 1))))) == 1.0
-    assert [_oversampling(s) for s in (1, 2, 3, 20)] == pytest.approx([1.0, 1.0, np.log(3), np.log(20)], rel=1e-15)
-
-
-def test_where_all_scores_are_zero_a_sample_is_uniform():
-    candidates = np.arange(10, 22)
-    drawn = _Sample.drawn(candidates, np.zeros(12), 3, np.random.default_rng(0))
-    assert len(np.unique(drawn.positions)) == 3 and np.isin(drawn.positions, candidates).all()
-    assert drawn.probabilities.tolist() == [0.25] * 3
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -683,12 +468,6 @@ def test_leverage_of_nearly_equal_objects_is_no_alarm(kernel):
     assert len(choose("leverage", make_pool(kernel, X), 50)) == 50
 
 
-def test_leverage_of_nothing_chooses_nothing():
-    assert not len(choose("leverage", make_pool(Linear(), np.zeros((5, 2))), 3))
-    X = np.vstack([np.zeros((30, 2)), PLANE[:4]])
-    assert set(choose("leverage", make_pool(Linear(), X), 10).tolist()) <= set(range(30, 34))
-
-
 # Diverse.
 
 
@@ -707,3 +486,27 @@ def test_diverse_breaks_ties_by_index():
 
 def test_uniform_takes_an_asymmetric_similarity():
     assert len(choose("uniform", make_pool(FromPairs(asymmetric), PLANE), 40)) == 40
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n", "expected"),
+    [
+        ([97, 1, 1, 1], 4, [1, 1, 1, 1]),
+        ([50, 47, 1, 1, 1], 5, [1, 1, 1, 1, 1]),
+        ([50, 47, 1, 1, 1], 6, [2, 1, 1, 1, 1]),  # 3, 3, 0, 0, 0; the second has 0.18 too many, then the first less
+        ([50, 47, 1, 1, 1], 7, [2, 2, 1, 1, 1]),
+        ([97, 1, 1, 1], 3, [3, 0, 0, 0]),  # too few for all
+        ([6, 3, 1], 10, [6, 3, 1]),
+        ([6, 3, 1], 5, [3, 1, 1]),
+        ([5], 2, [2]),
+    ],
+)
+def test_a_class_without_a_share_gets_one_from_the_class_with_most_beyond_its_quota(sizes, n, expected):
+    for seed in range(3):
+        assert _shares(np.array(sizes), n, np.random.default_rng(seed)).tolist() == expected
+
+
+def test_leverage_of_nothing_chooses_nothing():
+    assert not len(choose("leverage", make_pool(Linear(), np.zeros((5, 2))), 3))
+    X = np.vstack([np.zeros((30, 2)), PLANE[:4]])
+    assert set(choose("leverage", make_pool(Linear(), X), 10).tolist()) <= set(range(30, 34))

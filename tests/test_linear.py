@@ -16,9 +16,7 @@ from similitude.linear import LinearModel, l2_penalty, newton_step
 from similitude.linear.features import FEWEST_NARROW, Features
 from similitude.linear.l1_penalty import l1_path, largest_penalty
 from similitude.linear.l2_penalty import L2_TOLERANCE, l2_path
-from similitude.linear.lapack import ShiftedFactors
 from similitude.linear.losses import Logistic, MultinomialLogistic, Squared, SquaredHinge
-from similitude.linear.weighted_loss import WeightedLoss, line_minimum
 
 TIGHT = 1e-15
 PATH = [30.0, 3.0, 0.3]
@@ -535,53 +533,6 @@ def test_huge_scores_do_not_overflow():
 # Parts.
 
 
-def test_the_factor_of_a_singular_matrix_is_a_preconditioner():
-    A = np.ones((5, 5)) * 1e8
-    found = ShiftedFactors(np.asfortranarray(A)).solve(np.full(3, 1e-20), np.eye(5)[:, :3])
-    assert np.isfinite(found).all()
-    assert (found.diagonal() > 0).all()
-
-
-@pytest.mark.parametrize("loss", [Squared(), SquaredHinge(), Logistic()], ids=repr)
-def test_the_last_preconditioner_is_the_inverse_hessian_of_each_output(loss):
-    F, codes, s = problem(5, n=60, d=4)
-    features, data = Features(F, s), WeightedLoss.of(loss, against_rest(codes, 3), s)
-    objective = l2_penalty.L2Objective(features, data, 3.0)
-    rng = np.random.default_rng(0)
-    V, R, step = rng.standard_normal((5, 3)), rng.standard_normal((5, 3)), 1e-6
-    objective.update_hessians(features.scores(V))
-    P = objective.precondition(R)
-
-    def gradient(V):
-        return features.combine(data.slopes(features.scores(V))) + 2 * 3.0 * np.vstack([V[:-1], np.zeros((1, 3))])
-
-    change = (gradient(V + step * P) - gradient(V - step * P)) / (2 * step)  # the Hessian times P
-    np.testing.assert_allclose(change, R, atol=1e-6)
-
-
-@pytest.mark.parametrize("loss", [Squared(), SquaredHinge(), Logistic()], ids=repr)
-def test_lines_are_searched_with_both_derivatives_of_the_objective(loss, monkeypatch):
-    F, codes, s = problem(6, n=60, d=4)
-    features, data = Features(F, s), WeightedLoss.of(loss, against_rest(codes, 3), s)
-    objective = l2_penalty.L2Objective(features, data, 3.0)
-    rng = np.random.default_rng(0)
-    V, P = rng.standard_normal((5, 3)), rng.standard_normal((5, 3))
-    seen = []
-    monkeypatch.setattr(l2_penalty, "line_minimum", lambda along, t, *flat: seen.append(along) or t + 0.25)
-    there, scores = objective.stepped(V, features.scores(V), P, features.scores(P))
-    np.testing.assert_allclose(there, V + 0.25 * P)
-    np.testing.assert_allclose(scores, features.scores(there))
-
-    def value(t):
-        W = V + t * P
-        losses = s @ loss.value(data.targets, features.scores(W))
-        return losses + 3.0 * (W[:-1] ** 2).sum(axis=0)
-
-    h, t = 1e-5, np.full(3, 0.25)
-    np.testing.assert_allclose(seen[0](t)[0], (value(t + h) - value(t - h)) / (2 * h), rtol=1e-6)
-    np.testing.assert_allclose(seen[0](t)[1], (seen[0](t + h)[0] - seen[0](t - h)[0]) / (2 * h), rtol=1e-6)
-
-
 def weighted_least_squares(F, z, c, penalty):
     """The minimizer of sum_i c_i (z_i - w'x_i - b)^2 + penalty |w|^2 by its normal equations."""
     A = np.hstack([F, np.ones((len(F), 1))])
@@ -617,32 +568,6 @@ def test_the_last_step_is_least_squares_and_a_sum_over_groups(loss, classes, own
             alone = weighted_least_squares(F, responses, c, 2 * 2.0)
             np.testing.assert_allclose(step.group_weights[:, g, j], alone[:-1], atol=1e-9)
             assert step.group_constants[g, j] == pytest.approx(alone[-1] - np.average(responses, weights=c), abs=1e-9)
-
-
-def test_factors_lie_near_the_shift_asked_for():
-    rng = np.random.default_rng(27)
-    A = rng.standard_normal((20, 5))
-    gram, B = np.asfortranarray(A.T @ A), rng.standard_normal((5, 6))
-    factors = ShiftedFactors(gram)
-    for _ in range(2):  # the second time some are kept
-        shifts = 10.0 ** rng.uniform(-3, 6, 6)
-        found = factors.solve(shifts, B)
-        for j, shift in enumerate(shifts):
-            value = B[:, j] @ found[:, j]
-            low, high = (B[:, j] @ np.linalg.solve(gram + c * shift * np.eye(5), B[:, j]) for c in (2.01, 1 / 2.01))
-            assert low <= value <= high
-
-
-@given(st.lists(st.floats(-50, 50), min_size=1, max_size=5), st.floats(-3, 3))
-def test_the_minimum_along_lines(kinks, tilt):
-    places = np.array(kinks)
-
-    def along(t):  # the sum of max(0, t - k)^2 / 2 and (t - tilt)^2 / 2
-        over = np.maximum(t[:, None] - places, 0)
-        return over.sum(axis=1) + t - tilt, (over > 0).sum(axis=1) + 1.0
-
-    t = line_minimum(along, np.zeros(3), 0.0, 1e-9)
-    assert np.abs(along(t)[0]).max() <= 1e-9
 
 
 def test_steps_are_few():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
-from similitude.evaluation import PENALTIES, Trial, first_minimum
+from similitude.evaluation import PENALTIES, Trial
 from similitude.linear import (
     Gram,
     GramFactor,
@@ -21,9 +21,9 @@ from similitude.linear import (
     penalty_choice,
 )
 from similitude.linear import ridge as ridge_module
-from similitude.linear.losses import Squared, SquaredHinge
+from similitude.linear.losses import Squared
 from similitude.linear.moments import DIVIDED_AT_ONCE, divide_both_sides
-from similitude.linear.penalty_choice import FOLDS, PATH_PATIENCE
+from similitude.linear.penalty_choice import FOLDS
 from similitude.linear.ridge import ByCholesky, ByEigenvectors, HeldOut
 
 FACTORIZATIONS = {"eigenvectors": 10_000, "cholesky": 0}
@@ -161,12 +161,6 @@ def test_the_minimizer_is_that_of_a_naive_solver(n, d, k, seed, lam):
     np.testing.assert_allclose(once.fit(lam).weights, w, atol=1e-7)
 
 
-def test_one_penalty_below_rounding_is_left_to_eigenvectors():
-    F, Y, s = problem(0, n=50, d=8, dtype=np.float32)
-    F = np.concatenate([F, F], axis=1)  # of half the rank
-    assert isinstance(Ridge(Moments.of(F, Y, s), 1e-9).factorization, ByEigenvectors)
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 8), st.integers(1, 3), st.integers(0, 2**32 - 1), st.floats(1e-6, 1e3))
 def test_both_factorizations_agree(d, k, seed, lam):
@@ -182,19 +176,6 @@ def test_both_factorizations_agree(d, k, seed, lam):
         np.testing.assert_allclose(leverages, exact, **close)
         np.testing.assert_allclose(other_leverages, exact, **close)
         np.testing.assert_allclose(scores, others, **close)
-
-
-def test_a_factor_is_made_once_for_a_penalty(monkeypatch):
-    made = []
-    monkeypatch.setattr(ridge_module, "upper_cholesky", lambda M: made.append(1) or np.linalg.cholesky(M).T)
-    F, Y, s = problem(0)
-    by = ByCholesky(*Moments.of(F, Y, s).centered())
-    for _ in range(3):
-        by.solve(1.0)
-        list(by.of_rows(F, [1.0]))
-    assert len(made) == 1
-    by.solve(2.0)
-    assert len(made) == 2
 
 
 # Predicted by a model of all others.
@@ -448,26 +429,6 @@ def test_the_path_is_judged_on_folds(n, monkeypatch):
     np.testing.assert_allclose(linear.weights, naive(F, Y, s, lam)[0])
 
 
-def test_many_examples_are_judged_on_a_part_held_out_until_it_gets_worse(monkeypatch):
-    F, Y, s = problem(1, 60, 3, 1)
-    Y = F @ np.ones((3, 1)) + 5.0 * np.random.default_rng(0).standard_normal((60, 1))
-    path = 10.0 ** np.arange(6.0, -9.0, -0.5)
-    recorded = Recorded(monkeypatch, F, Y, s, path, 45)
-    linear, lam, judged, scores = recorded.chosen()
-    assert judged.tolist() == list(range(54, 60))  # the penalty is chosen on the rows before them
-    losses = []
-    for penalty in path:
-        w, b = naive(F[:45], Y[:45], s[:45], penalty)
-        losses.append(s[45:54] @ ((F[45:54] @ w + b - Y[45:54]) ** 2).sum(axis=1))
-    tried = recorded.fits[0][1]
-    best = int(np.argmin(losses[: len(tried)]))
-    assert lam == path[best]
-    assert len(tried) <= max(best + PATH_PATIENCE, 1) + 1 < len(path)
-    w, b = naive(F[:45], Y[:45], s[:45], lam)
-    np.testing.assert_allclose(scores, F[54:] @ w + b)
-    np.testing.assert_allclose(linear.weights, naive(F, Y, s, lam)[0])
-
-
 def test_rows_that_judge_a_path_take_no_part_in_its_choice(monkeypatch):
     F, Y, s = problem(1, 60, 3, 1)
     Y[45:54], Y[54:] = F[45:54, :1], 1e4 * F[54:, :1]  # which would want other penalties
@@ -480,15 +441,6 @@ def test_rows_that_judge_a_path_take_no_part_in_its_choice(monkeypatch):
         w, b = naive(F[:45], Y[:45], s[:45], penalty)
         losses.append(s[45:54] @ ((F[45:54] @ w + b - Y[45:54]) ** 2).sum(axis=1))
     assert chosen == [PATH[int(np.argmin(losses))]] * 2
-
-
-@pytest.mark.parametrize("fitted", [30, 20])
-def test_a_tie_on_a_path_goes_to_the_larger_penalty(fitted, monkeypatch):
-    F, _, s = problem(0, 30, 3, 1)
-    recorded = Recorded(monkeypatch, F, np.zeros((30, 1)), s, PATH, fitted)  # every penalty predicts zero
-    linear, lam, _, _ = recorded.chosen()
-    assert lam == PATH[0]
-    np.testing.assert_allclose(linear.weights, 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
@@ -515,56 +467,6 @@ def test_a_symmetric_matrix_divided_by_a_triangle_on_both_sides(d):
     G = U.T @ S @ U
     divide_both_sides(G, U)
     np.testing.assert_allclose(G, S, atol=1e-11 * np.abs(S).max() * d)
-
-
-def test_one_penalty_below_rounding_has_a_cholesky_factor_if_no_eigenvalue_is_small():
-    F, Y, s = problem(3, n=200, d=5, weighted=False, dtype=np.float32)
-    first = Ridge(Moments.of(F[:150], Y[:150], s[:150]))
-    everything, lam = first.moments + Moments.of(F[150:], Y[150:], s[150:]), 1e-9
-    assert isinstance(Ridge(everything, lam).factorization, ByEigenvectors)
-    sure = Ridge(everything, lam, first.smallest)
-    assert isinstance(sure.factorization, ByCholesky)
-    np.testing.assert_allclose(sure.fit(lam).weights, Ridge(everything).fit(lam).weights, rtol=1e-9)
-    twice = Ridge(Moments.of(F[:, [0, 1, 1]], Y, s))  # features that are the same: the smallest eigenvalue is zero
-    assert isinstance(Ridge(twice.moments, lam, twice.smallest).factorization, ByEigenvectors)
-
-
-def test_no_penalty_is_factorized_twice(monkeypatch):
-    factored = []
-    known = ridge_module.upper_cholesky
-    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", 0)
-    monkeypatch.setattr(ridge_module, "upper_cholesky", lambda M: factored.append(M[0, 0]) or known(M))
-    F, Y, s = problem(4, n=60)
-    ridge = Ridge(Moments.of(F[:40], Y[:40], s[:40]))
-    trial = ridge.best(ridge.held_out(F[40:50], Y[40:50], s[40:50]))
-    ridge.fit(trial.lam)
-    assert len(factored) == len(set(factored)) > 2
-
-
-@pytest.mark.parametrize("at_once", [False, True])
-@pytest.mark.parametrize("best", [0, 1, 2, 5])
-def test_a_path_ends_when_the_loss_keeps_getting_worse(best, at_once):
-    losses, tried = np.abs(np.arange(9.0) - best), []
-
-    def fold(name):
-        for i, loss in enumerate(losses):
-            tried.append((name, i))
-            yield loss
-
-    folds = ((sum(losses), losses) for losses in zip(fold(0), fold(1), strict=True))
-    assert first_minimum(folds, PATH_PATIENCE, at_once) == (best, (0.0, 0.0))
-    last = best + PATH_PATIENCE if best or at_once else 8
-    assert tried == [(name, i) for i in range(last + 1) for name in (0, 1)]
-
-
-@pytest.mark.parametrize(("noise", "scaled"), [(1e-5, False), (1.0, True)])
-def test_penalties_follow_the_spread_of_features_unless_it_is_rounding(noise, scaled):
-    """Features of about 1,000 that differ in the eleventh digit of their squares are constant."""
-    rng = np.random.default_rng(0)
-    F, ones = 1e3 + noise * rng.standard_normal((50, 3)), np.ones(50)
-    path = penalty_choice._path(SquaredHinge(), "l2", F, ones[:, None], ones)
-    spread = ((F - F.mean(0)) ** 2).sum()
-    np.testing.assert_allclose(path, PENALTIES[::-2] * (spread if scaled else 1.0), rtol=1e-6)
 
 
 # Sums over groups of rows, shifted rows, and moments as arrays.
@@ -651,16 +553,6 @@ def test_features_far_from_zero_are_shifted_strip_by_strip(grouped, monkeypatch)
     assert all(name.startswith("group_") for name in found.to_arrays().keys() - vars(found).keys())
 
 
-def test_moments_with_groups_and_without_add_up_to_those_of_rows_without():
-    F, Y, s = problem(7, n=10)
-    one, other = Moments.of(F, Y, s, Members(np.arange(10) % 2, 2)), Moments.of(F, Y, s)
-    before = one.groups.cross.copy()
-    np.testing.assert_array_equal((one + other).groups.cross, before)
-    assert (other + one).groups is None
-    np.testing.assert_allclose((one + one).groups.cross, 2 * before)
-    np.testing.assert_array_equal(one.groups.cross, before)  # + makes something new
-
-
 @pytest.mark.parametrize("columns", [slice(1, 4), slice(0, 3), slice(2, 5), slice(0, 5)])
 def test_moments_divided_by_a_triangle_are_those_of_divided_features(columns):
     F, Y, s = problem(8, n=20, d=5)
@@ -673,36 +565,6 @@ def test_moments_divided_by_a_triangle_are_those_of_divided_features(columns):
         whole = Moments.of(F, Y, s, grouped)
         same_moments(whole.divided(U, columns), Moments.of(G, Y, s, grouped), atol=1e-10)
         same_moments(whole, Moments.of(F, Y, s, grouped), atol=0)  # untouched
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 3])
-def test_a_matrix_is_divided_in_halves_of_any_size(at_once, monkeypatch):
-    monkeypatch.setattr(moments, "DIVIDED_AT_ONCE", at_once)
-    for d in range(1, 8):
-        rng = np.random.default_rng(d)
-        U = np.triu(rng.uniform(-1, 1, (d, d))) + 2 * np.eye(d)
-        S = rng.standard_normal((d, d))
-        S = S + S.T
-        G = U.T @ S @ U
-        moments.divide_both_sides(G, U)
-        np.testing.assert_allclose(G, S, atol=1e-11)
-
-
-def test_targets_are_codes_if_each_row_is_high_once_and_low_elsewhere(monkeypatch):
-    F, _, s = problem(9, n=40, d=3)
-    own = np.random.default_rng(0).integers(0, 32, 40)
-    codes = np.where(own[:, None] == np.arange(32), 3.0, -1.0)
-
-    def summed(Y, given=F):
-        return moments._cross_of_codes(given, Y, s[: len(Y)], s[: len(Y)] @ given)
-
-    np.testing.assert_allclose(summed(codes), F.T @ (s[:, None] * codes), atol=1e-11)
-    np.testing.assert_allclose(summed(codes[:1], F[:1]), F[:1].T @ (s[:1, None] * codes[:1]), atol=1e-12)
-    twice, lower, between = codes.copy(), codes.copy(), codes.copy()
-    twice[3, (own[3] + 1) % 32], lower[3, own[3]], between[3, (own[3] + 1) % 32] = 3.0, 2.0, 0.0
-    for other in (twice, lower, between, np.ones((40, 32))):
-        assert summed(other) is None
-    assert not Moments.of(F[:0], codes[:0], s[:0]).cross.any()
 
 
 # Ridge regression: groups, and how penalties are looked for.
@@ -720,66 +582,6 @@ def test_groups_add_up_to_the_score_less_the_mean(factorized):
         w, b = naive(F, np.where((group == g)[:, None], Y - base, 0.0), s, 0.7)
         level = np.average(np.where((group == g)[:, None], Y - base, 0.0), axis=0, weights=s)
         np.testing.assert_allclose(total[:, :, g], F @ w + b - level, atol=1e-10)
-
-
-def test_leverages_are_computed_strip_by_strip(monkeypatch):
-    monkeypatch.setattr(ridge_module, "LEVERAGE_STRIP", 5)
-    F, Y, s = problem(11, n=12)
-    gram, cross = Moments.of(F, Y, s).centered()
-    exact = np.einsum("ij,ij->i", F, np.linalg.solve(gram + 0.3 * np.eye(4), F.T).T)
-    np.testing.assert_allclose(next(ByCholesky(gram, cross).of_rows(F, [0.3]))[1], exact, rtol=1e-10)
-    np.testing.assert_allclose(ByCholesky(gram, cross).solve(0.3, F.T), np.linalg.solve(gram + 0.3 * np.eye(4), F.T))
-    np.testing.assert_allclose(ByEigenvectors(gram, cross).solve(0.3, F.T), ByCholesky(gram, cross).solve(0.3, F.T))
-
-
-def test_eigenvectors_up_to_a_width_and_how_many_matrices_that_takes(monkeypatch):
-    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", 4)
-    assert [ridge_module.gram_matrices(width) for width in (4, 5)] == [7, 6]
-    for d, by in ((4, ByEigenvectors), (5, ByCholesky)):
-        ridge = Ridge(Moments.of(*problem(12, n=20, d=d)))
-        assert isinstance(ridge.factorization, by)
-        values = np.linalg.eigvalsh(ridge.moments.centered()[0])
-        assert ridge.smallest == pytest.approx(values[0] if d == 4 else 0.0)
-        assert ridge.unit == pytest.approx(values.sum())
-    assert Ridge(Moments.of(np.zeros((3, 2)), np.ones((3, 1)), np.ones(3))).unit == 1.0
-
-
-@pytest.mark.parametrize(
-    ("near", "known", "best", "expected"),
-    [
-        (None, 0, 8, [8, 6, 10, 7, 9]),  # 1e-5 first, then whole decades, then half ones
-        (None, 0, 11, [8, 6, 10, 12, 14, 11]),
-        (None, 0, 10, [8, 6, 10, 12, 9, 11]),
-        (None, 0, 20, [8, 6, 10, 12, 14, 16, 18, 20, 19]),
-        (None, 20, 20, [*range(8, 21)]),
-        (1e-9, 0, 0, [0, 1]),
-        (1e-3, 0, 14, [12, 11, 13, 14, 15]),
-        (1e-3, 0, 10, [12, 11, 10, 9]),
-        (1e-6, 9, 9, [6, 7, 8, 9, 10]),
-        (1e3, 0, 20, [20, 19]),
-    ],
-)
-def test_a_walk_asks_for_no_more_penalties_than_it_needs(near, known, best, expected, monkeypatch):
-    monkeypatch.setattr(ridge_module, "BY_EIGENVECTORS", 0)
-    F, Y, s = problem(0)
-    ridge, asked = Ridge(Moments.of(F, Y, s)), []
-
-    @with_losses(Y)
-    def judge(lam):
-        place = int(np.abs(np.log(PENALTIES * ridge.unit / lam)).argmin())
-        asked.append(place)
-        return None if place < known else float(abs(place - best))
-
-    assert ridge.best(judge, near).lam == pytest.approx(ridge.unit * PENALTIES[best])
-    assert asked == expected
-
-
-def test_the_number_of_rows_held_out():
-    from similitude.evaluation import n_evaluating, n_fitted, n_held_out
-
-    assert [n_fitted(n) for n in (1, 5000, 5001, 10_000)] == [1, 5000, 4001, 8000]
-    assert [n_held_out(n) for n in (1, 2, 3, 10, 20, 5000, 25_000, 26_000)] == [0, 1, 2, 2, 4, 1000, 5000, 5000]
-    assert [n_evaluating(n) for n in (0, 1, 2, 5)] == [0, 0, 1, 2]
 
 
 # The form of a Gram matrix.
@@ -914,17 +716,6 @@ def test_directions_below_rounding_are_left_out_of_the_pseudo_inverse():
     assert np.isfinite(huge.weights).all() and np.abs(huge.weights).max() < 1e-200
 
 
-def test_a_cholesky_factor_is_tried_above_rounding():
-    F, Y, s = problem(3, n=8)
-    ridge = Gram(F @ F.T, Y, s)
-    trace = ridge.unit / (ridge.kernel_unit * ridge.weight_unit)
-    assert ridge.corner * ridge.kernel_unit * ridge.weight_unit == pytest.approx(s @ (F @ F.T) @ s / s.sum())
-    limit = 7 * np.finfo(float).eps * (trace + ridge.corner)
-    assert ridge._by_cholesky(limit) is None and ridge._by_cholesky(1.01 * limit) is not None
-    np.testing.assert_allclose(ridge._by_cholesky(0.3), np.linalg.solve(ridge.matrix + 0.3 * np.eye(7), ridge.targets))
-    assert Gram(np.full((8, 8), 1.0), Y, np.ones(8)).unit == 1.0
-
-
 def test_an_eigenvector_of_a_negative_eigenvalue_is_shown_unless_it_is_rounding():
     Y, s, shown = np.ones((4, 1)), np.array([1.0, 2.0, 1.0, 3.0]), []
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
@@ -946,11 +737,3 @@ def test_an_eigenvector_of_a_negative_eigenvalue_is_shown_unless_it_is_rounding(
     shown.clear()
     decompose(-K * 4, True)
     assert len(shown) == 1
-
-
-@pytest.mark.parametrize("size", [5e-324, 1e-300, 0.3, 0.5, 1.0, 3.9, 4.0, 70.0, 1e300, 1.7e308])
-def test_units_are_powers_of_four_near_the_largest_value(size):
-    unit = gram.unit_of(np.array([0.0, -size]))
-    assert 0.5 <= size / unit < (4 if size > 1e308 else 2)
-    assert np.log2(unit) % 2 == 0
-    assert gram.unit_of(np.zeros(2)) == gram.unit_of(np.zeros(0)) == 1.0

@@ -19,13 +19,8 @@ from similitude.errors import NotAKernelError
 from similitude.estimators import SimilarityRegressor
 from similitude.kernels import Edit, Gaussian, Linear, Polynomial, Sigmoid, explicit_map
 from similitude.landmarks.projection import (
-    PANEL,
     choose_representation,
-    factor_of_landmarks,
-    factorize,
     not_projected,
-    solve_rows,
-    solver,
 )
 from similitude.landmarks.rules import Reservoir
 from similitude.maps import CompactMap, LandmarkMap, ProjectionMap
@@ -98,38 +93,6 @@ def test_projection_in_single_precision_stays_close():
     double = m.fit(X).transform(X)
     assert single.dtype == np.float32
     assert np.abs(single @ single.T - double @ double.T).max() < 1e-5
-
-
-@pytest.mark.parametrize("m", [1, 5, PANEL - 1, PANEL, PANEL + 1, 2 * PANEL + 17])
-def test_panels_solve_the_triangular_system(m):
-    U = np.triu(rng.standard_normal((m, m))) + 8 * np.sqrt(m) * np.eye(m)
-    K = rng.standard_normal((5, m))
-    F = solve_rows(K.copy(), solver(U, U.dtype))
-    assert np.allclose(F @ U, K)
-
-
-def test_factor_of_an_indefinite_matrix_leaves_a_residual():
-    assert factorize(np.array([[0.0, 1.0], [1.0, 0.0]]), 1e-12).residual == 1.0
-    assert factorize(np.array([[1.0, 2.0], [2.0, 1.0]]), 1e-12).residual > 1
-
-
-def test_a_squared_length_within_the_tolerance_is_zero():
-    for second, rank in ((0.0625, 1), (0.0626, 2), (0.0624, 1)):
-        found = factorize(np.diag([4.0, second]), 0.0625)
-        assert found.pivots.tolist() == list(range(rank)) and found.residual == (second if rank == 1 else 0.0)
-    assert not len(factorize(0.01 * np.eye(2), 0.05).pivots) and factorize(0.01 * np.eye(2), 0.05).residual == 0.01
-
-
-@pytest.mark.parametrize(
-    ("size", "single", "limit"),
-    [(2, False, 16e-10), (20, False, 20e-10), (2, True, 16 * 2**-23), (20, True, 20 * 2**-23)],
-)
-def test_landmarks_are_indefinite_beyond_rounding(size, single, limit):
-    for share in (0.99, 1.01):
-        M = 0.25 * np.diag([1.0] * (size - 1) + [-share * limit])
-        found = factor_of_landmarks(M, single, proven=False)
-        assert (found is None) == (share > 1) and len(factor_of_landmarks(M, single).pivots) == size - 1
-    assert factor_of_landmarks(np.zeros((2, 2)), single) is None
 
 
 def test_a_representation_is_chosen_by_what_the_landmarks_show():

@@ -8,7 +8,7 @@ from similitude import FromPairs, SimilarityRegressor
 from similitude.errors import PairError
 from similitude.fitting.passes import FeatureUnion, SumsTask
 from similitude.kernels import Gaussian, Laplace, Linear, Polynomial
-from similitude.landmarks import LandmarkFeatures, Landmarks, projection
+from similitude.landmarks import LandmarkFeatures, Landmarks
 from similitude.landmarks.projection import factor_of_landmarks as projected
 from similitude.landmarks.projection import n_leading as leading
 from similitude.landmarks.projection import solve_rows, solver
@@ -54,36 +54,6 @@ def test_rounding_is_that_of_complete_features(k, width, dtype, coordinates):
     assert error <= max(10 * usual, 1e-11 * largest)
     np.testing.assert_allclose(later.cross, exact.cross, atol=1e-5 * np.sqrt(largest * len(X)))
     np.testing.assert_allclose(later.features, exact.features, atol=1e-5 * np.sqrt(largest * len(X)))
-
-
-@pytest.mark.parametrize(("m", "numbers"), [(11, [0]), (12, [0, 4]), (23, [0, 4]), (24, [0, 4, 8])])
-def test_at_most_a_third_leads_and_what_it_leaves_is_measured(m, numbers, monkeypatch):
-    monkeypatch.setattr(projection, "PANEL", 4)
-    U, F = np.triu(rng.standard_normal((m, m))), rng.standard_normal((30, m))
-    found, K = projection._left_by(U, F), F @ U
-    assert sorted(found) == numbers
-    for r, largest in found.items():
-        left = K[:, r:] - F[:, :r] @ U[:r, r:]
-        assert largest == pytest.approx((left**2).mean(axis=0).max())
-
-
-def test_few_coordinates_are_enough_where_objects_are_much_alike():
-    X = rng.standard_normal((3_000, 28))
-    for k, dtype, expected in [(Gaussian(6.0), np.float32, 128), (Gaussian(6.0), np.float64, 0)]:
-        factor = factored(k, X[:500], dtype == np.float32)
-        F = solve_rows(k.cross(X[500:], X[:500]), solver(factor.U, np.dtype(float))).astype(dtype)
-        assert leading(factor.U, F) == expected
-
-
-@pytest.mark.parametrize(
-    ("k", "width"), [(Gaussian(1.0), 1), (Gaussian(1.0), 5), (Laplace(3.0), 1), (Polynomial(3), 28)]
-)
-def test_landmarks_that_are_nearly_one_another_leave_no_choice(k, width):
-    X = np.random.default_rng(5).standard_normal((2_000, width))
-    factor = factored(k, X[:500], True)
-    T = solver(factor.U, np.dtype(np.float32))
-    F = solve_rows(k.cross(X.astype(np.float32), X[factor.pivots].astype(np.float32)), T)
-    assert leading(factor.U, F[:1_000]) is None
 
 
 def test_a_fit_in_one_pass_is_that_of_all_features_also_with_several_similarities():

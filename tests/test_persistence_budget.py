@@ -10,14 +10,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse as sp
 from forged_files import joined, parts_of
 
 from similitude import FromPairs, SimilarityClassifier, load, save
 from similitude.errors import SavedModelError
 from similitude.kernels import Columns, Equal, Gaussian, Linear
 from similitude.learners import KernelRidge, SimilarityVote
-from similitude.persistence.forms import FORMS
 from similitude.persistence.limits import (
     MOST_NESTED,
     WORK_FOR_ALL,
@@ -25,8 +23,6 @@ from similitude.persistence.limits import (
     Budget,
     Extent,
     check_hashes,
-    extent_of,
-    extent_of_simple,
 )
 from similitude.persistence.model_files import model_bytes
 
@@ -310,47 +306,6 @@ def test_many_instances_of_a_class_are_inspected_once(tmp_path, monkeypatch):
 # The account itself.
 
 
-class Series:
-    """A class of a user, with a name that tables have too."""
-
-
-@pytest.mark.parametrize(
-    ("value", "size"),
-    [
-        (None, 16),
-        (1.5, 16),
-        (True, 16),
-        ("abc", 19),
-        (b"ab", 18),
-        (bytearray(5), 21),
-        (255, 17),
-        (2**80, 26),
-        (np.zeros((2, 3), np.int32), 40),
-        (np.zeros((0, 1000)), 8016),
-        ([], 16),
-        (range(0, 10, 3), 64),
-        (range(5, 0), 16),
-        (Decimal("1e50"), 66),
-        (Decimal("1e-50"), 66),
-        (Decimal("NaN"), 16),
-        (Series(), 512),
-        (pd.RangeIndex(10), 672),
-        (pd.Index([3, 1, 2]), 512),
-        (pd.Series([3, 1, 2]), 512),
-        (sp.csr_array((7, 3)), 568),
-    ],
-)
-def test_the_size_of_a_value_is_what_it_holds_written_out(value, size):
-    assert extent_of(value) == Extent(size, 0, 1)
-
-
-def test_the_extent_of_a_whole_is_that_of_its_parts_and_one_more_level():
-    parts = [Extent(10, 2, 3), Extent(5, 4, 7)]
-    assert extent_of([None, None], parts) == Extent(16 + 15, 5, 11)
-    assert extent_of(Series(), parts) == Extent(512 + 15, 5, 11)
-    assert extent_of_simple([1.0, "abc", None]) == Extent(3 * 16 + 3, 0, 3)
-
-
 @pytest.mark.parametrize("kind", ["set", "frozenset", "texts", "packed", "dict"])
 def test_what_is_hashed_is_paid_for_and_may_be_nested_up_to_a_limit(kind):
     budget = Budget()
@@ -367,24 +322,6 @@ def test_what_is_hashed_is_paid_for_and_may_be_nested_up_to_a_limit(kind):
         budget.pay_for({"is": kind}, ["a", *values], [Extent(1, MOST_NESTED + 1), *values])
 
 
-def test_what_only_refers_to_others_costs_nothing():
-    budget = Budget()
-    for node in ({"is": "list"}, {"is": "object", "names": ["a"]}, {"is": "object", "names": ["kernel_"]}):
-        budget.pay_for(node, ["a"], [Extent(10**12, 10**6)])
-    assert budget._spent == 0
-
-
-@pytest.mark.parametrize("similarity", ["kernel_", "similarity_", "similarity"])
-@pytest.mark.parametrize("objects", ["support_objects_", "landmarks"])
-def test_objects_are_paid_for_once_for_each_part_of_their_similarity(similarity, objects):
-    budget = Budget()
-    node = {"is": "object", "names": [similarity, objects]}
-    budget.pay_for(node, ["k", "X"], [Extent(100, 1, 10), Extent(41)])  # 3 values are stored, and 10 are met: 4 times
-    assert budget._spent == 100 + 4 * 41 // 4
-    budget.pay_for({"is": "object", "names": [objects]}, ["X"], [Extent(41)])
-    assert budget._spent == 141
-
-
 def test_a_model_may_have_as_many_values_as_pairs_of_what_is_stored_and_a_million():
     budget = Budget()
     budget.pay_for({"is": "list"}, ["a", "b"], [Extent(1), Extent(1)])
@@ -392,21 +329,6 @@ def test_a_model_may_have_as_many_values_as_pairs_of_what_is_stored_and_a_millio
     budget.check_whole(Extent(0, 0, 4**2 + 10**6))
     with pytest.raises(SavedModelError, match="nothing could visit all of it"):
         budget.check_whole(Extent(0, 0, 4**2 + 10**6 + 1))
-
-
-def test_save_reckons_with_the_fewest_bytes_that_a_file_can_have(monkeypatch):
-    sizes = []
-    monkeypatch.setattr(Budget, "check", lambda self, size: sizes.append(size))
-    model = [[1, 2], np.zeros(8)]
-    assert 3 * 12 + 4 * 2 + 64 == 108
-    assert len(model_bytes(model)) > 108 and sizes == [108]
-
-
-def test_the_work_of_numbers_and_generators():
-    fraction, generator = (FORMS[name].work for name in ("fractions.Fraction", "numpy.Generator"))
-    assert fraction({}, 2048) == 2048 + 4096
-    assert [generator({"seed": seed}, 10) for seed in (None, {"pool_size": 4}, {"pool_size": -3})] == [10, 66, 10]
-    assert FORMS["builtins.range"].work({}, 7) == 7
 
 
 def test_up_to_a_thousand_different_keys_may_have_one_hash():

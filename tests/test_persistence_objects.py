@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 from similitude import load, save
 from similitude.errors import SavedModelError
 from similitude.persistence import information
-from similitude.persistence.file_format import ArrayReader, ArrayWriter
+from similitude.persistence.file_format import ArrayReader
 from similitude.persistence.forms import FORMS
 from similitude.persistence.model_files import model_bytes
-from similitude.persistence.nodes import ModelWriter
 
 
 def round_trip(value, folder, **functions):
@@ -384,32 +383,6 @@ def test_a_missing_library_is_named_with_its_pip_command(missing, tmp_path, monk
 # How values are stored.
 
 
-@pytest.mark.parametrize("value", [None, True, "a", 1.5, -(2**63), 2**63 - 1, 0])
-def test_what_json_stores_exactly_has_no_node(value):
-    assert ModelWriter([value]).nodes == [{"is": "list", "parts": [value]}]
-
-
-@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, float("inf"), float("nan"), np.float64(1)])
-def test_other_numbers_have_a_node(value):
-    assert len(ModelWriter([value]).nodes) == 2
-
-
-@pytest.mark.parametrize(
-    ("items", "n_nodes"),
-    [
-        (["ab", "é", "\ud800\udc00", None, True, 0.5, 2**63 - 1, -(2**63)] * 10, 1),
-        ([b"ab", b"c"] * 16, 3),
-        ([0, 2**63, -(2**63) - 1, float("inf")], 4),
-    ],
-    ids=["simple", "bytes", "numbers"],
-)
-@pytest.mark.parametrize("kind", [list, tuple])
-def test_only_items_that_json_cannot_hold_have_nodes(kind, items, n_nodes, tmp_path):
-    nodes = ModelWriter(kind(items)).nodes
-    assert len(nodes) == n_nodes and len(nodes[-1]["parts"]) == len(items)
-    assert same(round_trip(kind(items), tmp_path), kind(items))
-
-
 def test_arrays_of_up_to_32_dimensions_are_read():
     numbers = np.arange(2.0)
     assert ArrayReader(numbers.data.cast("B")).take({"dtype": "<f8", "shape": [1] * 31 + [2]}).shape == (1,) * 31 + (2,)
@@ -418,46 +391,6 @@ def test_arrays_of_up_to_32_dimensions_are_read():
     for shape in ([1] * 32 + [2], [0, 2**62], [-1], [True]):
         with pytest.raises(SavedModelError, match=r"^an array has an impossible dtype or shape$"):
             ArrayReader(numbers.data.cast("B")).take({"dtype": "<f8", "shape": shape})
-
-
-def test_arrays_are_read_one_after_the_other_up_to_the_last_byte():
-    stored = np.zeros(64 + 16, np.uint8)
-    stored[:3], stored[64:] = (1, 2, 3), np.arange(2.0).view(np.uint8)
-    reader = ArrayReader(stored.data)
-    assert reader.take({"dtype": "|u1", "shape": [3]}).tolist() == [1, 2, 3]
-    with pytest.raises(SavedModelError, match=r"an array of shape \(3,\) is larger than what the file contains"):
-        reader.take({"dtype": "<f8", "shape": [3]})
-    with pytest.raises(SavedModelError, match="the file contains more arrays than its model uses"):
-        reader.check_used_up()
-    assert reader.take({"dtype": "<f8", "shape": [2]}).tolist() == [0.0, 1.0]
-    reader.check_used_up()
-
-
-def test_the_order_of_an_array_is_stored_where_it_matters():
-    fields = {"dtype": "<f8", "shape": [2, 3], "order": "F"}
-    assert ArrayWriter().add(np.zeros((2, 3), order="F"), "x") == fields
-    assert ArrayWriter().add(np.zeros((2, 1), order="F"), "x") == {"dtype": "<f8", "shape": [2, 1]}
-
-
-class Bare(tuple):
-    """A tuple of a class of its own, without names for its items."""
-
-
-class Fields:
-    _fields = ("a",)
-    a = 1
-
-
-@pytest.mark.parametrize("value", [Bare((1, 2)), Fields()])
-def test_names_of_fields_belong_to_tuples(value, tmp_path):
-    with pytest.raises(SavedModelError, match=rf"^model\[0\] is a .*{type(value).__name__}, which cannot be stored"):
-        save([value], tmp_path / "value.sim")
-
-
-@pytest.mark.parametrize("parts", [("1", 2), (1, "2"), (True, 2), (1, 2.0)])
-def test_a_fraction_is_made_of_whole_numbers(parts):
-    with pytest.raises(SavedModelError, match=r"^a fraction is not one of whole numbers$"):
-        FORMS["fractions.Fraction"].make(*parts)
 
 
 @pytest.mark.parametrize("name", [None, "home"])

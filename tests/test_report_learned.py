@@ -10,8 +10,7 @@ from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.goodness import assess
 from similitude.kernels import Gaussian
 from similitude.report import investigate, write_report
-from similitude.report.findings.baselines import Neighbors
-from similitude.report.findings.held_out import bootstrap_counts, similarity_of, split
+from similitude.report.findings.held_out import similarity_of, split
 from similitude.report.findings.inputs import validated
 from similitude.report.findings.landmarks import LandmarkBlocks
 from similitude.report.render.page import as_html
@@ -131,25 +130,6 @@ def test_importance_that_is_measured_on_a_sample_says_so(monkeypatch):
     found = investigate("gaussian", X, codes, random_state=0)
     assert "the importance of columns was measured on 50 of 130 held-out examples" in found.about.notes
     assert found.columns[0].importance.low > found.columns[1].importance.high
-
-
-def test_similarities_to_neighbors_are_computed_once():
-    X, codes = many(200)
-    inputs = validated("gaussian", X, codes, None, 0)
-    train, test = np.arange(100), np.arange(100, 200)
-    model = SimilarityClassifier("gaussian", random_state=0).fit(X[train], codes[train])
-    neighbors = Neighbors(inputs, [(model, train, test)])
-    scores, _ = neighbors.predict(train, test)
-    again, _ = neighbors.predict(train, test)
-    assert np.array_equal(scores, again) and len(neighbors._compared) == 1
-    assert (scores.argmax(axis=1) == codes[test]).mean() > 0.95
-    assert len(neighbors.suspects(test)) == 0
-
-
-def test_bootstrap_counts_have_the_moments_of_a_multinomial_distribution():
-    counts = bootstrap_counts(500, 1)[:, 1:]
-    assert (counts.sum(axis=0) == 500).all()
-    assert counts.mean() == 1 and counts.var() == pytest.approx(1 - 1 / 500, rel=0.02)
 
 
 def test_another_similarity_may_be_learned_too():

@@ -25,7 +25,6 @@ from similitude.learners import (
     SpectralClusters,
     choose_clusters,
 )
-from similitude.learners.clusters.distances import towards_medoids
 from similitude.maps import local_eigenpairs
 
 rng = np.random.default_rng(0)
@@ -219,24 +218,6 @@ def test_repeated_eigenvalues_are_found():
     values, vectors = found.values, found.vectors
     assert values == pytest.approx(1.0) and vectors.T @ vectors == pytest.approx(np.eye(6), abs=1e-7)
     assert S @ vectors == pytest.approx(vectors, abs=1e-6)
-
-
-def test_eigenvalues_next_to_each_other_are_those_of_lapack():
-    line = np.linspace(0.0, 1.0, 600)
-    S = np.exp(-(((line[:, None] - line) / 0.02) ** 2))  # a line without gaps: slow to converge
-    S /= np.sqrt(S.sum(axis=0)) * np.sqrt(S.sum(axis=1))[:, None]
-    found = local_eigenpairs(S, 5, np.random.default_rng(0))
-    values, vectors = found.values, found.vectors
-    assert values == pytest.approx(eigh(S, eigvals_only=True)[: -5 - 1 : -1], abs=1e-12)
-    assert np.linalg.norm(S @ vectors - vectors * values, axis=0).max() <= 2e-8
-
-
-def test_a_symmetric_matrix_is_not_copied_to_be_transposed():
-    D = squareform(pdist(rng.standard_normal((150, 2))))
-    f = FromPairs(min)
-    assert towards_medoids(f, D) is D
-    D[140, 3] += 1e-9
-    assert towards_medoids(f, D) is not D and (towards_medoids(f, D) == D.T).all()
 
 
 def test_objects_without_similarities_are_noted():

@@ -15,7 +15,6 @@ from similitude.fitting.calibration import (
     ClassCalibration,
     ErrorCalibration,
     Uncertainty,
-    needed_levels,
 )
 from similitude.fitting.model import WeightedLandmarks
 from similitude.fitting.spread import RATIOS, OpenVariance, fit_spread, log_density, marginal_ratio, open_variance_of
@@ -136,15 +135,6 @@ def test_errors_are_enlarged_by_what_choices_hide():
     smaller = plain.enlarged(np.full((4, 1), 0.9), [np.ones((2, 1))])
     np.testing.assert_allclose(smaller.errors, 0.9)
     assert plain.enlarged(np.full((4, 1), 0.1), [np.ones((2, 1))]).errors.max() == 0.8
-
-
-def test_levels_that_other_folds_needed():
-    inside, scores = np.sort(np.random.default_rng(0).random(9)), np.array([-1.0, 2.0])
-    np.testing.assert_allclose(needed_levels(inside, scores), [0.1, 1.0])
-    for score in np.random.default_rng(1).random(5):
-        (level,) = needed_levels(inside, np.array([score]))
-        assert conformal_quantile(inside, level) >= score
-        assert level < 0.2 or conformal_quantile(inside, level - 0.1) < score
 
 
 def test_sets_are_the_smallest_with_their_coverage():

@@ -15,8 +15,8 @@ from similitude.engines import LocalEngine, use_engine
 from similitude.errors import BudgetError
 from similitude.kernels import Cosine, Gaussian, Laplace, Linear, Polynomial, Sigmoid
 from similitude.similarity import calls_per_pair
-from similitude.validity.elimination import Tolerance, Witness, asymmetric_pair, negative_direction, negative_square
-from similitude.validity.search import _free_vectors
+from similitude.validity.elimination import Witness
+from similitude.validity.search import _gram, _lowness
 from similitude.validity.verdict import _affordable, _SampledObjects
 
 rng = np.random.default_rng(0)
@@ -323,81 +323,6 @@ def test_mutate_searches_among_other_objects():
     assert check_kernel(f, words, mutate=lambda word: word + "x").verdict == "INVALID"
 
 
-def test_bound_vectors_are_not_moved_out_of_their_domain():
-    angles = rng.uniform(0, 2 * np.pi, 40)
-    circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    arc = FromPairs(lambda x, z: 1 - math.acos(min(1.0, max(-1.0, float(x @ z)))) / math.pi)
-    validity = check_kernel(arc, circle)
-    assert validity.verdict == "UNKNOWN"
-    assert "constrained" in validity.effort
-
-
-def test_lists_are_not_moved_where_arrays_are():
-    """A function of lists may use what only lists have; of a user's arrays it is known that it takes arrays."""
-    X = rng.normal(size=(6, 2))
-    k = FromPairs(lambda x, z: 1 / (1 + abs(x[0] - z[0]) + abs(x[1] - z[1])))
-    assert "Python lists" in check_kernel(k, X.tolist()).effort
-    assert "Python lists" not in check_kernel(k, X).effort
-
-
-@pytest.mark.parametrize(("sign", "found"), [(0.5, False), (2.0, True)])
-def test_an_absolute_error_is_granted_to_every_value(sign, found):
-    """Weights of 1 add up n^2 values, each with its own error."""
-    n, floor = 5, 1e-3
-    K = np.full((n, n), -sign * floor)
-    value = negative_square(K, np.ones(n), Tolerance(0.0, floor, 0.0))
-    assert (value is not None) == found
-
-
-@pytest.mark.parametrize("eps", [2.0**-52, 2.0**-23])
-def test_what_is_granted_to_rounding_follows_from_the_precision(eps):
-    granted = Tolerance.of(np.array([[0.25, -0.5], [0.1, 0.0]]), eps)
-    assert granted == Tolerance(eps**0.5, 8 * eps, pytest.approx(eps ** (2 / 3)))
-    assert Tolerance.of(np.empty((0, 0)), eps).floor == 0.0
-
-
-@pytest.mark.parametrize("share", [0.99, 1.0, 1.01])
-def test_values_of_twins_may_differ_by_rounding(share):
-    granted = Tolerance(0.5, 0.25, 0.125)
-    for K, limit in (
-        (np.array([[0.0, 4.0], [4.0, 0.0]]), 0.125 * 4 + 0.25),
-        (np.array([[-16.0, 1.0], [1.0, 4.0]]), 0.125 * 8 + 0.25),  # objects are long, their similarity small
-    ):
-        K[1, 0] -= share * limit
-        found = asymmetric_pair(K, granted)
-        assert found == (pytest.approx(share * limit), (0, 1) if share > 1 else None)
-    exact = np.array([[4.0, 4.0, 0.0], [4.0, 4.0, 1.0], [0.0, 0.0, 1.0]])
-    assert asymmetric_pair(exact, Tolerance(0.0, 0.0, 0.0)) == (1.0, (1, 2))
-    assert asymmetric_pair(np.eye(2), Tolerance(0.0, 0.0, 0.0)) == (0.0, None)
-
-
-def test_a_negative_square_is_one_beyond_the_errors_of_its_terms():
-    K, a = np.array([[1.0, -3.0], [-3.0, 1.0]]), np.array([1.0, 0.5])  # 1 - 3 + 1/4, of terms that add up to 4.25
-    assert negative_square(K, a, Tolerance(0.0, 0.0, 0.0)) == -1.75
-    assert negative_square(K, a, Tolerance(1.74 / 4.25, 0.0, 0.0)) == -1.75
-    assert negative_square(K, a, Tolerance(1.76 / 4.25, 0.0, 0.0)) is None
-    assert negative_square(K, a, Tolerance(0.0, 1.74 / 2.25, 0.0)) == -1.75
-    assert negative_square(K, a, Tolerance(0.0, 1.76 / 2.25, 0.0)) is None
-    few = 16 * 2 * 2.0**-52  # of double precision, whatever else is granted
-    for share, found in ((0.9, False), (1.1, True)):
-        tiny = np.array([[1.0, 0.0], [0.0, -1.0 - 2 * share * few]])
-        assert (negative_square(tiny, np.ones(2), Tolerance(0.0, 0.0, 0.0)) is not None) == found
-    assert negative_square(np.zeros((1, 1)), np.ones(1), Tolerance(0.0, 0.0, 0.0)) is None
-
-
-def test_a_negative_direction_has_its_first_weight_positive_and_its_largest_one():
-    K = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.5], [0.0, 1.5, 2.0]])
-    a, value = negative_direction(K, Tolerance(1e-8, 0.0, 0.0))
-    assert a[0] == 0.0 and a[1] > 0 and np.abs(a).max() == 1.0 and a[2] < 0
-    assert value == pytest.approx(a @ K @ a) and value < 0
-    scaled = np.diag([1e6, 1.0, 1e-3])
-    scaled[1, 2] = scaled[2, 1] = 0.04  # the cosine is 1.26
-    a, value = negative_direction(scaled, Tolerance(1e-4, 1e-9, 0.0))
-    assert value < 0 and abs(a[2]) == 1.0 and a @ scaled @ a == pytest.approx(value)
-    assert negative_direction(np.eye(3), Tolerance(0.0, 0.0, 0.0)) is None
-    assert negative_direction(np.zeros((2, 2)), Tolerance(0.0, 0.0, 0.0)) is None
-
-
 def orthogonal_like(n):
     """A witness of n objects, of which only the weights and the number matter."""
     gram = np.full((n, n), -1.0) + 1.5 * np.eye(n)
@@ -456,11 +381,12 @@ def test_a_verdict_is_shown_with_its_reason():
     assert nothing.verdict == "UNKNOWN" and "eigenvalue" not in nothing.why() and "pass objects X" in nothing.why()
 
 
-@pytest.mark.parametrize(("name", "eps"), [("float16", 2.0**-10), ("float32", 2.0**-23), ("float64", 2.0**-52)])
-def test_the_coarsest_precision_of_values_and_objects_counts(name, eps):
-    fine, coarse = np.ones((3, 2)), np.ones((3, 2), dtype=name)
-    for values, objects in ((coarse, fine), (fine, coarse), (fine, list(coarse)), (coarse, ["a", "b", "c"])):
-        assert _SampledObjects(objects, np.arange(3), 3).precision(values) == eps
+def test_a_sample_says_how_many_of_how_many():
+    sample = _SampledObjects.of(np.arange(7.0), 7, np.random.default_rng(0))
+    assert str(sample) == "all pairs of 7 objects" and sample.positions.tolist() == list(range(7))
+    fewer = _SampledObjects.of(np.arange(1007.0), 6, np.random.default_rng(0))
+    assert str(fewer) == "all pairs of 6 of 1,007 objects" and (np.diff(fewer.positions) > 0).all()
+    assert len(fewer.positions) == 6 and (fewer.objects == fewer.positions).all()
 
 
 @pytest.mark.parametrize("each", [1, 3])
@@ -508,36 +434,6 @@ def test_similarities_of_vectors_are_examined_in_the_plane():
 
 
 # The search beyond the sample.
-
-
-@pytest.mark.parametrize(
-    ("k", "X", "why"),
-    [
-        (Precomputed(np.eye(3)), range(3), "no objects beyond the matrix"),
-        (FromPairs(lambda x, z: 1.0), ["a", "b"], "not vectors of real numbers"),
-        (FromPairs(lambda x, z: 1.0), [[1.0], [2.0, 3.0]], "not vectors of real numbers"),
-        (FromPairs(lambda x, z: 1.0), np.full((2, 2, 2), 0.5), "not vectors of real numbers"),
-        (FromPairs(lambda x, z: 1.0), np.array([[1, 2], [3, 5]]), "not vectors of real numbers"),
-        (FromPairs(lambda x, z: 1.0), [[0.5, 1.0], [2.0, 3.0]], "Python lists"),
-        (FromPairs(lambda x, z: 1.0), np.array([[1.0, 2.0], [3.0, 5.0]]), "look constrained"),
-        (FromPairs(lambda x, z: 1.0), np.array([1.0, 2.0, -4.0]), "look constrained"),
-        (FromPairs(lambda x, z: 1.0), np.array([[0.6, 0.8], [0.8, -0.6]]), "look constrained"),
-        (FromPairs(lambda x, z: 1.0), np.array([[0.3, 0.7], [0.9, 0.1]]), "look constrained"),
-        (FromPairs(lambda x, z: 1.0), np.array([[0.3, 0.7], [0.9, 0.1 + 2e-6]]), ""),
-        (FromPairs(lambda x, z: 1.0), np.array([[0.3, 0.7], [0.9, 0.1 + 0.5e-6]]), "look constrained"),
-        (FromPairs(lambda x, z: 1.0), np.array([[3.0, 7.0], [9.1, 0.9 + 5e-6]]), "look constrained"),
-        (FromPairs(lambda x, z: 1.0), np.array([[0.5], [-0.5]]), ""),
-        (FromPairs(lambda x, z: 1.0), np.array([0.5, -0.5]), ""),
-        (FromPairs(lambda x, z: 1.0), [0.5, 0.25], ""),
-        (Linear(), np.array([[1.0, 2.0], [3.0, 5.0]]), ""),
-        (Linear(), [[1.0, 2.0], [3.0, 5.0]], ""),
-    ],
-)
-def test_only_free_vectors_are_moved(k, X, why):
-    matrix, said = _free_vectors(k, X)
-    assert (matrix is None) == bool(why) and why in said
-    if matrix is not None:
-        np.testing.assert_array_equal(matrix, np.asarray(X).reshape(len(X), -1))
 
 
 def test_a_large_sample_is_announced_and_indices_are_those_of_x():
@@ -663,3 +559,24 @@ def test_a_subclass_of_a_precomputed_matrix_is_not_checked_as_a_whole():
     M = np.diag([1.0, 2.0, 3.0])
     assert check_kernel(Precomputed(M)).verdict == "VALID"
     assert check_kernel(ShiftedMatrix(M)).verdict != "VALID"
+
+
+def test_lists_are_not_moved_where_arrays_are():
+    """A function of lists may use what only lists have; of a user's arrays it is known that it takes arrays."""
+    X = rng.normal(size=(6, 2))
+    k = FromPairs(lambda x, z: 1 / (1 + abs(x[0] - z[0]) + abs(x[1] - z[1])))
+    assert "Python lists" in check_kernel(k, X.tolist()).effort
+    assert "Python lists" not in check_kernel(k, X).effort
+
+
+def test_lowness_is_relative_to_the_largest_value():
+    assert _lowness(np.array([[2.0, 8.0], [8.0, 2.0]])) == pytest.approx(-0.75)
+    assert _lowness(np.zeros((2, 2))) == 0.0 and _lowness(None) == 1e6
+    assert _lowness(np.array([[1e-9]])) == 1.0
+
+    def undefined(x, z):
+        return 1 / x if x < 2 else {"a": 1}[x] if x < 3 else float("nan")
+
+    for x in (0, 2, 3):
+        assert _gram(FromPairs(undefined), [x]) is None
+    assert _gram(FromPairs(undefined), [1]).tolist() == [[1.0]]

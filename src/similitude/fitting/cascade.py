@@ -1,11 +1,11 @@
-"""A cascade: objects are compared with the most telling landmarks first, and with more only while that may pay."""
+"""A cascade: objects are compared with the landmarks that explain most first, and with more only while that may pay."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -18,31 +18,19 @@ from similitude.landmarks import LandmarkFeatures
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, Similarity
 from similitude.support import ESTIMATE, PROVEN
 
-WIDENING = 1e-9
-"""What is added to the diagonal of a Gram matrix before it is solved with, which widens the intervals a little."""
+ROUND_OFF = 1e-9
+"""Widens bounds of similarities and of scores a little, so that rounding does not matter."""
 
 
 @dataclass(frozen=True, eq=False)
 class ValueRange:
-    """Bounds of similarities.
-
-    Attributes
-    ----------
-    low, high : float
-        All similarities are between these.
-    gram : array or None
-        The similarities of the landmarks with each other, for a kernel with K(x, x) = 1: then what is known about an
-        object bounds its other similarities.
-    grade : str
-        PROVEN if the bounds follow from claims of the similarity, ESTIMATE if they are those of the values seen.
-    reason : str
-        Why they hold, in words.
-    """
+    """Bounds of similarities."""
 
     low: float
     high: float
+    # of the landmarks, for a kernel with K(x, x) = 1: then what is known about an object bounds its other similarities
     gram: np.ndarray | None
-    grade: str
+    grade: str  # PROVEN if the bounds follow from claims of the similarity, ESTIMATE if they are those of values seen
     reason: str
 
     @classmethod
@@ -61,7 +49,7 @@ class ValueRange:
 
         `F` holds the similarities to the first landmarks. For a kernel with feature vectors of length 1, what is left
         of x and l outside of the span of the first landmarks has the lengths r and s, so that K(x, l) differs by at
-        most r s from what the span tells.
+        most r s from what the span explains.
         """
         m = F.shape[1]
         shape = (len(F), n - F.shape[1])
@@ -69,17 +57,13 @@ class ValueRange:
         high = np.full(shape, self.high)
         if self.gram is None or not m:
             return low, high
-        factor = cho_factor(self.gram[:m, :m] + WIDENING * np.eye(m))
+        factor = cho_factor(self.gram[:m, :m] + ROUND_OFF * np.eye(m))
         solved = cho_solve(factor, self.gram[:m, m:n])
-        told = F @ solved
+        explained = F @ solved
         left_of_landmarks = 1.0 - np.einsum("ij,ij->j", self.gram[:m, m:n], solved)
         left_of_objects = 1.0 - np.einsum("ij,ji->i", F, cho_solve(factor, F.T))
         reach = np.sqrt(np.outer(np.maximum(left_of_objects, 0.0), np.maximum(left_of_landmarks, 0.0)))
-        return np.maximum(low, told - reach - WIDENING), np.minimum(high, told + reach + WIDENING)
-
-
-ROUND_OFF = 1e-9
-"""By how much bounds of scores have to be apart, so that rounding does not matter."""
+        return np.maximum(low, explained - reach - ROUND_OFF), np.minimum(high, explained + reach + ROUND_OFF)
 
 
 def margins(scores: np.ndarray) -> np.ndarray:
@@ -103,79 +87,35 @@ def decided(scores: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One stage of a cascade.
+    """One stage of a cascade."""
 
-    Attributes
-    ----------
-    n : int
-        Landmarks of this stage and the earlier ones.
-    ridge : ProfileRidge
-        Scores by the similarities to these landmarks.
-    rows : array of int
-        Its training rows, by their positions among all training rows.
-    adds : bool
-        Whether its scores are added to those of the stage before, whose training rows were more.
-    threshold : float
-        Objects with a margin of at least this are not compared with further landmarks.
-    """
-
-    n: int
-    ridge: ProfileRidge
-    rows: np.ndarray
-    adds: bool
-    threshold: float
+    n: int  # landmarks of this stage and the earlier ones
+    ridge: ProfileRidge  # scores by the similarities to these landmarks
+    rows: np.ndarray  # its training rows, by their positions among all training rows
+    adds: bool  # whether its scores are added to those of the stage before, whose training rows were more
+    threshold: float  # objects with a margin of at least this are not compared with further landmarks
 
     def scores(self, F: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Return the scores of profiles, given those of the stage before."""
-        found = self.ridge.scores(F)
-        if self.adds:
-            return found + before
-        return found
+        return self.ridge.scores(F) + before * self.adds
 
 
-@dataclass(frozen=True, eq=False)
-class Walk:
-    """How objects went through a cascade.
+class Walk(NamedTuple):
+    """How objects went through a cascade."""
 
-    Attributes
-    ----------
-    calls : array of int
-        The comparisons of each.
-    settled : array of bool
-        Whether the other similarities cannot change its class, if they are within their bounds.
-    """
-
-    calls: np.ndarray
-    settled: np.ndarray
-
-    @classmethod
-    def of(cls, n: int) -> Walk:
-        """Return that of n objects before the first stage."""
-        return cls(np.zeros(n, dtype=np.intp), np.zeros(n, dtype=bool))
+    calls: np.ndarray  # the comparisons of each
+    settled: np.ndarray  # whether the other similarities cannot change its class, if they are within their bounds
 
 
 @dataclass(frozen=True, eq=False)
 class Cascade:
-    """The fitted model of a frugal fit, in the place of a `LandmarkModel`.
+    """The fitted model of a frugal fit, in the place of a `LandmarkModel`."""
 
-    Attributes
-    ----------
-    features : LandmarkFeatures
-        The similarities to all landmarks, in the order in which they are asked for.
-    stages : tuple of Stage
-    turned : array of bool
-        Whether K(l, x) is asked for instead of K(x, l), for each landmark; one may occur twice.
-    values : ValueRange
-        What similarities that were not asked for can be.
-    classes : bool
-        Whether scores are those of classes. Numbers are predicted with all landmarks.
-    """
-
-    features: LandmarkFeatures
+    features: LandmarkFeatures  # the similarities to all landmarks, in the order in which they are asked for
     stages: tuple[Stage, ...]
-    turned: np.ndarray
-    values: ValueRange
-    classes: bool
+    turned: np.ndarray  # whether K(l, x) is asked for instead of K(x, l), for each landmark; one may occur twice
+    values: ValueRange  # of similarities that were not asked for
+    classes: bool  # whether scores are those of classes; numbers are predicted with all landmarks
 
     @property
     def parts(self) -> tuple[WeightedLandmarks, ...]:
@@ -209,7 +149,7 @@ class Cascade:
         """
         at = np.arange(count(A))
         done = 0
-        walk = Walk.of(count(A))
+        walk = Walk(np.zeros(len(at), dtype=np.intp), np.zeros(len(at), dtype=bool))
         F = np.empty((len(at), 0))
         for k, stage in enumerate(self.stages):
             F = np.concatenate([F, self.similarities(rows(A, at), done, stage.n)], axis=1)
@@ -228,7 +168,7 @@ class Cascade:
         return walk
 
     def settled(self, k: int, F: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Tell for which objects, after the k-th stage, no values of the other similarities change the class.
+        """Return for which objects, after the k-th stage, no values of the other similarities change the class.
 
         Bounds of the scores that all landmarks would give follow from bounds of the similarities.
         """
@@ -268,26 +208,13 @@ class CascadeInfluence:
     """What groups of training rows add to the scores of a cascade.
 
     The rows of a class that are most similar to the same landmark of the first stage are a group.
-
-    Attributes
-    ----------
-    heads : array of int
-        The landmark of each group.
-    counts : array of int
-        The number of rows of each group.
-    labels : array
-        The class number of each group, or the means of its targets.
-    base : array
-        The mean targets.
-    groups : array of int
-        The group of each training row.
     """
 
-    heads: np.ndarray
-    counts: np.ndarray
-    labels: np.ndarray
-    base: np.ndarray
-    groups: np.ndarray
+    heads: np.ndarray  # the landmark of each group
+    counts: np.ndarray  # of the rows of each group
+    labels: np.ndarray  # the class number of each group, or the means of its targets
+    base: np.ndarray  # the mean targets
+    groups: np.ndarray  # of each training row
 
     @classmethod
     def of(cls, first: Stage, Y: np.ndarray, numbers: np.ndarray | None) -> CascadeInfluence:
@@ -322,26 +249,21 @@ class CascadeInfluence:
 LOST = 0.003
 """What stops may lose, relative to the gain over the most frequent class."""
 
-AMOUNTS = np.geomspace(1.0, 1e-7, 113)
-"""Expected losses of a single stop that are tried: the largest one is used with which all stops lose little enough."""
-
 
 def stopping_margins(scores: Sequence[np.ndarray], latest: Sequence[float], gain: float) -> list[float]:
     """Return the margin of each stage from which on predictions stop.
 
-    Parameters
-    ----------
-    scores : sequence of arrays
-        The scores of rows left out of the fit after each stage.
-    latest : sequence of float
-        Margins from which on rows were not compared further: no stage stops later.
-    gain : float
-        The share of rows that are right beyond those of the most frequent class.
+    Given are the scores of rows left out of the fit after each stage, the margins from which on rows were not compared
+    further, because no stage stops later, and the share of rows that are right beyond those of the most frequent class.
     """
     ahead = [margins(one) for one in scores]
     losses = [expected_losses(one, scores[-1]) for one in scores]
-    for amount in AMOUNTS:
-        found = [min(_stop(one, lost, amount), most) for one, lost, most in zip(ahead, losses, latest, strict=True)]
+    # expected losses of a single stop: the largest one is taken with which all stops lose little enough
+    for amount in np.geomspace(1.0, 1e-7, 113):
+        found = [
+            min(float(one[lost <= amount].min(initial=np.inf)), most)
+            for one, lost, most in zip(ahead, losses, latest, strict=True)
+        ]
         if _lost(ahead, losses, found) <= LOST * gain:
             break
     return found
@@ -372,11 +294,6 @@ def _lead(classes: np.ndarray, scores: np.ndarray) -> np.ndarray:
     others[rows, classes] = -np.inf
     found: np.ndarray = scores[rows, classes] - others.max(axis=1)
     return found
-
-
-def _stop(ahead: np.ndarray, losses: np.ndarray, amount: float) -> float:
-    """Return the smallest margin of a row from which on no more than an amount is lost."""
-    return float(ahead[losses <= amount].min(initial=np.inf))
 
 
 def _lost(ahead: Sequence[np.ndarray], losses: Sequence[np.ndarray], stops: Sequence[float]) -> float:

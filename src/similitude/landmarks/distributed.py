@@ -33,9 +33,9 @@ from similitude.data.sources import (
     errors_in_partition,
     partition_source,
 )
-from similitude.landmarks.pivots import FEWEST, ROUNDING, Exactness, Residual
+from similitude.landmarks.pivots import FEWEST, ROUNDING, Exactness, Nearest, Residual
 from similitude.landmarks.projection import solve_rows, solver
-from similitude.landmarks.rules import Nearest, Pool
+from similitude.landmarks.rules import Pool
 from similitude.scikit import InputCheck, check_weights
 from similitude.similarity import Similarity
 from similitude.support import SourceError, key_order, objects_at, pairs_at, random_keys

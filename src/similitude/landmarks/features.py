@@ -33,6 +33,7 @@ from similitude.compute import (
     tensor_in,
 )
 from similitude.compute.engines import Engine
+from similitude.evaluation import at_rows
 from similitude.landmarks.projection import (
     EXAMINED,
     PROJECTION,
@@ -52,26 +53,13 @@ UNLABELED = "unlabeled"
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Landmarks, in the order in which they were chosen.
-
-    Attributes
-    ----------
-    objects : sequence
-    positions : array of int, or None
-        Their positions in X; None for objects that are not rows of X.
-    encoding : encoding or None
-        The objects as a similarity encodes them; None until one does.
-    labels : array of int, or None
-        Their class numbers, where known.
-    rule : str
-        How they were chosen: a rule, ``given``, or ``unlabeled``.
-    """
+    """Landmarks, in the order in which they were chosen."""
 
     objects: Any
-    positions: np.ndarray | None = None
-    encoding: Encoding = None
-    labels: np.ndarray | None = None
-    rule: str = GIVEN
+    positions: np.ndarray | None = None  # in X; None for objects that are not rows of X
+    encoding: Encoding = None  # the objects as a similarity encodes them; None until one does
+    labels: np.ndarray | None = None  # class numbers, where known
+    rule: str = GIVEN  # how they were chosen: a rule, ``given``, or ``unlabeled``
 
     def __len__(self) -> int:
         return int(self.objects.shape[0]) if hasattr(self.objects, "shape") else len(self.objects)
@@ -82,9 +70,9 @@ class Landmarks:
             return self
         return Landmarks(
             take(self.objects, which),
-            None if self.positions is None else self.positions[which],
+            at_rows(self.positions, which),
             None if self.encoding is None else rows(self.encoding, which),
-            None if self.labels is None else self.labels[which],
+            at_rows(self.labels, which),
             self.rule,
         )
 
@@ -103,36 +91,16 @@ class Landmarks:
 
 @dataclass(frozen=True, eq=False)
 class LandmarkFeatures:
-    r"""The features that landmarks give an object.
+    """The features that landmarks give an object."""
 
-    Attributes
-    ----------
-    similarity : Similarity or None
-        Resolved; None while a precomputed model waits for the next matrix.
-    landmarks : Landmarks
-        Encoded by the similarity.
-    side : {"left", "right", "both"}
-        K(x, l), K(l, x), or both side by side.
-    factor : array or None
-        U with :math:`K(L, L) = U^\top U`, in float64, if the similarities are projected.
-    normalized : bool
-        Whether the similarities of each object are divided by their length.
-    scale : float
-        Every feature is divided by this.
-    matrix : array or None
-        What the similarities are multiplied by, or solved with, in the precision at hand; see :meth:`ready`.
-    leading : int or None
-        How many projected features are complete; the others are completed after summing (`partial_projection`).
-    """
-
-    similarity: Any
-    landmarks: Landmarks
-    side: str = "left"
-    factor: np.ndarray | None = None
-    normalized: bool = False
-    scale: float = 1.0
-    matrix: Any = None
-    leading: int | None = None
+    similarity: Any  # resolved; None while a precomputed model waits for the next matrix
+    landmarks: Landmarks  # encoded by the similarity
+    side: str = "left"  # K(x, l); or "right", K(l, x); or "both" side by side
+    factor: np.ndarray | None = None  # U with K(L, L) = U'U, in float64, if the similarities are projected
+    normalized: bool = False  # whether the similarities of each object are divided by their length
+    scale: float = 1.0  # every feature is divided by this
+    matrix: Any = None  # multiplies the similarities, or is solved with, in the precision at hand; see `ready`
+    leading: int | None = None  # how many projected features are complete; the others are completed after summing
 
     @property
     def n_similarities(self) -> int:
@@ -315,25 +283,9 @@ def side_by_side(parts: Sequence[Any]) -> Any:
 class SampleFeatures:
     """Similarities of a sample of rows to landmarks, and the features they give.
 
-    Parameters
-    ----------
-    k : Similarity
-        Resolved.
-    among : encoding
-        The sample, or rows that it is drawn from.
-    places : array of int
-        Positions of the sample in X.
-    landmarks : Landmarks
-        Encoded, in the order in which they are used.
-    engine : Engine
-    side : str
-        As the user gave it.
-    sparse : bool
-        Whether the penalty selects landmarks.
-    which : array of int, optional
-        The rows that are the sample, copied when they are first needed; by default all of them.
-    known : dict, optional
-        Similarities to all landmarks that were computed already, by side.
+    The sample is `which` of the rows `among`, by default all, copied when it is first needed; `places` are its
+    positions in X. The landmarks are encoded, in the order in which they are used; `known` are similarities to all of
+    them that were computed already, by side.
     """
 
     def __init__(
@@ -359,9 +311,8 @@ class SampleFeatures:
         self._which = which
         self._known = dict(known or {})  # similarities by side: the columns are the first landmarks
         self._gram = np.empty((0, 0))
-        self._own = None
-        if known or not isinstance(among, np.ndarray):
-            self._own = rows_of(landmarks.positions, places)
+        needs_own = known or not isinstance(among, np.ndarray)
+        self._own = rows_of(landmarks.positions, places) if needs_own else None
         self.n_known = len(landmarks)  # to which all similarities are known; all landmarks before any is
         self.n_representations = 1  # that the values of a similarity decide between
         M = None
@@ -413,9 +364,7 @@ class SampleFeatures:
                 values = in_floats(Blocks(like, self.encoding, columns, engine=self.engine, positions=at).whole())
             K = values if K is None else np.concatenate([K, values], axis=1)
             self._known[side] = K
-            self.n_known = n
-            for known_ones in self._known.values():
-                self.n_known = min(self.n_known, known_ones.shape[1])
+            self.n_known = min(n, *(one.shape[1] for one in self._known.values()))
         return K[:, :n]
 
     def _by_symmetry(self, known: int, n: int) -> np.ndarray:
@@ -445,9 +394,7 @@ class SampleFeatures:
         made.places = self.places[order]
         made.landmarks = self.landmarks.only(which)
         made.n_known = len(which)
-        made._known = {}
-        for side, K in self._known.items():
-            made._known[side] = K[np.ix_(order, which)]
+        made._known = {side: K[np.ix_(order, which)] for side, K in self._known.items()}
         examined = which[which < len(self._gram)]
         made._gram = self._gram[np.ix_(examined, examined)]
         made._own = None if self._own is None else rows_of(made.landmarks.positions, made.places)

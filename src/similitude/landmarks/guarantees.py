@@ -76,19 +76,11 @@ def smallest_margin(n: int, epsilon: float, delta: float) -> float | None:
 
 @dataclass(frozen=True)
 class Promise:
-    """What a theorem promises for landmarks drawn independently from the distribution of objects.
-
-    Attributes
-    ----------
-    theorem, outcome : str
-        Its name, and what then holds, with ``{half}`` and ``{quarter}`` for fractions of the margin.
-    share : float
-        The share of epsilon and of delta that the landmarks may use.
-    """
+    """What a theorem promises for landmarks drawn independently from the distribution of objects."""
 
     theorem: str
-    outcome: str
-    share: float = 1.0
+    outcome: str  # what then holds, with ``{half}`` and ``{quarter}`` for fractions of the margin
+    share: float = 1.0  # of epsilon and of delta that the landmarks may use
 
     def landmarks(self, ask: Ask, margin: float) -> int:
         """Return how many landmarks the theorem asks for at a margin."""
@@ -195,20 +187,10 @@ def guarantee_of_gaps(
     premises: Sequence[Premise],
     share: Callable[[float], float | None],
 ) -> Guarantee:
-    """Return the guarantee of Theorems 2 and 3 of Balcan and Blum.
+    """Return the guarantee of Theorems 2 and 3 of Balcan and Blum, given the numbers of landmarks of each class.
 
-    Parameters
-    ----------
-    sizes : array of int
-        Landmarks of each class.
-    scales : sequence of float
-        What the features of each similarity were divided by; K(x, l) and K(l, x) count as two similarities.
-    choices : int
-        The number of models that were compared.
-    premises : sequence of Premise
-        All but the gap and independent rows.
-    share : callable
-        Returns the share of a sample that does not have a gap; None if that is unknown.
+    The scales are what the features of each similarity were divided by, where K(x, l) and K(l, x) count as two. The
+    premises are all but the gap and independent rows; `share` returns the share of a sample that does not have a gap.
     """
     theorem = f"Theorem {2 if len(scales) == 1 else 3} of {SIMILARITY}"
     gamma = class_gap(sizes, choices)
@@ -426,21 +408,9 @@ def guarantee_of_fit(
 ) -> Guarantee:
     """Return what holds for some linear separator of the features; not that the one found is such a separator.
 
-    Parameters
-    ----------
-    given : sequence of Similarity
-        As the user gave them.
-    landmarks : Landmarks
-        Those that were drawn; the features may use fewer.
-    samples, representations : sequences of SampleFeatures and Representation
-        One for each similarity.
-    features : sequence of LandmarkFeatures
-    labels : array of int, or None
-        The class number of each row; None for regression.
-    n_classes : int
-    choices : int
-        How many scales and numbers of landmarks were compared: each gets its share of the probability of failure, as
-        does each representation that values of the similarity may lead to.
+    The similarities are as the user gave them; the landmarks are those that were drawn, of which the features may use
+    fewer. The choices are the scales and numbers of landmarks that were compared: each gets its share of the
+    probability of failure, as does each representation that values of the similarity may lead to.
     """
     if labels is None:
         return Guarantee.none("the theorems are about classes")

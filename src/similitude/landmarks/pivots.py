@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -54,19 +54,6 @@ WITNESS_PIVOTS = 200
 """Pivots at most among which a counterexample is sought."""
 
 
-class Weights(Protocol):
-    """The weights by which a rule draws, updated as landmarks are added."""
-
-    current: np.ndarray
-    """The weight of each object; zero where it would add nothing."""
-
-    def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
-        """Return which proposals are accepted, `most` at most; one of weight w by now, w0 when drawn, if u w0 <= w."""
-
-    def add(self, accepted: np.ndarray) -> None:
-        """Make the accepted objects landmarks and update every weight."""
-
-
 def draw(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
     """Return positions drawn independently with probability proportional to their weights."""
     cumulative = np.cumsum(weights)
@@ -74,7 +61,7 @@ def draw(weights: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray
     return np.minimum(found, np.flatnonzero(weights)[-1])  # a product may be rounded up to the sum
 
 
-def sample(weights: Weights, n: int, rng: np.random.Generator, block: int | None) -> np.ndarray:
+def sample(weights: Nearest | Residual, n: int, rng: np.random.Generator, block: int | None) -> np.ndarray:
     """Draw landmarks until there are `n` or every weight is zero, block by block."""
     chosen: list[np.ndarray] = []
     size = block or FEWEST
@@ -85,15 +72,11 @@ def sample(weights: Weights, n: int, rng: np.random.Generator, block: int | None
         weights.add(accepted)
         chosen.append(accepted)
         left -= len(accepted)
-        size = block or _next_size(size, len(accepted) / size, left, len(weights.current))
+        rate = len(accepted) / size
+        # a tenth of the kernel values spent on columns may be spent on the Gram matrices of proposals
+        cheap = max(FEWEST, int(0.1 * len(weights.current) * rate))
+        size = block or max(1, min(math.ceil(left / rate), 2 * size, MOST, cheap))
     return np.concatenate(chosen) if chosen else np.empty(0, dtype=np.intp)
-
-
-def _next_size(size: int, rate: float, left: int, n: int) -> int:
-    """Return how many to propose next: as many as it takes, as far as their Gram matrix stays cheap."""
-    # kernel values spent on the Gram matrices of proposals, as a share of those spent on columns
-    cheap = max(FEWEST, int(0.1 * n * rate))
-    return max(1, min(math.ceil(left / rate), 2 * size, MOST, cheap))
 
 
 class Exactness:
@@ -168,20 +151,8 @@ def rpcholesky(pool: Pool, k: int, block: int | None = None) -> tuple[np.ndarray
     :math:`O(k^2 n)` work. (Chen, Epperly, Tropp and Webber, Randomly pivoted Cholesky, 2022; drawn in blocks as
     described above.)
 
-    Parameters
-    ----------
-    pool : Pool
-        Its similarity must be a kernel; evidence that it is not raises an error.
-    k : int
-        Most pivots; fewer if the residual is zero up to rounding, which means that the rank is reached.
-    block : int, optional
-        Proposals in a block. Default: by cost.
-
-    Returns
-    -------
-    pivots : array of int
-    factor : array of shape (n, number of pivots)
-        F with F F' equal to K in the rows and columns of the pivots, in the precision of the values.
+    There are fewer than k pivots if the residual is zero up to rounding. With the factor F, in the precision of the
+    values, F F' equals K in the rows and columns of the pivots.
     """
     A = pool.encoding
     _check_factor(pool, k, itemsize(A[0] if isinstance(A, tuple) else A))
@@ -201,8 +172,54 @@ def _check_factor(pool: Pool, k: int, bytes_each: int) -> None:
         )
 
 
+class Nearest:
+    """Weights of k-means++: the squared distance from every object to the nearest landmark; zero if that is rounding.
+
+    `sift` returns which proposals are accepted, at most `most`; one of weight w by now, w0 when drawn, if u w0 <= w.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.exact = Exactness(pool)
+        self.current = np.full(pool.n, np.inf)
+
+    def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
+        """Go through the proposals, updating their distances from the nearest accepted one."""
+        apart = self._squares(self.exact.gram(proposed), proposed, proposed)
+        apart[proposed[:, None] == proposed] = 0.0
+        left = self.current[proposed]
+        least = chances * left
+        taken: list[int] = []
+        for j in range(len(proposed)):
+            if len(taken) < most and left[j] > 0 and left[j] >= least[j]:
+                taken.append(j)
+                np.minimum(left, apart[:, j], out=left)
+        return np.array(taken)
+
+    def add(self, accepted: np.ndarray) -> None:
+        """Compare every object with the accepted ones, strip by strip."""
+        everyone = np.arange(self.pool.n)
+        with pairs_at(None, accepted):
+            for strip, values in self.pool.against(accepted).rows():
+                nearest = self._squares(as_numpy(values), everyone[strip], accepted).min(axis=1)
+                np.minimum(self.current[strip], nearest, out=self.current[strip])
+        self.current[accepted] = 0.0
+
+    def _squares(self, K: np.ndarray, these: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return D^2 of every pair, zero within rounding; a clearly negative one raises an error."""
+        these_too = self.exact.diagonal[these, None]
+        others_too = self.exact.diagonal[None, others]
+        scale = np.abs(these_too) + np.abs(others_too)
+        squares = these_too + others_too - 2.0 * K.astype(np.float64)
+        negative = self.exact.impossible(squares, scale)
+        if negative is not None:
+            refuse(self.pool, np.array([these[negative[0]], others[negative[1]]]))
+        squares[squares <= 32 * self.exact.eps * scale] = 0.0
+        return squares
+
+
 class Residual:
-    """The diagonal of K - F F', and F."""
+    """Weights of randomly pivoted Cholesky: the diagonal of K - F F', and F."""
 
     def __init__(self, pool: Pool, k: int) -> None:
         self.pool = pool

@@ -84,18 +84,8 @@ def choose_representation(
 
     A similarity that is known not to be a kernel is thus never projected, whichever landmarks were drawn.
 
-    Parameters
-    ----------
-    k : Similarity
-    M : array or None
-        The Gram matrix of some landmarks with every pair computed, if there is no proof. None for a kernel by proof,
-        and where there is no such matrix, because objects and landmarks are of different kinds.
-    side : str
-        As the user gave it.
-    sparse : bool
-        Whether the penalty selects landmarks.
-    single : bool
-        Whether the values of M came in single precision.
+    M is the Gram matrix of some landmarks with every pair computed, `single` if its values came in single precision. It
+    is None for a kernel by proof, and where objects and landmarks are of different kinds.
     """
     if side in ("right", "both"):
         return Representation(SIMILARITIES, f"side={side!r} was asked for", side)
@@ -132,32 +122,17 @@ def not_projected(M: np.ndarray) -> Representation:
 
 @dataclass(frozen=True)
 class Factor:
-    """The Cholesky factor of the Gram matrix of the pivots, M[pivots][:, pivots] = U'U.
+    """The Cholesky factor of the Gram matrix of the pivots, M[pivots][:, pivots] = U'U."""
 
-    Attributes
-    ----------
-    U : array of shape (rank, rank)
-        Upper triangular.
-    pivots : array of int
-        Positions of objects whose features span those of all.
-    residual : float
-        The largest absolute entry that the pivots leave unexplained: rounding, unless M is indefinite.
-    """
-
-    U: np.ndarray
-    pivots: np.ndarray
-    residual: float
+    U: np.ndarray  # upper triangular
+    pivots: np.ndarray  # positions of objects whose features span those of all
+    residual: float  # the largest absolute entry that is left unexplained: rounding, unless M is indefinite
 
 
 def factorize(M: np.ndarray, tolerance: float) -> Factor:
     """Return the Cholesky factor of M, with pivoting only where its rows depend on one another.
 
-    Parameters
-    ----------
-    M : array of shape (m, m)
-        Symmetric, float64.
-    tolerance : float
-        A squared length below this counts as zero.
+    A squared length below the tolerance counts as zero.
     """
     from scipy.linalg import LinAlgError, cholesky
     from scipy.linalg.lapack import dpstrf
@@ -186,14 +161,8 @@ def rounding_of(M: np.ndarray, single: bool) -> float:
 def factor_of_landmarks(M: np.ndarray, single: bool, proven: bool = True) -> Factor | None:
     """Return the factor of the landmarks' Gram matrix; None if the matrix is indefinite beyond rounding, or zero.
 
-    Parameters
-    ----------
-    M : array
-        The Gram matrix of the landmarks in float64.
-    single : bool
-        Whether K(x, l) comes in single precision: squared lengths below that precision are rounding.
-    proven : bool
-        Whether the similarity is proven to be a kernel, so that an indefinite M can only be rounding.
+    If K(x, l) comes in single precision, squared lengths below that precision are rounding. If the similarity is proven
+    to be a kernel, an indefinite M can only be rounding.
     """
     M = (M + M.T) / 2
     precision = max(len(M) * DOUBLE, SINGLE if single else 0.0)
@@ -242,37 +211,20 @@ def solve_rows(K: np.ndarray, T: np.ndarray, leading: int | None = None) -> np.n
     return K
 
 
-TIMES = 4.0
-HARMLESS = 1e-12
-"""Accepted relative error of the sums: a multiple of that of complete features, or this small."""
-
-
 def n_leading(U: np.ndarray, F: np.ndarray) -> int | None:
-    """Return how many features to complete for every row; None: all of them.
+    """Return how many features to complete for every row, given those of some rows; None: all of them.
 
-    Parameters
-    ----------
-    U : array of shape (m, m)
-        The factor of the landmarks' Gram matrix.
-    F : array of shape (n, m)
-        The features of some rows, in the precision of all.
+    They are as many as keep the rounding of the completed sums near that of sums of complete features, if these are few
+    enough to save time. U is the factor of the landmarks' Gram matrix.
 
-    Returns
-    -------
-    int or None
-        As many as keep the rounding of the completed sums near that of sums of complete features, if these are few
-        enough to save time.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> F = np.random.default_rng(0).standard_normal((50, 4))
     >>> n_leading(np.eye(4), F)
     0
     >>> n_leading(np.diag([1.0, 1.0, 1.0, 1e-9]), F) is None
     True
     """
-    slack = max(TIMES, HARMLESS / float(np.finfo(F.dtype).eps))
+    # accepted relative error of the sums: a multiple of that of complete features, or harmless
+    slack = max(4.0, 1e-12 / float(np.finfo(F.dtype).eps))
     # rows that the decision is based on
     F = F[:: -(-len(F) // 1_000)]
     U = U.astype(F.dtype, copy=False)

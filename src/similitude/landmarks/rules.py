@@ -19,7 +19,7 @@ from scipy.linalg import eigh
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, join, rows, take
 from similitude.compute.engines import Engine
 from similitude.landmarks.features import in_floats
-from similitude.landmarks.pivots import Exactness, refuse, rpcholesky, sample
+from similitude.landmarks.pivots import Exactness, Nearest, refuse, rpcholesky, sample
 from similitude.similarity import Similarity
 from similitude.support import PairError, brief, pairs_at
 
@@ -54,18 +54,6 @@ def ridge_leverage(pool: Pool, s: int) -> tuple[np.ndarray, float]:
     eigenvalues of :math:`S' K S`, divided by :math:`r = \lceil s / (4 \log s) \rceil`. About :math:`2 n s` values of K
     are computed. (Musco and Musco, Recursive sampling for the Nystrom method, 2017, Algorithm 3, with the constants of
     the authors' program.)
-
-    Parameters
-    ----------
-    pool : Pool
-        Its similarity must be a kernel.
-    s : int
-        Objects in each sample.
-
-    Returns
-    -------
-    scores : array of shape (n,)
-    ridge : float
     """
     exact = Exactness(pool)
     order = pool.rng.permutation(pool.n)
@@ -133,28 +121,14 @@ def _oversampling(s: int) -> float:
 
 @dataclass(frozen=True)
 class Pool:
-    """The objects that landmarks are chosen from.
+    """The objects that landmarks are chosen from."""
 
-    Parameters
-    ----------
-    similarity : Similarity
-        Resolved.
-    encoding : encoding
-        All n objects.
-    engine : Engine
-    labels : array, optional
-        One per object; only ``stratified`` looks at them.
-    rng : numpy.random.Generator
-    objects : sequence, optional
-        The objects as the user gave them, to be shown in a counterexample. Default: as encoded.
-    """
-
-    similarity: Similarity
-    encoding: Encoding
+    similarity: Similarity  # resolved
+    encoding: Encoding  # all objects
     engine: Engine
-    labels: np.ndarray | None
+    labels: np.ndarray | None  # one per object; only ``stratified`` looks at them
     rng: np.random.Generator
-    objects: Any = None
+    objects: Any = None  # as the user gave them, to be shown in a counterexample; by default as encoded
 
     @cached_property
     def n(self) -> int:
@@ -195,25 +169,10 @@ def refuse_function(landmarks: Any) -> None:
 
 
 def choose(rule: str, pool: Pool, n: int) -> np.ndarray:
-    """Choose landmarks.
+    """Choose landmarks by a rule in `RULES`: n, or fewer if the rule finds that no further object would add anything.
 
-    Parameters
-    ----------
-    rule : str
-        A name in `RULES`.
-    pool : Pool
-    n : int
-        How many, from 1 to ``pool.n``.
+    Return their positions in the order chosen.
 
-    Returns
-    -------
-    array of int
-        Distinct positions in the order chosen: `n`, or fewer if the rule finds that no further object would add
-        anything.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from similitude.compute.engines import LocalEngine
     >>> from similitude.kernels import Linear
     >>> from similitude.landmarks.rules import Pool, choose
@@ -311,66 +270,11 @@ def kmeans_plus_plus(pool: Pool, n: int, block: int | None = None) -> np.ndarray
     The distance is that of the feature space, :math:`D^2(x, l) = K(x, x) + K(l, l) - 2 K(x, l)`. If all other
     objects coincide with a landmark up to rounding, fewer than `n` are returned. (Arthur and
     Vassilvitskii, k-means++: the advantages of careful seeding, 2007; drawn in blocks, see `landmarks.pivots`.)
-
-    Parameters
-    ----------
-    pool : Pool
-        Its similarity must be a kernel; evidence that it is not raises an error.
-    n : int
-    block : int, optional
-        Proposals in a block. Default: by cost.
     """
     first = pool.rng.integers(pool.n, size=1)
     weights = Nearest(pool)
     weights.add(first)
     return np.concatenate([first, sample(weights, n - 1, pool.rng, block)])
-
-
-class Nearest:
-    """The squared distance from every object to the nearest landmark."""
-
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
-        self.exact = Exactness(pool)
-        self.current = np.full(pool.n, np.inf)
-
-    def resume(self, n: int) -> None:
-        """Make the first n objects landmarks."""
-        self.add(np.arange(n))
-
-    def sift(self, proposed: np.ndarray, chances: np.ndarray, most: int) -> np.ndarray:
-        """Go through the proposals, updating their distances from the nearest accepted one."""
-        apart = self._squares(self.exact.gram(proposed), proposed, proposed)
-        apart[proposed[:, None] == proposed] = 0.0
-        left = self.current[proposed]
-        least = chances * left
-        taken: list[int] = []
-        for j in range(len(proposed)):
-            if len(taken) < most and left[j] > 0 and left[j] >= least[j]:
-                taken.append(j)
-                np.minimum(left, apart[:, j], out=left)
-        return np.array(taken)
-
-    def add(self, accepted: np.ndarray) -> None:
-        """Compare every object with the accepted ones, strip by strip."""
-        everyone = np.arange(self.pool.n)
-        with pairs_at(None, accepted):
-            for strip, values in self.pool.against(accepted).rows():
-                nearest = self._squares(as_numpy(values), everyone[strip], accepted).min(axis=1)
-                np.minimum(self.current[strip], nearest, out=self.current[strip])
-        self.current[accepted] = 0.0
-
-    def _squares(self, K: np.ndarray, these: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Return D^2 of every pair, zero within rounding; a clearly negative one raises an error."""
-        these_too = self.exact.diagonal[these, None]
-        others_too = self.exact.diagonal[None, others]
-        scale = np.abs(these_too) + np.abs(others_too)
-        squares = these_too + others_too - 2.0 * K.astype(np.float64)
-        negative = self.exact.impossible(squares, scale)
-        if negative is not None:
-            refuse(self.pool, np.array([these[negative[0]], others[negative[1]]]))
-        squares[squares <= 32 * self.exact.eps * scale] = 0.0
-        return squares
 
 
 RULES: dict[str, Callable[[Pool, int], np.ndarray]] = {
