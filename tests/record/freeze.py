@@ -8,6 +8,7 @@ import argparse
 import fnmatch
 import json
 import platform
+import re
 import time
 import warnings
 from pathlib import Path
@@ -76,9 +77,10 @@ def about():
 
 
 def processor():
-    """Return the instructions of the processor that BLAS chooses its loops by."""
-    found = np.show_config(mode="dicts").get("SIMD Extensions", {}).get("found", [])
-    return " ".join(found[-3:])
+    """Return the processor, whose caches and instructions BLAS chooses its loops by."""
+    facts = Path("/proc/cpuinfo")
+    models = re.findall(r"^model name\s*: (.*)$", facts.read_text(), re.M) if facts.exists() else []
+    return (models or [platform.processor()])[0]
 
 
 def read():
