@@ -37,6 +37,7 @@ HELD = """
 LEFT_OUT = {
     "AssessedSimilarity",
     "BagSimilarity",
+    "LandmarkEstimator",
     "WeightedFeatures",
     "WeightedSets",
     "BaseNeighbors",

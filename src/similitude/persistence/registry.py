@@ -11,7 +11,6 @@ data.datasets.real_data: Paper
 data.datasets.toy_similarities: FewObjects
 estimators: CostCurve EarlyStops Explanation Explanations SimilarityClassifier SimilarityMultilabelClassifier
     SimilarityOrdinalClassifier SimilarityRegressor
-estimators.base: LandmarkEstimator
 fitting: BlendInfluence Cascade CascadeInfluence ClassCalibration ErrorCalibration GroupInfluence LandmarkCurve
     LandmarkModel Plan PlanStep Stream Uncertainty WeightedLandmarks
 fitting.calibration: RankedScores
