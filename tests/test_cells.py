@@ -153,7 +153,7 @@ def test_the_rows_that_judge_change_nothing_that_is_chosen(small_cells):
     for a, b in zip(one.features, other.features, strict=True):
         assert a.similarity == b.similarity
     assert one.influence.shares == other.influence.shares and one.trial.loss == other.trial.loss
-    assert one.evaluation.evaluate().trial.loss < 0.5 * other.evaluation.evaluate().trial.loss
+    assert one.evaluate().trial.loss < 0.5 * other.evaluate().trial.loss
 
 
 def test_landmarks_are_kept_where_cells_gain_nothing(small_cells, monkeypatch):

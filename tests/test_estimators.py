@@ -122,7 +122,7 @@ def test_a_kernel_rounded_by_its_user_is_still_a_kernel():
 
 
 def features_of(model, objects, targets):
-    F, told, _ = run_fit(model, objects, targets).evaluation.fitted.design
+    F, told, _ = run_fit(model, objects, targets).design
     rows = np.array([int(np.flatnonzero((targets == one).all(axis=1))[0]) for one in told])
     return F, rows
 

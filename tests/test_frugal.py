@@ -243,12 +243,12 @@ def test_stages_stop_where_the_margin_is_large():
     X, y = waves(rng)
     model = SimilarityClassifier(near, max_calls=12_000, random_state=0).fit(X, y)
     stages = model._model.stages
-    scores, walk = model._model.scored(X)
-    assert len(stages) > 1 and set(walk.calls) <= {stage.n for stage in stages}
-    stopped = (walk.calls < stages[-1].n) & ~walk.settled
+    scores, calls, settled = model._model.scored(X)
+    assert len(stages) > 1 and set(calls) <= {stage.n for stage in stages}
+    stopped = (calls < stages[-1].n) & ~settled
     assert stopped.any()
     for stage in stages:
-        here = stopped & (walk.calls == stage.n)
+        here = stopped & (calls == stage.n)
         assert (margins(scores[here]) >= stage.threshold).all()
     assert model.early_stops(X).calls.mean() == pytest.approx(model.calls_.per_prediction, rel=0.4)
 

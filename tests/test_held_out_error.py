@@ -127,8 +127,8 @@ def test_rows_are_scored_without_their_own_targets():
 
     def judged(targets):
         model = SimilarityRegressor(Gaussian(1.0), n_landmarks=20, random_state=0, engine=ONE)
-        evaluation = run_fit(model, X, targets[:, None]).evaluation
-        return evaluation.fitted.samples[0].places, evaluation.evaluate()
+        found = run_fit(model, X, targets[:, None])
+        return found.samples[0].places, found.evaluate()
 
     places, first = judged(y)
     folds = assign_folds(first.groups, None, 0)

@@ -185,7 +185,7 @@ def test_rows_that_judge_many_take_part_in_no_choice(many):
     other = y.copy()
     other[judged.positions] = np.random.default_rng(2).normal(size=len(judged.positions))
     again = SimilarityRegressor("gaussian", random_state=0, engine=ONE)
-    scored = run_fit(again, X, other[:, None]).evaluation.evaluate()
+    scored = run_fit(again, X, other[:, None]).evaluate()
     assert again.similarity_ == model.similarity_ and again.lam_ == model.lam_
     assert np.array_equal(scored.trial.scores, judged.trial.scores)  # and not in the model that they judge
 

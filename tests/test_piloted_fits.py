@@ -27,7 +27,7 @@ def exact():
     weights = np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
     model = SimilarityRegressor(Gaussian(), random_state=0, engine=ONE)
     fitted = run_fit(model, X, y[:, None], weights, weights)
-    return model, X, y, weights, fitted, fitted.evaluation.evaluate()
+    return model, X, y, weights, fitted, fitted.evaluate()
 
 
 def smoother(model, X, y, weights, keep):
@@ -68,7 +68,7 @@ def test_rows_that_judge_take_part_in_no_choice(exact):
     other = y.copy()
     other[judged.positions] = np.random.default_rng(2).normal(size=300)
     again = SimilarityRegressor(Gaussian(), random_state=0, engine=ONE)
-    scored = run_fit(again, X, other[:, None], weights, weights).evaluation.evaluate()
+    scored = run_fit(again, X, other[:, None], weights, weights).evaluate()
     assert again.similarity_ == model.similarity_ and again.lam_ == model.lam_
     assert np.array_equal(again.landmark_curve_.y[:-1], model.landmark_curve_.y[:-1])
     assert np.array_equal(scored.positions, judged.positions)
@@ -78,7 +78,7 @@ def test_rows_that_judge_equal_no_other_row():
     X, y = wavy(700)
     X, y = np.r_[X, X[:400]], np.r_[y, y[:400]]
     model = SimilarityRegressor(Gaussian(), random_state=0, engine=ONE)
-    scored = run_fit(model, X, y[:, None]).evaluation.evaluate()
+    scored = run_fit(model, X, y[:, None]).evaluate()
     assert ((scored.positions >= 400) & (scored.positions < 700)).all()
 
 

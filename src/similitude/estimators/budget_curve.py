@@ -110,19 +110,19 @@ def cost_curve(similarity: Any, X: Any, y: Any, *, max_calls: int | None = None,
         order = rng.permutation(n)
         # the share of rows that evaluate: more than in a fit, because the curve is all that is asked for
         task = FrugalTask(X, k, A, Y, np.ones(n), numbers, order, "auto", budget, meter, rng, 0.3)
-        fit = fit_frugally(task)
-    truth = class_numbers(fit.evaluation.Y)
-    right = np.array([(decided(step.scores) == truth).sum() for step in fit.steps])
+        fit, steps = fit_frugally(task)
+    truth = class_numbers(fit.evaluate().Y)
+    right = np.array([(decided(step.scores) == truth).sum() for step in steps])
     low, high = np.array([clopper_pearson(float(one), len(truth)) for one in right]).T
     return CostCurve(
-        np.array([float(step.spent) for step in fit.steps]),
+        np.array([float(step.spent) for step in steps]),
         right / len(truth),
         low,
         high,
         LEVEL,
         HELD_OUT,
-        np.array([step.n for step in fit.steps]),
-        np.array([step.calls for step in fit.steps]),
+        np.array([step.n for step in steps]),
+        np.array([step.calls for step in steps]),
         cost_per_call(k),
         float(np.bincount(truth).max()) / len(truth),
     )

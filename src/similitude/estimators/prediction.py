@@ -263,8 +263,8 @@ class LandmarkPredictor(SimilarityEstimator):
         model, encodings = self._asked(X)
         if not isinstance(model, Cascade):
             raise ValueError("predictions stop early after frugal fits only: this model compares with all landmarks")
-        _, walk = model.scored(encodings[0])
-        return EarlyStops(walk.calls, model.stages[-1].n, walk.settled, model.values.grade, model.values.reason)
+        _, calls, settled = model.scored(encodings[0])
+        return EarlyStops(calls, model.stages[-1].n, settled, model.values.grade, model.values.reason)
 
     def predict_batches(self, X: Any) -> Iterator[np.ndarray]:
         """Yield predictions batch by batch, for sources whose predictions do not fit into memory.

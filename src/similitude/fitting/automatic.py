@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from similitude.evaluation import (
     Trial,
     at_rows,
     equals_evaluated_together,
+    fold_pairs,
     groups_of_equals,
     nested_folds_of_fit,
 )
@@ -166,14 +168,14 @@ def fit_exactly(data: TrainingSet, options: FitOptions, n_apart: int) -> FittedM
     from similitude.kernel_learning import summarize
 
     used = np.sort(data.order)
-    at = used if data.sampling.places is None else data.sampling.places[used]
+    at = data.located_at(used)
     X = in_double_precision(take(data.X, used))
     Y = data.Y[used]
     weights = data.weights[used]
     labels = at_rows(data.labels, used)
     groups = data.groups_of(used)
     order = np.searchsorted(used, data.order)
-    blend = _Blend.fit(X, Y, weights, order, options.kind, groups, n_apart)
+    blend = _Blend(X, Y, weights, order, options.kind, groups, n_apart)
     choice = blend.choice
     features = tuple(
         LandmarkFeatures(k, Landmarks(X, at, A, labels, "all"))
@@ -185,10 +187,9 @@ def fit_exactly(data: TrainingSet, options: FitOptions, n_apart: int) -> FittedM
     n, width = choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
     chosen = f"{in_words(summary)}; the fit is exact: all {n:,} rows are kept, {size:.2g} MB"
-    evaluation = BlendFolds(blend, X, Y, weights, labels, order, options.random_state, options.kind, at, groups)
-    trial = blend.trial(Y, weights)
-    left_out = trial, (Y[blend.evaluated], weights[blend.evaluated]), blend.evaluated
-    fit = exact_fit(summary, features, blend.linear, influence, left_out, evaluation, chosen)
+    evaluate = partial(blend.evaluate, labels, at, options.random_state)
+    left_out = blend.trial(), (Y[blend.evaluated], weights[blend.evaluated]), blend.evaluated
+    fit = exact_fit(summary, features, blend.linear, influence, left_out, evaluate, chosen)
     return replace(fit, groups=groups)
 
 
@@ -199,25 +200,16 @@ def in_double_precision(X: Any) -> Any:
     return X
 
 
-@dataclass(frozen=True, eq=False)
 class _Blend:
     """Kernels, and exact models of them, whose weighted sum is the prediction.
 
-    The evaluated rows are predicted by models without them: all rows, or some `apart` from every choice.
+    Kernels are chosen on the first rows of the order, and fitted to all; the last `n_apart` are kept from the choice.
+    The `evaluated` rows are predicted by models without them, or without the rows that are `together` in their group:
+    all rows, or some `apart` from every choice.
     """
 
-    choice: AutoChoice
-    kernels: tuple[Any, ...]
-    encodings: tuple[np.ndarray, ...]
-    models: tuple[LinearModel, ...]
-    alone: tuple[np.ndarray, ...]  # what the models predict for the evaluated rows without them
-    mean: np.ndarray
-    evaluated: np.ndarray
-    apart: bool
-
-    @classmethod
-    def fit(
-        cls,
+    def __init__(
+        self,
         X: Any,
         Y: np.ndarray,
         weights: np.ndarray,
@@ -225,31 +217,36 @@ class _Blend:
         kind: str,
         together: np.ndarray | None,
         n_apart: int = 0,
-    ) -> _Blend:
-        """Choose kernels on the first rows and fit them to all; the last ones are kept from the choice.
-
-        Rows are left out alone, or with the rows that are `together` in a group.
-        """
+    ) -> None:
         from similitude.kernel_learning import choose_automatically
 
+        self.X = X
+        self.Y = Y
+        self.weights = weights
+        self.order = order
+        self.kind = kind
+        self.together = together
         first = order[: len(order) - n_apart]
         with phase("choosing the kernel"):
-            choice = choose_automatically(X, Y, first, Pilot.of(len(first)), kind == "table", together)
-        kernels = choice.kernels()
-        mean = np.average(Y, axis=0, weights=weights)
-        encodings = tuple(k.encode(X) for k in kernels)
+            self.choice = choose_automatically(X, Y, first, Pilot.of(len(first)), kind == "table", together)
+        self.kernels = self.choice.kernels()
+        self.encodings = tuple(k.encode(X) for k in self.kernels)
+        self.mean = np.average(Y, axis=0, weights=weights)
         apart = None
         if n_apart:  # rows that equal no other row and had no influence on the choice
-            groups = groups_of_equals(encodings[0], np.arange(len(order)))
+            groups = groups_of_equals(self.encodings[0], np.arange(len(order)))
             alone = np.bincount(groups)[groups] == 1
-            alone[choice.rows] = False
+            alone[self.choice.rows] = False
             apart = limits.evaluation_rows(order[alone[order]])
-        which = np.arange(len(Y)) if apart is None else apart
-        parts = zip(kernels, encodings, choice.penalties(), strict=True)
+        self.apart = apart is not None
+        self.evaluated = np.arange(len(Y)) if apart is None else apart
+        parts = zip(self.kernels, self.encodings, self.choice.penalties(), strict=True)
         with phase("computing similarities, and solving"):
-            fits = [exact_ridge(k, A, Y - mean, weights, penalty, which, groups=together) for k, A, penalty in parts]
-        models, predicted = zip(*fits, strict=True)
-        return cls(choice, kernels, encodings, models, predicted, mean, which, apart is not None)
+            fits = [
+                exact_ridge(*part[:2], Y - self.mean, weights, part[2], self.evaluated, groups=together)
+                for part in parts
+            ]
+        self.models, self.alone = zip(*fits, strict=True)
 
     @property
     def linear(self) -> LinearModel:
@@ -261,61 +258,39 @@ class _Blend:
         parts = zip(self.kernels, self.encodings, self.models, self.choice.weights, strict=True)
         return self.mean + sum(weight * (k.block(k.encode(X), A) @ model.weights) for k, A, model, weight in parts)
 
-    def trial(self, Y: np.ndarray, weights: np.ndarray) -> Trial:
+    def trial(self) -> Trial:
         """Return the trial of the evaluated rows, each left out alone."""
-        rows = self.evaluated
         pairs = zip(self.choice.weights, self.alone, strict=True)
         scores = self.mean + sum(weight * predicted for weight, predicted in pairs)
-        return Trial.of(max(self.choice.penalties()), scores, Y[rows], weights[rows])
+        return Trial.of(max(self.choice.penalties()), scores, self.Y[self.evaluated], self.weights[self.evaluated])
 
+    def evaluate(self, labels: np.ndarray | None, positions: np.ndarray, random_state: Any) -> ScoredRows:
+        """Return the scores of rows that had no influence on kernels, metrics and penalties, nor on the model.
 
-@dataclass(frozen=True, eq=False)
-class BlendFolds:
-    """Evaluation of an exact fit by rows that had no influence on kernels, metrics and penalties, nor on the model.
-
-    They are left out one by one, if enough rows took no part in the choice and equal no other row, or if hardly any
-    rows differ; otherwise all is chosen again in nested folds.
-    """
-
-    blend: _Blend
-    X: Any
-    Y: np.ndarray
-    weights: np.ndarray
-    labels: np.ndarray | None
-    order: np.ndarray
-    seed: Any
-    kind: str
-    at: np.ndarray
-    together: np.ndarray | None
-
-    def evaluate(self) -> ScoredRows:
-        """Return the scores of rows by models that they had no influence on."""
-        X = self.X
+        They are left out one by one, if enough of them took no part in the choice and equal no other row, or if hardly
+        any rows differ; otherwise all is chosen again in nested folds.
+        """
         Y = self.Y
         weights = self.weights
-        blend = self.blend
-        rows = blend.evaluated
-        left_out = blend.trial(Y, weights)
         together = self.together
+        left_out = self.trial()
         folds = None
-        if not blend.apart:
-            groups = groups_of_equals(blend.encodings[0], np.arange(len(Y))) if together is None else together
-            folds = nested_folds_of_fit(groups, self.labels, together is not None, self.seed)
+        if not self.apart:
+            groups = groups_of_equals(self.encodings[0], np.arange(len(Y))) if together is None else together
+            folds = nested_folds_of_fit(groups, labels, together is not None, random_state)
         if folds is None:
-            return ScoredRows(left_out, Y[rows], weights[rows], together, positions=self.at[rows])
+            rows = self.evaluated
+            return ScoredRows(left_out, Y[rows], weights[rows], together, positions=positions[rows])
         scores = np.empty(Y.shape)
         within = []
-        for fold in np.unique(folds):
-            train = np.flatnonzero(folds != fold)
-            test = np.flatnonzero(folds == fold)
+        for train, test in fold_pairs(folds):
             if together is not None and not (Y[train] != Y[train[:1]]).any():  # the other groups are alike
                 scores[test] = Y[train[0]]
                 within.append((Y[train], Y[train]))
                 continue
             inside = np.argsort(np.argsort(self.order)[train])
-            known = at_rows(together, train)
-            part = _Blend.fit(take(X, train), Y[train], weights[train], inside, self.kind, known)
-            scores[test] = part.scores(take(X, test))
-            within.append((part.trial(Y[train], weights[train]).scores, Y[train]))
-        trial = Trial.of(max(blend.choice.penalties()), scores, Y, weights)
-        return ScoredRows(trial, Y, weights, groups, self.at, left_out, folds, tuple(within))
+            part = _Blend(take(self.X, train), Y[train], weights[train], inside, self.kind, at_rows(together, train))
+            scores[test] = part.scores(take(self.X, test))
+            within.append((part.trial().scores, Y[train]))
+        trial = Trial.of(left_out.lam, scores, Y, weights)
+        return ScoredRows(trial, Y, weights, groups, positions, left_out, folds, tuple(within))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -100,13 +100,6 @@ class Stage:
         return self.ridge.scores(F) + before * self.adds
 
 
-class Walk(NamedTuple):
-    """How objects went through a cascade."""
-
-    calls: np.ndarray  # the comparisons of each
-    settled: np.ndarray  # whether the other similarities cannot change its class, if they are within their bounds
-
-
 @dataclass(frozen=True, eq=False)
 class Cascade:
     """The fitted model of a frugal fit, in the place of a `LandmarkModel`."""
@@ -126,46 +119,46 @@ class Cascade:
         """Return the scores of encoded objects."""
         return self.scored(encodings[0])[0]
 
-    def scored(self, A: Encoding) -> tuple[np.ndarray, Walk]:
-        """Return the scores of encoded objects, and how they went through the stages."""
+    def scored(self, A: Encoding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the scores of encoded objects, the comparisons of each, and whether the rest cannot change its class.
+
+        The last holds for similarities that are within their bounds.
+        """
         scores = np.zeros((count(A), len(self.stages[0].ridge.base)))
 
-        def take(stage: Stage, at: np.ndarray, F: np.ndarray) -> None:
+        def score(stage: Stage, at: np.ndarray, F: np.ndarray) -> np.ndarray:
             scores[at] = stage.scores(F, scores[at])
+            return scores[at]
 
-        walk = self.walk(A, take, lambda at: scores[at])
-        return scores, walk
+        return scores, *self.walk(A, score)
 
     def walk(
-        self,
-        A: Encoding,
-        take: Callable[[Stage, np.ndarray, np.ndarray], None],
-        scores: Callable[[np.ndarray], np.ndarray],
-    ) -> Walk:
-        """Compare objects with landmarks, stage by stage, until they are decided.
+        self, A: Encoding, score: Callable[[Stage, np.ndarray, np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Compare objects with landmarks, stage by stage, until they are decided; return the calls and who is settled.
 
-        ``take(stage, at, F)`` gets the profiles of those that reach a stage, by position; ``scores(at)`` returns what
-        it made of them.
+        ``score(stage, at, F)`` returns the scores of those that reach a stage, given their positions and profiles.
         """
         at = np.arange(count(A))
         done = 0
-        walk = Walk(np.zeros(len(at), dtype=np.intp), np.zeros(len(at), dtype=bool))
+        calls = np.zeros(len(at), dtype=np.intp)
+        settled = np.zeros(len(at), dtype=bool)
         F = np.empty((len(at), 0))
         for k, stage in enumerate(self.stages):
             F = np.concatenate([F, self.similarities(rows(A, at), done, stage.n)], axis=1)
-            walk.calls[at] = stage.n
+            calls[at] = stage.n
             done = stage.n
-            take(stage, at, F)
+            scores = score(stage, at, F)
             if k + 1 == len(self.stages):
                 break
-            settled = self.settled(k, F, scores(at)) if self.classes else np.zeros(len(at), dtype=bool)
-            walk.settled[at] = settled
-            stay = ~settled & (margins(scores(at)) < stage.threshold)
+            if self.classes:
+                settled[at] = self.settled(k, F, scores)
+            stay = ~settled[at] & (margins(scores) < stage.threshold)
             at = at[stay]
             F = F[stay]
             if not len(at):
                 break
-        return walk
+        return calls, settled
 
     def settled(self, k: int, F: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Return for which objects, after the k-th stage, no values of the other similarities change the class.
@@ -234,15 +227,16 @@ class CascadeInfluence:
         terms = np.zeros((n, len(self.counts), outputs))
         near = np.zeros((n, len(self.counts)))
 
-        def take(stage: Stage, at: np.ndarray, F: np.ndarray) -> None:
+        def score(stage: Stage, at: np.ndarray, F: np.ndarray) -> np.ndarray:
             shares, targets = stage.ridge.influences(F)
             added = np.stack([(shares * target) @ own[stage.rows] for target in targets.T], axis=2)
-            constant = stage.ridge.base - (0.0 if stage.adds else self.base)
+            constant = stage.ridge.base - self.base * (not stage.adds)
             added += constant * (self.counts / self.counts.sum())[:, None]
-            terms[at] = terms[at] + added if stage.adds else added
+            terms[at] = terms[at] * stage.adds + added
             near[at] = F[:, self.heads]
+            return np.asarray(terms[at].sum(axis=1) + self.base)
 
-        model.walk(encodings[0], take, lambda at: terms[at].sum(axis=1) + self.base)
+        model.walk(encodings[0], score)
         return terms, near
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +35,7 @@ from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import GroupInfluence, Groups, influence_in_ridge, solved_groups
 from similitude.fitting.model import FittedModel, LandmarkCurve
-from similitude.fitting.nested_folds import LandmarkFolds
+from similitude.fitting.nested_folds import scored_in_folds
 from similitude.fitting.passes import FeatureUnion, check_features_fit, features_of
 from similitude.fitting.penalized import refit, rounded_pinball
 from similitude.fitting.piloted_fit import fit_by_pilot
@@ -49,7 +50,7 @@ from similitude.landmarks import (
     SampleFeatures,
     guarantee_of_fit,
 )
-from similitude.linear import LinearModel, Moments, Ridge, Validation
+from similitude.linear import Moments, Ridge, Validation
 from similitude.similarity import Similarity, phase, remembered_images
 from similitude.support import Guarantee, digest, generator, number_of, pairs_at
 
@@ -106,28 +107,11 @@ def _frugally(facts: Facts) -> FittedModel:
         generator(options.random_state),
         later=data.sampling.later,
         groups=data.groups,
+        located=places,
     )
     with pairs_at(places, places):
-        found = fit_frugally(task)
-    landmarks = found.model.features.landmarks.relocated(places)
-    features = replace(found.model.features, landmarks=landmarks)
-    reason = f"a function that may be costly is compared with few landmarks; {found.symmetry}"
-    blind = "landmarks were chosen by labels, the theorems are about landmarks drawn blindly"
-    return FittedModel(
-        features=(features,),
-        linear=LinearModel(np.empty((0, data.Y.shape[1])), np.zeros(data.Y.shape[1])),
-        influence=found.influence,
-        trial=found.left_out.trial,
-        held_out=(found.left_out.Y, found.left_out.weights),
-        evaluation=found.evaluation,
-        curve=found.curve,
-        representations=(Representation("similarities", reason, features.side),),
-        guarantee=Guarantee.none(blind),
-        notes=list(filter(None, [options.engine.fallback_note(k)])),
-        cascade=replace(found.model, features=features),
-        mean_calls=found.steps[-1].calls,
-        groups=found.left_out.groups,
-    )
+        fit, _ = fit_frugally(task)
+    return replace(fit, notes=list(filter(None, [options.engine.fallback_note(k)])))
 
 
 def _in_cells(plan: Plan, facts: Facts) -> FittedModel:
@@ -192,7 +176,7 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
     nested = facts.nested and len(fit.samples[0].places) == data.n
     return replace(
         fit,
-        evaluation=LandmarkFolds(data, options, choice, fit) if nested else None,
+        evaluation=partial(scored_in_folds, data, options, choice, fit) if nested else None,
         guarantee=guarantee,
         chosen=chosen.reason,
         learned=chosen.summary,

@@ -10,7 +10,7 @@ takes no part in any choice: they go through the cascade as new objects do, and 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,10 +21,11 @@ from similitude.fitting import limits
 from similitude.fitting.automatic import EVERY_ROW
 from similitude.fitting.cascade import Cascade, CascadeInfluence, Stage, ValueRange, decided, margins, stopping_margins
 from similitude.fitting.frugal_rows import SCREENING, FrugalRows, FrugalStep, FrugalTask, Purchases
-from similitude.fitting.model import LandmarkCurve, ScoredRows
-from similitude.landmarks import LandmarkFeatures, Landmarks
+from similitude.fitting.model import FittedModel, LandmarkCurve, ScoredRows
+from similitude.landmarks import LandmarkFeatures, Landmarks, Representation
+from similitude.linear import LinearModel
 from similitude.similarity import SYMMETRIC, calls_per_pair
-from similitude.support import BudgetError
+from similitude.support import BudgetError, Guarantee
 
 FIRST_STAGE = 5
 GROWTH = 1.5
@@ -37,21 +38,8 @@ MOST_TRIED = "their number reached the most that is tried"
 """Why no further columns are bought."""
 
 
-@dataclass(frozen=True, eq=False)
-class FrugalFit:
-    """What a frugal fit found."""
-
-    model: Cascade
-    influence: CascadeInfluence
-    curve: LandmarkCurve
-    evaluation: ScoredRows  # that took part in no choice, predicted as new objects are
-    left_out: ScoredRows  # the other rows, each left out of its stages
-    symmetry: str  # what is known about the symmetry, in words
-    steps: list[FrugalStep]  # one for each stage
-
-
-def fit_frugally(task: FrugalTask) -> FrugalFit:
-    """Buy landmarks in stages, and fit a cascade."""
+def fit_frugally(task: FrugalTask) -> tuple[FittedModel, list[FrugalStep]]:
+    """Buy landmarks in stages, and fit a cascade; also return a step for each purchase for all rows."""
     check_budget(task)
     bought = Purchases(task.k, task.A)
     directions, symmetry = _directions(task, bought)
@@ -71,8 +59,10 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
     positions = rows.places[rows.landmarks[:used]]
     labels = at_rows(task.numbers, positions)
     landmarks = Landmarks(take(task.X, positions), positions, None, labels, "frugal").encoded(task.k, task.A)
-    side = "both" if len(np.unique(turned)) > 1 else {False: "left", True: "right"}[bool(turned[0])]
+    side = {(False,): "left", (True,): "right"}.get(tuple(np.unique(turned)), "both")
+    features = LandmarkFeatures(task.k, landmarks.relocated(task.located), side)
     values = ValueRange.of(task.k, rows.profiles, rows.profiles[rows.landmarks[:used], :used])
+    blind = "landmarks were chosen by labels, the theorems are about landmarks drawn blindly"
 
     def scored(which: np.ndarray) -> ScoredRows:
         Y = rows.Y[which]
@@ -80,15 +70,27 @@ def fit_frugally(task: FrugalTask) -> FrugalFit:
         trial = Trial.of(stages[-1].ridge.lam, scores[which], Y, weights)
         return ScoredRows(trial, Y, weights, at_rows(rows.groups, which))
 
-    return FrugalFit(
-        Cascade(LandmarkFeatures(task.k, landmarks, side), tuple(stages), turned, values, task.numbers is not None),
-        CascadeInfluence.of(stages[0], rows.Y, rows.numbers),
-        LandmarkCurve.of([(step.n, trial) for step, trial in zip(steps, trials, strict=False)], reason),
-        scored(last),
-        scored(np.arange(rows.n)),
-        symmetry,
-        steps,
+    left_out = scored(np.arange(rows.n))
+    outputs = rows.Y.shape[1]
+    fit = FittedModel(
+        features=(features,),
+        linear=LinearModel(np.empty((0, outputs)), np.zeros(outputs)),
+        cascade=Cascade(features, tuple(stages), turned, values, task.numbers is not None),
+        mean_calls=steps[-1].calls,
+        influence=CascadeInfluence.of(stages[0], rows.Y, rows.numbers),
+        trial=left_out.trial,
+        held_out=(left_out.Y, left_out.weights),
+        groups=left_out.groups,
+        evaluation=scored(last),
+        curve=LandmarkCurve.of([(step.n, trial) for step, trial in zip(steps, trials, strict=False)], reason),
+        representations=(
+            Representation(
+                "similarities", f"a function that may be costly is compared with few landmarks; {symmetry}", side
+            ),
+        ),
+        guarantee=Guarantee.none(blind),
     )
+    return fit, steps
 
 
 def _buy_for_all(rows: FrugalRows) -> tuple[list[FrugalStep], list[Trial], str]:

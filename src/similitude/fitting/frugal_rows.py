@@ -37,6 +37,7 @@ class FrugalTask:
     share_evaluating: float | None = None  # of the rows; by default a tenth
     later: int = 0  # other rows that are predicted within the same budget
     groups: np.ndarray | None = None  # no split separates one
+    located: np.ndarray | None = None  # the positions of the rows among all rows; None if these are all rows
 
     @property
     def n_classes(self) -> int:

@@ -130,12 +130,16 @@ class Groups:
         near[beside(self.classes, F)[:, None] != own[None, :]] = -np.inf
         return Members(near.argmax(0), len(self))
 
-    def labels(self, group: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the class of each group, or the weighted means of the targets of its rows."""
+    def filled(
+        self, group: np.ndarray, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Return which groups have rows, with their landmarks, numbers of rows, and classes or mean targets."""
+        counts = np.bincount(group, weights > 0, len(self)).astype(np.intp)
+        filled = np.flatnonzero(counts)
         if self.classes is not None:
-            return self.classes
-        sums = [np.bincount(group, weights * one, len(self)) for one in (*Y.T, np.ones(len(Y)))]
-        return np.stack(sums[:-1], axis=1) / np.maximum(sums[-1], 1e-300)[:, None]
+            return filled, (self.landmarks[filled], counts[filled], self.classes[filled])
+        sums = [np.bincount(group, weights * one, len(self))[filled] for one in (*Y.T, np.ones(len(Y)))]
+        return filled, (self.landmarks[filled], counts[filled], np.stack(sums[:-1], axis=1) / sums[-1][:, None])
 
     def nearness(self, features: LandmarkFeatures) -> tuple[np.ndarray, np.ndarray]:
         """Return B and b such that B f - b is the nearness of a row to each group, given its features f.
@@ -220,11 +224,9 @@ class GroupInfluence:
     ) -> GroupInfluence:
         """Return the influence of the groups of rows on a model, given a function that solves for what they add."""
         base = weights @ Y / weights.sum()
-        counts = np.bincount(group, weights > 0, len(groups)).astype(np.intp)
-        filled = np.flatnonzero(counts)
-        about = groups.landmarks[filled], counts[filled], groups.labels(group, Y, weights)[filled]
+        filled, about = groups.filled(group, Y, weights)
         if groups.are_classes(Y.shape[1]):
-            return ClassInfluence.of(linear, base, about[0], about[1], about[2])
+            return ClassInfluence.of(linear, base, *about)
         added = of_groups()
         m = len(added.weights)
         W = added.weights.reshape(m, len(groups), -1)[:, filled].reshape(m, -1)
@@ -534,9 +536,7 @@ def influence_in_refit(
             return linear, GroupInfluence.none(linear.intercept, len(linear.weights))
     groups = Groups.around(features[0].landmarks, outputs, classes=options.classes, numbers=outputs, among=used)
     group = as_numpy(groups.members(*groups.nearness(features[0]), F, beside(np.asarray(Y), F)).group)
-    counts = np.bincount(group, weights > 0, len(groups)).astype(np.intp)
-    filled = np.flatnonzero(counts)
-    about = groups.landmarks[filled], counts[filled], groups.labels(group, Y, weights)[filled]
+    filled, about = groups.filled(group, Y, weights)
     if options.classes and outputs > some_columns(len(used)):
         done = step(None)
         return done.model, GroupInfluence.of_own_classes(*about, done, len(used))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -240,16 +240,9 @@ class ScoredRows:
     folds: np.ndarray | None = None
     within: tuple[tuple[np.ndarray, np.ndarray], ...] | None = None
 
-    def evaluate(self) -> ScoredRows:
-        """Return these rows: they were scored in the fit."""
-        return self
 
-
-class Evaluation(Protocol):
-    """How the error on new rows is estimated; it may fit again in folds."""
-
-    def evaluate(self) -> ScoredRows:
-        """Return rows that were scored by models of other rows."""
+Evaluation = ScoredRows | Callable[[], ScoredRows]
+"""How the error on new rows is estimated: by rows that were scored in the fit, or by fits in folds."""
 
 
 @dataclass(frozen=True)
@@ -336,6 +329,12 @@ class FittedModel:
 
     def evaluate(self) -> ScoredRows:
         """Return the scores of rows by models that did not see them in training."""
-        if self.evaluation is None:
-            return ScoredRows(self.trial, *self.held_out, self.groups)
-        return self.evaluation.evaluate()
+        scored = self.evaluation or self.left_out
+        if isinstance(scored, ScoredRows):
+            return scored
+        return scored()
+
+    @property
+    def left_out(self) -> ScoredRows:
+        """The rows of the trial."""
+        return ScoredRows(self.trial, *self.held_out, self.groups)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from similitude.compute import take
-from similitude.evaluation import Trial, groups_of_equals, nested_folds_of_fit
+from similitude.evaluation import Trial, at_rows, fold_pairs, groups_of_equals, nested_folds_of_fit
 from similitude.fitting.automatic import prepared_by_labels
 from similitude.fitting.choices import LandmarkChoice, choose_scales, grow
 from similitude.fitting.facts import FitOptions, keeps_median
@@ -23,54 +23,42 @@ from similitude.linear import RowsTogether, Validation
 from similitude.similarity import remembered_images
 
 
-@dataclass(frozen=True, eq=False)
-class LandmarkFolds:
-    """Evaluation of a fit on landmarks to all rows in nested folds."""
-
-    data: TrainingSet
-    options: FitOptions
-    choice: LandmarkChoice
-    fitted: FittedModel
-
-    def evaluate(self) -> ScoredRows:
-        """Return the scores of rows by models of other folds."""
-        data = self.data
-        fitted = self.fitted
-        places = fitted.samples[0].places
-        groups = groups_of_equals(data.encodings[0], places) if data.groups is None else data.groups[places]
-        labels = None if data.labels is None else data.labels[places]
-        folds = nested_folds_of_fit(groups, labels, data.groups is not None, self.options.random_state)
-        if folds is None:
-            return ScoredRows(fitted.trial, *fitted.held_out, fitted.groups)
-        scores = np.empty((len(places), data.Y.shape[1]))
-        within = []
-        sizes = fitted.curve.x.astype(int)
-        members: dict[str, Any] = {}
-        pairs = zip(self.options.similarities, data.similarities, strict=True)
-        fixed = not isinstance(self.options.similarities[0], Family) and all(
-            k is resolved or keeps_median(k, resolved) for k, resolved in pairs
-        )
-        samples = fitted.samples
-        landmarks = samples[0].landmarks
-        with nullcontext() if fixed else remembered_images():
-            for fold in np.unique(folds):
-                train = np.flatnonzero(folds != fold)
-                test = np.flatnonzero(folds == fold)
-                mine = np.arange(len(landmarks))
-                if landmarks.positions is not None:
-                    mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
-                order = np.concatenate([train, test])
-                if fixed or not len(mine):
-                    compared = [sample.restricted(order, mine) for sample in samples]
-                else:
-                    compared = _chosen_again(data, self.options, self.choice, samples, train, order, mine, members)
-                scores[test], inside = _scores(compared, sizes, data, self.options, places[train])
-                within.append(inside)
-        Y = data.Y[places]
-        weights = data.weights[places]
-        trial = Trial.of(fitted.trial.lam, scores, Y, weights)
-        at = data.located_at(places)
-        return ScoredRows(trial, Y, weights, groups, at, fitted.trial, folds, tuple(within))
+def scored_in_folds(data: TrainingSet, options: FitOptions, choice: LandmarkChoice, fitted: FittedModel) -> ScoredRows:
+    """Return the scores of all rows by models of other folds, in each of which every choice is made again."""
+    samples = fitted.samples
+    places = samples[0].places
+    groups = data.groups_of(places)
+    if groups is None:
+        groups = groups_of_equals(data.encodings[0], places)
+    labels = at_rows(data.labels, places)
+    folds = nested_folds_of_fit(groups, labels, data.groups is not None, options.random_state)
+    if folds is None:
+        return fitted.left_out
+    scores = np.empty((len(places), data.Y.shape[1]))
+    within = []
+    sizes = fitted.curve.x.astype(int)
+    members: dict[str, Any] = {}
+    pairs = zip(options.similarities, data.similarities, strict=True)
+    fixed = not isinstance(options.similarities[0], Family) and all(
+        k is resolved or keeps_median(k, resolved) for k, resolved in pairs
+    )
+    landmarks = samples[0].landmarks
+    with nullcontext() if fixed else remembered_images():
+        for train, test in fold_pairs(folds):
+            mine = np.arange(len(landmarks))
+            if landmarks.positions is not None:
+                mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
+            order = np.concatenate([train, test])
+            if fixed or not len(mine):
+                compared = [sample.restricted(order, mine) for sample in samples]
+            else:
+                compared = _chosen_again(data, options, choice, samples, train, order, mine, members)
+            scores[test], inside = _scores(compared, sizes, data, options, places[train])
+            within.append(inside)
+    Y = data.Y[places]
+    weights = data.weights[places]
+    trial = Trial.of(fitted.trial.lam, scores, Y, weights)
+    return ScoredRows(trial, Y, weights, groups, data.located_at(places), fitted.trial, folds, tuple(within))
 
 
 def _chosen_again(

@@ -20,7 +20,6 @@ from similitude.fitting.automatic import EVERY_ROW, in_double_precision
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import Facts, FitOptions, open_scales
 from similitude.fitting.influence import (
-    ClassInfluence,
     DelayedInfluence,
     GroupInfluence,
     influence_in_ridge,
@@ -146,35 +145,18 @@ class RowsOfSteps:
         with one_scipy_thread:
             L = self.A[self.own]
             U = factorize(self.features.similarity.block(L, L), 0.0)
-            features = replace(self.features, factor=U)
-            found = replace(self, features=features)._by_features(LinearModel(U @ model.weights, model.intercept), lam)
-            return found.by_similarities(features)
+            linear = LinearModel(U @ model.weights, model.intercept)
+            rows = replace(self, features=replace(self.features, factor=U))
+            groups = solved_groups(self.features.landmarks, self.Y.shape[1], self.options.classes)
+            K = rows.similarities(lam)
+            # the nearest landmark is the most similar one
+            members = groups.members(*groups.nearness(replace(self.features, factor=None)), K, self.Y)
 
-    def _by_features(self, linear: LinearModel, lam: float) -> GroupInfluence:
-        """Return what groups of rows add to the scores, with weights of the features."""
-        Y = self.Y
-        weights = self.weights
-        m = len(self.own)
-        outputs = self.Y.shape[1]
-        groups = solved_groups(self.features.landmarks, outputs, self.options.classes)
-        # the nearest landmark: the most similar one
-        K = self.similarities(lam)
-        near = replace(self.features, factor=None)
-        members = groups.members(*groups.nearness(near), K, Y)
-        counts = np.bincount(members.group, weights > 0, len(groups)).astype(np.intp)
-        filled = counts > 0
-        heads = groups.landmarks[filled]
-        counts = counts[filled]
-        kinds: Any = None if groups.classes is None else groups.classes[filled]
-        if kinds is not None and len(groups) == outputs > 2:
-            return ClassInfluence.of(linear, self.base, heads, counts, kinds)
-        added = self.ridge(K, lam).of_groups(linear, Y, weights, lam, members)
-        W = added.weights.reshape(m, len(groups), outputs)[:, filled].reshape(m, -1)
-        b = added.intercept.reshape(len(groups), outputs)[filled].ravel()
-        if kinds is None:
-            inside = (members.group[:, None] == np.flatnonzero(filled)) * weights[:, None]
-            kinds = inside.T @ Y / inside.sum(axis=0)[:, None]
-        return GroupInfluence(heads, counts, kinds, self.base, (W,), b).with_columns(m)
+            def added() -> LinearModel:
+                return rows.ridge(K, lam).of_groups(linear, self.Y, self.weights, lam, members)
+
+            found = GroupInfluence.of_solution(groups, linear, members.group, self.Y, self.weights, added)
+            return found.by_similarities(rows.features)
 
 
 def fit_by_pilot(data: TrainingSet, options: FitOptions, facts: Facts) -> tuple[FittedModel, int]:
