@@ -46,7 +46,6 @@ LEFT_OUT = {
     "DistanceSimilarity",
     "Envelope",
     "Extreme",
-    "Family",
     "HistogramSimilarity",
     "LandmarkPredictor",
     "MultinomialLogistic",

@@ -22,7 +22,6 @@ QUICK = {
 }
 ABSTRACT = {
     "Auto",  # has no values before it is resolved
-    "Family",
     "DistanceSimilarity",
     "VectorSimilarity",
     "AttributeSimilarity",

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from similitude.compute import as_numpy, as_objects, check_objects, in_memory, is_distributed, itemsize, take
-from similitude.compute.engines import Display, Engine, display_for, distributed_engine, one_scipy_thread, use_engine
+from similitude.compute.engines import Display, display_for, distributed_engine, one_scipy_thread, use_engine
 from similitude.data.sources import Source
 from similitude.estimators.prediction import LandmarkPredictor
 from similitude.evaluation import (
@@ -39,7 +39,6 @@ from similitude.fitting import (
     FittedModel,
     LandmarkModel,
     Plan,
-    Sampled,
     Sampling,
     ScoredRows,
     Spent,
@@ -99,10 +98,7 @@ SIDES = ("auto", "left", "right", "both")
 
 
 def similarities_of(given: Any, kind: str = "vectors") -> tuple[Similarity, ...]:
-    """Return what was given, as similarities; `kind` is that of the objects, where the choice is left to the fit.
-
-    They are validated, before the first similarity is computed.
-    """
+    """Return what was given as validated similarities; `kind` is that of the objects, for an automatic choice."""
     if isinstance(given, Auto) or (isinstance(given, str) and given == AUTO):
         if isinstance(given, Auto):
             given.check_params()
@@ -137,35 +133,6 @@ class LandmarkEstimator(LandmarkPredictor):
     calls_: Calls
     plan_: Plan
     uncertainty_: Uncertainty
-
-    def __init__(
-        self,
-        similarity: Any = "auto",
-        *,
-        landmarks: Any = "auto",
-        landmark_indices: Any = None,
-        n_landmarks: int | str = "auto",
-        loss: str = "auto",
-        penalty: str = "l2",
-        side: str = "auto",
-        unlabeled: Any = None,
-        certify: float | None = None,
-        max_calls: int | None = None,
-        random_state: Any = None,
-        engine: Engine | None = None,
-    ) -> None:
-        self.similarity = similarity
-        self.landmarks = landmarks
-        self.landmark_indices = landmark_indices
-        self.n_landmarks = n_landmarks
-        self.loss = loss
-        self.penalty = penalty
-        self.side = side
-        self.unlabeled = unlabeled
-        self.certify = certify
-        self.max_calls = max_calls
-        self.random_state = random_state
-        self.engine = engine
 
     def _check_params(self) -> None:
         """Refuse contradictory or unknown parameters before the first similarity is computed."""
@@ -210,10 +177,7 @@ class LandmarkEstimator(LandmarkPredictor):
         influence: FitInfluence | None,
         noise: np.ndarray | None = None,
     ) -> tuple[np.ndarray, ...] | None:
-        """Make a linear function of the features the model, and keep what training rows add to it.
-
-        `noise` are weights of the features in the size of errors; return those of the similarities.
-        """
+        """Make a linear function of features the model; return weights of similarities for those of the `noise`."""
         W = linear.weights if noise is None else np.hstack([linear.weights, noise])
         parts, self._influence = weighted_landmarks(features, W, influence)
         self._model = LandmarkModel(parts)
@@ -444,10 +408,7 @@ class LandmarkEstimator(LandmarkPredictor):
         return fit
 
     def _keep(self, fit: FittedModel, sizes: SpreadFit | None = None) -> None:
-        """Make a fit the model: keep the landmarks that have a weight, and what predictions and probabilities need.
-
-        `sizes` is the size of errors as a function of the features, if that was fitted.
-        """
+        """Make a fit the model, with what predictions and probabilities need; `sizes` are those of errors."""
         assert fit.plan is not None
         self.plan_ = fit.plan
         self.loss_, self.penalty_ = self._objective()
@@ -488,11 +449,7 @@ class LandmarkEstimator(LandmarkPredictor):
         self.n_similarity_calls_ = len(landmarks)
 
     def _calibrate(self, rows: ScoredRows, at: np.ndarray | None = None, sized: SpreadFit | None = None) -> None:
-        """Keep what probabilities, intervals and sets of classes need, given rows left out of the fit or held out.
-
-        `at` tells which landmarks the rows are, in an exact fit, and `sized` which errors are expected for them. A
-        subclass writes it.
-        """
+        """Keep what probabilities, intervals and sets need, given rows left out and `at` which landmarks they are."""
         raise NotImplementedError
 
     def _predicted_by_others(
@@ -505,10 +462,7 @@ class LandmarkEstimator(LandmarkPredictor):
         test: np.ndarray,
         y: np.ndarray,
     ) -> np.ndarray:
-        """Return predictions for the rows of a fold by a model of others, with the squared loss; it is not evaluated.
-
-        The scale of a similarity that was left at ``"median"`` is chosen once for each fold, and kept in `scaled`.
-        """
+        """Return a fold's predictions by a model of others; its scale is chosen once, and kept in `scaled`."""
         similarity = scaled.get(fold, self.similarity)
         model = clone(self).set_params(loss="squared", landmark_indices=None, similarity=similarity)
         if matrix is None:
@@ -614,8 +568,8 @@ class LandmarkEstimator(LandmarkPredictor):
             self._check_before_reading("source")
             targets = self._targets()
             seed = draw_seed(self.random_state)
-            drawn = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
-            yield self._of_sample(drawn, targets, meter)
+            data = sample_source(source, targets, self._checked, self._engine, self.n_landmarks, seed)
+            yield self._of_sample(data, targets, meter)
 
     @contextmanager
     def _sampled_collection(
@@ -630,19 +584,17 @@ class LandmarkEstimator(LandmarkPredictor):
             check = InputCheck(self, engine.memory)
             targets = self._targets()
             seed = draw_seed(self.random_state)
-            sampled, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
+            data, inputs = sample_collection(columns, targets, check, engine, self.n_landmarks, seed)
             for name, value in inputs.items():  # the attributes that validation in memory sets
                 setattr(self, name, value)
-            yield self._of_sample(sampled, targets, meter)
+            yield self._of_sample(data, targets, meter)
 
     def _first_rows(self, source: Source) -> tuple[TrainingSet, FitOptions]:
         """Return the first rows of a source, and the description of a fit to all of them."""
         self._check_before_reading("source")
         targets = self._targets()
-        sampled = first_rows(source, targets, self._checked, self._engine, draw_seed(self.random_state))
-        with error_prefix("first rows"):
-            targets.close()
-        return self._of_sample(sampled, targets, Meter(0))
+        data = first_rows(source, targets, self._checked, self._engine, draw_seed(self.random_state))
+        return self._of_sample(data, targets, Meter(0))
 
     def _check_before_reading(self, what: str) -> None:
         """Refuse positions as landmarks, and a similarity that rows in memory would refuse."""
@@ -651,16 +603,10 @@ class LandmarkEstimator(LandmarkPredictor):
         if self.landmark_indices is not None:
             raise ValueError(f"landmark_indices are positions in memory: for a {what} give the landmarks themselves")
 
-    def _of_sample(self, sampled: Sampled, targets: Targets, meter: Meter) -> tuple[TrainingSet, FitOptions]:
+    def _of_sample(self, data: TrainingSet, targets: Targets, meter: Meter) -> tuple[TrainingSet, FitOptions]:
         """Return a sample of rows, and the description of the fit to all rows of which it is one."""
         self._learn_targets(targets)
-        Y, weights = targets.read(sampled.labels, sampled.weights)
-        given = None
-        if sampled.weighted:
-            given = sampled.weights
-        labels = targets.numbers(sampled.labels)
-        data = TrainingSet(sampled.objects, Y, weights, given, labels, sampled.sampling)
-        return data, self._options(sampled.objects, labels, meter)
+        return data, self._options(data.X, data.labels, meter)
 
     def _targets(self) -> Targets:
         """Return what reads targets batch by batch; a subclass writes it."""
@@ -684,7 +630,7 @@ class LandmarkEstimator(LandmarkPredictor):
         stream: Stream | None = getattr(self, "_stream", None)
         held = held_out_of_batch(weights, 0 if stream is None else stream.n_held_out, self.random_state)
         if stream is None:
-            if self.n_landmarks != "auto" and self.n_landmarks >= MOST_OF_STREAM:
+            if self.n_landmarks != "auto" and int(self.n_landmarks) >= MOST_OF_STREAM:
                 few = f"fewer than {MOST_OF_STREAM:,} landmarks"
                 raise ValueError(f"a stream sums over features: give partial_fit {few}")
             if len(Y) < 2:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import check_objects
-from similitude.fitting import FrugalTask, class_numbers, decided, fit_frugally
+from similitude.fitting import FrugalTask, calls_allowed, class_numbers, decided, fit_frugally
 from similitude.scikit import class_codes, encode_labels, read_labels
 from similitude.similarity import as_similarity, budgeted, calls_per_pair, cost_per_call
 from similitude.support import HELD_OUT, Curve, generator
@@ -101,8 +101,7 @@ def cost_curve(similarity: Any, X: Any, y: Any, *, max_calls: int | None = None,
     classes, numbers = encode_labels(read_labels(y, n))
     if len(classes) < 2:
         raise ValueError("cost_curve needs two classes at least")
-    # the most calls without `max_calls`: these for each row, and some more
-    budget = 40 * n * calls_per_pair(k) + 10_000 if max_calls is None else max_calls
+    _, budget = calls_allowed(n, calls_per_pair(k), max_calls)
     rng = generator(random_state)
     with budgeted(max_calls) as meter:
         k, A = k.prepare(X, random_state)

@@ -412,11 +412,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             self.suspects_ = scored.positions[suspect[np.argsort(own[suspect], kind="stable")]]
 
     def _shifted_by_others(self, scored: ScoredRows, numbers: np.ndarray, plain: np.ndarray) -> np.ndarray:
-        """Return the scores of rows, shifted as other rows ask for because a class is rare.
-
-        Every model that scored some of the rows is shifted on its own, five times: each fifth of its rows, with its
-        share of each class, by the shift that is best for the others. `plain` are weights without those of classes.
-        """
+        """Return scores shifted, a fifth of each fold at a time, as the others ask for because a class is rare."""
         scores: np.ndarray = scored.trial.scores
         shifted = scores.copy()
         folds = np.zeros(len(scores), dtype=np.intp) if scored.folds is None else scored.folds

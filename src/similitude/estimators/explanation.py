@@ -37,21 +37,7 @@ NEAREST_ROWS = 10
 
 @dataclass(frozen=True, eq=False)
 class ListedExamples:
-    """Training examples, or groups of rows, that add up to a score, the most influential first.
-
-    Attributes
-    ----------
-    influences : array of float
-    labels : list
-    counts : array of int
-        How many training rows stand behind each.
-    landmarks : array of int
-        The landmark that is shown for each.
-    similarities : array of float
-        The similarity to it.
-    note : str
-        Why rows were taken together; empty if they were not.
-    """
+    """Training examples, or groups of rows, that add up to a score, the most influential first."""
 
     influences: np.ndarray
     labels: list[Any]
@@ -143,19 +129,7 @@ ALL_CLASSES = "all classes"
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Predictions to explain.
-
-    Attributes
-    ----------
-    predictions : sequence
-    scores : array of shape (n, outputs)
-    directions : array of shape (n, outputs)
-        The explained score is that of the outputs times these: 1 for the predicted class, -1 for the other one.
-    against : list
-        The class that each prediction is compared with, or None.
-    shift : array of shape (outputs,) or float
-        The part of every score that no example accounts for: what classes with larger weights are corrected by.
-    """
+    """Predictions to explain, and which combination of outputs is explained."""
 
     predictions: Any
     scores: np.ndarray
@@ -348,10 +322,7 @@ def explain_by_examples(
     classes: np.ndarray | None,
     together: bool,
 ) -> Explanations:
-    """Explain the predictions for encoded objects by training examples, taken together where few of them do not tell.
-
-    `together` allows that; `classes` are the labels that class numbers stand for.
-    """
+    """Explain the predictions for encoded objects by training examples, `together` where few do not tell."""
     landmarks = model.parts[0].features.landmarks
     objects = []
     if len(landmarks):
@@ -400,10 +371,7 @@ def explain_by_examples(
 def _items(
     influence: Influence | CascadeInfluence, labels: np.ndarray, influences: np.ndarray, near: np.ndarray, u: np.ndarray
 ) -> ListedExamples:
-    """Return what an explanation in the direction u lists.
-
-    Groups that are not kept come last, as one: around the landmark of the largest of them.
-    """
+    """Return what an explanation in the direction u lists; groups that are not kept come last, as one."""
     every = np.arange(len(influence.heads))
     shown = labels[:, np.flatnonzero(u)[0]] if labels.ndim == 2 else labels
     if isinstance(influence, BlendInfluence) and influences.any():  # rows of other cells have no part

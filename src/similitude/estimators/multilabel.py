@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from similitude.estimators.binary_columns import BinaryColumns
 from similitude.estimators.explanation import Explanations
-from similitude.fitting import NumberTargets
+from similitude.fitting import Targets
 from similitude.scikit import check_weights, tensors_for_tensors
 from similitude.support import written
 
@@ -147,13 +147,13 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         return self._said("of the labels are wrong")
 
 
-class IndicatorTargets(NumberTargets):
+class IndicatorTargets(Targets):
     """Labels of objects that are read in batches."""
 
     n_labels = 0
 
     def see(self, X: Any, y: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Validate the labels of a batch; return them, and which rows have a weight."""
+        """Look at a batch in the first pass; return its labels, and which rows have a weight."""
         Y = indicators(self.name, X, y)
         self.n_labels = Y.shape[1]
         return Y, weights > 0
@@ -163,7 +163,7 @@ class IndicatorTargets(NumberTargets):
         self.n_labels = max(self.n_labels, other.n_labels)
 
     def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return codes, and the weights."""
+        """Return targets as columns, and the weights."""
         return 2 * np.asarray(y).astype(np.int8) - 1, weights
 
 

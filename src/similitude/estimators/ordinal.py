@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from similitude.estimators.binary_columns import BinaryColumns
 from similitude.estimators.classifier import labels_of
 from similitude.estimators.explanation import Explanations
 from similitude.fitting import ClassTargets
-from similitude.scikit import check_labels, check_weights, tensors_for_tensors
+from similitude.scikit import check_labels, check_weights, class_weights, tensors_for_tensors
 from similitude.support import brief, written
 
 
@@ -120,10 +121,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         return np.abs(self._ranks(scores) - Y.sum(axis=1))
 
     def _above(self, scores: np.ndarray) -> np.ndarray:
-        """Return the probabilities of being above each grade, which do not rise from grade to grade.
-
-        They are half way between the smallest one so far and the largest one to come.
-        """
+        """Return chances of being above each grade: half way from the smallest so far to the largest to come."""
         chances = self._chances(scores)
         so_far = np.minimum.accumulate(chances, axis=1)
         to_come = np.maximum.accumulate(chances[:, ::-1], axis=1)[:, ::-1]
@@ -186,54 +184,28 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         return self._said("grades wrong")
 
 
-class OrdinalTargets:
-    """Grades of objects that are read in batches.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator, for errors.
-    order : list of labels, or None
-    """
+class OrdinalTargets(ClassTargets):
+    """Grades of objects that are read in batches, in the given order if there is one."""
 
     def __init__(self, name: str, order: list[Any] | None) -> None:
-        self.seen = ClassTargets(name, _all_alike, [])
+        super().__init__(name, functools.partial(class_weights, None))
         self.order = order
         self.grades = self.places = np.empty(0)
 
-    def see(self, X: Any, y: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Count the labels of a batch; return them, and which rows have a weight."""
-        return self.seen.see(X, y, weights)
-
-    def absorb(self, other: OrdinalTargets) -> None:
-        """Add what another saw of further batches."""
-        self.seen.absorb(other.seen)
-
-    def copy(self) -> OrdinalTargets:
-        """Return a copy, for a worker."""
-        copied = OrdinalTargets(self.seen.name, self.order)
-        copied.seen = self.seen.copy()
-        copied.grades = self.grades
-        copied.places = self.places
-        return copied
-
     def close(self) -> None:
-        """Settle the grades and their order."""
-        self.seen.close()
-        assert self.seen.classes is not None
-        self.places = _places(self.seen.classes, self.order)
-        self.grades = self.seen.classes[np.argsort(self.places)]
+        """Settle what depends on all labels."""
+        super().close()
+        assert self.classes is not None
+        self.places = _places(self.classes, self.order)
+        self.grades = self.classes[np.argsort(self.places)]
 
     def numbers(self, y: np.ndarray) -> None:
-        """There are no classes without an order."""
+        """Return class numbers, if there are classes."""
+        return None
 
     def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return codes, and the weights."""
-        return above_codes(self.places[self.seen.numbers(y)], len(self.grades)), weights
-
-
-def _all_alike(classes: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    return np.ones(len(classes))
+        """Return targets as columns, and the weights."""
+        return above_codes(self.places[self.class_numbers(y)], len(self.grades)), weights
 
 
 def above_codes(ranks: np.ndarray, n_grades: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from similitude.compute import (
     moved,
     namespace,
 )
-from similitude.compute.engines import LocalEngine, distributed_engine
+from similitude.compute.engines import Engine, LocalEngine, distributed_engine
 from similitude.data.sources import Source, errors_in_batch, looks_like_source
 from similitude.estimators.explanation import Asked, Explanations, explain_by_examples, explain_by_landmarks
 from similitude.fitting import (
@@ -30,14 +30,11 @@ from similitude.fitting import (
     FitInfluence,
     LandmarkCurve,
     LandmarkModel,
-    Prediction,
     WeightedLandmarks,
     batches_to_predict,
     partition_prediction,
 )
-from similitude.landmarks import (
-    Representation,
-)
+from similitude.landmarks import Representation
 from similitude.scikit import SimilarityEstimator
 from similitude.similarity import Precomputed
 from similitude.support import (
@@ -124,17 +121,35 @@ class LandmarkPredictor(SimilarityEstimator):
     _model: LandmarkModel | Cascade
     _influence: FitInfluence | CascadeInfluence | None = None  # models of versions without influences have none
     _mean_calls: float
-    similarity: Any
-    landmarks: Any
-    landmark_indices: Any
-    n_landmarks: Any
-    loss: str
-    penalty: str
-    side: str
-    unlabeled: Any
-    certify: float | None
-    max_calls: int | None
-    random_state: Any
+
+    def __init__(
+        self,
+        similarity: Any = "auto",
+        *,
+        landmarks: Any = "auto",
+        landmark_indices: Any = None,
+        n_landmarks: int | str = "auto",
+        loss: str = "auto",
+        penalty: str = "l2",
+        side: str = "auto",
+        unlabeled: Any = None,
+        certify: float | None = None,
+        max_calls: int | None = None,
+        random_state: Any = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.similarity = similarity
+        self.landmarks = landmarks
+        self.landmark_indices = landmark_indices
+        self.n_landmarks = n_landmarks
+        self.loss = loss
+        self.penalty = penalty
+        self.side = side
+        self.unlabeled = unlabeled
+        self.certify = certify
+        self.max_calls = max_calls
+        self.random_state = random_state
+        self.engine = engine
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
@@ -166,16 +181,7 @@ class LandmarkPredictor(SimilarityEstimator):
         return X
 
     def _predictions(self, X: Any, method: str, of_scores: Callable[[np.ndarray], np.ndarray]) -> Any:
-        """Return what a method says of every object: a tensor for a tensor, a lazy array for a Dask collection.
-
-        Parameters
-        ----------
-        X : sequence of objects, source or collection
-        method : str
-            The name of the method, which workers call.
-        of_scores : callable
-            Turns scores into predictions, both arrays or both tensors.
-        """
+        """Return what a method says of every object: a tensor for a tensor, a lazy array for a Dask collection."""
         if "_model" not in vars(self):
             check_is_fitted(self)
         if in_memory(X):
@@ -185,8 +191,8 @@ class LandmarkPredictor(SimilarityEstimator):
             helper = cast(Any, object.__new__(type(self)))
             local = LocalEngine(threads=1, memory=engine.memory)
             vars(helper).update(vars(self), engine=local, landmarks="auto", unlabeled=None, _influence=None)
-            asked = Prediction(helper, method, of_scores(np.zeros((1, len(self.intercept_)))))
-            return engine.lazy_array(partition_prediction, asked, X, asked.like)
+            like = of_scores(np.zeros((1, len(self.intercept_))))
+            return engine.lazy_array(partition_prediction, (helper, method, like), X, like)
         if not is_tensor(X):
             return of_scores(self._scores(X))
         scores = moved(self._scores_in_memory(X), lambda array: namespace(X).asarray(array, device=X.device))

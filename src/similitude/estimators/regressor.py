@@ -19,8 +19,7 @@ from similitude.evaluation import FEWEST_GROUPS_APART, FEWEST_NESTED_ROWS, Trial
 from similitude.fitting import (
     FAR_TARGET,
     HUBER_THRESHOLD,
-    LIMITING_FOLDS,
-    LIMITING_ROUNDS,
+    LIMITING_FITS,
     ErrorCalibration,
     Facts,
     FitOptions,
@@ -219,7 +218,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         if self.loss != HUBER or not enough_for_folds(len(facts.data.weighted)):
             return plan
         why = "targets are limited twice by predictions of 3 folds, which also evaluate the model"
-        return replace(plan.repeated(1 + LIMITING_ROUNDS * LIMITING_FOLDS, why), evaluation=PlanStep("3 folds", ""))
+        return replace(plan.repeated(1 + LIMITING_FITS, why), evaluation=PlanStep("3 folds", ""))
 
     def _fit_rows(self, data: TrainingSet, options: FitOptions) -> FittedModel:
         """Fit; with Huber's loss to targets that are limited first, and evaluated by the folds that limit them."""
@@ -240,18 +239,19 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         if groups is not None and len(np.unique(groups[data.weighted])) < FEWEST_GROUPS_APART:
             raise ValueError(f"loss='huber' needs at least {FEWEST_GROUPS_APART} groups")
         predict = partial(self._predicted_by_others, data, matrix, {})
-        limited = limit_targets(predict, Y, weights, self.random_state, groups)
-        fit = super()._fit_rows(replace(data, Y=limited.Y), options)
+        limited, near, predicted = limit_targets(predict, Y, weights, self.random_state, groups)
+        fit = super()._fit_rows(replace(data, Y=limited), options)
         self.loss_ = HUBER
+        n_limited = int(((limited != Y).any(axis=1) & (weights > 0)).sum())
         self.notes_.append(
-            f"loss='huber' limited {limited.n_limited:,} of {len(Y):,} targets to {HUBER_THRESHOLD} robust standard "
+            f"loss='huber' limited {n_limited:,} of {len(Y):,} targets to {HUBER_THRESHOLD} robust standard "
             "deviations from predictions by other rows; the held-out error is that of targets at most "
             f"{FAR_TARGET:g} robust standard deviations from their median"
         )
-        self._calibrate(ScoredRows(Trial.of(self.lam_, limited.predicted, Y, weights), Y, weights, groups))
-        trial = Trial.of(self.lam_, limited.predicted, limited.near, weights)
+        self._calibrate(ScoredRows(Trial.of(self.lam_, predicted, Y, weights), Y, weights, groups))
+        trial = Trial.of(self.lam_, predicted, near, weights)
         together = np.arange(len(Y)) if groups is None else groups
-        return replace(fit, evaluation=ScoredRows(trial, limited.near, weights, together))
+        return replace(fit, evaluation=ScoredRows(trial, near, weights, together))
 
     def _targets(self) -> NumberTargets:
         if self.loss == HUBER:

@@ -1,7 +1,7 @@
 """Fits: the plan, candidates, solvers, and what training rows add to a prediction."""
 
 from similitude.fitting.automatic import EVERY_ROW, similarity_without_labels
-from similitude.fitting.batches import Sampled, batches_to_predict, first_rows, sample_source
+from similitude.fitting.batches import batches_to_predict, first_rows, sample_source
 from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.calibration import (
     ClassCalibration,
@@ -15,7 +15,7 @@ from similitude.fitting.calibration import (
 )
 from similitude.fitting.cascade import Cascade, CascadeInfluence, decided
 from similitude.fitting.costs import Spent
-from similitude.fitting.distributed import Prediction, partition_prediction, sample_collection
+from similitude.fitting.distributed import partition_prediction, sample_collection
 from similitude.fitting.facts import RIDGE, Facts, FitOptions, objects_in_words, open_scales
 from similitude.fitting.fit import run
 from similitude.fitting.frugal import fit_frugally
@@ -30,10 +30,10 @@ from similitude.fitting.influence import (
 from similitude.fitting.limited_targets import (
     FAR_TARGET,
     HUBER_THRESHOLD,
-    LIMITING_FOLDS,
-    LIMITING_ROUNDS,
+    LIMITING_FITS,
     limit_targets,
 )
+from similitude.fitting.limits import calls_allowed
 from similitude.fitting.model import (
     FittedModel,
     LandmarkCurve,

@@ -43,10 +43,7 @@ def _with_copies_last(data: TrainingSet, k: Similarity, random_state: Any = None
 
 
 def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Similarity, ...], str]:
-    """Learn the similarities that are to be learned; return all of them, and what was learned in a sentence.
-
-    Of many rows the last evaluate the model, and are not learned from, nor are rows that equal one of these.
-    """
+    """Learn similarities, not from the last of many rows; return all, and what was learned in a sentence."""
     found = []
     notes = []
     for k in options.similarities:
@@ -104,10 +101,7 @@ def try_family(data: TrainingSet, options: FitOptions) -> Family:
 
 
 def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, np.ndarray]:
-    """Choose kernels on the first of many rows; also return the order of rows, of which the last evaluate the model.
-
-    Where `copies_last` says so, rows that equal one of the last evaluate it too, and are not learned from.
-    """
+    """Choose kernels on the first of many rows; also return the order of rows, of which the last evaluate the model."""
     from similitude.kernel_learning import choose_automatically
 
     order = _with_copies_last(data, similarity_without_labels(options.kind))
@@ -129,10 +123,7 @@ def exact_fit(
     evaluation: Evaluation,
     chosen: str,
 ) -> FittedModel:
-    """Return a fit of learned kernels in which every row with a weight is a landmark.
-
-    `left_out` are the scores of rows left out one by one, their targets and weights, and which landmarks they are.
-    """
+    """Return a fit of learned kernels in which every row with a weight is a landmark."""
     trial, held_out, at = left_out
     labels = features[0].landmarks.labels
     reason = Representation(PROJECTION, "it is a kernel, and every row is a landmark: the fit is exact")
@@ -240,12 +231,10 @@ class _Blend:
             apart = limits.evaluation_rows(order[alone[order]])
         self.apart = apart is not None
         self.evaluated = np.arange(len(Y)) if apart is None else apart
-        parts = zip(self.kernels, self.encodings, self.choice.penalties(), strict=True)
+        fits = []
         with phase("computing similarities, and solving"):
-            fits = [
-                exact_ridge(*part[:2], Y - self.mean, weights, part[2], self.evaluated, groups=together)
-                for part in parts
-            ]
+            for k, A, penalty in zip(self.kernels, self.encodings, self.choice.penalties(), strict=True):
+                fits.append(exact_ridge(k, A, Y - self.mean, weights, penalty, self.evaluated, groups=together))
         self.models, self.alone = zip(*fits, strict=True)
 
     @property

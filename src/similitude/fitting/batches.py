@@ -25,31 +25,16 @@ from similitude.data.sources import (
 from similitude.fitting import limits
 from similitude.fitting.passes import FeatureUnion, Marks, covering, features_of, sums_over
 from similitude.fitting.targets import Targets
-from similitude.fitting.training_set import Design, Sampling
+from similitude.fitting.training_set import Design, Sampling, TrainingSet
 from similitude.landmarks import RowReader, batch_weights
 from similitude.linear import Moments
-from similitude.support import SourceError
-
-
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """A sample of rows in memory."""
-
-    objects: Any
-    labels: np.ndarray
-    weights: np.ndarray
-    weighted: bool  # whether weights were given
-    sampling: Sampling  # how the sample was drawn, and all rows, if there are more
+from similitude.support import SourceError, error_prefix
 
 
 def sample_source(
     source: Source, targets: Targets, check: Any, engine: Engine, n_landmarks: int | str, seed: int
-) -> Sampled:
-    """Validate and count all rows of a source in a first pass, and keep a sample of them.
-
-    The size of batches follows from that of the first rows. If later ones are much longer, the pass begins again with
-    smaller batches. Objects are validated by ``check(objects, reset=first)``.
-    """
+) -> TrainingSet:
+    """Validate, count and sample all rows of a source in a first pass; start again if rows get much longer."""
     source.require_passes(2, "one that counts and draws a sample, one over the similarities")
     affordable = source.batch_rows(engine.budget)
     rows = sys.maxsize
@@ -82,34 +67,28 @@ def sample_source(
     if not ends.is_complete:
         everything = SourceRows(source, RowReader(check, targets), seed, rows, ends.n_seen, n_rows, first_pass)
     sampling = Sampling(seed, ends.positions, ends.ranks, everything)
-    return Sampled(ends.objects, ends.labels, ends.weights, weighted, sampling)
+    return TrainingSet.of_sample(targets, ends.objects, ends.labels, ends.weights, weighted, sampling)
 
 
-@dataclass(frozen=True)
-class Announced:
-    """Rows of which only the first were read: their number, or one more than was read if it is not known."""
-
-    n: int
-    known: bool
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.n
-
-
-def first_rows(source: Source, targets: Targets, check: Any, engine: Engine, seed: int) -> Sampled:
-    """Read the first rows of a source, to plan a fit to all of them."""
+def first_rows(source: Source, targets: Targets, check: Any, engine: Engine, seed: int) -> TrainingSet:
+    """Read the first rows of a source, to plan a fit to all of them; if their number is not known, to one more."""
     wanted = min(limits.rows_sampled("auto")[0], source.batch_rows(engine.budget))
     batch = next(source.batches(wanted))
+    reader = RowReader(check, targets)
     with errors_in_batch(batch):
         X = check(batch.objects, reset=True)
-        labels, weights, _ = RowReader(check, targets).see(X, batch)
-    n = len(batch)
-    is_all = n < wanted if source.n is None else n == source.n
-    everything = None if is_all else Announced(source.n or n + 1, source.n is not None)
-    sampling = Sampling(seed, np.arange(n), np.arange(n), everything)
-    return Sampled(X, labels, weights, batch.weights is not None, sampling)
+        labels, weights, _ = reader.see(X, batch)
+    with error_prefix("first rows"):
+        targets.close()
+    read = len(batch)
+    n = source.n or read + (read == wanted)
+    everything = None
+    if n > read:
+        everything = SourceRows(source, reader, seed, wanted, n, n, FirstPass())
+    sampling = Sampling(
+        seed, np.arange(read), np.arange(read), everything, counted=everything is None or bool(source.n)
+    )
+    return TrainingSet.of_sample(targets, X, labels, weights, batch.weights is not None, sampling)
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,10 +68,7 @@ class BlendInfluence(OfEveryRow):
         return int(np.argmax(self.shares))
 
     def open_variance(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> np.ndarray:
-        r"""Return what the rows leave open of a Gaussian process: :math:`k(x, x) - k(x)^\top G^{-1} k(x)`.
-
-        Its kernel is that of the main model.
-        """
+        r"""Return what the rows leave open of a Gaussian process: :math:`k(x, x) - k(x)^\top G^{-1} k(x)`."""
         part = model.parts[self.main]
         A = encodings[self.main]
         k = part.features.similarity

@@ -70,10 +70,7 @@ def winner_first(chances: Any, scores: Any) -> Any:
 
 
 def temperature(scores: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> float:
-    """Return the scale with the largest likelihood, given the class number and weight of each row.
-
-    As in Platt (1999), the target probability of a class of n rows is (n + 1) / (n + 2) rather than 1.
-    """
+    """Return the scale with the largest likelihood, given the class number and weight of each row (Platt, 1999)."""
     from scipy.optimize import minimize_scalar
 
     n_classes = _columns(scores)[1].shape[1]
@@ -190,11 +187,7 @@ OTHERS = 150
 
 @dataclass(frozen=True, eq=False)
 class RankedScores:
-    """Scores of n rows; of many, all of the largest and some of the others, in increasing order.
-
-    Where a score is not kept the next larger one stands for it, which makes intervals and sets larger, never smaller:
-    by less than 0.7 points of coverage.
-    """
+    """Scores of n rows, increasing; of many, all of the largest and some others: each stands for smaller ones."""
 
     kept: np.ndarray  # in single precision, rounded up
     n: int
@@ -275,11 +268,7 @@ class ClassCalibration:
         return 1.0 - np.array(found) - 1e-12
 
     def corrected(self, inside: ScoresOfFolds, outside: ScoresOfFolds) -> ClassCalibration:
-        """Return the same with the levels that make up for choices.
-
-        For the model of each fold: `inside` are the scores that calibrate it, of rows on which its choices were made,
-        each left out alone, and `outside` those of the rows of the fold.
-        """
+        """Return the same with levels that make up for choices, by rows inside and outside of those of each fold."""
         together = []
         by_class = []
         for fold in np.unique(outside[2]):
@@ -314,11 +303,7 @@ def _quantile(scores: RankedScores, level: float, levels: np.ndarray | None) -> 
 
 @dataclass(frozen=True, eq=False)
 class ErrorCalibration:
-    """Errors of the rows that calibrate, and what is known about the size of errors.
-
-    Until there is a spread, which takes the factor of the Gram matrix in an exact fit, it holds errors of rows that
-    their predictions did not see.
-    """
+    """Errors of rows that predictions did not see; and their spread, which in an exact fit waits for its use."""
 
     spread: Spread | None = None
     scores: tuple[RankedScores, ...] = ()  # absolute errors of each output, in units of the spread if it is adaptive
@@ -376,11 +361,7 @@ class ErrorCalibration:
         return self.of(self.errors, self.weights, None, found)
 
     def enlarged(self, errors: np.ndarray, within: Sequence[np.ndarray]) -> ErrorCalibration:
-        """Return the same with errors enlarged by what choices made them smaller.
-
-        `errors` are those of models of folds for rows of other folds, `within` those for the rows on which each of
-        these models made its choices, each row left out alone. Both are errors of models of as many rows.
-        """
+        """Return the same, enlarged by the ratio of errors in other folds to those of rows that made choices."""
         honest = np.abs(errors).mean(axis=0)
         seen = np.mean([np.abs(one).mean(axis=0) for one in within], axis=0)
         # by how much left-out errors are enlarged, at least and at most: never to shrink them would enlarge on

@@ -120,10 +120,7 @@ class Cascade:
         return self.scored(encodings[0])[0]
 
     def scored(self, A: Encoding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the scores of encoded objects, the comparisons of each, and whether the rest cannot change its class.
-
-        The last holds for similarities that are within their bounds.
-        """
+        """Return scores of encoded objects, the comparisons of each, and whether bounds of the rest settle it."""
         scores = np.zeros((count(A), len(self.stages[0].ridge.base)))
 
         def score(stage: Stage, at: np.ndarray, F: np.ndarray) -> np.ndarray:
@@ -135,10 +132,7 @@ class Cascade:
     def walk(
         self, A: Encoding, score: Callable[[Stage, np.ndarray, np.ndarray], np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Compare objects with landmarks, stage by stage, until they are decided; return the calls and who is settled.
-
-        ``score(stage, at, F)`` returns the scores of those that reach a stage, given their positions and profiles.
-        """
+        """Compare objects with landmarks until they are decided; return the calls of each, and who is settled."""
         at = np.arange(count(A))
         done = 0
         calls = np.zeros(len(at), dtype=np.intp)
@@ -161,10 +155,7 @@ class Cascade:
         return calls, settled
 
     def settled(self, k: int, F: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Return for which objects, after the k-th stage, no values of the other similarities change the class.
-
-        Bounds of the scores that all landmarks would give follow from bounds of the similarities.
-        """
+        """Return for which objects, after the k-th stage, no values of the other similarities change the class."""
         start = max(i for i, stage in enumerate(self.stages) if not stage.adds)  # the last one that begins anew
         low = high = scores if k >= start else np.zeros_like(scores)
         for stage in self.stages[max(start, k + 1) :]:
@@ -198,10 +189,7 @@ class Cascade:
 
 @dataclass(frozen=True, eq=False)
 class CascadeInfluence:
-    """What groups of training rows add to the scores of a cascade.
-
-    The rows of a class that are most similar to the same landmark of the first stage are a group.
-    """
+    """What rows of a class that are most similar to the same landmark add to the scores of a cascade."""
 
     heads: np.ndarray  # the landmark of each group
     counts: np.ndarray  # of the rows of each group
@@ -245,11 +233,7 @@ LOST = 0.003
 
 
 def stopping_margins(scores: Sequence[np.ndarray], latest: Sequence[float], gain: float) -> list[float]:
-    """Return the margin of each stage from which on predictions stop.
-
-    Given are the scores of rows left out of the fit after each stage, the margins from which on rows were not compared
-    further, because no stage stops later, and the share of rows that are right beyond those of the most frequent class.
-    """
+    """Return the margin from which each stage stops, at most the `latest`, by scores of rows left out."""
     ahead = [margins(one) for one in scores]
     losses = [expected_losses(one, scores[-1]) for one in scores]
     # expected losses of a single stop: the largest one is taken with which all stops lose little enough

@@ -110,10 +110,7 @@ class CellBlend:
 
     @classmethod
     def learn(cls, choice: AutoChoice, X: Any, rows: CellRows) -> CellBlend | None:
-        """Fit in cells with the kernel that is best alone, and with a second one if that clearly helps.
-
-        None if a cell is too large.
-        """
+        """Fit the best kernel in cells, and a second one if that clearly helps; None if a cell is too large."""
         kernels = zip(choice.parts, choice.kernels(), choice.penalties(), strict=True)
         (_, k, penalty), *others = sorted(kernels, key=lambda one: one[0].loss)
         first = CellPart.of(k, X, penalty, rows)
@@ -161,11 +158,7 @@ class CellBlend:
 
 
 def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, order: np.ndarray) -> FittedModel | str:
-    """Fit ridge regression exactly in cells to all rows with a weight; return why not, if landmarks are to be used.
-
-    Kernels were chosen on the first rows of a random order; on the last ones choices are made in cells, and the very
-    last are held out from these.
-    """
+    """Fit ridge regression exactly in cells to all rows with a weight; return why not, if landmarks are to be used."""
     # kept rows, and what they are encoded as, may take one part of the memory budget in this many
     if 8 * len(order) * choice.features.X.shape[1] * (1 + 2 * len(choice.parts)) > options.engine.budget / 4:
         return "exact fits in cells would keep all rows, for which the memory budget is too small"

@@ -14,7 +14,6 @@ from similitude.evaluation import Search, Trial, downhill, interleaved
 from similitude.fitting import limits
 from similitude.fitting.distributed import DistributedRows
 from similitude.fitting.facts import Facts, FitOptions, keeps_median, open_scales
-from similitude.fitting.members import Family
 from similitude.fitting.products import trial_by_products
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import (
@@ -49,7 +48,7 @@ class LandmarkChoice:
 
 def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> LandmarkChoice:
     """Choose landmarks in the order in which they are used, and the numbers of them to try."""
-    facts = facts.encoded(data, isinstance(options.similarities[0], Family))
+    facts = facts.encoded(data, options)
     if options.given is not None:
         given = options.given
         if options.n_landmarks not in ("auto", len(given)):
@@ -144,6 +143,8 @@ def choose_scales(
     data: TrainingSet, choice: LandmarkChoice, options: FitOptions, by_products: bool = False
 ) -> tuple[TrainingSet, int, Scores]:
     """Return the rows with each similarity at its best scale, how many combinations of scales there are, and losses."""
+    if options.family is not None:  # its members keep their scales
+        return data, 1, ()
     pairs = zip(options.similarities, data.similarities, strict=True)
     names = [[] if keeps_median(k, resolved) else open_scales(k) for k, resolved in pairs]
     if not any(names):

@@ -28,15 +28,6 @@ PASSES_OF_TRIAL = 6
 PARTS = 2
 """Kernels that are blended in an exact fit: one to four."""
 
-PILOT_TRIALS = tuple(zip(PILOT_STAGES, (24, 12, 6), strict=True))
-"""Rows, and how many settings are tried on them, of a pilot for one given kernel."""
-
-SCALES_TRIED = 4
-"""Of five scales of a similarity, those that are compared on the way to the best."""
-
-GRADIENT_STEPS = 40
-"""How often conjugate gradients go over the matrix of similarities, with those that compare penalties."""
-
 IN_DOUBLE = 2
 """How much longer products take in double precision: sums over features have it, and kernels are learned in single."""
 
@@ -95,7 +86,7 @@ def work_of_fit(case: str, sizes: Sizes) -> Work:
     if "convolutions" in [k.form for k in (*sizes.members, *sizes.used)]:
         # default convolutions of series: their number, how many points of a series take as long as the copies of its
         # features in a fit, and what drawing the filters takes, in steps
-        done.add(steps=20, convolved=(min(sizes.rows, limits.TRIED_ROWS) + sizes.rows) * 400)
+        done.add(steps=20, convolved=(min(sizes.rows, limits.rows_tried(records=False)) + sizes.rows) * 400)
     # how often a fit goes over the letters or nodes of objects, where a prediction encodes them once: it also looks
     # for equal objects, learns weights, and copies rows for members of a family and for folds
     done["encoded"] = 5 * done.get("encoded", 0.0)
@@ -185,14 +176,15 @@ def _fit_in_cells(done: Work, sizes: Sizes) -> None:
 
 def _fit_by_pilot(done: Work, sizes: Sizes) -> None:
     """Count trials on pilot rows, and an exact fit, or conjugate gradients with landmarks."""
-    for rows, times in PILOT_TRIALS:
+    for rows, times in zip(PILOT_STAGES, (24, 12, 6), strict=True):  # how many settings are tried on rows of a pilot
         _try_settings(done, times, min(rows, sizes.n), min(MOST_PREDICTED, sizes.n))
     if sizes.n <= limits.LEAVE_ONE_OUT:
         _factor(done, 1, sizes.n, sizes)
         return
     n = sizes.n
     m = landmarks_tried("pilot", sizes)[-1]
-    done.add(n * m, pairs=1 + GRADIENT_STEPS, columns=sizes.width, products=GRADIENT_STEPS * sizes.outputs)
+    # 40 times, with those that compare penalties, conjugate gradients go over the matrix of similarities
+    done.add(n * m, pairs=1 + 40, columns=sizes.width, products=40 * sizes.outputs)
     done.add(products=IN_DOUBLE * m**3)
 
 
@@ -225,9 +217,10 @@ def _fit_on_landmarks(done: Work, case: str, sizes: Sizes) -> None:
         if scaled:
             some = min(n, limits.SCALE_ROWS)
             m = min(n, limits.SCALE_LANDMARKS, landmarks_tried(case, sizes)[-1])
-            _on_features(done, times * SCALES_TRIED, some, [m])
+            # of five scales, four are compared on the way to the best
+            _on_features(done, times * 4, some, [m])
             for k in similarities:
-                _compare(done, k, times * (SCALES_TRIED * some * m + n * numbers[-1]), times * n, sizes)
+                _compare(done, k, times * (4 * some * m + n * numbers[-1]), times * n, sizes)
     for k in similarities:
         asymmetric = 1 if k.proven else 1.5  # the landmarks with each other
         _compare(done, k, asymmetric * sizes.n * numbers[-1], sizes.n, sizes)
@@ -376,10 +369,7 @@ def estimated(case: str, sizes: Sizes) -> Cost:
 
 
 def _memory(case: str, sizes: Sizes) -> float:
-    """Return the bytes of the largest arrays that are there at once, where landmarks are as many as may be tried.
-
-    It is far more than most fits in cells need, because these fall back to landmarks where cells are no better.
-    """
+    """Return the bytes of the largest arrays that are there at once, where landmarks are as many as may be tried."""
     n = sizes.n
     rows = sizes.rows
     if case == "gram":
@@ -406,10 +396,10 @@ def _encoded(sizes: Sizes) -> float:
     rows = sizes.rows
     size = sizes.size
     if kind == "strings":
-        return size * (4_000 * min(rows, limits.TRIED_ROWS) + 1_000 * rows)
+        return size * (4_000 * min(rows, limits.rows_tried(records=False)) + 1_000 * rows)
     if kind == "series":
         return 500_000.0 * rows
     columns = 0
     if kind == "records":
-        columns = sizes.cells * min(rows, limits.RECORDS_TRIED) ** 2
+        columns = sizes.cells * min(rows, limits.rows_tried(records=True)) ** 2
     return rows * (200 * size + 1_000 * sizes.cells) + 16 * columns

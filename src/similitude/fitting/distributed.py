@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ import numpy as np
 from similitude.compute.engines import DistributedEngine, Engine, Handle, PartialSums, sum_batches
 from similitude.data.sources import FirstPass, errors_in_partition, partition_objects, partition_source
 from similitude.fitting import limits
-from similitude.fitting.batches import Sampled, SourceRows, in_random_order
+from similitude.fitting.batches import SourceRows, in_random_order
 from similitude.fitting.passes import FeatureUnion, Marks, covering
 from similitude.fitting.targets import Targets
-from similitude.fitting.training_set import Design, Sampling
+from similitude.fitting.training_set import Design, Sampling, TrainingSet
 from similitude.landmarks import Collection, RowReader
 from similitude.linear import Moments
 from similitude.scikit import InputCheck
@@ -56,21 +55,13 @@ def partition_features(
         return list(partition_rows(reader, n, first_pass, columns).designs(union, reader.check.engine))
 
 
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """A fitted estimator, the method to call, and a row of what it returns."""
-
-    estimator: Any
-    method: str
-    like: np.ndarray
-
-
-def partition_prediction(asked: Prediction, number: int, objects: Any) -> np.ndarray:
-    """Return the predictions for a partition."""
+def partition_prediction(asked: tuple[Any, str, np.ndarray], number: int, objects: Any) -> np.ndarray:
+    """Return the predictions for a partition by a method of a fitted estimator; the last asked is a row of them."""
+    estimator, method, like = asked
     with errors_in_partition(number):
         if partition_source(objects) is None:
-            return asked.like[:0]
-        found: np.ndarray = getattr(asked.estimator, asked.method)(partition_objects(objects))
+            return like[:0]
+        found: np.ndarray = getattr(estimator, method)(partition_objects(objects))
     return found
 
 
@@ -117,11 +108,8 @@ def sample_collection(
     engine: DistributedEngine,
     n_landmarks: int | str,
     seed: int,
-) -> tuple[Sampled, dict[str, Any]]:
-    """Validate and count all rows of a collection, and sample them; also return the input attributes found.
-
-    The sample is that of a fit in memory with the same seed, and so are the choices made on it.
-    """
+) -> tuple[TrainingSet, dict[str, Any]]:
+    """Validate, count and sample all rows of a collection as in memory; also return the input attributes found."""
     rows: DistributedRows = DistributedRows.of(engine, columns, RowReader(check, targets), seed)
     for one in rows.looks:
         if one.n:
@@ -132,4 +120,4 @@ def sample_collection(
     weighted = any(one.described.get("weights", "none") != "none" for one in rows.looks)
     objects, labels, weights, places, ranks = rows.sample(*limits.rows_sampled(n_landmarks))
     sampling = Sampling(seed, places, ranks, None if len(places) == rows.n else rows)
-    return Sampled(objects, labels, weights, weighted, sampling), rows.inputs
+    return TrainingSet.of_sample(targets, objects, labels, weights, weighted, sampling), rows.inputs

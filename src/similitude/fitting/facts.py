@@ -17,6 +17,7 @@ from similitude.compute import Encoding, as_objects, check_objects, is_sparse, i
 from similitude.compute.engines import Engine, LocalEngine
 from similitude.evaluation import Pilot, groups_of_equals, n_evaluating, n_fitted, n_held_out
 from similitude.fitting import limits
+from similitude.fitting.members import Family
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import Landmarks, SampleFeatures
 from similitude.linear import Loss, gram_matrices
@@ -61,6 +62,7 @@ class FitOptions:
     quantile: float | None = None  # the share of targets below their prediction, if quantiles are predicted
     own_loss: Loss | None = None  # the loss, where it has parameters that its name does not tell
     stream: bool = False  # whether further batches follow, so that every choice is made on the first one
+    family: Family | None = None  # members one of which was taken, and is chosen again in the folds of the evaluation
     # what the columns of the targets are, for people: ``"output"``, ``"label"`` or ``"threshold"`` between grades
     targets: str = "output"
 
@@ -154,13 +156,9 @@ class Facts:
         rounds = 1.5 if SYMMETRIC in k.claims else 3.0  # both directions, and landmarks with each other
         calls = calls_per_pair(k)
         thorough = rounds * n * (n + self.data.sampling.later) * calls
-        if options.max_calls is not None:
-            if not calls or thorough <= options.max_calls:
-                return None
-            return options.max_calls
-        costly = may_be_costly(k) and thorough > limits.THOROUGH_PER_ROW * n + limits.FURTHER_CALLS
-        if costly:
-            return limits.CALLS_PER_ROW * n * calls + limits.FURTHER_CALLS
+        allowed, most = limits.calls_allowed(n, calls, options.max_calls)
+        if thorough > allowed and (options.max_calls is not None or may_be_costly(k)):
+            return most
         return None
 
     @property
@@ -206,14 +204,14 @@ class Facts:
         m = limits.MAX_AUTO_LANDMARKS
         return 8 * m * (limits.FEATURE_ARRAYS * self.n + 3 * m) <= self.options.engine.budget
 
-    def encoded(self, data: TrainingSet, of_family: bool) -> Facts:
+    def encoded(self, data: TrainingSet, options: FitOptions) -> Facts:
         """Return the facts now that similarities are chosen and objects encoded."""
         known = {
             "n_similarities": len(data.similarities),
             "proven": data.proven,
             "heavy": data.similarities[0].hints.heavy,
             "itemsize": data.itemsize,
-            "of_family": of_family,
+            "of_family": options.family is not None,
         }
         if known.items() <= vars(self).items():
             return self
@@ -264,13 +262,8 @@ class Facts:
             return [min(int(options.n_landmarks), available)], "their number was given"
         if options.unlabeled is None:
             available = n_fitted(available)
-        largest = limits.LARGEST_BY_RULE
-        if options.rule in ("auto", "uniform", "stratified"):
-            largest = limits.MAX_AUTO_LANDMARKS
-        most = min(available, max(limits.MAX_WITH_ALL_ROWS, available // 2), largest)
-        first = max(limits.FIRST, limits.PER_CLASS * self.n_classes)
-        if self.of_family and not self.heavy:
-            first = max(first, limits.FIRST_OF_FAMILY)
+        most = limits.most_landmarks(available, options.rule)
+        first = limits.first_landmarks(self.n_classes, self.of_family and not self.heavy)
         limit = f"{most:,} are the most tried"
         if most == available:
             limit = "there are no more objects to choose them from"
@@ -280,9 +273,8 @@ class Facts:
         return _doubled(first, most), limit
 
     def _are_too_many(self, n_landmarks: int) -> bool:
-        """Whether the features of enough rows to choose a number on do not fit into the memory budget."""
-        enough = min(limits.SAMPLE_ROWS, self.n, max(limits.ROWS_PER_NUMBER, 3 * n_landmarks))
-        return self._rows_that_fit(n_landmarks) < enough
+        """Whether the features of rows to choose a number on do not fit into the memory budget."""
+        return self._rows_that_fit(n_landmarks) < limits.rows_for_number(self.n, n_landmarks)
 
     def _rows_that_fit(self, n_landmarks: int) -> int:
         """Return how many rows of features fit into the memory budget beside the Gram matrices of the landmarks."""

@@ -34,6 +34,7 @@ from similitude.fitting.facts import AS_GIVEN, OF_FAMILY, Facts, FitOptions, kee
 from similitude.fitting.frugal import check_memory, fit_frugally
 from similitude.fitting.frugal_rows import FrugalTask
 from similitude.fitting.influence import GroupInfluence, Groups, influence_in_ridge, solved_groups
+from similitude.fitting.members import Family
 from similitude.fitting.model import FittedModel, LandmarkCurve
 from similitude.fitting.nested_folds import scored_in_folds
 from similitude.fitting.passes import FeatureUnion, check_features_fit, features_of
@@ -127,10 +128,7 @@ def _in_cells(plan: Plan, facts: Facts) -> FittedModel:
 
 
 def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, why: str | None = None) -> FittedModel:
-    """Choose similarity, scale, landmarks and penalty, and fit a linear model of the features.
-
-    `learned` is what pilot rows chose, if that is known, and `why` says why there are landmarks instead of cells.
-    """
+    """Choose similarity, scale, landmarks and penalty, and fit; `why` says why there are landmarks instead of cells."""
     options = facts.options
     chosen = Chosen(options.similarities)
     if plan.candidates != AS_GIVEN:
@@ -138,7 +136,10 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
             chosen = _chosen(plan, facts, learned, why)
     data = _prepared(facts.data, chosen.similarities, options)
     notes = list(filter(None, map(options.engine.fallback_note, data.similarities)))
-    options = replace(options, similarities=chosen.again if facts.chosen_again else chosen.similarities)
+    if facts.chosen_again:
+        options = replace(options, family=chosen.family)
+    if options.family is not None or not facts.chosen_again:
+        options = replace(options, similarities=chosen.similarities)
     if plan.case == PILOT_FIT:
         with phase("choosing scale and penalty on a sample"):
             fit, n_choices = fit_by_pilot(data, options, facts)
@@ -149,7 +150,8 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
     data = choice.data
     n_scales = 1
     scores: Scores = ()
-    if not all(map(operator.is_, chosen.similarities, data.similarities)):  # one of them was resolved on the data
+    resolved = not all(map(operator.is_, chosen.similarities, data.similarities))  # one of them, on the data
+    if resolved and options.family is None:
         with phase("choosing the scale"):
             by_products = plan.case == PRODUCT_FIT and facts.scales_by_products
             data, n_scales, scores = choose_scales(data, choice, options, by_products)
@@ -202,13 +204,13 @@ def _guarantee(fit: FittedModel, data: TrainingSet, options: FitOptions, choices
 
 
 class Chosen(NamedTuple):
-    """Similarities of a fit on landmarks, those that folds choose or learn again, and how they were chosen."""
+    """Similarities of a fit on landmarks, and how they were chosen."""
 
     similarities: tuple[Similarity, ...]
-    again: tuple[Similarity, ...] = ()
     reason: str = ""
-    summary: LearnedSummary | None = None
     scores: Scores = ()
+    summary: LearnedSummary | None = None
+    family: Family | None = None
 
 
 def _chosen(plan: Plan, facts: Facts, learned: AutoChoice | None, why: str | None) -> Chosen:
@@ -217,15 +219,14 @@ def _chosen(plan: Plan, facts: Facts, learned: AutoChoice | None, why: str | Non
     options = facts.options
     if facts.learns_given:
         found, reason = learn_similarities(data, options)
-        return Chosen(found, options.similarities, reason)
+        return Chosen(found, reason)
     if plan.candidates == OF_FAMILY:
         from similitude.kernels import kind_in_words  # loads all kernels
 
         family = try_family(data, options)
         choice = family.chosen(data.Y, data.weights, groups=data.groups)
         reason = f"for {kind_in_words(options.kind, family.members)} {choice.reason}"
-        again = (family.with_params(taken=choice.similarity),)
-        return Chosen((choice.similarity,), again, reason, scores=choice.scores)
+        return Chosen((choice.similarity,), reason, choice.scores, family=family)
     from similitude.kernel_learning import summarize
 
     if learned is None:
@@ -233,7 +234,7 @@ def _chosen(plan: Plan, facts: Facts, learned: AutoChoice | None, why: str | Non
     summary = summarize(learned)
     parts = [in_words(summary), "landmarks use the kernel that is best alone", why or facts.why_no_cells]
     reason = "; ".join(filter(None, parts))
-    return Chosen((learned.best_alone(),), options.similarities, reason, summary, scores_of(summary))
+    return Chosen((learned.best_alone(),), reason, scores_of(summary), summary)
 
 
 def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: FitOptions) -> TrainingSet:
@@ -342,10 +343,7 @@ def _fit_sample(
 def _fit_by_products(
     data: TrainingSet, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
 ) -> FittedModel:
-    """Fit to all rows by products with the matrix of similarities.
-
-    A number of landmarks that is not given is chosen by such fits to the sample.
-    """
+    """Fit to all rows by products with the matrix of similarities; a number of landmarks is chosen on the sample."""
     chosen_on, held = data.held_out()
     tried: list[tuple[int, Trial]] = []
     if len(choice.sizes) > 1:
@@ -385,10 +383,7 @@ def _fit_by_products(
 def _numbers_tried(
     data: TrainingSet, sample: SampleFeatures, choice: LandmarkChoice, options: FitOptions
 ) -> list[tuple[int, Trial]]:
-    """Return the numbers of landmarks that were compared by products, with their trials.
-
-    The sample has none of the rows that evaluate the model.
-    """
+    """Return the numbers of landmarks that were compared by products, with their trials."""
     tried: list[tuple[int, Trial]] = []
     Y = data.Y[sample.places]
     weights = data.weights[sample.places]
@@ -473,10 +468,7 @@ def _check_count(sums: Moments, n: int, engine: Any) -> None:
 def fit_with_held_out(
     sums: Moments, moments: Moments, F: np.ndarray, Y: np.ndarray, weights: np.ndarray, n_evaluating: int
 ) -> tuple[Ridge, Trial]:
-    """Return ridge regression on all rows, and how the last rows held out from the sums were predicted without them.
-
-    The penalty is the best one for the other rows that were held out; `moments` are those of all held-out rows.
-    """
+    """Return ridge regression on all rows, and how the last held-out rows were predicted without them."""
     ridge = Ridge(sums)
     n = len(Y) - n_evaluating
     trial = ridge.best(ridge.held_out(F[:n], Y[:n], weights[:n]))

@@ -34,7 +34,7 @@ class FrugalTask:
     budget: int  # most calls
     meter: Meter  # counts them
     rng: np.random.Generator
-    share_evaluating: float | None = None  # of the rows; by default a tenth
+    share_evaluating: float = 0.1  # of the rows
     later: int = 0  # other rows that are predicted within the same budget
     groups: np.ndarray | None = None  # no split separates one
     located: np.ndarray | None = None  # the positions of the rows among all rows; None if these are all rows
@@ -126,10 +126,7 @@ class FrugalStep:
 
 
 class FrugalRows:
-    """Rows on their way through the stages of a cascade, and what was bought about them.
-
-    Columns may be bought in some directions: False stands for K(x, l), True for K(l, x).
-    """
+    """Rows on their way through a cascade, and what was bought: K(x, l), or K(l, x) in direction True."""
 
     def __init__(self, task: FrugalTask, bought: Purchases, directions: tuple[bool, ...]) -> None:
         self.task = task
@@ -168,17 +165,11 @@ class FrugalRows:
 
     @property
     def left(self) -> int:
-        """The calls that are left to buy further columns; those are set aside that later predictions may take.
-
-        Pairs in a cache count, too, so that a repeated fit makes the same choices.
-        """
+        """The calls left for further columns, none set aside for later predictions; pairs in a cache count."""
         return self.task.budget - self.bought.calls - self.task.later * len(self.landmarks) * self.bought.price
 
     def price(self, n_columns: int) -> int:
-        """Return the most calls that comparing the active rows, and those predicted later, with columns takes.
-
-        Of a symmetric similarity, pairs of two landmarks are bought once.
-        """
+        """Return the most calls that comparing the active rows, and those predicted later, with columns takes."""
         pairs = n_columns * (len(self.active) + self.task.later)
         if self.bought.symmetric and len(self.active) == len(self.places):  # all landmarks are among them
             pairs -= n_columns * len(self.landmarks) + n_columns * (n_columns - 1) // 2
@@ -198,11 +189,7 @@ class FrugalRows:
         return np.tile(at, len(self.directions)), np.repeat(np.array(self.directions), len(at))
 
     def screen(self, n: int, spare: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return n further columns: those that explain most of what is unexplained on a few rows.
-
-        Half of the candidates, eight for each column, are drawn; half are those that explain most on the pairs that
-        are known already.
-        """
+        """Return n further columns that explain most on a few rows: of candidates drawn, and of the likely ones."""
         at, turned = self.candidates()
         if len(at) <= n:
             return at, turned
@@ -254,10 +241,7 @@ class FrugalRows:
         self.turned = np.concatenate([self.turned, turned])
 
     def fit(self, n_columns: int, adds: bool = False) -> tuple[Stage, Trial, np.ndarray]:
-        """Fit the first columns to the active rows, or, if the stage adds, to what is unexplained of them.
-
-        Return the stage, the trial of rows left out, and the scores of all rows.
-        """
+        """Fit columns to active rows, or to what is unexplained; return the stage, its trial, and all scores."""
         F = self.profiles[:, :n_columns]
         active = self.active
         learned = self.learned

@@ -83,11 +83,7 @@ class Groups:
     def around(
         cls, landmarks: Landmarks, n_outputs: int, *, classes: bool, numbers: int = 0, among: Any = None
     ) -> Groups:
-        """Choose landmarks to group rows around: the first ones, of each class if their classes are known.
-
-        `numbers` are those that a group takes for each landmark, by default one for each output of numbers. The
-        landmarks are chosen `among` some, by default all.
-        """
+        """Choose landmarks to group rows around, the first `among` some; a group takes `numbers` of each."""
         n = len(landmarks)
         numbers = numbers or (1 if classes else n_outputs)
         candidates = np.arange(n) if among is None else among
@@ -343,11 +339,7 @@ class ClassInfluence(GroupInfluence):
 
 
 class DelayedInfluence:
-    """The influence of groups of training rows, computed when a prediction is explained or the model is saved.
-
-    Until then the function that computes it, by the similarities to the landmarks, keeps the rows. A saved, pickled or
-    copied model has the influence, and no rows. `base` is what the influences are added to.
-    """
+    """The influence of groups of training rows, computed when a prediction is explained or the model is saved."""
 
     def __init__(self, base: np.ndarray, compute: Callable[[], GroupInfluence]) -> None:
         self.base = base
@@ -416,10 +408,7 @@ class ExampleInfluence(OfEveryRow):
         return found, blocks[0][0]
 
     def _prepare(self, model: LandmarkModel) -> tuple[list[np.ndarray], list[tuple[np.ndarray, float, GramFactor]]]:
-        """Compare all landmarks with each other, and factor the equations of each output; keep this for next time.
-
-        Of each output: the mean inner products, their mean, and the factor of the weighted, centered products.
-        """
+        """Factor the equations of each output, and keep this: mean inner products, their mean, and the factor."""
         own = [part.blocks(part.features.landmarks.encoding)[1] for part in model.parts]
         N = self._products(own, own)
         solved = []
@@ -449,10 +438,7 @@ FitInfluence = Influence | DelayedInfluence
 def weighted_landmarks(
     features: Sequence[LandmarkFeatures], W: np.ndarray, influence: FitInfluence | None
 ) -> tuple[tuple[WeightedLandmarks, ...], FitInfluence | None]:
-    """Return the landmarks that have a weight or an influence, and the influence by their similarities.
-
-    W are the weights of the features of all similarities; the influence is still that by the features.
-    """
+    """Return the landmarks with a weight or an influence, and the influence by similarities instead of features."""
     if influence is not None and not W.any():
         influence = GroupInfluence.none(influence.base, len(W))
     grouped = None
@@ -488,11 +474,7 @@ def influence_in_ridge(
     places: np.ndarray,
     classes: bool,
 ) -> Influence:
-    """Return the influence of every row, or of groups of rows, in ridge regression on rows in memory.
-
-    The ridge regression gets the sums of groups. The design holds features, targets and weights of the rows, and
-    `places` their positions, as landmarks have them.
-    """
+    """Return the influence of rows, or of groups, whose sums the ridge regression gets, of rows in memory."""
     F, Y, weights = design
     outputs = Y.shape[1]
     at = rows_as_landmarks(features, places)
@@ -512,10 +494,7 @@ def influence_in_refit(
     design: tuple[Any, np.ndarray, np.ndarray],
     places: np.ndarray | None,
 ) -> tuple[LinearModel, Influence]:
-    """Return a model of another loss or penalty after a last Newton step, and the influence of rows on it.
-
-    Parameters are those of :func:`influence_in_ridge`; `places` is None if the rows are not those of the sample.
-    """
+    """Return a model of another loss or penalty after a last Newton step, and the influence of rows on it."""
     F, Y, weights = design
     loss = options.own_loss or options.loss
     outputs = Y.shape[1]
@@ -560,11 +539,7 @@ def _of_examples(
 
 
 def rows_as_landmarks(features: Sequence[LandmarkFeatures], places: np.ndarray) -> np.ndarray | None:
-    """Return which row each landmark is, if all rows are landmarks of each similarity; None if they are not.
-
-    It is also None where the landmarks cannot be compared with each other again: a precomputed matrix is not kept, a
-    user's function may be costly, and single precision would not give the same numbers.
-    """
+    """Return which row each landmark is; None unless all rows are landmarks and can be compared again exactly."""
     positions = features[0].landmarks.positions
     for one in features:
         k = one.similarity

@@ -8,7 +8,7 @@ here the prediction by the other folds, and an outlier pulls no more than any ot
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,68 +20,31 @@ HUBER_THRESHOLD = 1.345
 FAR_TARGET = 3.0
 """Robust standard deviations from the median to which targets are limited before the first fit."""
 
-LIMITING_ROUNDS = 2
-LIMITING_FOLDS = 3
-"""How often targets are limited, and the number of folds."""
+LIMITING_FITS = 6
+"""Fits that limit targets: twice three folds."""
 
 FitAndPredict = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-
-
-class LimitedTargets(NamedTuple):
-    """Targets without outliers.
-
-    Attributes
-    ----------
-    Y : array of shape (n, outputs)
-        At most the threshold away from predictions by other rows.
-    near : array of shape (n, outputs)
-        The given targets, at most `FAR_TARGET` robust standard deviations from their median.
-    predicted : array of shape (n, outputs)
-        Predictions of these by other folds.
-    n_limited : int
-        Number of rows that were moved.
-    """
-
-    Y: np.ndarray
-    near: np.ndarray
-    predicted: np.ndarray
-    n_limited: int
+"""``fit(fold, train, test, targets)``: predictions for the rows of a fold by a model of others."""
 
 
 def limit_targets(
     fit: FitAndPredict, Y: np.ndarray, weights: np.ndarray, random_state: Any, groups: np.ndarray | None = None
-) -> LimitedTargets:
-    """Limit targets by their distance from predictions.
-
-    Parameters
-    ----------
-    fit : callable
-        ``fit(fold, train, test, targets)`` returns predictions for the rows of a fold by a model of others, of shape
-        (n, outputs). It is called once for each fold, then once more with targets that differ little.
-    Y : array of shape (n, outputs)
-    weights : array of shape (n,)
-        Rows of weight zero do not count.
-    random_state : int or None
-        Seed of the folds.
-    groups : array of int, optional
-        The group of each row; no fold separates one.
-    """
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return limited targets, the given ones limited to near their median, and predictions of these by other folds."""
     counted = weights > 0
     center = np.median(Y[counted], axis=0)
     near = limited = _limited(Y, center, FAR_TARGET * robust_deviation(Y[counted] - center))
     together = np.arange(len(Y)) if groups is None else groups
-    folds = fold_pairs(assign_folds(together, counted, random_state, LIMITING_FOLDS))
-    first = None
-    for _ in range(LIMITING_ROUNDS):
+    folds = fold_pairs(assign_folds(together, counted, random_state, 3))
+    rounds = []
+    for _ in range(LIMITING_FITS // len(folds)):
         predicted = np.empty_like(Y)
         for fold, (others, test) in enumerate(folds):
             train = others[counted[others]]
             predicted[test] = fit(fold, train, test, limited[train])
-        first = predicted if first is None else first
+        rounds.append(predicted)
         limited = _limited(Y, predicted, HUBER_THRESHOLD * robust_deviation((Y - predicted)[counted]))
-    assert first is not None
-    moved = (limited != Y).any(axis=1) & counted
-    return LimitedTargets(limited, near, first, int(moved.sum()))
+    return limited, near, rounds[0]
 
 
 def robust_deviation(errors: np.ndarray) -> np.ndarray:

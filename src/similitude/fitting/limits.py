@@ -1,6 +1,6 @@
 """The numbers that decide how a fit is made, each with its reason; the table of cases (`plan`) and `facts` read them.
 
-Choices that a fit makes again in its folds depend on the rows of the fold: functions here decide these.
+What depends on numbers of rows, functions here decide: choices that folds make again depend on the rows of the fold.
 """
 
 import numpy as np
@@ -26,25 +26,8 @@ LARGEST_SHARE_EVALUATED = 0.2
 MATRICES = 3
 """Matrices of the size of a Gram matrix that an exact fit holds at once: the matrix, its factor and a copy."""
 
-FIRST = 100
-PER_CLASS = 20
-"""Landmarks to start with: at least this many, and at least this many for each class."""
-
-MAX_WITH_ALL_ROWS = 2_000
-"""Landmarks up to which every row may become one; beyond, half of the rows."""
-
 MAX_AUTO_LANDMARKS = 2_400
 """Most landmarks if their number is not given."""
-
-LARGEST_BY_RULE = 1_600
-"""The same for rules that compute the similarities of all rows."""
-
-ROWS_PER_NUMBER = 5_000
-"""Rows on which a number of landmarks may be chosen; with more landmarks, three times as many rows."""
-
-FIRST_OF_FAMILY = 1_200
-"""Landmarks to begin with under a similarity that was chosen from a family, which is cheap: with every row for one, the
-rows of rare classes are among them."""
 
 SCALE_ROWS = 5_000
 """Most rows on which scales are compared."""
@@ -55,51 +38,54 @@ SCALE_LANDMARKS = 1_000
 FEATURE_ARRAYS = 4
 """Arrays of the size of the features that are in memory at once while the number of landmarks is chosen."""
 
-CALLS_PER_ROW = 40
-FURTHER_CALLS = 10_000
-"""The most calls of a frugal fit without `max_calls`: these for each row, and some more."""
-
-THOROUGH_PER_ROW = 100
-"""Up to this many calls for each row, and some more, a fit that compares all rows with each other is not too costly."""
-
-FEWEST_WITH_ROWS_APART = 1_200
-"""Rows from which an exact fit keeps some out of the pilot to evaluate it: nested folds would learn twice more."""
-
 MOST_EVALUATED = 1_000
 """Most rows outside of the pilot that evaluate an exact fit, each left out alone."""
 
-RECORDS_TRIED = 1_000
-TRIED_ROWS = 500
-"""Most rows that members of a family are tried on: records with numbers or categories, whose kernel is learned, and
-other objects."""
-
-FEWEST_TO_CHOOSE_BY = 20
-"""Rows below which nothing is tried: the first member of a family is taken."""
-
 FINALISTS = 2
-FEWEST_IN_FIRST_HALF = 100
 """Members that are compared on all rows, if half of the rows are enough to show the best ones."""
 
-FEWEST_RECORDS_LEARNED = 150
-"""Records from which on a learned kernel is compared with the members."""
 
-MOST_COMPARED_ROWS = 2_000
-"""Most rows that a frugal fit compares: the equations of a stage take the third power of their number."""
+def first_landmarks(n_classes: int, of_cheap_family: bool) -> int:
+    """Return how many landmarks to start with: at least 100, and at least 20 for each class."""
+    # with every row for one, the rows of rare classes are among them
+    return max(100, 20 * n_classes, 1_200 * of_cheap_family)
 
-FRUGAL_SHARE = 0.1
-MOST_FRUGAL_EVALUATED = 300
-"""The share of these that evaluates the model, and the most rows that do."""
+
+def most_landmarks(available: int, rule: str) -> int:
+    """Return the most landmarks of some objects: up to 2,000 every one, beyond, half of them."""
+    largest = 1_600  # of rules that compute the similarities of all rows
+    if rule in ("auto", "uniform", "stratified"):
+        largest = MAX_AUTO_LANDMARKS
+    return min(available, max(2_000, available // 2), largest)
+
+
+def rows_for_number(n: int, n_landmarks: int) -> int:
+    """Return on how many of n rows a number of landmarks may be chosen: with many landmarks, three times as many."""
+    return min(SAMPLE_ROWS, n, max(5_000, 3 * n_landmarks))
+
+
+def calls_allowed(n: int, calls: int, max_calls: int | None) -> tuple[int, int]:
+    """Return up to how many calls a fit to n rows may compare all of them, and the most calls of a frugal fit.
+
+    Each pair takes some calls, and the user may limit them.
+    """
+    if max_calls is not None:
+        return max_calls, max_calls
+    return 100 * n + 10_000, 40 * n * calls + 10_000
 
 
 def rows_sampled(n_landmarks: int | str) -> tuple[int, int]:
     """Return how many rows, the first in random order, choices are made on, and how many, the last, are held out."""
-    first = SAMPLE_ROWS if n_landmarks == "auto" else max(SAMPLE_ROWS, int(n_landmarks))
-    return first, MOST_HELD_OUT
+    if n_landmarks == "auto":
+        return SAMPLE_ROWS, MOST_HELD_OUT
+    return max(SAMPLE_ROWS, int(n_landmarks)), MOST_HELD_OUT
 
 
 def rows_held_out(n: int, known: int) -> int:
     """Return how many of n rows of a batch of a stream are held out: a fifth, until 5,000 rows are known in all."""
-    return 0 if known >= MOST_HELD_OUT else max(int(known == 0), round(HELD_OUT_SHARE * n))
+    if known >= MOST_HELD_OUT:
+        return 0
+    return max(int(known == 0), round(HELD_OUT_SHARE * n))
 
 
 def scale_comparison(n: int, landmarks: int) -> tuple[int, int]:
@@ -113,7 +99,7 @@ def rows_apart(n: int) -> int:
     >>> rows_apart(500), rows_apart(2000), rows_apart(5000)
     (0, 400, 2400)
     """
-    if n < FEWEST_WITH_ROWS_APART:
+    if n < 1_200:  # nested folds, which would learn twice more, evaluate the fit
         return 0
     return max(n - Pilot.of(n).size, FEWEST_EVALUATED, int(LARGEST_SHARE_EVALUATED * n))
 
@@ -133,34 +119,34 @@ def rows_outside_pilot(n: int, usual: int) -> int:
 
 
 def rows_tried(records: bool) -> int:
-    """Return the most rows that members of a family are tried on."""
+    """Return the most rows that members of a family are tried on; of records, a kernel is learned."""
     if records:
-        return RECORDS_TRIED
-    return TRIED_ROWS
+        return 1_000
+    return 500
 
 
 def can_choose(n: int) -> bool:
-    """Whether rows are enough to choose a member of a family by."""
-    return n >= FEWEST_TO_CHOOSE_BY
+    """Whether rows are enough to choose a member of a family by; otherwise the first one is taken."""
+    return n >= 20
 
 
 def learns_records(n: int) -> bool:
     """Whether a kernel is learned from records, and compared with the members."""
-    return n >= FEWEST_RECORDS_LEARNED
+    return n >= 150
 
 
 def rows_of_first_round(n: int, members: int) -> int:
     """Return on how many of n rows members are compared to find the finalists; 0 if all are compared on all rows."""
-    if members > FINALISTS and n // 2 >= FEWEST_IN_FIRST_HALF:
+    if members > FINALISTS and n // 2 >= 100:
         return n // 2
     return 0
 
 
 def rows_compared(n: int) -> int:
     """Return how many of n rows a frugal fit compares."""
-    return min(n, MOST_COMPARED_ROWS)
+    return min(n, 2_000)  # the equations of a stage take the third power of their number
 
 
-def rows_evaluating(n: int, share: float | None = None) -> int:
+def rows_evaluating(n: int, share: float = 0.1) -> int:
     """Return how many of n compared rows take no part in any choice, so that they evaluate a frugal fit."""
-    return min(MOST_FRUGAL_EVALUATED, int((share or FRUGAL_SHARE) * n))
+    return min(300, int(share * n))

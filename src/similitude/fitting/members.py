@@ -16,16 +16,11 @@ from similitude.evaluation import Pilot, at_rows, groups_of_equals, in_first_gro
 from similitude.fitting import limits
 from similitude.linear import Gram
 from similitude.similarity import SYMMETRIC, Normalized, Scaled, Similarity, Sum
-from similitude.support import UnresolvedError
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A similarity, and the dot products of the features of the tried rows that it gives, or of the first of them.
-
-    A mean of columns also has those of each column, so that labels can weight them. `resolved` is the similarity with
-    what data fix taken from the tried rows, without their labels, if that is known.
-    """
+    """A similarity, resolved if that is known, and products of features of tried rows; of columns, too."""
 
     similarity: Similarity
     products: np.ndarray
@@ -122,28 +117,15 @@ def _in_short(k: Similarity) -> str:
     return f"how={k.how!r}" if k.weights is None else "weights of the columns"
 
 
-class Family(Similarity):
-    """Similarities one of which is to be chosen by labels; it has no values before that.
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Similarities one of which is to be chosen by labels; the first one is taken where rows are too few to choose."""
 
-    The first one is taken where rows are too few to choose. `rows` are positions of the objects that members were
-    tried on, in random order, no two of them equal; `tried` has the products of features of these objects, or of the
-    first of them for costly members. `taken` is the member that all rows chose. Of records, `plain` are the numbers
-    and categories: a kernel of them is learned from labels.
-    """
-
-    def __init__(
-        self,
-        members: Sequence[Similarity],
-        rows: np.ndarray,
-        tried: Sequence[Member] = (),
-        taken: Similarity | None = None,
-        plain: Any = None,
-    ) -> None:
-        self.members = members
-        self.rows = rows
-        self.tried = tried
-        self.taken = taken
-        self.plain = plain
+    members: Sequence[Similarity]
+    rows: np.ndarray  # positions of the objects that members were tried on, in random order, no two of them equal
+    # the products of features of these objects, or of the first of them for costly members
+    tried: Sequence[Member] = ()
+    plain: Any = None  # the numbers and categories of records: a kernel of them is learned from labels
 
     @classmethod
     def of(cls, members: Sequence[Similarity], X: Any, rows: np.ndarray, random_state: Any, engine: Engine) -> Family:
@@ -171,27 +153,6 @@ class Family(Similarity):
             plain = None if plain is None else take(plain, different)
         return cls(members, rows[different], tried, plain=plain)
 
-    @property
-    def objects(self) -> str:  # type: ignore[override]
-        """The kind of objects that the members take."""
-        return self.members[0].objects
-
-    def parts(self) -> tuple[Similarity, ...]:
-        """Return the members."""
-        return tuple(self.members)
-
-    def unresolved(self) -> list[str]:
-        """Return that a member is to be chosen."""
-        return ["members"]
-
-    def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Similarity:
-        """Return the first member: without labels there is nothing to choose by."""
-        return self.members[0].resolve(X, random_state, sample_weight)
-
-    def block(self, A: Encoding, B: Encoding) -> Any:
-        """Refuse: no member is chosen yet."""
-        raise UnresolvedError(f"{self!r} is a family of similarities: choose one of them")
-
     def chosen(
         self,
         Y: np.ndarray,
@@ -199,11 +160,7 @@ class Family(Similarity):
         known: np.ndarray | None = None,
         groups: np.ndarray | None = None,
     ) -> MemberChoice:
-        """Return the member with the smallest loss on those of the tried rows that are known, all by default.
-
-        Costly members, which were computed on the first rows alone, are compared there with the best of the others.
-        Targets, weights and groups, which are left out as a whole, are those of all objects.
-        """
+        """Return the member with the smallest loss on known rows; costly ones are compared on the first."""
         inside = np.arange(len(self.rows)) if known is None else np.flatnonzero(np.isin(self.rows, known))
         rows = self.rows[inside]
         together = at_rows(groups, rows)
@@ -260,10 +217,7 @@ def _can_choose(Y: np.ndarray, groups: np.ndarray | None = None) -> bool:
 
 
 class _Matrices:
-    """Gram matrices of some objects under similarities that are partly made of the same ones: each is computed once.
-
-    Those of costly similarities are computed for the first objects alone.
-    """
+    """Gram matrices of objects, or of the first for costly similarities; shared ones are made once."""
 
     def __init__(self, members: Sequence[Similarity], objects: Any, random_state: Any, engine: Engine) -> None:
         from similitude.kernels import pilot_rows  # loads all kernels
@@ -352,10 +306,7 @@ def _plain_columns(k: Any, objects: Any) -> Any:
 def _chosen_beside_learned(
     tried: list[Member], plain: Any, Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None
 ) -> MemberChoice:
-    """Compare the members with learned kernels, on rows that those were not learned from; the chosen one learns anew.
-
-    The mean of all columns is the first one, and `plain` are the numbers and categories of the same rows.
-    """
+    """Compare the members with learned kernels on rows these did not see; the chosen one learns anew."""
     order = np.random.default_rng(len(Y)).permutation(len(Y))
     # the share of records that a kernel is learned from before it is compared
     first = in_first_groups(order if groups is None else groups[order], int(0.6 * len(Y)))
@@ -380,10 +331,7 @@ def _chosen_beside_learned(
 def _learned_kernels(
     mean: Member, plain: Any, Y: np.ndarray, weights: np.ndarray, order: np.ndarray, groups: np.ndarray | None
 ) -> Iterator[tuple[Similarity, np.ndarray]]:
-    """Yield a kernel of numbers and categories learned from some rows, and its sums with the other columns.
-
-    Those columns have weights by centered alignment; without any that is aligned, the learned kernel stands alone.
-    """
+    """Yield a kernel of numbers and categories learned from some rows, and its sums with other, aligned columns."""
     from similitude.kernel_learning import choose_automatically  # loads all kernels
 
     k: Any = choose_automatically(plain, Y, order, Pilot.of(len(order)), True, groups).best_alone()

@@ -264,10 +264,7 @@ class LandmarkCurve(Curve):
 
     @classmethod
     def of(cls, tried: Sequence[tuple[int, Trial]], limit: str, largest: int | None = None) -> LandmarkCurve:
-        """Return the curve of some numbers; `limit` says what prevents more landmarks than the largest possible number.
-
-        `largest` is that number; by default the last one that was tried.
-        """
+        """Return the curve of some numbers; `limit` says what prevents more than the `largest`."""
         points = []
         for n, trial in tried:
             points.append((float(n), trial.loss, 1.96 * trial.deviation))

@@ -14,7 +14,6 @@ from similitude.evaluation import Trial, at_rows, fold_pairs, groups_of_equals, 
 from similitude.fitting.automatic import prepared_by_labels
 from similitude.fitting.choices import LandmarkChoice, choose_scales, grow
 from similitude.fitting.facts import FitOptions, keeps_median
-from similitude.fitting.members import Family
 from similitude.fitting.model import FittedModel, ScoredRows
 from similitude.fitting.penalized import fit_penalized
 from similitude.fitting.training_set import TrainingSet
@@ -39,9 +38,7 @@ def scored_in_folds(data: TrainingSet, options: FitOptions, choice: LandmarkChoi
     sizes = fitted.curve.x.astype(int)
     members: dict[str, Any] = {}
     pairs = zip(options.similarities, data.similarities, strict=True)
-    fixed = not isinstance(options.similarities[0], Family) and all(
-        k is resolved or keeps_median(k, resolved) for k, resolved in pairs
-    )
+    fixed = options.family is None and all(k is resolved or keeps_median(k, resolved) for k, resolved in pairs)
     landmarks = samples[0].landmarks
     with nullcontext() if fixed else remembered_images():
         for train, test in fold_pairs(folds):
@@ -71,17 +68,14 @@ def _chosen_again(
     mine: np.ndarray,
     members: dict[str, Any],
 ) -> list[SampleFeatures]:
-    """Return similarities chosen without the rows of a fold: those of all rows in some order to some landmarks.
-
-    `members` keeps X as members of a family encode it, which several folds may choose.
-    """
+    """Return samples by similarities chosen without the rows of a fold; `members` keeps what several folds encode."""
     places = samples[0].places
     similarities = options.similarities
-    if isinstance(family := similarities[0], Family):
+    if options.family is not None:
         now = data.similarities[0]
-        chosen = family.chosen(data.Y, data.weights, places[train], data.groups)
+        chosen = options.family.chosen(data.Y, data.weights, places[train], data.groups)
         k = chosen.resolved
-        kept = chosen.similarity is family.taken or chosen.similarity is now
+        kept = chosen.similarity is similarities[0] or chosen.similarity is now
         if kept or (k is None and keeps_median(chosen.similarity, now)):
             return [sample.restricted(order, mine) for sample in samples]
         if k is not None:
@@ -118,10 +112,7 @@ def _scores(
     options: FitOptions,
     train: np.ndarray,
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return the scores of the rows after the training rows, and of those left out alone, with their targets.
-
-    The model makes choices of its own; without any landmark or penalty it is the mean.
-    """
+    """Return the scores of rows after the training rows, and of those left out alone, with their targets."""
     Y = data.Y[train]
     weights = data.weights[train]
     groups = data.groups_of(train)

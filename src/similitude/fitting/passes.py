@@ -36,10 +36,7 @@ def covering(marks: Marks, *data: Any) -> Marks:
 
 @dataclass(frozen=True, eq=False)
 class FeatureUnion:
-    """Landmark features of one or several similarities, prepared for objects of one precision.
-
-    It is the second encoding of the tasks of a pass: it is sent along with every strip of rows and never cut.
-    """
+    """Landmark features of similarities for objects of one precision, sent whole along with every strip of rows."""
 
     parts: tuple[LandmarkFeatures, ...]
     itemsize: int  # of a similarity

@@ -46,11 +46,7 @@ LANDMARKS_FACTOR = 2
 
 @dataclass(frozen=True)
 class PilotChoice:
-    """What pilot rows decide.
-
-    The last of the compared numbers of landmarks is that of all fitted pilot rows. `enough` is the first one that does
-    as well, if any does.
-    """
+    """What pilot rows decide; the first of the compared numbers of landmarks that is `enough`, if any is."""
 
     similarity: Similarity
     penalty: float
@@ -64,11 +60,7 @@ class PilotChoice:
 def choose_on_pilot(
     k: Similarity, scales: list[str], objects: Any, Y: np.ndarray, weights: np.ndarray, n: int, exact: bool
 ) -> PilotChoice:
-    """Choose by the mean squared error of pilot rows, each predicted without its own target.
-
-    The kernel is resolved, and has a unit diagonal; `scales` are the parameters that are multiplied. In an `exact` fit
-    of n rows every fitted pilot row is a landmark.
-    """
+    """Choose a kernel's scale, penalty and landmarks by errors of pilot rows without their own targets."""
     rows = PilotTargets(few_outputs(Y), weights, n)
     kind: type[Trials] = PenaltyTrials if exact else LandmarkTrials
     first, second, *last = [partial(kind.of, objects=objects, rows=rows, size=size) for size in kind.stages]
@@ -93,11 +85,7 @@ def choose_on_pilot(
 
 
 def few_outputs(Y: np.ndarray) -> np.ndarray:
-    """Return targets, or, if there are many, their components in random directions.
-
-    The squared length of a residual is that of its components in expectation, so that a choice takes the same time for
-    any number of classes.
-    """
+    """Return targets, or, if there are many, components in random directions, whose squared length is that expected."""
     if Y.shape[1] <= FITTED_OUTPUTS:
         return Y
     directions = np.random.default_rng(0).standard_normal((Y.shape[1], FITTED_OUTPUTS))
@@ -107,10 +95,7 @@ def few_outputs(Y: np.ndarray) -> np.ndarray:
 def _scale_search(
     k: Similarity, scales: list[str], trials_of: Callable[[Similarity], Trials], step: int, known: dict[int, int]
 ) -> Search:
-    """Return a search over scales for the trials of each, and the place of its best penalty.
-
-    Penalties are searched with a stride, from that of the nearest scale whose best place is known.
-    """
+    """Return a search over scales, for the trials of each and the place of its best penalty."""
 
     def make(i: int) -> tuple[Trials, int]:
         trials = trials_of(scaled(k, scales, float(PILOT_MULTIPLES[i])))
@@ -236,10 +221,7 @@ class PenaltyTrials(Trials):
         return cls(k, np.asarray(k.block(A, A[:size])), PilotTargets(rows.Y[: len(A)], rows.weights[: len(A)], rows.n))
 
     def final_penalty(self, start: int) -> float:
-        """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start.
-
-        The penalty that is best for the pilot rows may be too small or too large for all rows.
-        """
+        """Return the penalty with the smallest extrapolated loss, between positions by a parabola, from a start."""
         return between_penalties(self.further, downhill(self.further, start))
 
     @property
@@ -307,10 +289,7 @@ def working_precision(k: Similarity, A: np.ndarray, U: np.ndarray) -> type:
 
 
 class LandmarkTrials(Trials):
-    """Trials of ridge regression on the features of landmarks, evaluated on rows that are not fitted.
-
-    `F` are the features of these, and `half` and `whole` the moments of half of the fitted rows and of all.
-    """
+    """Trials of ridge regression on features of landmarks, by moments of half and all fitted rows."""
 
     # the least share of the loss that may remain when landmarks and rows double
     steepest = 0.25

@@ -50,10 +50,7 @@ from similitude.support import ESTIMATE
 
 
 def rounding_of_sums(k: Similarity, A: np.ndarray, weights: np.ndarray) -> float:
-    """Return the rounding error of sums over all rows in single precision, in units of the penalty.
-
-    It is largest along the mean of the features, whose squared length is the mean similarity.
-    """
+    """Return the rounding error of sums in single precision, in units of the penalty: largest along the mean."""
     # rows whose mean similarity stands for that of all
     some = A[:200]
     return float(np.finfo(np.float32).eps * weights.sum() * np.abs(k.block(some, some)).mean())
@@ -61,11 +58,7 @@ def rounding_of_sums(k: Similarity, A: np.ndarray, weights: np.ndarray) -> float
 
 @dataclass(frozen=True, eq=False)
 class RowsOfSteps:
-    """All rows of a fit in steps, encoded in double precision, with targets and weights.
-
-    The landmarks are the rows `own`, and `others` are the other rows of the preconditioner. The features have no factor
-    while rows are only kept: it is as large as the square of the landmarks.
-    """
+    """All rows of a fit in steps; the preconditioner takes the rows `own`, the landmarks, and `others`."""
 
     features: LandmarkFeatures
     A: np.ndarray
@@ -76,12 +69,7 @@ class RowsOfSteps:
     options: FitOptions
 
     def fit(self, n: int, lam: float) -> tuple[LinearModel, Trial, DelayedInfluence]:
-        """Choose a penalty, fit to all rows but some, and from there to all.
-
-        The last n rows are held out from the model of the trial. As many before these compare penalties, from a first
-        one on: with few landmarks, as on pilot rows, the best penalty is larger, so smaller ones are tried as long as
-        they are better.
-        """
+        """Choose a penalty, fit to all rows but the last n, which are those of the trial, and from there to all."""
         Y = self.Y
         weights = self.weights
         ridge = self.ridge(self.similarities(lam), lam)
@@ -160,10 +148,7 @@ class RowsOfSteps:
 
 
 def fit_by_pilot(data: TrainingSet, options: FitOptions, facts: Facts) -> tuple[FittedModel, int]:
-    """Choose on pilot rows, and fit to all rows; also return how many choices there were.
-
-    It is for one kernel of vectors with a unit diagonal, ridge regression, and landmarks of which nothing is asked.
-    """
+    """Choose on pilot rows, and fit to all rows; also return how many choices there were."""
     order = data.order
     groups = groups_of_equals(data.encodings[0], order)
     last = np.flatnonzero(np.bincount(groups)[groups] == 1)[-facts.n_outside_pilot :]
@@ -247,10 +232,7 @@ class _PilotedFit:
         return ridge.fit(self.lam), left, influence
 
     def _sizes(self, features: LandmarkFeatures, lam: float) -> tuple[np.ndarray | None, OpenVariance | None]:
-        """Return features of held-out rows, by the first landmarks, and the variance that all rows leave open.
-
-        Both are None in an exact fit, and for classes.
-        """
+        """Return features of held-out rows, and what all rows leave open; None in exact fits and for classes."""
         if self.options.classes or features.factor is None:
             return None, None
         some = np.arange(min(len(features.landmarks), MOST_NOISE_FEATURES))

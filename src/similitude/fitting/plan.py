@@ -337,7 +337,7 @@ def plan_fit(facts: Facts) -> Plan:
         if case.applies(facts):
             break
     rows = f"{facts.n:,}"
-    if not getattr(facts.data.sampling.all_rows, "known", True):
+    if not facts.data.sampling.counted:
         rows = f"at least {rows}"
     targets = number_of(facts.data.Y.shape[1], facts.options.targets)
     if facts.options.classes:

@@ -49,12 +49,7 @@ def solve_by_products(
     start: float | None = None,
     groups: Groups | None = None,
 ) -> tuple[LinearModel, Trial, FitInfluence | None]:
-    """Fit to all rows with the penalty that is best for some held-out rows, and evaluate it on others, the last of all.
-
-    The search for the penalty begins near `start`, if given.
-
-    Return the model, its trial on the last rows, and the influence of groups of rows, if any are given.
-    """
+    """Fit to all rows; return the model, its trial on the last held-out rows, and the influence of groups, if any."""
     with engine.linear_algebra(f"the equations of {count(landmarks):,} landmarks"):
         operator = engine.operator(similarity, A, landmarks)
         linear, trial, equations = fit_by_products(operator, Y, weights, order, held, start)
@@ -78,10 +73,7 @@ def trial_by_products(
     engine: Engine,
     start: float | None = None,
 ) -> Trial:
-    """Return the trial of landmarks on a sample of rows in random order.
-
-    A tenth of the rows is held out. The penalty is chosen on half of these, and the others evaluate it.
-    """
+    """Return the trial of landmarks on rows in random order: a tenth is held out, half of it for the penalty."""
     order = np.arange(len(Y))
     some = order[len(order) - n_held_out(len(order)) :]
     held = some[: len(some) // 2], some[len(some) // 2 :]

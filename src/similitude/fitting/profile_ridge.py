@@ -68,10 +68,7 @@ class ProfileRidge:
         return least @ up + most @ down + self.base, most @ up + least @ down + self.base
 
     def influences(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what each training row's target counts in the predictions for profiles, and targets less their mean.
-
-        The products of both, summed over the training rows, are the scores less the mean target.
-        """
+        """Return what each training row's target counts in predictions, and targets less their mean."""
         root = np.sqrt(self.weights)[:, None]
         M = root * self.kernel(self.profiles) * root.T
         M[np.diag_indices(len(M))] += self.lam
@@ -89,11 +86,7 @@ class ProfileRidge:
 def fit_profiles(
     F: np.ndarray, Y: np.ndarray, weights: np.ndarray, noise: float = 0.0, groups: np.ndarray | None = None
 ) -> tuple[ProfileRidge, Trial]:
-    """Fit the kernel and the penalty with the smallest leave-one-out loss, and return it with the trial of all rows.
-
-    Weights are positive. Noise, the variance of a similarity, blurs the kernel: penalties below what it adds are not
-    considered. With groups, whole groups are left out instead of rows.
-    """
+    """Fit the kernel and penalty with the smallest left-out loss; no penalty is below what `noise` adds."""
     mean = np.average(Y, axis=0, weights=weights)  # on a smooth function a free constant loses 11 % more
     apart = _squared_distances(F, F)
     median = float(np.median(apart[apart > 0])) if (apart > 0).any() else 0.0

@@ -101,10 +101,7 @@ def fit_spread(
     penalty: float = 1.0,
     groups: np.ndarray | None = None,
 ) -> SpreadFit:
-    """Fit the size of errors of rows that were left out, or whose groups were.
-
-    F holds features of these rows; 1 / penalty is the ratio of signal to noise that the penalty of the fit stands for.
-    """
+    """Fit the size of errors of rows left out; 1 / penalty is the ratio of signal to noise of their fit."""
     outputs = errors.shape[1]
     ratio = np.zeros(outputs)
     shape = np.ones((len(errors), 1))
@@ -146,10 +143,7 @@ def _deviation(errors: np.ndarray, weights: np.ndarray) -> np.ndarray:
 def _best_ratio(
     errors: np.ndarray, wanted: float, weights: np.ndarray, left_open: OpenVariance, penalty: float
 ) -> float:
-    """Return the ratio of signal to noise under which the errors are most likely; zero if it is as good.
-
-    A larger one, up to the one wanted, is taken if the logarithm of the likelihood of a row does not lose too much.
-    """
+    """Return the likeliest ratio of signal to noise, or a larger one up to that wanted, if it loses little."""
 
     def likelihood(ratio: float) -> float:
         shape = np.sqrt(1.0 + ratio * left_open.left_out)
@@ -164,10 +158,7 @@ def _best_ratio(
 def _fit_noise(
     errors: np.ndarray, weights: np.ndarray, F: np.ndarray, groups: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Fit g to errors in units of their standard deviation: return its weights, its constant, and g of each row.
-
-    Each row is without itself. None if the likelihood of these rows is not clearly larger with g, or if they are few.
-    """
+    """Return weights, constant and left-out values of g; None if they are not clearly more likely."""
     # number of rows from which on the size of errors is fitted
     if len(errors) < 200 or not errors.any(axis=0).all():
         return None
@@ -246,11 +237,7 @@ def open_variance_of(
     weights: np.ndarray,
     squares: np.ndarray,
 ) -> OpenVariance | None:
-    """Return the variance that rows leave open; None unless a single kernel is projected onto landmarks.
-
-    The moments are those of the features of all rows; A, F and weights are the rows that calibrate, encoded, and
-    `squares` is the weighted variance of each output.
-    """
+    """Return the variance that rows leave open, of those that calibrate; None unless a kernel is projected."""
     first = features[0]
     if len(features) > 1 or first.factor is None or first.normalized or first.side != "left":
         return None

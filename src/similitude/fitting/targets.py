@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,47 +12,45 @@ from similitude.scikit import check_label_column, check_targets, class_codes
 from similitude.support import brief, written
 
 
-class Targets(Protocol):
-    """Reads the labels or targets of batches."""
+class Targets:
+    """Reads the labels or targets of batches; the name is that of the estimator, for errors."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def see(self, X: Any, y: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Look at a batch in the first pass; return its labels, and which rows have a weight."""
+        raise NotImplementedError
+
+    def absorb(self, other: Any) -> None:
+        """Add what another saw of further batches."""
+        raise NotImplementedError
+
+    def copy(self) -> Targets:
+        """Return a copy, for a worker."""
+        return copy.copy(self)
 
     def close(self) -> None:
         """Settle what depends on all labels."""
 
     def numbers(self, y: np.ndarray) -> np.ndarray | None:
         """Return class numbers, if there are classes."""
+        return None
 
     def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return targets as columns, and weights multiplied by those of the classes."""
-
-    def absorb(self, other: Any) -> None:
-        """Add what another saw of further batches."""
-
-    def copy(self) -> Targets:
-        """Return a copy, for a worker."""
+        raise NotImplementedError
 
 
-class ClassTargets:
-    """Labels of a classifier: all classes and their weights are known after the first pass.
-
-    Parameters
-    ----------
-    name : str
-        Of the estimator, for errors.
-    class_weights : callable
-        Returns what the weights of each class are multiplied by, given the classes and their total weights.
-    excluded : sequence of labels
-        Classes of weight zero.
-    """
+class ClassTargets(Targets):
+    """Labels of a classifier: all classes and their weights are known after the first pass."""
 
     def __init__(
-        self, name: str, class_weights: Callable[[np.ndarray, np.ndarray], np.ndarray], excluded: list[Any]
+        self, name: str, class_weights: Callable[[np.ndarray, np.ndarray], np.ndarray], excluded: Sequence[Any] = ()
     ) -> None:
-        self.name = name
-        self.class_weights = class_weights
-        self.excluded = excluded
+        super().__init__(name)
+        self.class_weights = class_weights  # given the classes and their total weights
+        self.excluded = list(excluded)  # classes of weight zero
         self.classes: np.ndarray | None = None
         self.totals = np.empty(0)
         self.multipliers = np.empty(0)
@@ -62,7 +60,10 @@ class ClassTargets:
         labels = check_label_column(self.name, X, y)
         found, numbers = np.unique(labels, return_inverse=True)
         self._add(found, np.bincount(numbers, weights, minlength=len(found)))
-        return labels, (weights > 0) & ~np.isin(labels, self.excluded) if self.excluded else weights > 0
+        counted = weights > 0
+        if self.excluded:
+            counted &= ~np.isin(labels, self.excluded)
+        return labels, counted
 
     def _add(self, found: np.ndarray, weights: np.ndarray) -> None:
         """Add the weights of classes, known or new."""
@@ -79,12 +80,8 @@ class ClassTargets:
         if other.classes is not None:
             self._add(other.classes, other.totals)
 
-    def copy(self) -> ClassTargets:
-        """Return a copy, for a worker."""
-        return copy.copy(self)
-
     def close(self) -> None:
-        """Settle the classes and their weights."""
+        """Settle what depends on all labels."""
         assert self.classes is not None
         if len(self.classes) < 2:
             raise ValueError(
@@ -95,7 +92,11 @@ class ClassTargets:
             if weight == 0:
                 raise ValueError(f"class {written(label)} has examples of weight zero only: leave it out")
 
-    def numbers(self, y: np.ndarray) -> np.ndarray:
+    def numbers(self, y: np.ndarray) -> np.ndarray | None:
+        """Return class numbers, if there are classes."""
+        return self.class_numbers(y)
+
+    def class_numbers(self, y: np.ndarray) -> np.ndarray:
         """Return the number of each label's class."""
         assert self.classes is not None
         places = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
@@ -105,27 +106,19 @@ class ClassTargets:
         return places
 
     def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return codes, and weights multiplied by those of the classes."""
-        numbers = self.numbers(y)
+        """Return targets as columns, and the weights."""
+        numbers = self.class_numbers(y)
         assert self.classes is not None
         return class_codes(numbers, len(self.classes)), weights * self.multipliers[numbers]
 
 
-class NumberTargets:
-    """Targets of a regressor.
+class NumberTargets(Targets):
+    """Targets of a regressor."""
 
-    Parameters
-    ----------
-    name : str
-        Of the estimator, for errors.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.one_output = True
+    one_output = True
 
     def see(self, X: Any, y: Any, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Validate the targets of a batch; return them, and which rows have a weight."""
+        """Look at a batch in the first pass; return its labels, and which rows have a weight."""
         y = check_targets(self.name, X, y)
         self.one_output = y.ndim == 1
         return y, weights > 0
@@ -134,17 +127,9 @@ class NumberTargets:
         """Add what another saw of further batches."""
         self.one_output = other.one_output
 
-    def copy(self) -> NumberTargets:
-        """Return a copy, for a worker."""
-        return copy.copy(self)
-
-    def close(self) -> None:
-        """Nothing depends on all targets."""
-
-    def numbers(self, y: np.ndarray) -> None:
-        """There are no classes."""
-
     def read(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the targets as columns, and the weights."""
+        """Return targets as columns, and the weights."""
         Y = y.astype(np.float64, copy=False)
-        return (Y[:, None] if Y.ndim == 1 else Y), weights
+        if Y.ndim == 1:
+            Y = Y[:, None]
+        return Y, weights

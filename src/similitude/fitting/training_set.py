@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import FEWEST_NESTED_GROUPS, LastRows, at_rows, hold_out_groups, n_fitted
 from similitude.fitting import limits
 from similitude.fitting.passes import FeatureUnion, Marks, covering, features_where_computed, sums_over
+from similitude.fitting.targets import Targets
 from similitude.landmarks import Landmarks
 from similitude.linear import Moments
 from similitude.similarity import Similarity
@@ -24,24 +25,6 @@ from similitude.support import NotAKernelError, generator, key_order, pairs_at, 
 
 Design = tuple[Any, np.ndarray, np.ndarray]
 """Features, targets and weights of rows."""
-
-
-class AllRows(Protocol):
-    """All rows, if those in memory are a sample of them: in batches of a source, or on the workers of a cluster."""
-
-    @property
-    def n(self) -> int:
-        """The number of rows with a weight."""
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows, with or without a weight."""
-
-    def sums(self, union: FeatureUnion, held_out: np.ndarray, engine: Engine, marks: Marks) -> Moments:
-        """Return the sums over the features of all rows except those held out, by position, in one pass."""
-
-    def features(self, union: FeatureUnion, engine: Engine) -> Design:
-        """Return features, targets and weights of all rows with a weight, in random order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +35,16 @@ class Sampling:
     places: np.ndarray | None = None  # their positions among all rows; None if they are all rows
     # how many rows with a weight precede each one among all rows; None if they are all rows
     ranks: np.ndarray | None = None
-    all_rows: Any = None  # all rows, if there are more than these
+    # all rows, if there are more: in batches of a source (`SourceRows`), or on workers (`DistributedRows`)
+    all_rows: Any = None
     later: int = 0  # the number of rows that the model predicts within the same budget of calls
+    counted: bool = True  # whether the number of all rows is known; if not, there are at least so many
 
     def order(self, weighted: np.ndarray) -> np.ndarray:
         """Return the positions of rows with a weight in random order, which depends on seed and ranks alone."""
-        ranks = np.arange(len(weighted)) if self.ranks is None else self.ranks[weighted]
+        ranks = at_rows(self.ranks, weighted)
+        if ranks is None:
+            ranks = np.arange(len(weighted))
         return weighted[key_order(random_keys(ranks, self.seed))]
 
 
@@ -92,10 +79,23 @@ class TrainingSet:
         self.weighted = np.flatnonzero(self.weights > 0)
         known = len(self.weighted)
         self.all_in_memory = self.sampling.all_rows is None
-        self.n = known if self.all_in_memory else self.sampling.all_rows.n
+        self.n = known
+        if not self.all_in_memory:
+            self.n = self.sampling.all_rows.n
         self.n_sampled = min(known, limits.SAMPLE_ROWS)
         many = limits.LEAVE_ONE_OUT < known <= limits.SAMPLE_ROWS
         self.copies_last = self.groups is None and self.all_in_memory and many
+
+    @classmethod
+    def of_sample(
+        cls, targets: Targets, X: Any, labels: np.ndarray, weights: np.ndarray, weighted: bool, sampling: Sampling
+    ) -> TrainingSet:
+        """Read the targets of a sample; `weighted` tells whether its weights were given."""
+        Y, multiplied = targets.read(labels, weights)
+        given = None
+        if weighted:
+            given = weights
+        return cls(X, Y, multiplied, given, targets.numbers(labels), sampling)
 
     @functools.cached_property
     def order(self) -> np.ndarray:
@@ -168,9 +168,7 @@ class TrainingSet:
 
     def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the groups of some rows."""
-        if self.groups is None:
-            return None
-        return self.groups[rows]
+        return at_rows(self.groups, rows)
 
     def located_at(self, which: np.ndarray) -> np.ndarray:
         """Return the positions among all rows of some rows in memory."""
@@ -180,22 +178,21 @@ class TrainingSet:
 
     def only(self, which: np.ndarray, later: int) -> TrainingSet:
         """Return some of the rows; `later` others are predicted within the same budget of calls."""
+        given = self.given_weights
+        if given is not None:
+            given = np.asarray(given)[which]
         return TrainingSet(
             take(self.X, which),
             self.Y[which],
             self.weights[which],
-            None if self.given_weights is None else np.asarray(self.given_weights)[which],
+            given,
             at_rows(self.labels, which),
             Sampling(self.sampling.seed, which, later=later),
             self.groups_of(which),
         )
 
     def pilot(self, most: int) -> tuple[np.ndarray, int, int]:
-        """Return the positions of a sample, how many of it are fitted to, and how many evaluate the model.
-
-        The rows on which choices are made come after those that are fitted to, and those that evaluate the model come
-        last: none if each row is predicted by leave-one-out, or if they are not in the sample.
-        """
+        """Return a sample: rows fitted to, for choices, to evaluate; and how many of it are the first and last."""
         if self.n <= min(most, limits.LEAVE_ONE_OUT):
             return self.order, self.n, 0
         if self.n <= most:
