@@ -43,12 +43,6 @@ from similitude.scikit import (
 )
 from similitude.support import Estimate, number_of, written
 
-NAMED_SUSPECTS = 6
-"""Suspicious labels that a sentence names."""
-
-CALIBRATION_PARTS = 5
-"""Parts of the rows that evaluate a model of a rare class: the scores of each are shifted by what suits the others."""
-
 SHIFTED = "a class is rare: scores are shifted so that probabilities agree with frequencies"
 """What is noted where a class is rare, and no second fit was tried."""
 
@@ -415,13 +409,17 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         """Return scores shifted, a fifth of each fold at a time, as the others ask for because a class is rare."""
         scores: np.ndarray = scored.trial.scores
         shifted = scores.copy()
-        folds = np.zeros(len(scores), dtype=np.intp) if scored.folds is None else scored.folds
+        folds = scored.folds
+        if folds is None:
+            folds = np.zeros(len(scores), dtype=np.intp)
+        groups = scored.groups
+        if groups is None:
+            groups = np.arange(len(scores))
         for fold in np.unique(folds):
             rows = np.flatnonzero(folds == fold)
             rows = rows[np.argsort(numbers[rows], kind="stable")]
-            together = np.arange(len(rows)) if scored.groups is None else scored.groups[rows]
-            parts = dealt_folds(together, CALIBRATION_PARTS)
-            for part in range(CALIBRATION_PARTS):
+            parts = dealt_folds(groups[rows], 5)
+            for part in range(5):
                 apart = parts == part
                 mine = rows[apart]
                 others = rows[~apart]
@@ -457,8 +455,8 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         )
         if not len(self.suspects_):
             return found
-        rows = ", ".join(map(str, np.sort(self.suspects_[:NAMED_SUSPECTS]).tolist()))
-        rows += ", …" if len(self.suspects_) > NAMED_SUSPECTS else ""
+        named = np.sort(self.suspects_[:6])
+        rows = ", ".join([*map(str, named.tolist()), *["…"] * (len(self.suspects_) > len(named))])
         if len(self.suspects_) == 1:
             return f"{found}; one label looks wrong: row {rows}"
         return f"{found}; {len(self.suspects_):,} labels look wrong: rows {rows}"

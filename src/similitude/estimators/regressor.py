@@ -27,7 +27,6 @@ from similitude.fitting import (
     NumberTargets,
     Plan,
     PlanStep,
-    Sampling,
     ScoredRows,
     SpreadFit,
     TrainingSet,
@@ -44,9 +43,6 @@ from similitude.support import Estimate, brief, check_share, number_of, outlying
 
 HUBER = "huber"
 QUANTILES = ("absolute", "quantile")
-
-NAMED_OUTLIERS = 3
-"""Most outlying targets that a note names."""
 
 
 class SimilarityRegressor(RegressorMixin, LandmarkEstimator):
@@ -225,7 +221,7 @@ landmark_curve_, learned_, lam_, intercept_, n_similarity_calls_, calls_
         few = not enough_for_folds(len(data.weighted))
         if self.loss != HUBER or few:
             fit = super()._fit_rows(data, options)
-            self.notes_ += _notes_on_outliers(data.Y, data.sampling)
+            self.notes_ += _notes_on_outliers(data)
             if self.loss == HUBER:
                 self.notes_.append(f"loss='huber' needs {FEWEST_NESTED_ROWS} rows: the squared loss was used")
             return fit
@@ -453,16 +449,15 @@ def like_input(X: Any, values: np.ndarray) -> Any:
     return values
 
 
-def _notes_on_outliers(Y: np.ndarray, sampling: Sampling) -> list[str]:
+def _notes_on_outliers(data: TrainingSet) -> list[str]:
     """Return a note that names targets far beyond all others; none where there are none."""
-    far = outlying_rows(Y)
+    far = outlying_rows(data.Y)
     if not len(far):
         return []
-    rows = far if sampling.places is None else sampling.places[far]
-    named = ", ".join(map(str, rows[:NAMED_OUTLIERS])) + (", ..." if len(far) > NAMED_OUTLIERS else "")
+    named = ", ".join([*map(str, data.located_at(far)[:3]), *["..."] * (len(far) > 3)])
     sample = ""
-    if sampling.all_rows is not None:
-        sample = f" of a sample of {len(Y):,}"
+    if not data.all_in_memory:
+        sample = f" of a sample of {len(data.Y):,}"
     return [
         f"{number_of(len(far), 'target')}{sample} far beyond all others (row {named}), and squared errors let few such "
         "rows decide: loss='huber' gives them little influence"

@@ -74,11 +74,12 @@ def prepared_by_labels(
     return k.prepare(some, random_state)
 
 
-OF_LEARNED = Guarantee.none("the kernel was learned from the same rows, the theorems are about one fixed beforehand")
-"""The guarantee of a learned kernel of rows with classes."""
+def guarantee_of_learned(classes: bool) -> Guarantee:
+    """Return the guarantee of a kernel that was learned, or chosen, from rows with classes or numbers."""
+    if classes:
+        return Guarantee.none("the kernel was learned from the same rows, the theorems are about one fixed beforehand")
+    return Guarantee.none("the theorems are about classes")
 
-OF_NUMBERS = Guarantee.none("the theorems are about classes")
-"""The guarantee of a fit to numbers."""
 
 EVERY_ROW = "every row is a landmark"
 """Why an exact fit has no more landmarks."""
@@ -136,7 +137,7 @@ def exact_fit(
         evaluation=evaluation,
         curve=LandmarkCurve.of([(len(features[0].landmarks), trial)], EVERY_ROW),
         representations=(reason,) * len(features),
-        guarantee=OF_NUMBERS if labels is None else OF_LEARNED,
+        guarantee=guarantee_of_learned(labels is not None),
         chosen=chosen,
         learned=summary,
         at=at,
@@ -173,7 +174,7 @@ def fit_exactly(data: TrainingSet, options: FitOptions, n_apart: int) -> FittedM
         for k, A in zip(blend.kernels, blend.encodings, strict=True)
     )
     shares = tuple(map(float, choice.weights))
-    influence = BlendInfluence(Y if labels is None else labels, weights, blend.mean, choice.penalties(), shares)
+    influence = BlendInfluence(data.known[used], weights, blend.mean, choice.penalties(), shares)
     summary = summarize(choice.named(options.names))
     n, width = choice.features.X.shape
     size = 8 * n * (width + Y.shape[1]) * len(features) / 1e6
@@ -223,14 +224,16 @@ class _Blend:
         self.kernels = self.choice.kernels()
         self.encodings = tuple(k.encode(X) for k in self.kernels)
         self.mean = np.average(Y, axis=0, weights=weights)
-        apart = None
+        self.evaluated = np.arange(len(Y))
+        self.apart = False
         if n_apart:  # rows that equal no other row and had no influence on the choice
             groups = groups_of_equals(self.encodings[0], np.arange(len(order)))
             alone = np.bincount(groups)[groups] == 1
             alone[self.choice.rows] = False
-            apart = limits.evaluation_rows(order[alone[order]])
-        self.apart = apart is not None
-        self.evaluated = np.arange(len(Y)) if apart is None else apart
+            rows = order[alone[order]]
+            self.apart = limits.can_evaluate(len(rows))
+            if self.apart:
+                self.evaluated = rows[: limits.MOST_EVALUATED]
         fits = []
         with phase("computing similarities, and solving"):
             for k, A, penalty in zip(self.kernels, self.encodings, self.choice.penalties(), strict=True):

@@ -87,7 +87,9 @@ class CellPart:
     def kernel(self) -> Similarity:
         """The kernel of objects that is zero between cells."""
         made = Partitioned(self.fit.k, self.tree.directions, self.tree.thresholds, self.fit.metrics)
-        return self.k.with_params(k=made) if isinstance(self.k, Tabular) else made
+        if isinstance(self.k, Tabular):
+            return self.k.with_params(k=made)
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +152,9 @@ class CellBlend:
         cells = " and ".join(str(part.tree.n_cells) for part, _ in self.parts)
         rounds = " and ".join(number_of(part.rounds, "round") for part, _ in self.parts)
         shares = " and ".join(f"{share:.2g}" for _, share in self.parts)
-        blended = f", blended with weights {shares}" if len(self.parts) > 1 else ""
+        blended = ""
+        if len(self.parts) > 1:
+            blended = f", blended with weights {shares}"
         return (
             f"the fit is exact in each of {cells} cells, whose metrics were learned again in {rounds}{blended}: "
             f"all {n:,} rows are kept, {size:.2g} MB"
@@ -179,7 +183,7 @@ def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, ord
     )
     if not rows.clearly_lower(trial.losses, other.losses):
         return f"exact fits in cells are not clearly better: {compared}"
-    positions = used if data.sampling.places is None else data.sampling.places[used]
+    positions = data.located_at(used)
     groups = data.groups_of(used)
     held_out = blend.trial(rows, rows.held_out)
     all_rows = rows._replace(fitted=np.arange(len(Y)))
@@ -192,7 +196,7 @@ def fit_in_cells(data: TrainingSet, options: FitOptions, choice: AutoChoice, ord
         learned,
         tuple(LandmarkFeatures(k, Landmarks(X, positions, k.encode(X), labels, "all")) for k in kernels),
         LinearModel(coefficients, all_rows.mean),
-        BlendInfluence(Y if labels is None else labels, weights, all_rows.mean, blend.penalties, shares),
+        BlendInfluence(data.known[used], weights, all_rows.mean, blend.penalties, shares),
         (trial, (Y[rows.chosen_on], weights[rows.chosen_on]), rows.chosen_on),
         ScoredRows(held_out, Y[rows.held_out], weights[rows.held_out], at_rows(groups, rows.held_out)),
         f"{in_words(learned)}; {blend.in_words()}; {compared}",

@@ -10,7 +10,7 @@ from operator import itemgetter
 import numpy as np
 
 from similitude.compute import check_objects, join, rows, take
-from similitude.evaluation import Search, Trial, downhill, interleaved
+from similitude.evaluation import Search, Trial, at_rows, downhill, interleaved
 from similitude.fitting import limits
 from similitude.fitting.distributed import DistributedRows
 from similitude.fitting.facts import Facts, FitOptions, keeps_median, open_scales
@@ -43,7 +43,7 @@ class LandmarkChoice:
     pilot: int  # how many rows the number is chosen on
     data: TrainingSet  # landmarks that are not among the rows were added with weight zero
     limit: str = "their number was given"  # what prevents more landmarks than the largest size
-    note: str | None = None  # from which rows of a collection they were chosen
+    notes: Sequence[str] = ()  # from which rows of a collection they were chosen
 
 
 def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> LandmarkChoice:
@@ -58,17 +58,17 @@ def choose_landmarks(data: TrainingSet, options: FitOptions, facts: Facts) -> La
         available = data.n if options.unlabeled is None else check_objects(options.unlabeled)
         at_most("n_landmarks", int(options.n_landmarks), available, f"the {available:,} objects they are drawn from")
     sizes, limit = facts.numbers
-    note = None
+    notes = []
     collection = data.sampling.all_rows if options.unlabeled is None else None
     if isinstance(collection, DistributedRows) and options.rule in AMONG_ALL:
         data, landmarks = _among_all(options.rule, data, collection, sizes[-1])
     else:
         landmarks = _drawn(options, data, sizes[-1])
     if isinstance(collection, DistributedRows):
-        note = describe_choice(landmarks.rule, data.n_sampled, collection.n)
+        notes = [describe_choice(landmarks.rule, data.n_sampled, collection.n)]
     if sizes[-1] > len(landmarks):
         sizes = sorted({min(n, len(landmarks)) for n in sizes})
-    return LandmarkChoice(landmarks, sizes, facts.rows_chosen_on, data, limit, note)
+    return LandmarkChoice(landmarks, sizes, facts.rows_chosen_on, data, limit, notes)
 
 
 def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
@@ -77,7 +77,9 @@ def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
     labels = data.labels
     rule = options.rule
     if rule == "auto":
-        rule = "uniform" if data.proven or labels is None or options.unlabeled is not None else "stratified"
+        rule = "stratified"
+        if data.proven or labels is None or options.unlabeled is not None:
+            rule = "uniform"
     if options.unlabeled is not None:
         return _from_pool(options, data, rule, most, rng)
     candidates = data.order[: max(most, min(data.n_fitted, data.n_sampled))]
@@ -94,7 +96,7 @@ def _drawn(options: FitOptions, data: TrainingSet, most: int) -> Landmarks:
         pool = Pool(data.similarities[0], rows(data.encodings[0], few), options.engine, None, rng, take(data.X, few))
         with objects_at(data.located_at(few)):
             which = few[choose(rule, pool, min(most, len(few)))]
-    return Landmarks(take(data.X, which), which, None, None if labels is None else labels[which], rule)
+    return Landmarks(take(data.X, which), which, None, at_rows(labels, which), rule)
 
 
 def _among_all(rule: str, data: TrainingSet, collection: DistributedRows, most: int) -> tuple[TrainingSet, Landmarks]:
@@ -238,7 +240,9 @@ def grow(
     last: Level | None = None
     for n in sizes:
         before = last
-        near = None if before is None else before.trial.lam / before.ridge.unit
+        near = None
+        if before is not None:
+            near = before.trial.lam / before.ridge.unit
         best = last = Level.of(samples, n, False, validation, near)
         if any(not (one.representation.name == PROJECTION or one.sparse) for one in samples):
             normalized = Level.of(samples, n, True, validation, near)

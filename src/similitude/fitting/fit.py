@@ -20,9 +20,8 @@ from similitude.compute.engines import damaged_checkpoint, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
 from similitude.evaluation import Trial, equals_evaluated_together, groups_of_equals
 from similitude.fitting.automatic import (
-    OF_LEARNED,
-    OF_NUMBERS,
     fit_exactly,
+    guarantee_of_learned,
     in_words,
     learn_on_pilot,
     learn_similarities,
@@ -146,7 +145,7 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         return replace(fit, guarantee=_guarantee(fit, data, options, n_choices), notes=notes)
     with phase("choosing landmarks"):
         choice = choose_landmarks(data, options, facts)
-    notes += [] if choice.note is None else [choice.note]
+    notes += choice.notes
     data = choice.data
     n_scales = 1
     scores: Scores = ()
@@ -166,10 +165,9 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
             fit, on_cpu = refit(fit, data, options)
             if on_cpu is not None and (device := getattr(options.engine, "device", "")):
                 notes.append(f"{on_cpu} on the CPU, not on {device}")
+    guarantee = guarantee_of_learned(data.labels is not None)
     if plan.candidates == AS_GIVEN:
         guarantee = _guarantee(fit, data, options, n_scales * len(choice.sizes))
-    else:
-        guarantee = OF_NUMBERS if data.labels is None else OF_LEARNED
     if len(fit.curve.x) > 1:
         scores += tuple((number_of(int(n), "landmark"), loss) for n, loss in zip(fit.curve.x, fit.curve.y, strict=True))
     if scores:
@@ -317,7 +315,7 @@ def _fit_sample(
         ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
         A = rows(A, judged)
     fit = FittedModel(
-        features=best.features if data.sampling.places is None else _relocated(best.features, data),
+        features=_relocated(best.features, data),
         representations=_representations(samples, best.features),
         linear=ridge.fit(trial.lam),
         trial=trial,
@@ -422,7 +420,7 @@ def _fit_in_one_pass(
     some = np.concatenate([chosen_on, judged])
     encoded = rows(data.encodings, some)
     held_out = (data.Y[some], data.weights[some])
-    with pairs_at(some if places is None else places[some], union.positions):
+    with pairs_at(data.located_at(some), union.positions):
         F = features_of(union, encoded, engine.without_progress())
     moments = union.moments(F, *held_out)
     union = union.for_sums(F)

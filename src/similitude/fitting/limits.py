@@ -3,8 +3,6 @@
 What depends on numbers of rows, functions here decide: choices that folds make again depend on the rows of the fold.
 """
 
-import numpy as np
-
 from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Pilot
 from similitude.evaluation import LEAVE_ONE_OUT as LEAVE_ONE_OUT
 
@@ -104,11 +102,9 @@ def rows_apart(n: int) -> int:
     return max(n - Pilot.of(n).size, FEWEST_EVALUATED, int(LARGEST_SHARE_EVALUATED * n))
 
 
-def evaluation_rows(apart: np.ndarray) -> np.ndarray | None:
-    """Return those of the rows without part in any choice that evaluate an exact fit; None if they are too few."""
-    if len(apart) < FEWEST_EVALUATED:
-        return None
-    return apart[:MOST_EVALUATED]
+def can_evaluate(n: int) -> bool:
+    """Whether n rows without part in any choice are enough to evaluate an exact fit."""
+    return n >= FEWEST_EVALUATED
 
 
 def rows_outside_pilot(n: int, usual: int) -> int:

@@ -40,9 +40,6 @@ MOST_PREDICTED = 1_800
 FITTED_OUTPUTS = 32
 """Columns of targets up to which each is fitted; of more, as many random combinations."""
 
-LANDMARKS_FACTOR = 2
-"""How many times the number of landmarks that suffices for the pilot is used."""
-
 
 @dataclass(frozen=True)
 class PilotChoice:

@@ -28,7 +28,6 @@ from similitude.fitting.influence import (
 from similitude.fitting.model import FittedModel, LandmarkCurve, ScoredRows
 from similitude.fitting.passes import FeatureUnion, features_of
 from similitude.fitting.pilot_choice import (
-    LANDMARKS_FACTOR,
     PilotChoice,
     choose_on_pilot,
     factor_of_distinct,
@@ -188,8 +187,7 @@ class _PilotedFit:
         )
         constant = mean + model.intercept
         trial = self._trial(mean + alone)
-        known = self.Y if landmarks.labels is None else landmarks.labels
-        influence = BlendInfluence(known, self.weights, constant, (penalty,), (1.0,))
+        influence = BlendInfluence(self.data.known[self.rows], self.weights, constant, (penalty,), (1.0,))
         linear = LinearModel(model.weights, constant)
         curve = self._curve([*self.choice.sizes, len(self.rows)], trial, EVERY_ROW)
         return replace(self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence), at=self.last)
@@ -198,7 +196,13 @@ class _PilotedFit:
         """Fit to all rows by the features of the first of them."""
         enough = self.choice.enough
         sizes = self.choice.sizes
-        n = min(most if enough is None else LANDMARKS_FACTOR * enough, len(self.rows) // 2)
+        if enough is None:
+            n = min(most, len(self.rows) // 2)
+            reason = f"{n:,} are the most tried"
+        else:
+            n = min(2 * enough, len(self.rows) // 2)
+            reason = f"{enough:,} did as well as all pilot rows, and 2 times as many are used"
+            sizes = sizes[: sizes.index(enough) + 1]
         k = self.choice.similarity
         landmarks = self._landmarks(self.rows[:n])
         sample = self.options.sample(k, landmarks.encoding, self.rows[:n], landmarks)
@@ -214,10 +218,6 @@ class _PilotedFit:
             linear, trial, influence = steps.fit(len(self.last), self.lam)
         else:
             linear, trial, influence = self._directly(features)
-        reason = f"{n:,} are the most tried"
-        if enough is not None:
-            reason = f"{enough:,} did as well as all pilot rows, and {LANDMARKS_FACTOR} times as many are used"
-            sizes = sizes[: sizes.index(enough) + 1]
         return self._fit(features, linear, trial, self._curve([*sizes, n], trial, reason), influence)
 
     def _directly(self, features: LandmarkFeatures) -> tuple[LinearModel, Trial, Any]:

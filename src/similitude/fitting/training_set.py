@@ -166,6 +166,13 @@ class TrainingSet:
             raise ValueError(f"{len(pilot):,} random rows are of one group: give fewer rows of the largest groups")
         return pilot
 
+    @property
+    def known(self) -> np.ndarray:
+        """The class number of each row, or its targets if these are numbers."""
+        if self.labels is None:
+            return self.Y
+        return self.labels
+
     def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the groups of some rows."""
         return at_rows(self.groups, rows)
