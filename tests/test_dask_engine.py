@@ -570,7 +570,7 @@ def test_a_scheduler_that_is_gone_raises_and_the_fit_resumes_on_another(tmp_path
     script, log, kept = tmp_path / "cluster.py", tmp_path / "made", tmp_path / "sums"
     script.write_text(SCHEDULER)
     monkeypatch.setattr("similitude.compute.engines.checkpoints.WRITE_INTERVAL", 0.0)
-    monkeypatch.setattr("similitude.fitting.distributed.GROUP", 2)
+    monkeypatch.setattr("similitude.fitting.batches.GROUP", 2)
     other = subprocess.Popen(
         [sys.executable, script],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])},

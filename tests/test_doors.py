@@ -162,13 +162,12 @@ DECIDING = {"fitting/plan.py", "fitting/facts.py", "fitting/limits.py", "fitting
 DECIDING |= {"evaluation/held_out.py", "evaluation/splits.py", "evaluation/limits.py"}
 """Modules that decide by the number of rows, the engine and the cost of a similarity; all others are told."""
 
-BEFORE_FACTS = {
+IN_REFUSALS = {
     "estimators/regressor.py": {"FEWEST_GROUPS_APART", "FEWEST_NESTED_ROWS"},
-    "fitting/frugal_rows.py": {"FEWEST_GROUPS_APART"},
-    "fitting/members.py": {"FINALISTS"},
-    "fitting/training_set.py": {"FEWEST_NESTED_GROUPS", "LEAVE_ONE_OUT", "SAMPLE_ROWS"},
+    "fitting/frugal.py": {"FEWEST_GROUPS_APART"},
+    "fitting/training_set.py": {"FEWEST_NESTED_GROUPS"},
 }
-"""Limits that others read: in refusals, as sizes, and where rows are read before anything is known of them."""
+"""Limits that others read in refusals."""
 
 
 def constants_of(tree: ast.Module) -> set[str]:
@@ -186,7 +185,7 @@ def test_the_plan_alone_decides_how_a_fit_is_made():
             continue
         for node in ast.walk(tree):
             name = getattr(node, "id", getattr(node, "attr", ""))
-            limit = isinstance(node, ast.Name | ast.Attribute) and name in named - BEFORE_FACTS.get(path, set())
+            limit = isinstance(node, ast.Name | ast.Attribute) and name in named - IN_REFUSALS.get(path, set())
             heavy = isinstance(node, ast.Attribute) and ast.unparse(node).endswith("hints.heavy")
             engine = isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
             engine = engine and any(one.endswith("Engine") and one != "Engine" for one in words(node.args[1]))

@@ -169,8 +169,8 @@ def test_costly_members_are_tried_on_a_pilot(monkeypatch):
         family = Family.of(members, X, np.arange(40), 0, LocalEngine(threads=1))
         assert [len(one.products) for one in family.tried] == tried
     choice = family.chosen(y[:, None].astype(float), np.ones(40))
-    assert [one.n_rows for one in choice.comparisons] == [40, 24]
-    assert any(isinstance(k, DTW) for k, _ in choice.comparisons[-1].losses)
+    assert [n for n, _ in choice.comparisons] == [40, 24]
+    assert any(isinstance(k, DTW) for k, _ in choice.comparisons[-1][1])
     assert "on 40 rows" in choice.reason
 
 
@@ -182,9 +182,9 @@ def test_many_rows_screen_members_on_half_of_them():
     family = Family.of(members, X, np.arange(200), 0, LocalEngine(threads=1))
     choice = family.chosen(y[:, None].astype(float), np.ones(200))
     first, last = choice.comparisons
-    assert (first.n_rows, last.n_rows) == (100, 200)
-    assert len(first.losses) == len(members) > len(last.losses) == 2
-    for k, loss in last.losses:
+    assert (first[0], last[0]) == (100, 200)
+    assert len(first[1]) == len(members) > len(last[1]) == 2
+    for k, loss in last[1]:
         member = next(one for one in family.tried if one.similarity is k)
         assert loss == pytest.approx(left_out_loss(member.products, y[:, None].astype(float), np.ones(200)))
 

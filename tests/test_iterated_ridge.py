@@ -9,9 +9,9 @@ from fits import run_fit
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
 from similitude.evaluation import PENALTIES
-from similitude.fitting import pilot_choice
+from similitude.fitting import pilot
 from similitude.fitting.influence import DelayedInfluence, GroupInfluence
-from similitude.fitting.pilot_choice import PilotTargets
+from similitude.fitting.pilot import PilotTargets
 from similitude.kernels import Gaussian, Laplace
 from similitude.landmarks import factor_of_landmarks, solve_rows, solver
 from similitude.linear import (
@@ -121,7 +121,7 @@ def test_losses_of_landmarks_are_those_of_ridge_regression_without_the_rows_that
     X = rng.uniform(-1, 1, size=(500, 3))
     y = np.sin(4 * X[:, :1]) + 0.1 * rng.normal(size=(500, 1))
     rows = PilotTargets(y, rng.uniform(0.5, 2.0, 500), 5_000)
-    trials = pilot_choice.LandmarkTrials.of(Gaussian(0.7), X, rows, (40, 300))
+    trials = pilot.LandmarkTrials.of(Gaussian(0.7), X, rows, (40, 300))
     penalty = PENALTIES[14]
     for m, n, found in [(40, 300, trials.search[14][0]), (20, 150, trials.search[14][1])]:
         factor = factor_of_landmarks(Gaussian(0.7).gram(X[:m]), False)
@@ -133,19 +133,19 @@ def test_losses_of_landmarks_are_those_of_ridge_regression_without_the_rows_that
 def test_landmarks_that_nearly_repeat_others_are_left_out():
     X = np.random.default_rng(5).normal(size=(40, 5))
     M = Gaussian(1.0).gram(np.r_[X, X[:3] + 1e-4])
-    factor = pilot_choice.factor_of_distinct(M)
+    factor = pilot.factor_of_distinct(M)
     assert np.array_equal(factor.pivots, np.arange(40)) and np.allclose(factor.U.T @ factor.U, M[:40, :40])
     wide = Gaussian(50.0).gram(X)  # too many of them: all stay
-    assert len(pilot_choice.factor_of_distinct(wide).pivots) == 40
+    assert len(pilot.factor_of_distinct(wide).pivots) == 40
 
 
 def test_single_precision_is_used_where_it_has_the_digits():
     X = np.random.default_rng(6).normal(size=(50, 5))
     k = Gaussian(1.0)
-    U = pilot_choice.factor_of_distinct(k.gram(X)).U
-    assert pilot_choice.working_precision(k, X, U) is np.float32
-    assert pilot_choice.working_precision(k, X + 1e5, U) is np.float64  # the rows would be rounded
-    assert pilot_choice.working_precision(k, X, 1e-3 * U) is np.float64
+    U = pilot.factor_of_distinct(k.gram(X)).U
+    assert pilot.working_precision(k, X, U) is np.float32
+    assert pilot.working_precision(k, X + 1e5, U) is np.float64  # the rows would be rounded
+    assert pilot.working_precision(k, X, 1e-3 * U) is np.float64
 
 
 def rippled(n, seed=0):
@@ -158,7 +158,7 @@ def rippled(n, seed=0):
 def small_pilots():
     """The pilots and numbers of landmarks of fits to many rows are half as large."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(pilot_choice.LandmarkTrials, "stages", ((100, 800), (400, 1_600)))
+        patched.setattr(pilot.LandmarkTrials, "stages", ((100, 800), (400, 1_600)))
         yield
 
 

@@ -7,7 +7,7 @@ from fits import run_fit
 from similitude import SimilarityClassifier, SimilarityRegressor
 from similitude.engines import LocalEngine
 from similitude.evaluation import PENALTIES, groups_of_equals
-from similitude.fitting import pilot_choice
+from similitude.fitting import pilot
 from similitude.kernels import Gaussian, GlobalAlignment
 from similitude.similarity import Hints
 
@@ -107,8 +107,8 @@ def test_single_precision_gives_the_same_model():
 
 def test_losses_of_pilot_rows_are_those_of_models_without_them():
     X, y = wavy(300, noise=0.3)
-    rows = pilot_choice.PilotTargets(y[:, None], np.ones(300), 1000)
-    trials = pilot_choice.PenaltyTrials.of(Gaussian(0.7), X, rows, 120)
+    rows = pilot.PilotTargets(y[:, None], np.ones(300), 1000)
+    trials = pilot.PenaltyTrials.of(Gaussian(0.7), X, rows, 120)
     left, half = trials.search[14]
     K, lam = Gaussian(0.7).gram(X), PENALTIES[14]
 
@@ -128,16 +128,16 @@ def test_a_scale_far_from_the_median_is_found_between_two_octaves():
     X = np.c_[rng.uniform(size=(1000, 1)), 0.01 * rng.normal(size=(1000, 3))]
     y = np.sin(60 * X[:, 0])[:, None]
     k = Gaussian().resolve(X)
-    chosen = pilot_choice.choose_on_pilot(k, ["sigma"], X, y, np.ones(1000), 1000, exact=True)
+    chosen = pilot.choose_on_pilot(k, ["sigma"], X, y, np.ones(1000), 1000, exact=True)
     multiple = chosen.similarity.sigma / k.sigma
-    assert multiple <= 0.25 and np.isclose(pilot_choice.PILOT_MULTIPLES, multiple).any()
+    assert multiple <= 0.25 and np.isclose(pilot.PILOT_MULTIPLES, multiple).any()
     assert chosen.losses[-1] < 0.02
 
 
 def test_many_outputs_are_judged_by_random_combinations_of_them():
     Y = np.random.default_rng(3).normal(size=(400, 100))
-    few = pilot_choice.few_outputs(Y)
-    assert few.shape == (400, pilot_choice.FITTED_OUTPUTS)
+    few = pilot.few_outputs(Y)
+    assert few.shape == (400, pilot.FITTED_OUTPUTS)
     assert np.square(few).sum() == pytest.approx(np.square(Y).sum(), rel=0.05)
 
 

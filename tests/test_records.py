@@ -249,9 +249,9 @@ def test_a_kernel_of_plain_columns_is_learned_beside_texts(told_by_text):
     choice = family.chosen(np.where(y, 1.0, -1.0)[:, None], np.ones(n))
     assert "Tabular" in repr(choice.similarity)
     assert ("Words" in repr(choice.similarity)) == told_by_text
-    (compared,) = choice.comparisons
-    plain = [loss for k, loss in compared.losses if isinstance(k, Columns)]
-    assert min(loss for _, loss in compared.losses) < 0.9 * min(plain)
+    ((_, losses),) = choice.comparisons
+    plain = [loss for k, loss in losses if isinstance(k, Columns)]
+    assert min(loss for _, loss in losses) < 0.9 * min(plain)
 
 
 def test_equal_records_are_found_by_fingerprints():

@@ -22,6 +22,7 @@ from similitude.compute.engines import Display, display_for, distributed_engine,
 from similitude.data.sources import Source
 from similitude.estimators.prediction import LandmarkPredictor
 from similitude.evaluation import (
+    at_rows,
     check_groups,
     enough_for_folds,
     fewest_groups,
@@ -178,7 +179,9 @@ class LandmarkEstimator(LandmarkPredictor):
         noise: np.ndarray | None = None,
     ) -> tuple[np.ndarray, ...] | None:
         """Make a linear function of features the model; return weights of similarities for those of the `noise`."""
-        W = linear.weights if noise is None else np.hstack([linear.weights, noise])
+        W = linear.weights
+        if noise is not None:
+            W = np.hstack([W, noise])
         parts, self._influence = weighted_landmarks(features, W, influence)
         self._model = LandmarkModel(parts)
         self.intercept_ = linear.intercept
@@ -293,8 +296,9 @@ class LandmarkEstimator(LandmarkPredictor):
 
     def _objective(self) -> tuple[str, str]:
         """Return loss and penalty; ``auto`` is the squared loss, or with l1 the last loss of those offered."""
-        auto = self._losses[0] if self.penalty == "l2" else self._losses[-1]
-        return auto if self.loss == "auto" else self.loss, self.penalty
+        if self.loss != "auto":
+            return self.loss, self.penalty
+        return {"l2": self._losses[0], "l1": self._losses[-1]}[self.penalty], self.penalty
 
     def _options(self, X: Any, labels: np.ndarray | None, meter: Meter, stream: bool = False) -> FitOptions:
         """Return the description of the fit to validated objects X, or to a precomputed matrix X of them."""
@@ -310,7 +314,7 @@ class LandmarkEstimator(LandmarkPredictor):
         given = None
         if self.landmark_indices is not None:
             positions = check_positions(self.landmark_indices, check_objects(X))
-            given = Landmarks(take(X, positions), positions, None, None if labels is None else labels[positions])
+            given = Landmarks(take(X, positions), positions, None, at_rows(labels, positions))
         elif not isinstance(self.landmarks, str):
             given = Landmarks(self._checked_as("landmarks", self.landmarks))
         names = getattr(self, "feature_names_in_", None)
@@ -382,7 +386,9 @@ class LandmarkEstimator(LandmarkPredictor):
         if groups is not None:
             together = self._groups_of(X, groups, weights)
         options = self._options(X, labels, meter)
-        objects = np.arange(len(X)) if options.kind == "matrix" else X
+        objects = X
+        if options.kind == "matrix":
+            objects = np.arange(len(X))
         sampling = Sampling(draw_seed(self.random_state))
         return TrainingSet(objects, Y, weights, sample_weight, labels, sampling, together), options
 
@@ -418,15 +424,19 @@ class LandmarkEstimator(LandmarkPredictor):
         self.learned_ = fit.learned
         self.guarantee_ = fit.guarantee
         self.notes_ = list(fit.notes)
-        self.representation_ = fit.representations[0] if len(fit.representations) == 1 else fit.representations
-        several = isinstance(self.similarity, (list, tuple)) or len(similarities) > 1
-        self.similarity_ = similarities if several else similarities[0]
-        left_out = ScoredRows(fit.trial, *fit.held_out, fit.groups)
+        self.representation_ = fit.representations
+        if len(fit.representations) == 1:
+            self.representation_ = fit.representations[0]
+        self.similarity_ = similarities
+        if len(similarities) == 1 and not isinstance(self.similarity, (list, tuple)):
+            self.similarity_ = similarities[0]
         if fit.cascade is not None:
             self._keep_cascade(fit.cascade, fit)
-            self._calibrate(left_out)
+            self._calibrate(fit.left_out)
             return
-        noise = None if sizes is None else sizes.noise
+        noise = None
+        if sizes is not None:
+            noise = sizes.noise
         influence: Any = fit.influence
         by_similarities = self._set_model(fit.features, fit.linear, influence, noise)
         if fit.plan.sizes.kind == "matrix":
@@ -435,7 +445,7 @@ class LandmarkEstimator(LandmarkPredictor):
         sized = None
         if sizes is not None:
             sized = sizes.sized(by_similarities)
-        self._calibrate(left_out, fit.at, sized)
+        self._calibrate(fit.left_out, fit.at, sized)
 
     def _keep_cascade(self, cascade: Cascade, fit: FittedModel) -> None:
         """Make a cascade the model."""
@@ -638,7 +648,7 @@ class LandmarkEstimator(LandmarkPredictor):
                     "the first batch of a stream decides landmarks and scale: it needs two examples at least"
                 )
             enough = enough_for_folds(int(np.count_nonzero(weights)))
-            chosen_on = np.where(held, 0.0, weights) if enough else weights
+            chosen_on = weights * ~(held & enough)
             data = TrainingSet(X, Y, chosen_on, sample_weight, labels, Sampling(draw_seed(self.random_state)))
             fitted = self._fit_rows(data, self._options(X, labels, Meter(None), stream=True))
             stream = Stream.begin(fitted.features, Y.shape[1], labels is not None)

@@ -14,7 +14,7 @@ from similitude.compute import as_numpy, beside, is_tensor, namespace
 from similitude.compute.engines import Engine
 from similitude.estimators.base import LandmarkEstimator, upper_bound
 from similitude.estimators.explanation import Asked, Explanations
-from similitude.evaluation import dealt_folds, error_of_classes
+from similitude.evaluation import at_rows, dealt_folds, error_of_classes
 from similitude.fitting import (
     ClassCalibration,
     ClassTargets,
@@ -261,13 +261,23 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             raise ValueError(f"label {written(unknown[0])} is not one of the classes {self.classes_.tolist()}")
         return np.array([places[label] for label in y.tolist()], dtype=np.intp)
 
+    @property
+    def _weighs_automatically(self) -> bool:
+        return isinstance(self.class_weight, str) and self.class_weight == "auto"
+
+    @property
+    def _given_class_weight(self) -> Any:
+        """The weights of classes that were given, if any were."""
+        if self._weighs_automatically:
+            return None
+        return self.class_weight
+
     def _weights(self, numbers: np.ndarray, sample_weight: Any) -> np.ndarray:
         """Return the weight of each row, multiplied by that of its class."""
         weights = check_weights(sample_weight, len(numbers))
         totals = np.bincount(numbers, weights, minlength=len(self.classes_))
-        automatic = isinstance(self.class_weight, str) and self.class_weight == "auto"
-        self.class_weight_ = class_weights(None if automatic else self.class_weight, self.classes_, totals)
-        self._has_rare_class = automatic and has_rare_class(totals)
+        self.class_weight_ = class_weights(self._given_class_weight, self.classes_, totals)
+        self._has_rare_class = self._weighs_automatically and has_rare_class(totals)
         weights = weights * self.class_weight_[numbers]
         missing = np.bincount(numbers, weights > 0, minlength=len(self.classes_)) == 0
         if missing.any() and not hasattr(self, "_stream") and len(np.unique(numbers)) == len(self.classes_):
@@ -281,9 +291,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         return class_codes(numbers, len(self.classes_)), weights, numbers
 
     def _targets(self) -> ClassTargets:
-        given = None
-        if not (isinstance(self.class_weight, str) and self.class_weight == "auto"):
-            given = self.class_weight
+        given = self._given_class_weight
         excluded = []
         if isinstance(given, dict):
             excluded = [label for label, weight in given.items() if weight == 0]
@@ -292,8 +300,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
     def _learn_targets(self, targets: Any) -> None:
         self.classes_ = targets.classes
         self.class_weight_ = targets.multipliers
-        automatic = isinstance(self.class_weight, str) and self.class_weight == "auto"
-        self._has_rare_class = automatic and has_rare_class(targets.totals)
+        self._has_rare_class = self._weighs_automatically and has_rare_class(targets.totals)
 
     def _in_memory(self, data: TrainingSet) -> bool:
         """Whether the rows are all there are, rather than a sample of a source."""
@@ -381,12 +388,11 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         counted = scored.weights > 0
         numbers = class_numbers(scored.Y)
         plain = undone(scored.weights, self.class_weight_, numbers)
-        scores = self._shifted_by_others(scored, numbers, plain) if self._has_rare_class else scored.trial.scores
+        scores = scored.trial.scores
+        if self._has_rare_class:
+            scores = self._shifted_by_others(scored, numbers, plain)
         wrong = (class_numbers(scores) != numbers)[counted]
-        groups = None
-        if scored.groups is not None:
-            groups = scored.groups[counted]
-        self.held_out_error_ = error_of_classes(wrong, len(self.classes_), groups)
+        self.held_out_error_ = error_of_classes(wrong, len(self.classes_), at_rows(scored.groups, counted))
         shares = np.bincount(numbers, plain, minlength=len(self.classes_)) / plain.sum()
         self.constant_error_ = 1.0 - float(shares.max())
         own = self._own_chances(scores, numbers)
@@ -594,7 +600,9 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
                 if not (isinstance(against, str) and against == "runner-up"):
                     others = np.where(decided == self._number(against), others, self._number(against))
                 directions[np.arange(n), others] = -1.0
-        compared = [None] * n if scores.shape[1] > 1 and against is None else list(self.classes_[others])
+        compared = list(self.classes_[others])
+        if scores.shape[1] > 1 and against is None:
+            compared = [None] * n
         asked = Asked(self.classes_[decided], scores, directions, compared, self.shift_)
         return self._explain(X, by, asked, self.classes_)
 

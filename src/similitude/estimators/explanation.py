@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import Encoding, as_objects, rows
+from similitude.evaluation import at_rows
 from similitude.fitting import BlendInfluence, CascadeInfluence, GroupInfluence, Influence, LandmarkModel
 from similitude.support import (
     Result,
@@ -75,19 +76,23 @@ class ListedExamples:
         """
         if len(self.influences) <= SHOWN or self.tells():
             return self
-        sides = list(self.labels) if middle is None else [label > middle for label in self.labels]
+        sides = self.labels
+        side = "label"
+        if middle is not None:
+            sides = [label > middle for label in self.labels]
+            side = "side of the mean"
         together = self._together(_nearest_and_others(sides, self.similarities, self.counts), middle is not None)
         if together.share() < min(self.share(), TELLING_SHARE):  # of many labels
             return self
-        return replace(together, note=self._why_together("label" if middle is None else "side of the mean"))
+        return replace(together, note=self._why_together(side))
 
     def _why_together(self, side: str) -> str:
         """Return in words why rows of each side are taken together."""
-        single = int(self.counts.max()) == 1
         items = "groups of rows"
-        if single:
+        nearest = f"nearest groups with {NEAREST_ROWS} rows or more"
+        if int(self.counts.max()) == 1:
             items = "rows"
-        nearest = f"{NEAREST_ROWS} nearest rows" if single else f"nearest groups with {NEAREST_ROWS} rows or more"
+            nearest = f"{NEAREST_ROWS} nearest rows"
         return (
             f"of {self.influences.sum():+.3g}, the {SHOWN} most influential {items} account for "
             f"{self.influences[:SHOWN].sum():+.3g}, and the sizes of all influences add up to "
@@ -200,7 +205,9 @@ class Explanation(Result):
     @property
     def title(self) -> str:
         """The prediction, and what it is compared with."""
-        return _label(self.prediction) + ("" if self.against is None else f" against {written(self.against)}")
+        if self.against is None:
+            return _label(self.prediction)
+        return f"{_label(self.prediction)} against {written(self.against)}"
 
     def describe(self, i: int) -> str:
         """Return the i-th example in words: its label, how many rows it stands for, itself, where it is."""
@@ -235,11 +242,10 @@ class Explanation(Result):
             yield others[0], None, others[1]
         if self.rest:
             yield self.rest, None, "left by the solver"
-        yield (
-            self.base,
-            None,
-            "intercept" if self.by == "landmarks" else "base: the score without any influence",
-        )
+        what = "base: the score without any influence"
+        if self.by == "landmarks":
+            what = "intercept"
+        yield self.base, None, what
 
     def __str__(self) -> str:
         found = [f"{self.title}{self._score()}, the sum of"]
@@ -248,7 +254,9 @@ class Explanation(Result):
             if similarity is not None:
                 near = f", similarity {similarity:.3g}"
             found.append(f"  {size:+.4g}  {what}{near}")
-        return "\n".join([*found, f"  note: {self.note}"] if self.note else found)
+        if self.note:
+            found.append(f"  note: {self.note}")
+        return "\n".join(found)
 
     def _score(self) -> str:
         """Return the score in words; a predicted number is its own score."""
@@ -261,13 +269,15 @@ class Explanation(Result):
         # examples that an explanation in a notebook names
         lines = list(self.lines(8))
         largest = max([abs(size) for size, _, _ in lines]) or 1.0
-        rows = [
-            (bar_from_middle(size / largest), f"{size:+.4g}", "" if near is None else f"{near:.3g}", what)
-            for size, near, what in lines
-        ]
-        heads = ("against | for", "adds", "similarity", "landmarks" if self.by == "landmarks" else "training rows")
+        rows = []
+        for size, similarity, what in lines:
+            near = ""
+            if similarity is not None:
+                near = f"{similarity:.3g}"
+            rows.append((bar_from_middle(size / largest), f"{size:+.4g}", near, what))
+        heads = ("against | for", "adds", "similarity", {"examples": "training rows"}.get(self.by, self.by))
         every = table(heads, rows, numbers=(1, 2), most=len(rows))
-        return f"{self.title}{self._score()}", every, notes([self.note] if self.note else [])
+        return f"{self.title}{self._score()}", every, notes(list(filter(None, [self.note])))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -310,8 +320,8 @@ class Explanations(Sequence[Explanation], Result):
         """Return the first explanations, and how many there are."""
         # explanations that a notebook shows at once; the others are counted
         shown = [joined(heading(title), *parts) for title, *parts in [one.html_parts() for one in self.items[:5]]]
-        more = len(self.items) - len(shown)
-        return number_of(len(self.items), "explanation"), *shown, notes([f"and {more:,} more"] if more else [])
+        more = [f"and {len(self.items) - len(shown):,} more"] * (len(shown) < len(self.items))
+        return number_of(len(self.items), "explanation"), *shown, notes(more)
 
 
 def explain_by_examples(
@@ -327,12 +337,11 @@ def explain_by_examples(
     objects = []
     if len(landmarks):
         objects = as_objects(landmarks.objects)
-    labels = influence.labels if classes is None or not len(influence.labels) else classes[influence.labels]
-    places = None
-    if landmarks.positions is not None:
-        places = landmarks.positions[influence.heads]
+    labels = influence.labels
+    if classes is not None and len(labels):
+        labels = classes[labels]
+    places = at_rows(landmarks.positions, influence.heads)
     found = []
-    # objects that are explained at once
     # numbers that are held at once: objects times examples times outputs; but for one object
     step = max(1, min(256, (2**24) // max(1, len(influence.heads) * len(influence.base))))
     for start in range(0, len(asked.scores), step):
@@ -344,11 +353,11 @@ def explain_by_examples(
             base = float((influence.base + asked.shift) @ u)
             items = _items(influence, labels, added @ u, near, u)
             influences, rest = _settled(items.influences, score - base)
-            middle = None
-            if classes is None:
-                middle = float(influence.base[np.flatnonzero(u)[0]])
             listed = replace(items, influences=influences).in_order()
-            listed = listed.telling(middle) if together else listed
+            if together and classes is None:
+                listed = listed.telling(float(influence.base[np.flatnonzero(u)[0]]))
+            elif together:
+                listed = listed.telling()
             found.append(
                 Explanation(
                     unboxed(asked.predictions[i]),
@@ -359,7 +368,7 @@ def explain_by_examples(
                     listed.labels,
                     listed.influences,
                     listed.similarities,
-                    None if places is None else places[listed.landmarks],
+                    at_rows(places, listed.landmarks),
                     listed.counts.astype(np.intp),
                     rest,
                     note=listed.note,
@@ -373,7 +382,9 @@ def _items(
 ) -> ListedExamples:
     """Return what an explanation in the direction u lists; groups that are not kept come last, as one."""
     every = np.arange(len(influence.heads))
-    shown = labels[:, np.flatnonzero(u)[0]] if labels.ndim == 2 else labels
+    shown = labels
+    if labels.ndim == 2:
+        shown = labels[:, np.flatnonzero(u)[0]]
     if isinstance(influence, BlendInfluence) and influences.any():  # rows of other cells have no part
         every = np.flatnonzero(influences)
         return ListedExamples(influences[every], shown[every].tolist(), influence.counts[every], every, near[every])
@@ -383,10 +394,15 @@ def _items(
     if kept.all():  # the others are nobody
         return ListedExamples(influences[:-1], shown.tolist(), influence.counts, every, near)
     apart = kept.any(axis=1)
-    others = every[~(kept.all(axis=1) if apart.all() else apart)]
+    others = every[~apart]
+    if apart.all():
+        others = every[~kept.all(axis=1)]
     counts = influence.counts[others]
-    kind = OTHER_CLASSES if apart.any() else ALL_CLASSES
-    label = float(shown[others] @ counts / counts.sum()) if labels.ndim == 2 else kind
+    label: Any = OTHER_CLASSES
+    if labels.ndim == 2:
+        label = float(shown[others] @ counts / counts.sum())
+    elif not apart.any():
+        label = ALL_CLASSES
     heads = np.append(every[apart], others[np.argmax(counts)])
     return ListedExamples(
         np.append(influences[:-1][apart], influences[-1]),
@@ -403,8 +419,9 @@ def explain_by_landmarks(
     """Explain the predictions for encoded objects by weights of landmarks times similarities."""
     used = [part.features.landmarks for part in model.parts if len(part.features.landmarks)]
     objects = [one for landmarks in used for one in as_objects(landmarks.objects)]
-    places = [np.full(len(one), -1) if one.positions is None else one.positions for one in used]
-    positions = np.concatenate([np.empty(0, dtype=np.intp), *places])
+    positions = None
+    if all(one.positions is not None for one in used):
+        positions = np.concatenate([np.empty(0, dtype=np.intp), *[one.positions for one in used]])
     found = []
     for i in range(len(asked.scores)):
         parts = [part.contributions(A) for part, A in zip(model.parts, rows(encodings, slice(i, i + 1)), strict=True)]
@@ -423,7 +440,7 @@ def explain_by_landmarks(
                 None,
                 added[order],
                 near[order],
-                None if (positions < 0).any() else positions[order],
+                at_rows(positions, order),
                 np.ones(len(order), dtype=np.intp),
                 by="landmarks",
             )
@@ -448,13 +465,14 @@ def _settled(influences: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     # the part of the influences that their sum may differ from the score by rounding; it is spread over all of them
     if abs(gap) > 1e-5 * size:
         return influences, gap
-    return influences + gap * sizes / size if size else influences, 0.0
+    return influences + gap * sizes / (size or 1.0), 0.0
 
 
 def _short(value: Any) -> str:
     """Return an object in a few words; numbers of vectors with four digits."""
     if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f":
-        return f"[{', '.join([f'{one:.4g}' for one in value[:4].tolist()])}{', …' if len(value) > 4 else ''}]"
+        shown = [f"{one:.4g}" for one in value[:4].tolist()] + ["…"] * (len(value) > 4)
+        return f"[{', '.join(shown)}]"
     return brief(value)
 
 

@@ -1,8 +1,13 @@
 """Fits: the plan, candidates, solvers, and what training rows add to a prediction."""
 
 from similitude.fitting.automatic import EVERY_ROW, similarity_without_labels
-from similitude.fitting.batches import batches_to_predict, first_rows, sample_source
-from similitude.fitting.blend_influence import BlendInfluence
+from similitude.fitting.batches import (
+    batches_to_predict,
+    first_rows,
+    partition_prediction,
+    sample_collection,
+    sample_source,
+)
 from similitude.fitting.calibration import (
     ClassCalibration,
     ErrorCalibration,
@@ -15,12 +20,11 @@ from similitude.fitting.calibration import (
 )
 from similitude.fitting.cascade import Cascade, CascadeInfluence, decided
 from similitude.fitting.costs import Spent
-from similitude.fitting.distributed import partition_prediction, sample_collection
 from similitude.fitting.facts import RIDGE, Facts, FitOptions, objects_in_words, open_scales
 from similitude.fitting.fit import run
-from similitude.fitting.frugal import fit_frugally
-from similitude.fitting.frugal_rows import FrugalTask
+from similitude.fitting.frugal import FrugalTask, fit_frugally
 from similitude.fitting.influence import (
+    BlendInfluence,
     DelayedInfluence,
     FitInfluence,
     GroupInfluence,

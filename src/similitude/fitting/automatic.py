@@ -19,8 +19,8 @@ from similitude.evaluation import (
     nested_folds_of_fit,
 )
 from similitude.fitting import limits
-from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import LEARNED_KINDS, FitOptions
+from similitude.fitting.influence import BlendInfluence
 from similitude.fitting.members import Family
 from similitude.fitting.model import Evaluation, FittedModel, LandmarkCurve, ScoredRows
 from similitude.fitting.training_set import TrainingSet
@@ -231,9 +231,10 @@ class _Blend:
             alone = np.bincount(groups)[groups] == 1
             alone[self.choice.rows] = False
             rows = order[alone[order]]
-            self.apart = limits.can_evaluate(len(rows))
+            n_evaluated = limits.rows_left_out(len(rows))
+            self.apart = n_evaluated > 0
             if self.apart:
-                self.evaluated = rows[: limits.MOST_EVALUATED]
+                self.evaluated = rows[:n_evaluated]
         fits = []
         with phase("computing similarities, and solving"):
             for k, A, penalty in zip(self.kernels, self.encodings, self.choice.penalties(), strict=True):

@@ -14,7 +14,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_numpy, beside, in_precision, is_tensor, itemsize, namespace, rows
 from similitude.compute.engines import Engine
-from similitude.fitting.blend_influence import BlendInfluence
+from similitude.fitting.influence import BlendInfluence
 from similitude.fitting.model import LandmarkModel
 from similitude.fitting.spread import MOST_NOISE_FEATURES, OpenVariance, Spread, SpreadFit, fit_spread
 from similitude.support import ESTIMATE, PROVEN, Result, check_share, number_of

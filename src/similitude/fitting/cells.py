@@ -11,8 +11,8 @@ from scipy.optimize import nnls
 from similitude.compute import take
 from similitude.evaluation import LastRows, Trial, at_rows, gain
 from similitude.fitting.automatic import exact_fit, in_double_precision, in_words
-from similitude.fitting.blend_influence import BlendInfluence
 from similitude.fitting.facts import FitOptions
+from similitude.fitting.influence import BlendInfluence
 from similitude.fitting.model import FittedModel, ScoredRows
 from similitude.fitting.training_set import TrainingSet
 from similitude.kernel_learning import LARGEST_CELL, AutoChoice, CellFit, CellTree, learn_cells, summarize

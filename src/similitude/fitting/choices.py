@@ -1,19 +1,33 @@
-"""Choices on a sample of rows: landmarks, the scale of the similarity, the number of landmarks, and the penalty."""
+"""Choices on a sample: landmarks, scale, number of landmarks and penalty; and nested folds that make them again."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
 from similitude.compute import check_objects, join, rows, take
-from similitude.evaluation import Search, Trial, at_rows, downhill, interleaved
+from similitude.evaluation import (
+    Search,
+    Trial,
+    at_rows,
+    downhill,
+    fold_pairs,
+    groups_of_equals,
+    interleaved,
+    nested_folds_of_fit,
+)
 from similitude.fitting import limits
-from similitude.fitting.distributed import DistributedRows
+from similitude.fitting.automatic import prepared_by_labels
+from similitude.fitting.batches import DistributedRows
 from similitude.fitting.facts import Facts, FitOptions, keeps_median, open_scales
+from similitude.fitting.model import FittedModel, ScoredRows
+from similitude.fitting.penalized import fit_penalized
 from similitude.fitting.products import trial_by_products
 from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import (
@@ -29,7 +43,7 @@ from similitude.landmarks import (
     choose_among_all,
     describe_choice,
 )
-from similitude.linear import Ridge, Validation
+from similitude.linear import Ridge, RowsTogether, Validation
 from similitude.similarity import Similarity, remembered_images
 from similitude.support import error_prefix, generator, objects_at
 
@@ -258,3 +272,119 @@ def grow(
         if last.trial.loss > before.trial.loss - before.trial.deviation:
             break
     return best, tried
+
+
+def scored_in_folds(data: TrainingSet, options: FitOptions, choice: LandmarkChoice, fitted: FittedModel) -> ScoredRows:
+    """Return the scores of all rows by models of other folds, in each of which every choice is made again."""
+    samples = fitted.samples
+    places = samples[0].places
+    groups = data.groups_of(places)
+    if groups is None:
+        groups = groups_of_equals(data.encodings[0], places)
+    labels = at_rows(data.labels, places)
+    folds = nested_folds_of_fit(groups, labels, data.groups is not None, options.random_state)
+    if folds is None:
+        return fitted.left_out
+    scores = np.empty((len(places), data.Y.shape[1]))
+    within = []
+    sizes = fitted.curve.x.astype(int)
+    members: dict[str, Any] = {}
+    pairs = zip(options.similarities, data.similarities, strict=True)
+    fixed = options.family is None and all(k is resolved or keeps_median(k, resolved) for k, resolved in pairs)
+    landmarks = samples[0].landmarks
+    with nullcontext() if fixed else remembered_images():
+        for train, test in fold_pairs(folds):
+            mine = np.arange(len(landmarks))
+            if landmarks.positions is not None:
+                mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
+            order = np.concatenate([train, test])
+            if fixed or not len(mine):
+                compared = [sample.restricted(order, mine) for sample in samples]
+            else:
+                compared = _chosen_again(data, options, choice, samples, train, order, mine, members)
+            scores[test], inside = _scores(compared, sizes, data, options, places[train])
+            within.append(inside)
+    Y = data.Y[places]
+    weights = data.weights[places]
+    trial = Trial.of(fitted.trial.lam, scores, Y, weights)
+    return ScoredRows(trial, Y, weights, groups, data.located_at(places), fitted.trial, folds, tuple(within))
+
+
+def _chosen_again(
+    data: TrainingSet,
+    options: FitOptions,
+    choice: LandmarkChoice,
+    samples: Sequence[SampleFeatures],
+    train: np.ndarray,
+    order: np.ndarray,
+    mine: np.ndarray,
+    members: dict[str, Any],
+) -> list[SampleFeatures]:
+    """Return samples by similarities chosen without the rows of a fold; `members` keeps what several folds encode."""
+    places = samples[0].places
+    similarities = options.similarities
+    if options.family is not None:
+        now = data.similarities[0]
+        chosen = options.family.chosen(data.Y, data.weights, places[train], data.groups)
+        k = chosen.resolved
+        kept = chosen.similarity is similarities[0] or chosen.similarity is now
+        if kept or (k is None and keeps_median(chosen.similarity, now)):
+            return [sample.restricted(order, mine) for sample in samples]
+        if k is not None:
+            if repr(k) not in members:
+                members[repr(k)] = k.encode(data.X)
+            A = members[repr(k)]
+            return [options.sample(k, A, places[order], choice.landmarks.only(mine).encoded(k, A), places[order])]
+        similarities = (chosen.similarity,)
+    given = Landmarks(take(choice.landmarks.objects, mine), rule=choice.landmarks.rule)
+    groups = data.groups_of(places[train])
+    state = options.random_state
+    prepared = [prepared_by_labels(k, data.X, data.Y, places[train], state, groups) for k in similarities]
+    resolved, encodings = zip(*prepared, strict=True)
+    fold = replace(
+        data,
+        X=take(data.X, places[train]),
+        Y=data.Y[places[train]],
+        weights=data.weights[places[train]],
+        groups=groups,
+        similarities=resolved,
+        encodings=encodings,
+        reordered=np.arange(len(train)),
+    )
+    scaled, _, _ = choose_scales(fold, replace(choice, landmarks=given), options)
+    everything = take(data.X, places[order])
+    encoded = [(k, k.encode(everything), given.encoded(k)) for k in scaled.similarities]
+    return [options.sample(k, A, places[order], landmarks) for k, A, landmarks in encoded]
+
+
+def _scores(
+    samples: Sequence[SampleFeatures],
+    sizes: np.ndarray,
+    data: TrainingSet,
+    options: FitOptions,
+    train: np.ndarray,
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Return the scores of rows after the training rows, and of those left out alone, with their targets."""
+    Y = data.Y[train]
+    weights = data.weights[train]
+    groups = data.groups_of(train)
+    mean = np.average(Y, axis=0, weights=weights)
+    constant = mean, (np.broadcast_to(mean, Y.shape), Y)
+    known = samples[0].n_known
+    if not known:  # all landmarks are in the test fold
+        return constant
+    try:
+        validation = Validation(Y, weights, len(train), groups=groups)
+        best, _ = grow(samples, np.unique(np.minimum(sizes, known)).tolist(), validation)
+    except ValueError:  # no penalty can be evaluated: a model of so few rows can only predict the mean
+        return constant
+    inside = best.F[: len(train)]
+    outside = best.F[len(train) :]
+    if options.is_ridge:
+        return best.ridge.fit(best.trial.lam).scores(outside), (best.trial.scores, Y)
+    here = inside if options.penalty == "l1" else options.engine.to_device(inside)
+    together = None
+    if groups is not None:
+        together = RowsTogether(groups, data.last)
+    linear, trial, judged = fit_penalized(options, here, Y, weights, together)
+    return linear.scores(outside), (trial.scores, Y[judged])

@@ -17,9 +17,8 @@ from similitude.compute.engines import format_bytes
 from similitude.evaluation import FIRST_FITTED_ROWS, Pilot, folds_of
 from similitude.fitting import limits
 from similitude.fitting.facts import PairWork, Sizes
-from similitude.fitting.frugal import MOST_LANDMARKS
-from similitude.fitting.frugal_rows import SCREENING
-from similitude.fitting.pilot_choice import MOST_PREDICTED, PILOT_STAGES
+from similitude.fitting.frugal import MOST_LANDMARKS, SCREENING
+from similitude.fitting.pilot import MOST_PREDICTED, PILOT_STAGES
 from similitude.support import Result
 
 PASSES_OF_TRIAL = 6

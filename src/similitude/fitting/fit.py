@@ -28,17 +28,24 @@ from similitude.fitting.automatic import (
     scores_of,
     try_family,
 )
-from similitude.fitting.choices import MEDIAN_KEPT, LandmarkChoice, Level, Scores, choose_landmarks, choose_scales, grow
+from similitude.fitting.choices import (
+    MEDIAN_KEPT,
+    LandmarkChoice,
+    Level,
+    Scores,
+    choose_landmarks,
+    choose_scales,
+    grow,
+    scored_in_folds,
+)
 from similitude.fitting.facts import AS_GIVEN, OF_FAMILY, Facts, FitOptions, keeps_median, open_scales
-from similitude.fitting.frugal import check_memory, fit_frugally
-from similitude.fitting.frugal_rows import FrugalTask
+from similitude.fitting.frugal import FrugalTask, check_memory, fit_frugally
 from similitude.fitting.influence import GroupInfluence, Groups, influence_in_ridge, solved_groups
 from similitude.fitting.members import Family
 from similitude.fitting.model import FittedModel, LandmarkCurve
-from similitude.fitting.nested_folds import scored_in_folds
 from similitude.fitting.passes import FeatureUnion, check_features_fit, features_of
 from similitude.fitting.penalized import refit, rounded_pinball
-from similitude.fitting.piloted_fit import fit_by_pilot
+from similitude.fitting.pilot import PilotedFit
 from similitude.fitting.plan import CELL_FIT, EXACT_FIT, FRUGAL_FIT, PILOT_FIT, PRODUCT_FIT, Plan
 from similitude.fitting.products import solve_by_products, trial_by_products
 from similitude.fitting.spread import open_variance_of, variances
@@ -46,7 +53,6 @@ from similitude.fitting.training_set import TrainingSet
 from similitude.landmarks import (
     PROJECTION,
     LandmarkFeatures,
-    Representation,
     SampleFeatures,
     guarantee_of_fit,
 )
@@ -141,7 +147,7 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
         options = replace(options, similarities=chosen.similarities)
     if plan.case == PILOT_FIT:
         with phase("choosing scale and penalty on a sample"):
-            fit, n_choices = fit_by_pilot(data, options, facts)
+            fit, n_choices = PilotedFit(data, options, facts).run()
         return replace(fit, guarantee=_guarantee(fit, data, options, n_choices), notes=notes)
     with phase("choosing landmarks"):
         choice = choose_landmarks(data, options, facts)
@@ -165,9 +171,10 @@ def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, w
             fit, on_cpu = refit(fit, data, options)
             if on_cpu is not None and (device := getattr(options.engine, "device", "")):
                 notes.append(f"{on_cpu} on the CPU, not on {device}")
-    guarantee = guarantee_of_learned(data.labels is not None)
     if plan.candidates == AS_GIVEN:
         guarantee = _guarantee(fit, data, options, n_scales * len(choice.sizes))
+    else:
+        guarantee = guarantee_of_learned(data.labels is not None)
     if len(fit.curve.x) > 1:
         scores += tuple((number_of(int(n), "landmark"), loss) for n, loss in zip(fit.curve.x, fit.curve.y, strict=True))
     if scores:
@@ -283,11 +290,13 @@ def fit_ridge(data: TrainingSet, choice: LandmarkChoice, options: FitOptions, by
             validation = Validation(data.Y[which], data.weights[which], n_train, n_evaluating, data.groups_of(which))
             best, tried = grow(samples, sizes, validation)
     if projection is not None:  # nothing is left to choose on a sample
-        return _fit_in_one_pass(data, projection[:1], samples, choice, options, sizes[0])
+        return _fit_in_one_pass(data, projection[:1], samples, choice, options)
+    if everything:
+        fit = _fit_sample(data, validation, best, samples, choice, options)
+    else:
+        fit = _fit_in_one_pass(data, best.features, samples, choice, options)
     curve = LandmarkCurve.of(tried, choice.limit, sizes[-1])
-    if not everything:
-        return _fit_in_one_pass(data, best.features, samples, choice, options, best.n, curve)
-    return _fit_sample(data, validation, best, samples, choice, options, curve)
+    return replace(fit, curve=curve, landmarks=choice.landmarks.only(np.arange(best.n)))
 
 
 def _fit_sample(
@@ -297,45 +306,61 @@ def _fit_sample(
     samples: Sequence[SampleFeatures],
     choice: LandmarkChoice,
     options: FitOptions,
-    curve: LandmarkCurve,
 ) -> FittedModel:
     """Fit to a sample that holds all rows: its features are known."""
-    F = best.F
-    Y = validation.Y
-    weights = validation.weights
+    design = best.F, validation.Y, validation.weights
     ridge = best.ridge
     trial = best.trial
-    A = samples[0].encoding
     places = samples[0].places
-    judged = slice(None)
+    last = slice(None)
     if validation.n_evaluating:
-        n = validation.n_train
-        judged = slice(len(Y) - validation.n_evaluating, None)
-        trial = ridge.trial(best.trial.lam, F[judged], Y[judged], weights[judged])
-        ridge = Ridge(ridge.moments + Moments.of(F[n:], Y[n:], weights[n:]), trial.lam, ridge.smallest)
-        A = rows(A, judged)
+        last = slice(len(places) - validation.n_evaluating, None)
+        held_out = slice(validation.n_train, None)
+        trial = ridge.trial(trial.lam, *_at(last, design))
+        ridge = Ridge(ridge.moments + Moments.of(*_at(held_out, design)), trial.lam, ridge.smallest)
+    fit = _of_ridge(ridge, trial, data, choice, options, samples, best.features, places[last], _at(last, design))
+    if options.is_ridge:
+        influence = influence_in_ridge(ridge, trial.lam, best.features, design, places, options.classes)
+        fit = replace(fit, influence=influence)
+    return replace(fit, design=design)
+
+
+def _at(which: Any, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return some rows of several arrays."""
+    return tuple(one[which] for one in arrays)
+
+
+def _of_ridge(
+    ridge: Ridge,
+    trial: Trial,
+    data: TrainingSet,
+    choice: LandmarkChoice,
+    options: FitOptions,
+    samples: Sequence[SampleFeatures],
+    features: tuple[LandmarkFeatures, ...],
+    places: np.ndarray,
+    evaluated: tuple[Any, ...],
+) -> FittedModel:
+    """Return a fit by ridge regression on all rows, given the features, targets and weights of the trial's rows."""
+    F, Y, weights = evaluated
+    pairs = zip(samples, features, strict=True)
     fit = FittedModel(
-        features=_relocated(best.features, data),
-        representations=_representations(samples, best.features),
+        features=_relocated(features, data),
+        representations=tuple(replace(one.representation, normalized=made.normalized) for one, made in pairs),
         linear=ridge.fit(trial.lam),
         trial=trial,
-        held_out=(Y[judged], weights[judged]),
-        curve=curve,
-        tried=F[judged],
-        groups=data.groups_of(places[judged]),
-        landmarks=choice.landmarks.only(np.arange(best.n)),
+        held_out=(Y, weights),
+        curve=LandmarkCurve.of([(choice.sizes[0], trial)], choice.limit),
+        tried=F,
+        groups=data.groups_of(places),
+        landmarks=choice.landmarks,
         samples=samples,
-        design=(F, Y, weights),
     )
-    if options.is_ridge:
-        influence = influence_in_ridge(ridge, trial.lam, best.features, (F, Y, weights), places, options.classes)
-        fit = replace(fit, influence=influence)
     if options.classes:
         return fit
-    left_open = open_variance_of(
-        best.features, ridge.moments, trial.lam, A, F[judged], weights[judged], variances(Y, weights)
-    )
-    return replace(fit, open_variance=left_open)
+    A = rows(data.encodings[0], places)
+    spread = variances(data.Y, data.weights)
+    return replace(fit, open_variance=open_variance_of(features, ridge.moments, trial.lam, A, F, weights, spread))
 
 
 def _fit_by_products(
@@ -346,7 +371,11 @@ def _fit_by_products(
     tried: list[tuple[int, Trial]] = []
     if len(choice.sizes) > 1:
         tried = _numbers_tried(data, sample, choice, options)
-    n = min(tried[-2:], key=lambda one: one[1].loss)[0] if tried else choice.sizes[0]
+    n = choice.sizes[0]
+    start = None
+    if tried:
+        n = min(tried[-2:], key=lambda one: one[1].loss)[0]
+        start = tried[-1][1].lam
     landmarks = sample.landmarks.only(np.arange(n))
     outputs = data.Y.shape[1]
     groups = solved_groups(landmarks, outputs, options.classes)
@@ -359,7 +388,7 @@ def _fit_by_products(
         data.order,
         (chosen_on, held),
         options.engine,
-        tried[-1][1].lam if tried else None,
+        start,
         groups,
     )
     tried = tried or [(n, trial)]
@@ -403,17 +432,13 @@ def _fit_in_one_pass(
     samples: Sequence[SampleFeatures],
     choice: LandmarkChoice,
     options: FitOptions,
-    n_landmarks: int,
-    curve: LandmarkCurve | None = None,
 ) -> FittedModel:
     """Fit to all rows in one pass; the penalty is chosen on rows held out from it, and others evaluate it."""
     size = data.itemsize
     engine = options.engine
-    places = data.sampling.places
-    features = _relocated(features, data)
-    outputs = data.Y.shape[1]
-    groups = Groups.around(features[0].landmarks, outputs, classes=options.classes)
-    union = FeatureUnion.of(features, size, groups)
+    located = _relocated(features, data)
+    groups = Groups.around(features[0].landmarks, data.Y.shape[1], classes=options.classes)
+    union = FeatureUnion.of(located, size, groups)
     if not options.is_ridge:
         check_features_fit(options.loss, options.penalty, data.n, union, engine)
     chosen_on, judged = data.held_out()
@@ -427,40 +452,21 @@ def _fit_in_one_pass(
 
     def marks() -> dict[str, str]:
         leading = [part.leading for part in union.parts]
-        return marks_of(features, data.n_rows, data.n, encoded, held_out, size, leading)
+        return marks_of(located, data.n_rows, data.n, encoded, held_out, size, leading)
 
-    with pairs_at(places if data.sampling.all_rows is None else None, None):
+    places = None
+    if data.all_in_memory:
+        places = data.sampling.places
+    with pairs_at(places, None):
         sums = union.completed(data.sums(union, some, engine, marks))
-    _check_count(sums, data.n - len(some), engine)
+    assert sums.groups is not None
+    if engine.checkpoint is not None and round(float(sums.groups.counts.sum())) != data.n - len(some):
+        raise damaged_checkpoint(engine.checkpoint)
     ridge, trial = fit_with_held_out(sums, moments, F, *held_out, len(judged))
     remove_checkpoint(engine.checkpoint)
-    last = slice(len(chosen_on) if len(judged) else 0, None)
-    fit = FittedModel(
-        features=features,
-        representations=_representations(samples, features),
-        linear=ridge.fit(trial.lam),
-        trial=trial,
-        held_out=(data.Y[judged], data.weights[judged]),
-        curve=curve or LandmarkCurve.of([(choice.sizes[0], trial)], choice.limit),
-        influence=GroupInfluence.of_ridge(ridge, trial.lam, groups),
-        tried=F[last],
-        groups=data.groups_of(some[last]),
-        landmarks=choice.landmarks.only(np.arange(n_landmarks)),
-        samples=samples,
-    )
-    if options.classes:
-        return fit
-    A = rows(encoded[0], last)
-    weights = data.weights[some][last]
-    spread = variances(data.Y, data.weights)
-    left_open = open_variance_of(features, ridge.moments, trial.lam, A, F[last], weights, spread)
-    return replace(fit, open_variance=left_open)
-
-
-def _check_count(sums: Moments, n: int, engine: Any) -> None:
-    """Refuse sums over another number of rows than n, which a checkpoint must have brought in."""
-    if engine.checkpoint is not None and sums.groups is not None and round(float(sums.groups.counts.sum())) != n:
-        raise damaged_checkpoint(engine.checkpoint)
+    evaluated = _at(slice(len(chosen_on), None), (F, *held_out))
+    fit = _of_ridge(ridge, trial, data, choice, options, samples, features, judged, evaluated)
+    return replace(fit, influence=GroupInfluence.of_ridge(ridge, trial.lam, groups))
 
 
 def fit_with_held_out(
@@ -480,15 +486,6 @@ def _relocated(features: Sequence[LandmarkFeatures], data: TrainingSet) -> tuple
     """Return the features with the positions of landmarks among all rows."""
     places = data.sampling.places
     return tuple(replace(one, landmarks=one.landmarks.relocated(places)) for one in features)
-
-
-def _representations(
-    samples: Sequence[SampleFeatures], features: Sequence[LandmarkFeatures]
-) -> tuple[Representation, ...]:
-    found = []
-    for sample, made in zip(samples, features, strict=True):
-        found.append(replace(sample.representation, normalized=made.normalized))
-    return tuple(found)
 
 
 def marks_of(features: Sequence[LandmarkFeatures], *data: Any) -> dict[str, str]:

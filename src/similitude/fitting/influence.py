@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from similitude.compute import Encoding, as_numpy, beside, in_precision, itemsize
-from similitude.fitting.blend_influence import BlendInfluence, OfEveryRow, Terms
+from similitude.compute import Encoding, as_numpy, beside, count, in_precision, itemsize, rows
 from similitude.fitting.facts import FitOptions
 from similitude.fitting.model import LandmarkModel, WeightedLandmarks, class_numbers
 from similitude.landmarks import LandmarkFeatures, Landmarks, rows_of
@@ -42,7 +41,109 @@ from similitude.linear import (
     newton_step,
 )
 from similitude.scikit import class_codes
-from similitude.similarity import Precomputed
+from similitude.similarity import Precomputed, Similarity
+
+Terms = tuple[np.ndarray, np.ndarray]
+"""What each example adds to each output, (rows, examples, outputs), and the similarity to each, (rows, examples)."""
+
+VARIANCE_ROWS = 2048
+"""Objects whose variances are computed at once."""
+
+
+class OfEveryRow:
+    """The influence of every training row, where all are landmarks; what is computed once is not saved."""
+
+    labels: np.ndarray
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    @property
+    def heads(self) -> np.ndarray:
+        """The landmarks themselves."""
+        return np.arange(len(self.labels))
+
+    @property
+    def counts(self) -> np.ndarray:
+        """One row each."""
+        return np.ones(len(self.labels), dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class BlendInfluence(OfEveryRow):
+    """What every training row adds to the scores."""
+
+    labels: np.ndarray  # the class number of each row, or its targets, one column per output
+    weights: np.ndarray  # of the rows
+    base: np.ndarray  # of scores without any row: the weighted mean of the targets, or an unpenalized constant
+    penalties: tuple[float, ...]  # of each model
+    shares: tuple[float, ...]  # of each model in the blend
+
+    def terms(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each row adds to each output, (objects, rows, outputs), and the similarity to it."""
+        blocks = [part.blocks(A)[0] for part, A in zip(model.parts, encodings, strict=True)]
+        smoother = np.zeros(blocks[0].shape)
+        for number, (share, A, K) in enumerate(zip(self.shares, encodings, blocks, strict=True)):
+            cells = cells_of(model.parts[number].features.similarity, A)
+            for cell in np.unique(cells):
+                mine, factor = self._factor(model, number, int(cell))
+                at = np.ix_(cells == cell, mine)
+                smoother[at] += share * factor.solve(K[at].T).T
+        Y = self.labels if self.labels.ndim == 2 else class_codes(self.labels, max(2, len(self.base)))
+        return smoother[:, :, None] * (Y - self.base), blocks[0]
+
+    @property
+    def main(self) -> int:
+        """The number of the model that has the largest weight in the blend."""
+        return int(np.argmax(self.shares))
+
+    def open_variance(self, model: LandmarkModel, encodings: tuple[Encoding, ...]) -> np.ndarray:
+        r"""Return what the rows leave open of a Gaussian process: :math:`k(x, x) - k(x)^\top G^{-1} k(x)`."""
+        part = model.parts[self.main]
+        A = encodings[self.main]
+        k = part.features.similarity
+        known = part.features.landmarks.encoding
+        found = np.asarray(k.diagonal(A), dtype=np.float64).copy()
+        cells = cells_of(k, A)
+        for cell in np.unique(cells):
+            mine, factor = self._factor(model, self.main, int(cell))
+            here = np.flatnonzero(cells == cell)
+            for start in range(0, len(here), VARIANCE_ROWS):
+                some = here[start : start + VARIANCE_ROWS]
+                K = np.asarray(k.block(rows(A, some), rows(known, mine)), dtype=np.float64)
+                half = factor.halves(K.T)
+                found[some] -= np.einsum("ij,ij->j", half, half)
+        return np.maximum(found, 0.0)
+
+    def open_variance_left_out(self, model: LandmarkModel) -> np.ndarray:
+        r"""Return the same for each row, given all others: :math:`1 / (G^{-1})_{ii}` less its own noise."""
+        features = model.parts[self.main].features
+        found = np.empty(len(self.weights))
+        for cell in np.unique(cells_of(features.similarity, features.landmarks.encoding)):
+            mine, factor = self._factor(model, self.main, int(cell))
+            noise = self.penalties[self.main] * self.weights.mean() / self.weights[mine]
+            found[mine] = 1.0 / factor.inverse_diagonal() - noise
+        return np.maximum(found, 0.0)
+
+    def _factor(self, model: LandmarkModel, number: int, cell: int) -> tuple[np.ndarray, GramFactor]:
+        """Return the rows of a cell, and the Cholesky factor of one kernel's G among them."""
+        known = vars(self).setdefault("_factors", {})  # computed once; not a field, so that it is not saved
+        if (number, cell) not in known:
+            features = model.parts[number].features
+            k = features.similarity
+            encoding = features.landmarks.encoding
+            mine = np.flatnonzero(cells_of(k, encoding) == cell)
+            own = rows(encoding, mine)
+            diagonal = self.penalties[number] * self.weights.mean() / self.weights[mine]
+            known[number, cell] = mine, GramFactor.of(np.array(k.block(own, own), dtype=np.float64), diagonal)
+        return known[number, cell]
+
+
+def cells_of(k: Similarity, A: Encoding) -> np.ndarray:
+    """Return the number of each encoded object's cell: rows of other cells have no influence on it."""
+    if k.hints.cells is None:
+        return np.zeros(count(A), dtype=np.intp)
+    return np.asarray(k.hints.cells(A))
 
 
 def most_numbers(n_landmarks: int) -> int:
@@ -86,7 +187,9 @@ class Groups:
         """Choose landmarks to group rows around, the first `among` some; a group takes `numbers` of each."""
         n = len(landmarks)
         numbers = numbers or (1 if classes else n_outputs)
-        candidates = np.arange(n) if among is None else among
+        candidates = np.arange(n)
+        if among is not None:
+            candidates = among
         most = most_numbers(n)
         if not classes:
             # the fewest groups of rows with several targets, and with more targets than may be kept
@@ -96,8 +199,10 @@ class Groups:
         chosen = []
         kinds = []
         for one in range(n_classes):
-            own = candidates if landmarks.labels is None else candidates[landmarks.labels[candidates] == one]
-            own = (own if len(own) else candidates)[:each]
+            own = candidates
+            if landmarks.labels is not None and one in landmarks.labels[candidates]:
+                own = candidates[landmarks.labels[candidates] == one]
+            own = own[:each]
             chosen.append(own)
             kinds += [one] * len(own)
         return cls(np.concatenate(chosen), np.array(kinds))
@@ -113,7 +218,7 @@ class Groups:
         """Return to which group each row belongs, given its features and targets; see :meth:`nearness`."""
         own = None
         if self.classes is not None:
-            own = Y.argmax(1) if Y.shape[1] > 1 else 1 * (Y[:, 0] >= 0)
+            own = class_numbers(Y)
             if self.are_classes(Y.shape[1]):
                 return Members(own, len(self))
         F = F[:, : basis.shape[1]]
@@ -305,17 +410,18 @@ class GroupInfluence:
             heads=_in_few_bytes(heads),
             counts=_in_few_bytes(self.counts),
             labels=labels,
-            columns=None if self.columns is None else _in_few_bytes(self.columns),
+            columns=_in_few_bytes(self.columns),
             weights=tuple(weights),
         )
 
 
-def _in_few_bytes(numbers: np.ndarray) -> np.ndarray:
-    """Return integers in the smallest type that holds them."""
+def _in_few_bytes(numbers: Any) -> Any:
+    """Return integers, if there are any, in the smallest type that holds them."""
+    if numbers is None:
+        return None
     return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
 
 
-@dataclass(frozen=True, eq=False)
 class ClassInfluence(GroupInfluence):
     r"""What the rows of each class add to the scores in ridge regression on codes of several classes.
 
@@ -549,5 +655,9 @@ def rows_as_landmarks(features: Sequence[LandmarkFeatures], places: np.ndarray) 
         if own is None or positions is None or not np.array_equal(positions, own):
             return None
     assert positions is not None
-    at = rows_of(positions, places) if len(positions) == len(places) else None
-    return None if at is None or len(np.unique(at)) < len(at) else at
+    if len(positions) != len(places):
+        return None
+    at = rows_of(positions, places)
+    if at is None or len(np.unique(at)) < len(at):
+        return None
+    return at

@@ -102,9 +102,21 @@ def rows_apart(n: int) -> int:
     return max(n - Pilot.of(n).size, FEWEST_EVALUATED, int(LARGEST_SHARE_EVALUATED * n))
 
 
-def can_evaluate(n: int) -> bool:
-    """Whether n rows without part in any choice are enough to evaluate an exact fit."""
-    return n >= FEWEST_EVALUATED
+def rows_left_out(apart: int) -> int:
+    """Return how many rows without part in any choice evaluate an exact fit, each left out alone; none if too few."""
+    if apart < FEWEST_EVALUATED:
+        return 0
+    return min(apart, MOST_EVALUATED)
+
+
+def leaves_one_out(n: int) -> bool:
+    """Whether each of n rows can be left out alone; of more, the last ones are held out."""
+    return n <= LEAVE_ONE_OUT
+
+
+def rows_in_sample(n: int) -> int:
+    """Return on how many of n rows in memory medians are computed, and landmarks are drawn from, at most."""
+    return min(n, SAMPLE_ROWS)
 
 
 def rows_outside_pilot(n: int, usual: int) -> int:
@@ -131,11 +143,11 @@ def learns_records(n: int) -> bool:
     return n >= 150
 
 
-def rows_of_first_round(n: int, members: int) -> int:
-    """Return on how many of n rows members are compared to find the finalists; 0 if all are compared on all rows."""
-    if members > FINALISTS and n // 2 >= 100:
-        return n // 2
-    return 0
+def rounds_of_members(n: int, members: int) -> list[tuple[int, int]]:
+    """Return on how many of n rows members are compared, and how many are kept, round by round."""
+    if members > FINALISTS and n // 2 >= 100:  # half of the rows show the best ones
+        return [(n // 2, FINALISTS), (n, 1)]
+    return [(n, 1)]
 
 
 def rows_compared(n: int) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -50,62 +51,51 @@ class Member:
         return [Member(k, k.combined(list(self.columns[found != 0])))]
 
 
-class MemberComparison(NamedTuple):
-    """Losses of some members, relative to the variance of the targets, on the same rows left out alone or in groups."""
+Losses = list[tuple[Similarity, float]]
+"""Members with their losses, relative to the variance of the targets, the smallest first."""
 
-    n_rows: int
-    losses: tuple[tuple[Similarity, float], ...]
-    grouped: bool
 
-    @classmethod
-    def of(
-        cls, members: Sequence[Member], Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None
-    ) -> MemberComparison:
-        """Compare members by the first rows, of which there are targets."""
-        n = len(Y)
-        losses = [(one.similarity, left_out_loss(one.products[:n, :n], Y, weights, groups)) for one in members]
-        return cls(n, tuple(losses), groups is not None)
-
-    @property
-    def ranked(self) -> list[int]:
-        """The numbers of the members, the one with the smallest loss first."""
-        return np.argsort([loss for _, loss in self.losses], kind="stable").tolist()
-
-    def in_words(self, without: Similarity | None = None) -> str:
-        """Return the losses of the members, the smallest first."""
-        ranked = [self.losses[i] for i in self.ranked]
-        return ", ".join(f"{loss:.3g} with {_in_short(k)}" for k, loss in ranked if k is not without)
+def _ranked(
+    members: Sequence[Member], Y: np.ndarray, weights: np.ndarray, groups: np.ndarray | None
+) -> list[tuple[float, Member]]:
+    """Return members by their losses on the first rows, of which there are targets, left out alone or in groups."""
+    n = len(Y)
+    losses = [left_out_loss(one.products[:n, :n], Y, weights, groups) for one in members]
+    return sorted(zip(losses, members, strict=True), key=itemgetter(0))
 
 
 @dataclass(frozen=True, eq=False)
 class MemberChoice:
-    """The member that was chosen, by which comparisons, and the member with what data fix, if that is known."""
+    """The member that was chosen, and resolved if that is known, by losses on numbers of rows, maybe in groups."""
 
     similarity: Similarity
     n_rows: int
-    comparisons: tuple[MemberComparison, ...] = ()
+    comparisons: tuple[tuple[int, Losses], ...] = ()
     resolved: Similarity | None = None
+    grouped: bool = False
 
     @property
     def scores(self) -> tuple[tuple[str, float], ...]:
         """The members of the last comparison with their losses, the smallest first."""
-        ranked = [one.losses[i] for one in self.comparisons[-1:] for i in one.ranked]
-        return tuple((repr(k), loss) for k, loss in ranked)
+        return tuple((repr(k), loss) for _, losses in self.comparisons[-1:] for k, loss in losses)
 
     @property
     def reason(self) -> str:
         """What was chosen, in a sentence."""
         if not self.comparisons:
             return f"{self.similarity!r}: {self.n_rows} rows are too few to compare others"
-        last = self.comparisons[-1]
-        loss = next(loss for k, loss in last.losses if k is self.similarity)
-        parts = [last.in_words(self.similarity)]
-        parts += [f"on {one.n_rows:,} rows {one.in_words()}" for one in self.comparisons[-2::-1]]
-        left_out = f"each {'group ' if last.grouped else ''}of {last.n_rows:,} rows"
+        (n, (best, *others)), *earlier = self.comparisons[::-1]
+        parts = [_in_words(others)] * bool(others)
+        parts += [f"on {rows:,} rows {_in_words(losses)}" for rows, losses in earlier]
+        each = {True: "each group of", False: "each of"}[self.grouped]
         return (
-            f"{self.similarity!r}: squared error {loss:.3g} with {left_out} left out, "
-            f"relative to the variance of the targets; " + "; ".join(part for part in parts if part)
+            f"{self.similarity!r}: squared error {best[1]:.3g} with {each} {n:,} rows left out, "
+            f"relative to the variance of the targets; " + "; ".join(parts)
         )
+
+
+def _in_words(losses: Losses) -> str:
+    return ", ".join(f"{loss:.3g} with {_in_short(k)}" for k, loss in losses)
 
 
 def _in_short(k: Similarity) -> str:
@@ -114,7 +104,9 @@ def _in_short(k: Similarity) -> str:
 
     if not isinstance(k, Columns):
         return repr(k)
-    return f"how={k.how!r}" if k.weights is None else "weights of the columns"
+    if k.weights is not None:
+        return "weights of the columns"
+    return f"how={k.how!r}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +142,8 @@ class Family:
         different = different_rows(encode, tried[0].products)
         if len(different) < len(rows):
             tried = [one.among(different) for one in tried]
-            plain = None if plain is None else take(plain, different)
+            if plain is not None:
+                plain = take(plain, different)
         return cls(members, rows[different], tried, plain=plain)
 
     def chosen(
@@ -161,7 +154,9 @@ class Family:
         groups: np.ndarray | None = None,
     ) -> MemberChoice:
         """Return the member with the smallest loss on known rows; costly ones are compared on the first."""
-        inside = np.arange(len(self.rows)) if known is None else np.flatnonzero(np.isin(self.rows, known))
+        inside = np.arange(len(self.rows))
+        if known is not None:
+            inside = np.flatnonzero(np.isin(self.rows, known))
         rows = self.rows[inside]
         together = at_rows(groups, rows)
         if not self.tried or not _can_choose(Y[rows], together):
@@ -172,24 +167,26 @@ class Family:
             return _chosen_beside_learned(tried, take(self.plain, inside), Y[rows], weights[rows], together)
         costly = [one for one in tried if len(one.products) < len(rows)]
         others = [one for one in tried if len(one.products) == len(rows)]
-        made: list[MemberComparison] = []
+        made: list[tuple[int, Losses]] = []
 
         def best(members: list[Member], n: int, kept: int) -> list[Member]:
             """Return the members with the smallest losses on the first n rows; the first ones if these tell nothing."""
             some = rows[:n]
             part = at_rows(groups, some)
-            if not _can_choose(Y[some], part):
-                return members if kept > 1 else members[:1]
-            made.append(MemberComparison.of(members, Y[some], weights[some], part))
-            return [members[i] for i in made[-1].ranked[:kept]]
+            if _can_choose(Y[some], part):
+                ranked = _ranked(members, Y[some], weights[some], part)
+                made.append((len(some), [(one.similarity, loss) for loss, one in ranked]))
+                return [one for _, one in ranked[:kept]]
+            if kept == 1:
+                return members[:1]
+            return members
 
-        first = limits.rows_of_first_round(len(rows), len(others))
-        if first:
-            others = best(others, first, limits.FINALISTS)
-        (chosen,) = best(others, len(rows), 1)
+        for n, kept in limits.rounds_of_members(len(rows), len(others)):
+            others = best(others, n, kept)
         if costly:
-            (chosen,) = best([chosen, *costly], len(costly[0].products), 1)
-        return MemberChoice(chosen.similarity, len(rows), tuple(made), chosen.resolved)
+            others = best([*others, *costly], len(costly[0].products), 1)
+        chosen = others[0]
+        return MemberChoice(chosen.similarity, len(rows), tuple(made), chosen.resolved, groups is not None)
 
 
 def different_rows(encode: Callable[[np.ndarray], Encoding], K: np.ndarray) -> np.ndarray:
@@ -268,11 +265,14 @@ class _Matrices:
 
         resolved, K = self.of(k)
         yield Member(k, products_of_features(k, K), resolved=resolved)
-        warping = resolved.k if isinstance(resolved, Derivative) else resolved
+        warping = resolved
+        if isinstance(resolved, Derivative):
+            warping = resolved.k
         if isinstance(warping, DTW):
             # a quarter of the median distance
-            narrow = warping.with_params(sigma=0.25 * float(warping.sigma))
-            narrower = Derivative(narrow) if isinstance(resolved, Derivative) else narrow
+            narrower = warping.with_params(sigma=0.25 * float(warping.sigma))
+            if warping is not resolved:
+                narrower = Derivative(narrower)
             yield Member(narrower, products_of_features(narrower, K**4.0), resolved=narrower)
 
 
@@ -316,16 +316,13 @@ def _chosen_beside_learned(
         return MemberChoice(tried[0].similarity, len(others))
     learned = [Member(k, K) for k, K in _learned_kernels(tried[0], plain, Y, weights, order[first], groups)]
     members = [one.among(others) for one in tried + learned]
-    compared = MemberComparison.of(members, Y[others], weights[others], together)
-    at = compared.ranked[0]
-    chosen = members[at].similarity
+    ranked = _ranked(members, Y[others], weights[others], together)
+    losses = [(one.similarity, loss) for loss, one in ranked]
+    at = members.index(ranked[0][1])
     if at >= len(tried):
         again = list(_learned_kernels(tried[0], plain, Y, weights, order, groups))
-        chosen = again[at - len(tried)][0]
-        losses = list(compared.losses)
-        losses[at] = (chosen, losses[at][1])
-        compared = compared._replace(losses=tuple(losses))
-    return MemberChoice(chosen, len(others), (compared,))
+        losses[0] = again[at - len(tried)][0], losses[0][1]
+    return MemberChoice(losses[0][0], len(others), ((len(others), losses),), grouped=groups is not None)
 
 
 def _learned_kernels(

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from similitude.compute import BlockTask, Encoding, as_numpy, concatenated, count, in_precision, rows, run_on_strips
+from similitude.compute import BlockTask, Encoding, as_numpy, count, in_precision, rows, run_on_strips
 from similitude.compute.engines import Engine
 from similitude.evaluation import Trial
+from similitude.fitting.passes import FeaturesTask
 from similitude.landmarks import LandmarkFeatures, Landmarks, Representation, SampleFeatures, in_floats, lengths
 from similitude.linear import LinearModel
 from similitude.similarity import Similarity
@@ -159,20 +160,12 @@ class LandmarkModel:
         return sum(sums[1:], start=sums[0])
 
 
-@dataclass(frozen=True)
-class ScoresTask:
+class ScoresTask(FeaturesTask):
     """Compute the scores of a strip of rows."""
-
-    threadsafe: bool
-    on_tensors: bool = False
-
-    def joined(self, parts: list[Any]) -> Any:
-        """Return the scores of all parts."""
-        return concatenated(parts)
 
     def __call__(self, a: Sequence[Encoding], b: LandmarkModel, out: Any = None) -> Any:
         """Return the sum of the weighted similarities without the intercept, in float64."""
-        total: Any = None
+        sums: list[Any] = []
         for part, A in zip(b.parts, a, strict=True):
             if part.n_compared < len(part.weights):
                 scores = _sums_within_cells(part, A)
@@ -180,8 +173,8 @@ class ScoresTask:
                 scores = _weighted_sums(part.features.similarities(A), part.weights, part.features.normalized)
             else:
                 scores = np.zeros((count(A), part.weights.shape[1]))
-            total = scores if total is None else total + scores
-        return total
+            sums.append(scores)
+        return sum(sums[1:], start=sums[0])
 
 
 def _sums_within_cells(part: WeightedLandmarks, A: Encoding) -> np.ndarray:

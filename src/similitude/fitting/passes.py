@@ -88,7 +88,9 @@ class FeatureUnion:
     def features(self, encodings: Sequence[Encoding]) -> Any:
         """Return the features of encoded objects: one encoding for each part."""
         made = [part.features(A) for part, A in zip(self.parts, encodings, strict=True)]
-        return made[0] if len(made) == 1 else side_by_side(made)
+        if len(made) == 1:
+            return made[0]
+        return side_by_side(made)
 
     def moments(self, F: Any, Y: Any, weights: Any) -> Moments:
         """Return the weighted sums over rows of features, and those of groups of rows."""
@@ -96,7 +98,9 @@ class FeatureUnion:
 
     def members(self, F: Any, Y: Any) -> Members | None:
         """Return to which group each row belongs, if sums over groups are kept."""
-        return None if self.groups is None else self.groups.members(*self._nearness, F, Y)
+        if self.groups is None:
+            return None
+        return self.groups.members(*self._nearness, F, Y)
 
     @functools.cached_property
     def _nearness(self) -> tuple[np.ndarray, np.ndarray]:
@@ -137,12 +141,11 @@ class FeaturesTask:
         """Return the features of all parts."""
         return concatenated(parts)
 
-    def __call__(self, a: Encoding, b: FeatureUnion, out: Any = None) -> Any:
-        """Return the features."""
+    def __call__(self, a: Encoding, b: Any, out: Any = None) -> Any:
+        """Return the features, by a union of them."""
         return b.features(a)
 
 
-@dataclass(frozen=True)
 class SumsTask(FeaturesTask):
     """Compute the features of a strip of rows, and sum over them."""
 
@@ -162,14 +165,13 @@ class SumsTask(FeaturesTask):
 
 def features_of(union: FeatureUnion, encodings: tuple[Encoding, ...], engine: Engine) -> np.ndarray:
     """Return the features of all rows as an array."""
-    task = FeaturesTask(union.threadsafe, union.on_tensors)
-    return as_numpy(run_on_strips(task, encodings, union, engine, union.itemsize))
+    return as_numpy(features_where_computed(union, encodings, engine))
 
 
 def features_where_computed(union: FeatureUnion, encodings: tuple[Encoding, ...], engine: Engine) -> Any:
-    """Return the features of all rows on the device where the engine computes."""
-    here = engine.to_device(encodings) if union.on_tensors else encodings
-    return run_on_strips(FeaturesTask(union.threadsafe, union.on_tensors), here, union, engine, union.itemsize)
+    """Return the features of all rows, as the engine computes them."""
+    task = FeaturesTask(union.threadsafe, union.on_tensors)
+    return run_on_strips(task, encodings, union, engine, union.itemsize)
 
 
 def sums_over(

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from similitude.compute import Encoding, as_numpy, count, rows
-from similitude.fitting.blend_influence import VARIANCE_ROWS
+from similitude.fitting.influence import VARIANCE_ROWS
 from similitude.fitting.model import FittedModel, WeightedLandmarks
 from similitude.landmarks import LandmarkFeatures
 from similitude.linear import Moments, Ridge

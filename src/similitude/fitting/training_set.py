@@ -42,9 +42,9 @@ class Sampling:
 
     def order(self, weighted: np.ndarray) -> np.ndarray:
         """Return the positions of rows with a weight in random order, which depends on seed and ranks alone."""
-        ranks = at_rows(self.ranks, weighted)
-        if ranks is None:
-            ranks = np.arange(len(weighted))
+        ranks = np.arange(len(weighted))
+        if self.ranks is not None:
+            ranks = self.ranks[weighted]
         return weighted[key_order(random_keys(ranks, self.seed))]
 
 
@@ -82,8 +82,8 @@ class TrainingSet:
         self.n = known
         if not self.all_in_memory:
             self.n = self.sampling.all_rows.n
-        self.n_sampled = min(known, limits.SAMPLE_ROWS)
-        many = limits.LEAVE_ONE_OUT < known <= limits.SAMPLE_ROWS
+        self.n_sampled = limits.rows_in_sample(known)
+        many = not limits.leaves_one_out(known) and known == self.n_sampled
         self.copies_last = self.groups is None and self.all_in_memory and many
 
     @classmethod
@@ -121,7 +121,7 @@ class TrainingSet:
     @property
     def n_fitted(self) -> int:
         """The number of rows to fit to while choices are made; all of few rows."""
-        if self.groups is None or self.n <= limits.LEAVE_ONE_OUT:
+        if self.groups is None or limits.leaves_one_out(self.n):
             return n_fitted(self.n)
         return self.n - self.last.held_out
 
@@ -159,7 +159,7 @@ class TrainingSet:
         """Return the first n rows of an order, on which similarities are chosen; with groups, none that is held out."""
         if self.groups is None:
             return order[:n]
-        if len(order) > limits.LEAVE_ONE_OUT:
+        if not limits.leaves_one_out(len(order)):
             order = order[: len(order) - self.last.held_out]
         pilot = order[:n]
         if len(np.unique(self.groups[pilot])) < 2:
@@ -175,7 +175,9 @@ class TrainingSet:
 
     def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the groups of some rows."""
-        return at_rows(self.groups, rows)
+        if self.groups is None:
+            return None
+        return self.groups[rows]
 
     def located_at(self, which: np.ndarray) -> np.ndarray:
         """Return the positions among all rows of some rows in memory."""
@@ -200,7 +202,7 @@ class TrainingSet:
 
     def pilot(self, most: int) -> tuple[np.ndarray, int, int]:
         """Return a sample: rows fitted to, for choices, to evaluate; and how many of it are the first and last."""
-        if self.n <= min(most, limits.LEAVE_ONE_OUT):
+        if self.n <= most and limits.leaves_one_out(self.n):
             return self.order, self.n, 0
         if self.n <= most:
             return self.order, self.n_fitted, self.last.evaluating
@@ -260,5 +262,8 @@ class TrainingSet:
         everything = self.sampling.all_rows
         if everything is not None:
             return everything.features(union, engine)
-        F = features_where_computed(union, rows(self.encodings, self.order), engine)
+        encodings = rows(self.encodings, self.order)
+        if union.on_tensors:  # the features stay on the device
+            encodings = engine.to_device(encodings)
+        F = features_where_computed(union, encodings, engine)
         return F, self.Y[self.order], self.weights[self.order]
