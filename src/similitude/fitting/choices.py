@@ -18,7 +18,6 @@ from similitude.evaluation import (
     at_rows,
     downhill,
     fold_pairs,
-    groups_of_equals,
     interleaved,
     nested_folds_of_fit,
 )
@@ -278,9 +277,7 @@ def scored_in_folds(data: TrainingSet, options: FitOptions, choice: LandmarkChoi
     """Return the scores of all rows by models of other folds, in each of which every choice is made again."""
     samples = fitted.samples
     places = samples[0].places
-    groups = data.groups_of(places)
-    if groups is None:
-        groups = groups_of_equals(data.encodings[0], places)
+    groups = data.units(places)
     labels = at_rows(data.labels, places)
     folds = nested_folds_of_fit(groups, labels, data.groups is not None, options.random_state)
     if folds is None:
@@ -296,7 +293,7 @@ def scored_in_folds(data: TrainingSet, options: FitOptions, choice: LandmarkChoi
         for train, test in fold_pairs(folds):
             mine = np.arange(len(landmarks))
             if landmarks.positions is not None:
-                mine = np.flatnonzero(~np.isin(landmarks.positions, places[test]))
+                mine = np.flatnonzero(np.isin(data.equal[landmarks.positions], data.equal[places[train]]))
             order = np.concatenate([train, test])
             if fixed or not len(mine):
                 compared = [sample.restricted(order, mine) for sample in samples]
@@ -347,6 +344,8 @@ def _chosen_again(
         Y=data.Y[places[train]],
         weights=data.weights[places[train]],
         groups=groups,
+        equal=None,
+        copies=None,
         similarities=resolved,
         encodings=encodings,
         reordered=np.arange(len(train)),

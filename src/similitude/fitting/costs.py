@@ -83,8 +83,7 @@ def work_of_fit(case: str, sizes: Sizes) -> Work:
     else:
         _fit_on_landmarks(done, case, sizes)
     if "convolutions" in [k.form for k in (*sizes.members, *sizes.used)]:
-        # default convolutions of series: their number, how many points of a series take as long as the copies of its
-        # features in a fit, and what drawing the filters takes, in steps
+        # what drawing the filters takes, and how many points of a series take as long as the copies of its features
         done.add(steps=20, convolved=(min(sizes.rows, limits.rows_tried(records=False)) + sizes.rows) * 400)
     # how often a fit goes over the letters or nodes of objects, where a prediction encodes them once: it also looks
     # for equal objects, learns weights, and copies rows for members of a family and for folds
@@ -101,14 +100,15 @@ def work_of_prediction(case: str, sizes: Sizes) -> Work:
     if case in ("exact", "cells"):
         from similitude.kernel_learning import CELL_ROWS  # loads all kernels
 
-        within = sizes.n if case == "exact" else 2 * CELL_ROWS
+        within = {"exact": sizes.n, "cells": 2 * CELL_ROWS}[case]
         done.add(PARTS * within, pairs=PASSES_OF_TRIAL / 2, columns=sizes.width)
         return done
     if case == "gram":
         done.add(pairs=sizes.n)
         return done
-    every_row = case == "pilot" and sizes.n <= limits.LEAVE_ONE_OUT
-    n = sizes.n if every_row else landmarks_expected(case, sizes)[-1]
+    n = sizes.n
+    if case != "pilot" or n > limits.LEAVE_ONE_OUT:
+        n = landmarks_expected(case, sizes)[-1]
     for k in sizes.used:
         _compare(done, k, n, 1, sizes)
     return done
@@ -150,9 +150,7 @@ def _fit_exactly(done: Work, sizes: Sizes) -> None:
     """Count learned kernels and Cholesky factors; where no rows are kept apart, also in nested folds."""
     n = sizes.n
     apart = limits.rows_apart(sizes.n)
-    folds = 0
-    if not apart:
-        folds = folds_of(n)
+    folds = folds_of(n) * (apart == 0)
     for rows, times in ((n, 1), (n - n // max(folds, 1), folds)):
         left_out = min(apart, limits.MOST_EVALUATED) or rows
         _learn(done, max(2, rows - apart), sizes, times)
@@ -203,9 +201,7 @@ def _fit_on_landmarks(done: Work, case: str, sizes: Sizes) -> None:
     numbers = landmarks_expected(case, sizes)
     similarities = sizes.used
     width = len(similarities) * numbers[-1]
-    folds = 0
-    if sizes.n <= limits.LEAVE_ONE_OUT and sizes.all_in_memory:
-        folds = folds_of(rows)
+    folds = folds_of(rows) * (sizes.n <= limits.LEAVE_ONE_OUT and sizes.all_in_memory)
     if sizes.candidates == "learned":
         _learn(done, sizes.rows, sizes)
     if sizes.candidates == "family":
@@ -221,10 +217,10 @@ def _fit_on_landmarks(done: Work, case: str, sizes: Sizes) -> None:
             for k in similarities:
                 _compare(done, k, times * (4 * some * m + n * numbers[-1]), times * n, sizes)
     for k in similarities:
-        asymmetric = 1 if k.proven else 1.5  # the landmarks with each other
+        asymmetric = {True: 1, False: 1.5}[k.proven]  # the landmarks with each other
         _compare(done, k, asymmetric * sizes.n * numbers[-1], sizes.n, sizes)
     if sizes.n > rows:
-        done.add(sizes.n, products=width**2, read=0 if sizes.all_in_memory else 1)
+        done.add(sizes.n, products=width**2, read=not sizes.all_in_memory)
 
 
 def _on_features(done: Work, times: int, n: float, numbers: Sequence[float]) -> None:
@@ -263,8 +259,7 @@ def _compare(done: Work, k: PairWork, pairs: float, objects: float, sizes: Sizes
         # what alignments of series and strings other than time warping cost, as `pair_cost` has it
         done.add(pairs, warps=(k.pair_cost or 4.0) * sizes.size**2)
     elif sizes.kind == "series":
-        # default convolutions of series: their number, how many points of a series take as long as the copies of its
-        # features in a fit, and what drawing the filters takes, in steps
+        # the number of default convolutions of series
         done.add(products=pairs * 10_000, convolved=objects * sizes.size)
     else:
         done.add(sizes.size * k.counts, letters=pairs, encoded=objects)
@@ -303,20 +298,19 @@ class Cost(Result):
         Bytes, at most.
     calls : float
         Of the user's functions.
-    prediction : float
-        Seconds to predict one object.
+    seconds_per_prediction : float
     """
 
     seconds: float
     memory: float
     calls: float
-    prediction: float
+    seconds_per_prediction: float
 
     def __str__(self) -> str:
         parts = [f"about {in_seconds(self.seconds)}, at most {format_bytes(self.memory)}"]
         if self.calls:
             parts.append(f"{self.calls:,.0f} calls of your function")
-        parts.append(f"{in_seconds(self.prediction)} a prediction")
+        parts.append(f"{in_seconds(self.seconds_per_prediction)} a prediction")
         return ", ".join(parts)
 
 
@@ -386,7 +380,7 @@ def _memory(case: str, sizes: Sizes) -> float:
         return memory + max(12 * n**2, 32 * pilot * (pilot + MOST_PREDICTED))
     m = len(sizes.used) * landmarks_tried(case, sizes)[-1]
     array = sizes.itemsize * min(rows, sizes.rows_chosen_on) * m
-    return memory + (1.5 if case == "pilot" else limits.FEATURE_ARRAYS) * array + 56 * m**2
+    return memory + {"pilot": 1.5}.get(case, limits.FEATURE_ARRAYS) * array + 56 * m**2
 
 
 def _encoded(sizes: Sizes) -> float:

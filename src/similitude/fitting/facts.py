@@ -15,7 +15,7 @@ import numpy as np
 
 from similitude.compute import Encoding, as_objects, check_objects, is_sparse, is_table, is_tensor, itemsize, take
 from similitude.compute.engines import Engine, LocalEngine
-from similitude.evaluation import Pilot, groups_of_equals, n_evaluating, n_fitted, n_held_out
+from similitude.evaluation import Pilot, n_evaluating, n_fitted, n_held_out
 from similitude.fitting import limits
 from similitude.fitting.members import Family
 from similitude.fitting.training_set import TrainingSet
@@ -193,8 +193,11 @@ class Facts:
             return False
         if not (k.proven and k.objects == "vectors" and k.hints.threadsafe) or k.hints.heavy:
             return False
+        if UNIT_DIAGONAL in k.claims:
+            return True
         # rows whose self-similarities show whether a kernel has a unit diagonal
-        return UNIT_DIAGONAL in k.claims or _is_one_on(k, take(X, np.arange(min(10, len(X)))))
+        resolved, encoding = k.prepare(take(X, np.arange(min(10, len(X)))))
+        return bool(np.allclose(resolved.diagonal(encoding), 1.0, rtol=1e-6))
 
     @property
     def pilot_fits(self) -> bool:
@@ -222,11 +225,6 @@ class Facts:
         return found
 
     @property
-    def most_of_pilot(self) -> int:
-        """Most landmarks of a fit by a pilot."""
-        return limits.MAX_AUTO_LANDMARKS
-
-    @property
     def n_apart(self) -> int:
         """How many rows are kept from the choices of an exact fit, to evaluate it."""
         if self.data.groups is not None:
@@ -240,9 +238,8 @@ class Facts:
 
     @cached_property
     def n_single(self) -> int:
-        """The number of rows that equal no other row, if they are vectors."""
-        groups = groups_of_equals(self.data.X, self.data.weighted)
-        return int((np.bincount(groups) == 1).sum())
+        """The number of rows without copies."""
+        return int((np.bincount(self.data.units(self.data.weighted)) == 1).sum())
 
     @property
     def n_groups(self) -> int:
@@ -326,12 +323,6 @@ def objects_in_words(X: Any, kind: str) -> str:
     return {"matrix": "objects, given by their similarities", "any": "objects"}.get(kind, kind)
 
 
-def _is_one_on(k: Similarity, some: np.ndarray) -> bool:
-    """Whether the self-similarities of some vectors are 1."""
-    resolved, encoding = k.prepare(some)
-    return bool(np.allclose(resolved.diagonal(encoding), 1.0, rtol=1e-6))
-
-
 def _doubled(first: int, last: int) -> list[int]:
     """Return numbers that double up to the last.
 
@@ -403,8 +394,16 @@ class Sizes:
     def of(cls, f: Facts, on_features: bool) -> Sizes:
         """Look at the first objects and at the similarities; features are those of a fit on landmarks."""
         kind = f.options.kind
-        members = f.data.family(kind) if f.candidates == "family" else ()
-        compared = tuple(map(PairWork.of, members or f.options.similarities, repeat(kind)))
+        used = tuple(map(PairWork.of, f.options.similarities, repeat(kind)))
+        members: tuple[PairWork, ...] = ()
+        if f.of_family:
+            members = tuple(map(PairWork.of, f.data.family(kind), repeat(kind)))
+            used = members[:1]
+        numbers: list[int] = []
+        rows_chosen_on = 0
+        if on_features:
+            numbers = f.numbers[0]
+            rows_chosen_on = f.rows_chosen_on
         # most objects whose sizes are looked at
         width, cells, size = _shape_of(take(f.data.X, np.arange(min(100, len(f.data.weights)))), kind)
         return cls(
@@ -418,11 +417,11 @@ class Sizes:
             outputs=f.data.Y.shape[1],
             itemsize=f.itemsize,
             candidates=f.candidates,
-            members=compared if members else (),
-            used=compared[:1] if members else compared,
+            members=members,
+            used=used,
             most_calls=f.frugal_calls or 0,
-            numbers=tuple(f.numbers[0]) if on_features else (),
-            rows_chosen_on=f.rows_chosen_on if on_features else 0,
+            numbers=tuple(numbers),
+            rows_chosen_on=rows_chosen_on,
             on_gpu=str(getattr(f.options.engine, "device", "cpu")).startswith("cuda"),
         )
 

@@ -18,7 +18,7 @@ import numpy as np
 from similitude.compute import Encoding, rows, take
 from similitude.compute.engines import damaged_checkpoint, remove_checkpoint
 from similitude.data.sources import MAX_BATCH_ROWS
-from similitude.evaluation import Trial, equals_evaluated_together, groups_of_equals
+from similitude.evaluation import Trial
 from similitude.fitting.automatic import (
     fit_exactly,
     guarantee_of_learned,
@@ -80,7 +80,13 @@ def run(plan: Plan, facts: Facts) -> FittedModel:
     elif plan.case == EXACT_FIT:
         fit = fit_exactly(data, options, facts.n_apart)
     elif plan.case == CELL_FIT:
-        fit = _in_cells(plan, facts)
+        from similitude.fitting.cells import fit_in_cells  # loads all kernels
+
+        choice, order = learn_on_pilot(data, options)
+        with phase("solving in cells of rows"):
+            found = fit_in_cells(data, options, choice, order)
+        # or why cells are no better than landmarks of the learned kernel
+        fit = found if isinstance(found, FittedModel) else _on_landmarks(plan, facts, choice, found)
     else:
         fit = _on_landmarks(plan, facts)
     if options.automatic and options.kind == "vectors" and isinstance(data.X, np.ndarray):
@@ -118,18 +124,6 @@ def _frugally(facts: Facts) -> FittedModel:
     with pairs_at(places, places):
         fit, _ = fit_frugally(task)
     return replace(fit, notes=list(filter(None, [options.engine.fallback_note(k)])))
-
-
-def _in_cells(plan: Plan, facts: Facts) -> FittedModel:
-    """Fit exactly in the cells of a partition, or to landmarks of the learned kernel where cells are no better."""
-    from similitude.fitting.cells import fit_in_cells  # loads all kernels
-
-    choice, order = learn_on_pilot(facts.data, facts.options)
-    with phase("solving in cells of rows"):
-        fit = fit_in_cells(facts.data, facts.options, choice, order)
-    if isinstance(fit, FittedModel):
-        return fit
-    return _on_landmarks(plan, facts, choice, fit)
 
 
 def _on_landmarks(plan: Plan, facts: Facts, learned: AutoChoice | None = None, why: str | None = None) -> FittedModel:
@@ -254,8 +248,6 @@ def _prepared(data: TrainingSet, similarities: tuple[Similarity, ...], options: 
         else:
             prepared.append(k.prepare(data.X, options.random_state, data.given_weights))
     resolved, encodings = zip(*prepared, strict=True)
-    if data.copies_last:
-        order = equals_evaluated_together(order, groups_of_equals(encodings[0], order))
     return replace(data, similarities=resolved, encodings=encodings, reordered=order)
 
 

@@ -80,8 +80,7 @@ class Purchases:
             known[new[order]] = self.k.values_at(self.A, self.A, i[at[order]], j[at[order]])
             self._store(different[new], known[new])
             self.calls += len(new) * self.price
-        found: np.ndarray = known[back.ravel()]
-        return found
+        return np.asarray(known[back.ravel()])
 
     def columns(self, rows: np.ndarray, landmarks: np.ndarray, turned: np.ndarray) -> np.ndarray:
         """Return the similarities of rows to landmarks: K(x, l), or K(l, x) where a landmark is turned."""
@@ -96,8 +95,7 @@ class Purchases:
     def _keys(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         if self.symmetric:
             i, j = np.minimum(i, j), np.maximum(i, j)
-        keys: np.ndarray = i.astype(np.int64) * self.n + j
-        return keys
+        return np.asarray(i.astype(np.int64) * self.n + j)
 
     def _lookup(self, keys: np.ndarray) -> np.ndarray:
         found = np.full(len(keys), np.nan)
@@ -166,8 +164,7 @@ class FrugalRows:
     @property
     def learned(self) -> np.ndarray:
         """The active rows that choices are made on."""
-        found: np.ndarray = self.active[self.active < self.n]
-        return found
+        return np.asarray(self.active[self.active < self.n])
 
     @property
     def evaluating(self) -> np.ndarray:
@@ -238,8 +235,7 @@ class FrugalRows:
         for one in np.unique(numbers):
             same = np.flatnonzero(numbers == one)
             turn[same] = np.arange(len(same))
-        mixed: np.ndarray = shuffled[np.argsort(turn, kind="stable")]
-        return mixed
+        return np.asarray(shuffled[np.argsort(turn, kind="stable")])
 
     def compare(self, at: np.ndarray, turned: np.ndarray) -> None:
         """Compare the active rows with further columns."""
@@ -274,13 +270,6 @@ class FrugalRows:
         several = self.groups is None or len(np.unique(self.groups[rows])) > 1
         return several and len(np.unique(self.numbers[rows])) > 1
 
-    def reorder(self) -> None:
-        """Put the columns first that explain most of the scores that all of them give to rows left out."""
-        order = most_telling(self.profiles[: self.n], self.scores[: self.n], len(self.landmarks))
-        self.profiles = self.profiles[:, order]
-        self.landmarks = self.landmarks[order]
-        self.turned = self.turned[order]
-
     def gain(self) -> float:
         """Return how many more of the rows with choices are right than by the most frequent class, as a share."""
         assert self.numbers is not None
@@ -305,8 +294,7 @@ class FrugalRows:
 
     def uncertain(self, margin: float) -> np.ndarray:
         """Return the active rows whose margin is smaller."""
-        found: np.ndarray = self.active[margins(self.scores[self.active]) < margin]
-        return found
+        return np.asarray(self.active[margins(self.scores[self.active]) < margin])
 
     def step(self) -> FrugalStep:
         """Return the rows that evaluate, if a prediction asks for all columns."""
@@ -346,8 +334,7 @@ def _damping(Q: np.ndarray) -> float:
 
 def _gains(Q: np.ndarray, residuals: np.ndarray, damping: float) -> np.ndarray:
     """Return the squares of residuals that each centered column explains alone."""
-    explained: np.ndarray = ((Q.T @ residuals) ** 2).sum(axis=1) / ((Q**2).sum(axis=0) + damping)
-    return explained
+    return np.asarray(((Q.T @ residuals) ** 2).sum(axis=1) / ((Q**2).sum(axis=0) + damping))
 
 
 FIRST_STAGE = 5
@@ -368,7 +355,11 @@ def fit_frugally(task: FrugalTask) -> tuple[FittedModel, list[FrugalStep]]:
     directions, symmetry = _directions(task, bought)
     rows = FrugalRows(task, bought, directions)
     steps, trials, reason = _buy_for_all(rows)
-    rows.reorder()
+    # the columns that explain most of the scores that all of them give to rows left out come first
+    order = most_telling(rows.profiles[: rows.n], rows.scores[: rows.n], len(rows.landmarks))
+    rows.profiles = rows.profiles[:, order]
+    rows.landmarks = rows.landmarks[order]
+    rows.turned = rows.turned[order]
     built = _Built(rows)
     if reason in (SPENT, EVERY_ROW):  # the uncertain rows alone may be compared further
         reason = ""

@@ -3,7 +3,7 @@
 What depends on numbers of rows, functions here decide: choices that folds make again depend on the rows of the fold.
 """
 
-from similitude.evaluation import HELD_OUT_SHARE, MOST_HELD_OUT, Pilot
+from similitude.evaluation import HELD_OUT_SHARE, MOST_COPIES, MOST_HELD_OUT, Pilot
 from similitude.evaluation import LEAVE_ONE_OUT as LEAVE_ONE_OUT
 
 SAMPLE_ROWS = 20_000
@@ -55,6 +55,13 @@ def most_landmarks(available: int, rule: str) -> int:
     if rule in ("auto", "uniform", "stratified"):
         largest = MAX_AUTO_LANDMARKS
     return min(available, max(2_000, available // 2), largest)
+
+
+def landmarks_after_pilot(n: int, enough: int | None) -> int:
+    """Return how many landmarks n rows get: twice as many as are enough for the pilot, or the most if none are."""
+    if enough is None:
+        return min(MAX_AUTO_LANDMARKS, n // 2)
+    return min(2 * enough, n // 2)
 
 
 def rows_for_number(n: int, n_landmarks: int) -> int:
@@ -112,6 +119,11 @@ def rows_left_out(apart: int) -> int:
 def leaves_one_out(n: int) -> bool:
     """Whether each of n rows can be left out alone; of more, the last ones are held out."""
     return n <= LEAVE_ONE_OUT
+
+
+def too_many_copies(n_copies: int, n: int) -> bool:
+    """Whether so many of n rows are copies that these are groups."""
+    return n_copies > MOST_COPIES * n
 
 
 def rows_in_sample(n: int) -> int:

@@ -258,10 +258,7 @@ class LandmarkCurve(Curve):
     @classmethod
     def of(cls, tried: Sequence[tuple[int, Trial]], limit: str, largest: int | None = None) -> LandmarkCurve:
         """Return the curve of some numbers; `limit` says what prevents more than the `largest`."""
-        points = []
-        for n, trial in tried:
-            points.append((float(n), trial.loss, 1.96 * trial.deviation))
-        x, y, spread = np.array(points).T
+        x, y, spread = np.array([(float(n), trial.loss, 1.96 * trial.deviation) for n, trial in tried]).T
         n = tried[-1][0]
         reason = limit
         if largest is not None and n < largest:

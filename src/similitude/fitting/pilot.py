@@ -34,10 +34,10 @@ from similitude.evaluation import (
     between_penalties,
     downhill,
     first_minimum,
-    groups_of_equals,
     nearest_place,
     vertex,
 )
+from similitude.fitting import limits
 from similitude.fitting.automatic import EVERY_ROW, in_double_precision
 from similitude.fitting.choices import scaled
 from similitude.fitting.facts import Facts, FitOptions, open_scales
@@ -492,8 +492,8 @@ class PilotedFit:
 
     def __init__(self, data: TrainingSet, options: FitOptions, facts: Facts) -> None:
         order = data.order
-        groups = groups_of_equals(data.encodings[0], order)
-        last = np.flatnonzero(np.bincount(groups)[groups] == 1)[-facts.n_outside_pilot :]
+        units = data.units(order)
+        last = np.flatnonzero(np.bincount(units)[units] == 1)[-facts.n_outside_pilot :]
         n = len(order) - len(last)
         self.data = data
         self.options = options
@@ -508,10 +508,10 @@ class PilotedFit:
 
     def run(self) -> tuple[FittedModel, int]:
         """Return the fit, and how many choices there were."""
+        fit = self.with_landmarks
         if self.facts.few and self.choice.enough is None:
-            found = self.exact()
-        else:
-            found = self.with_landmarks(self.facts.most_of_pilot)
+            fit = self.exact
+        found = fit()
         return found, self.choice.n_scales * len(found.curve.x)
 
     def exact(self) -> FittedModel:
@@ -530,15 +530,13 @@ class PilotedFit:
         curve = self._curve([*self.choice.sizes, len(self.rows)], trial, EVERY_ROW)
         return replace(self._fit(LandmarkFeatures(k, landmarks), linear, trial, curve, influence), at=self.last)
 
-    def with_landmarks(self, most: int) -> FittedModel:
+    def with_landmarks(self) -> FittedModel:
         """Fit to all rows by the features of the first of them."""
         enough = self.choice.enough
         sizes = self.choice.sizes
-        if enough is None:
-            n = min(most, len(self.rows) // 2)
-            reason = f"{n:,} are the most tried"
-        else:
-            n = min(2 * enough, len(self.rows) // 2)
+        n = limits.landmarks_after_pilot(len(self.rows), enough)
+        reason = f"{n:,} are the most tried"
+        if enough is not None:
             reason = f"{enough:,} did as well as all pilot rows, and 2 times as many are used"
             sizes = sizes[: sizes.index(enough) + 1]
         k = self.choice.similarity

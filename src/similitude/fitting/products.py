@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import numbers
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,10 +57,8 @@ def solve_by_products(
         rows = RowsOfProducts(similarity, A, landmarks, Y, weights, groups, engine)
         if groups.are_classes(Y.shape[1]) or nbytes(A) > MOST_KEPT:
             return linear, trial, rows.influence(linear, operator, equations)
-        base = weights @ Y / weights.sum()
-        lam = equations.lam
-        some = equations.some
-        return linear, trial, DelayedInfluence(base, rows.copy().influence_later(linear, lam, some))
+        later = functools.partial(rows.copy().influence_again, linear, equations.lam, equations.some)
+        return linear, trial, DelayedInfluence(weights @ Y / weights.sum(), later)
 
 
 def trial_by_products(
@@ -97,18 +94,16 @@ class RowsOfProducts:
         A = moved(self.A, lambda array: array.clone() if is_tensor(array) else array.copy())
         return replace(self, A=A, Y=self.Y.copy(), weights=self.weights.copy())
 
-    def influence_later(self, linear: LinearModel, lam: float, some: np.ndarray | None) -> Callable[[], GroupInfluence]:
-        """Return a function that computes the influence by the similarities to all landmarks."""
-
-        def compute() -> GroupInfluence:
-            with self.engine.linear_algebra(f"the equations of {count(self.landmarks):,} landmarks"):
-                operator = self.engine.operator(self.similarity, self.A, self.landmarks)
-                equations = Equations.of(operator, self.Y, self.weights, lam, some)
-                found = self.influence(linear, operator, equations)
-            precision = np.float64 if found.columns is None else np.float32
-            return found.stored(found.heads, [found.weights[0].astype(precision)])
-
-        return compute
+    def influence_again(self, linear: LinearModel, lam: float, some: np.ndarray | None) -> GroupInfluence:
+        """Return the influence by the similarities to all landmarks, from equations that are made again."""
+        with self.engine.linear_algebra(f"the equations of {count(self.landmarks):,} landmarks"):
+            operator = self.engine.operator(self.similarity, self.A, self.landmarks)
+            equations = Equations.of(operator, self.Y, self.weights, lam, some)
+            found = self.influence(linear, operator, equations)
+        weights = found.weights[0]
+        if found.columns is not None:
+            weights = weights.astype(np.float32)
+        return found.stored(found.heads, [weights])
 
     def influence(self, linear: LinearModel, operator: Any, equations: Equations) -> GroupInfluence:
         """Return the influence of groups of rows."""
