@@ -45,12 +45,7 @@ def check_label_column(estimator: Any, X: Any, y: Any) -> np.ndarray:
 
 
 def is_missing(label: Any) -> bool:
-    """Tell whether a label is None, NaN, NaT or the missing value of pandas.
-
-    >>> import pandas
-    >>> [is_missing(one) for one in (None, float("nan"), pandas.NA, pandas.NaT, "", 0)]
-    [True, True, True, True, False, False]
-    """
+    """Tell whether a label is None, NaN, NaT or the missing value of pandas."""
     if label is None:
         return True
     unequal = label != label
@@ -133,22 +128,14 @@ def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.nda
 
 
 def has_rare_class(totals: np.ndarray) -> bool:
-    """Tell whether one of the classes is rare, given the sum of the weights of each.
-
-    >>> has_rare_class(np.array([96.0, 4.0])), has_rare_class(np.full(30, 10.0))
-    (True, False)
-    """
+    """Tell whether one of the classes is rare, given the sum of the weights of each."""
     shares = totals[totals > 0] / totals.sum()
     # share of all rows below which a class is rare, if it also has less than half of an even share
     return bool((shares < min(0.05, 0.5 / len(totals))).any())
 
 
 def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read the labels of `n` examples from exactly two classes: return both in sorted order, and a sign per example.
-
-    >>> two_classes(["no", "yes", "no"], 3)
-    (array(['no', 'yes'], dtype='<U3'), array([-1.,  1., -1.]))
-    """
+    """Read the labels of `n` examples from exactly two classes: return both in sorted order, and a sign per example."""
     classes, codes = encode_labels(read_labels(y, n))
     if len(classes) != 2:
         number = "one class"

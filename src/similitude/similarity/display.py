@@ -20,10 +20,6 @@ def meaning_of(kind: type) -> Html:
     """Return the first sentence of a class of similarities, and the formula that follows if there is none in it.
 
     Parameters may change what is computed; the sentence is about the class.
-
-    >>> from similitude.kernels import Cosine
-    >>> meaning_of(Cosine)
-    'The cosine of the angle, <i>K(x, z) = ⟨x, z⟩ / (|x| |z|)</i>; zero for a zero vector.'
     """
     doc = vars(kind).get("__doc__") or ""
     pieces = _INLINE.split(" ".join(doc.split("\n\n")[0].split()))  # text and formulas in turn

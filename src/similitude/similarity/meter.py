@@ -191,13 +191,7 @@ def _money(amount: float) -> str:
 
 
 def progress_line(meter: Meter) -> str:
-    """Return how many calls were made, of how many, and about how long the rest will take.
-
-    >>> meter = Meter(limit=200)
-    >>> meter.spent, meter.started = 50, meter.started - 60
-    >>> progress_line(meter)
-    '50 of 200 calls, about 3 min left'
-    """
+    """Return how many calls were made, of how many, and about how long the rest will take."""
     if meter.limit is None or not meter.spent:
         return f"{meter.spent:,} calls"
     seconds = (time.monotonic() - meter.started) / meter.spent * (meter.limit - meter.spent)

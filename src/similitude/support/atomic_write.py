@@ -25,13 +25,7 @@ ABANDONED = f".similitude-{'?' * 16}.part"
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file to be written, with links resolved; fail early if it cannot be written.
-
-    >>> check_place("no such folder/model.sim")
-    Traceback (most recent call last):
-    ...
-    ValueError: no such folder/model.sim: cannot be written: there is no folder ...
-    """
+    """Return the path of a file to be written, with links resolved; fail early if it cannot be written."""
     check_path(path)
     place = Path(os.path.realpath(path))
     if place.is_dir():
@@ -46,13 +40,7 @@ def check_place(path: str | os.PathLike[str]) -> Path:
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    r"""Refuse what cannot name a file.
-
-    >>> check_path("model\0.sim")
-    Traceback (most recent call last):
-    ...
-    ValueError: 'model\x00.sim' is not the path of a file: it contains a null character
-    """
+    r"""Refuse what cannot name a file."""
     if not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"the path of a file must be a string or a path, got {type(path).__name__}")
     if "\0" in os.fsdecode(path):

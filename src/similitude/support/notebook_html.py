@@ -76,11 +76,7 @@ class Html(str):
 
 
 def escaped(value: object) -> Html:
-    r"""Escape a text for HTML, and show the marks that turn its direction; HTML that was made here stays.
-
-    >>> escaped("<b> \N{RIGHT-TO-LEFT OVERRIDE}x")
-    '&lt;b&gt; \\u202ex'
-    """
+    r"""Escape a text for HTML, and show the marks that turn its direction; HTML that was made here stays."""
     return value if isinstance(value, Html) else Html(html.escape(printable(value)))
 
 
@@ -135,11 +131,7 @@ def folded(text: str) -> Html:
 
 
 def shortened(text: object, most: int = CELL_LETTERS) -> object:
-    """Return the first `most` letters of a text and the number of the others; HTML is returned unchanged.
-
-    >>> shortened("ACGTACGT", 4)
-    'ACGT… and 4 more letters'
-    """
+    """Return the first `most` letters of a text and the number of the others; HTML is returned unchanged."""
     if isinstance(text, Html) or len(str(text)) <= most:
         return text
     return f"{str(text)[:most]}… and {len(str(text)) - most:,} more letters"
@@ -182,11 +174,7 @@ def facts(pairs: Iterable[tuple[object, object]], caption: str = "", most: int =
 
 
 def more_than(most: int, n: int, noun: str) -> Html:
-    """Return a note on how many are not shown, if some are not.
-
-    >>> more_than(12, 105, "points"), more_than(12, 12, "points")
-    ('<p class="s-note">and 93 more points</p>', '')
-    """
+    """Return a note on how many are not shown, if some are not."""
     return notes([f"and {n - most:,} more {noun}"] if n > most else [])
 
 

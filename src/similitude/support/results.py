@@ -248,11 +248,7 @@ def _rounded(value: float, digits: int, towards: str) -> str:
 
 
 def number_of(n: int, noun: str) -> str:
-    """Return a number with a noun.
-
-    >>> number_of(1, "row"), number_of(1200, "row")
-    ('1 row', '1,200 rows')
-    """
+    """Return a number with a noun."""
     return f"{n:,} {noun if n == 1 else noun + 's'}"
 
 

@@ -9,11 +9,7 @@ from typing import Any
 
 
 def in_daemon_thread(f: Callable[..., Any], *arguments: Any) -> Future[Any]:
-    """Call a function in a thread that does not keep the process alive.
-
-    >>> in_daemon_thread(len, "abc").result()
-    3
-    """
+    """Call a function in a thread that does not keep the process alive."""
     future: Future[Any] = Future()
 
     def call() -> None:

@@ -48,14 +48,6 @@ class Checkpoint:
     """Partial sums of a pass in a file, which is replaced atomically and verified by its SHA-256.
 
     The fingerprints ``version``, ``model`` and ``data`` tell what the sums belong to: a file with others is refused.
-
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "sums")
-    >>> fingerprints = {"version": "1", "model": "a", "data": "b"}
-    >>> Checkpoint(path, fingerprints).write(100, {"total": np.arange(3.0)})
-    >>> rows, sums = Checkpoint(path, fingerprints).read()
-    >>> rows, sums["total"].tolist()
-    (100, [0.0, 1.0, 2.0])
     """
 
     def __init__(self, path: str | os.PathLike[str], fingerprints: Mapping[str, str]) -> None:

@@ -13,13 +13,7 @@ Cell = Callable[[Array, int, int], float]
 def soft_dtw(
     out: Array, A: Array, a: Array, B: Array, b: Array, gamma: float, window: float | None = None, half: bool = False
 ) -> None:
-    """Write `dtw` with the soft minimum -gamma log(sum of exp(-cost / gamma)) in place of the minimum.
-
-    >>> out, zeros = np.empty((1, 1)), np.zeros((2, 1))
-    >>> soft_dtw(out, zeros, np.array([0, 2]), zeros, np.array([0, 2]), 1.0)
-    >>> np.exp(-out)
-    array([[3.]])
-    """
+    """Write `dtw` with the soft minimum -gamma log(sum of exp(-cost / gamma)) in place of the minimum."""
     for i, j, x, z in pairs_of_series(A, a, B, b):
 
         def cell(D: Array, s: int, t: int, x: Array = x, z: Array = z) -> float:
@@ -37,11 +31,6 @@ def msm(
 
     A pair of values costs their difference. To go on in one series only costs `cost`, and how far the new value lies
     outside of the interval between the value before and the value of the other series. The window is that of `dtw`.
-
-    >>> out = np.empty((1, 1))
-    >>> msm(out, np.array([[1.0], [2.0]]), np.array([0, 2]), np.array([[1.0], [1.0], [2.0]]), np.array([0, 3]), 0.5)
-    >>> out
-    array([[0.5]])
     """
     for i, j, x, z in pairs_of_series(A, a, B, b):
         out[i, j] = sum(_msm_of_channel(x[:, c], z[:, c], cost, window) for c in range(A.shape[1]))
@@ -66,13 +55,7 @@ def _msm_of_channel(x: Array, z: Array, cost: float, window: float | None) -> fl
 def erp(
     out: Array, A: Array, a: Array, B: Array, b: Array, gap: float, window: float | None = None, half: bool = False
 ) -> None:
-    """Write the edit distances with real penalty: an entry that is left out costs its distance to the value `gap`.
-
-    >>> out = np.empty((1, 1))
-    >>> erp(out, np.array([[1.0], [2.0]]), np.array([0, 2]), np.array([[2.0]]), np.array([0, 1]), 0.0)
-    >>> out
-    array([[1.]])
-    """
+    """Write the edit distances with real penalty: an entry that is left out costs its distance to the value `gap`."""
     for i, j, x, z in pairs_of_series(A, a, B, b):
         x = x.astype(float)
         z = z.astype(float)
@@ -102,11 +85,6 @@ def twe(
     A pair of entries costs their distance, that of the two entries before, and 2 `stiffness` times the difference of
     their times; an entry that is left out costs its distance to the one before, `stiffness` and `penalty`. Before the
     first entry there is a zero.
-
-    >>> out, one, two = np.empty((1, 1)), np.array([[1.0]]), np.array([[1.0], [1.0]])
-    >>> twe(out, one, np.array([0, 1]), two, np.array([0, 2]), 0.25, 1.0)
-    >>> out
-    array([[1.25]])
     """
     for i, j, x, z in pairs_of_series(A, a, B, b):
         x, z = (np.concatenate([np.zeros((1, A.shape[1])), one]) for one in (x, z))

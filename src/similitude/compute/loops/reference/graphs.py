@@ -19,11 +19,6 @@ def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iter
     A new label is a hash of the old one, of the iteration, and of the sum of the hashes of the neighbors' labels (with
     those of the edges to them), so the order of neighbors does not matter. Labels are uint64, one for each node, and
     one for each entry of neighbors.
-
-    >>> path = np.array([0, 3]), np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
-    >>> starts, keys, counts = weisfeiler_lehman(path, np.zeros(3, np.uint64), np.zeros(4, np.uint64), 1)
-    >>> sorted(counts.tolist())  # one label of all, then those of the ends and of the middle
-    [1.0, 2.0, 3.0]
     """
     refined = refined_labels(graphs, labels, edge_labels, iterations)
     rows = (np.concatenate([level[a:b] for level in refined]) for a, b in pairwise(graphs[0]))
