@@ -62,11 +62,7 @@ def keys(encoding: Encoding) -> np.ndarray:
 
 
 def fingerprints(encoding: Encoding) -> np.ndarray:
-    """Return a 64-bit number per encoded object, equal for equal objects of the same encoding; quicker than `keys`.
-
-    Two of N different objects have the same one with a probability of about N^2 / 2^65. Classes with a method
-    ``fingerprints`` have their own.
-    """
+    """Return a 64-bit number per object, equal for equal ones of the same encoding; of N, two agree with N^2 / 2^65."""
     if isinstance(encoding, tuple):
         found = np.zeros(count(encoding), np.uint64)
         for part in encoding:
@@ -100,10 +96,7 @@ def mixed(x: np.ndarray) -> np.ndarray:
 
 
 def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
-    """Return the encoding with `move` applied to each of its arrays and tensors.
-
-    Tuples are entered, and so are classes with a method ``moved(move)``; everything else is left unchanged.
-    """
+    """Return the encoding with `move` applied to each array and tensor, also in classes with a method ``moved``."""
     if isinstance(encoding, tuple):
         return tuple(map(moved, encoding, repeat(move)))
     if hasattr(encoding, "moved"):
@@ -323,11 +316,7 @@ def as_objects(X: Any) -> list[Any]:
 
 
 def as_matrix(X: Any) -> Any:
-    """Return vectors as a matrix of float32 or float64, one vector per row, without a copy if possible.
-
-    Takes arrays, scipy sparse matrices (returned as CSR), pandas and polars frames and columns, tensors, and lists of
-    vectors. A one-dimensional array is a list of numbers: vectors of dimension 1.
-    """
+    """Return vectors, or numbers, as a matrix of float32 or float64 with one per row, without a copy if possible."""
     check_objects(X)
     if not isinstance(X, np.ndarray):
         X = _stored(X)

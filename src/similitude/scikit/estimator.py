@@ -112,10 +112,7 @@ def _warn_if_rounded(given: Any, X: Any) -> None:
 
 
 def on_host(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
-    """Return a value with all tensors in it as arrays; the value itself if it has none.
-
-    `known` holds values, so that they live on, and results by the id of the value.
-    """
+    """Return a value with all tensors in it as arrays, or itself; `known` holds values and results by id."""
     if id(value) in known:
         return known[id(value)][1]
     found = value
@@ -235,10 +232,7 @@ class SimilarityEstimator(BaseEstimator):
         return tags
 
     def _kind(self, X: Any = None) -> str:
-        """Return the kind of objects that the similarity takes; ``"matrix"`` for a precomputed one.
-
-        An automatic similarity takes the kind of the training objects: it is recognized when they are given.
-        """
+        """Return the kind of objects that the similarity takes: of X, if automatic; ``"matrix"`` if precomputed."""
         given = getattr(self, self._role)
         if isinstance(given, Similarity) and not isinstance(given, Auto):
             return given.objects
@@ -265,11 +259,7 @@ class SimilarityEstimator(BaseEstimator):
             return "any"
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Validate X: vectors become a float matrix, other objects are returned unchanged.
-
-        A tensor stays on its device if estimator and engine can compute there. A model fitted to tensors predicts on
-        their device, also for NumPy input.
-        """
+        """Validate X: vectors become a float matrix, or stay a tensor where both take one; others are unchanged."""
         if is_distributed(X):
             raise TypeError(
                 f"{type(self).__name__} fits to objects in memory: X.compute() them, or fit a map, a "
@@ -308,11 +298,7 @@ class SimilarityEstimator(BaseEstimator):
         return X
 
     def _all_columns(self, X: Any) -> Any:
-        """Return a precomputed matrix of new objects with a column for each training object.
-
-        The model reads the columns of its landmarks or support objects only: a matrix of just these is spread over
-        zeros, column by column, so that memory is used for the given ones alone.
-        """
+        """Return K(new, train) with all columns, given all or only those that the model reads: the others are zero."""
         n = self.n_features_in_
         shape = np.shape(X)
         if len(shape) != 2 or shape[1] == n:
@@ -346,10 +332,7 @@ class SimilarityEstimator(BaseEstimator):
     def _start(
         self, X: Any, random_state: Any = None, sample_weight: Any = None, *, kernel: bool = False
     ) -> tuple[Similarity, Any, Encoding]:
-        """Return the similarity resolved on validated training objects, the objects, and their encoding.
-
-        Where a `kernel` is needed, also set ``validity_``; raise NotAKernelError if a witness refutes the similarity.
-        """
+        """Return the similarity resolved on validated objects, the objects, and their encoding; check a `kernel`."""
         precomputed = self._precomputed
         k: Similarity = Precomputed(X) if precomputed else as_similarity(getattr(self, self._role))
         X = np.arange(len(X)) if precomputed else X
@@ -397,15 +380,7 @@ class SimilarityEstimator(BaseEstimator):
 
 
 class InputCheck:
-    """Validate objects as an estimator does; called as ``check(objects, reset=first)``.
-
-    Parameters
-    ----------
-    estimator : SimilarityEstimator
-        Its parameters are not needed afterwards.
-    memory : int or str
-        The memory budget of one worker.
-    """
+    """Validate objects on a worker as an estimator does; called as ``check(objects, reset=first)``."""
 
     def __init__(self, estimator: SimilarityEstimator, memory: int | str) -> None:
         self._estimator: Any = copy.copy(estimator)

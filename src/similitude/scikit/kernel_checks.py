@@ -25,10 +25,7 @@ def proven(k: Similarity) -> Validity | None:
 
 
 def demand_valid(validity: Validity, advice: str = "use repair(...) first") -> Validity:
-    """Return the verdict; raise NotAKernelError with the witness if it is INVALID.
-
-    A similarity that is not a kernel whatever the data are also states its reason, which may name a kernel instead.
-    """
+    """Return the verdict; raise NotAKernelError with the witness if it is INVALID."""
     proof = validity.proof
     witness = validity.witness
     if validity.verdict == "INVALID":
@@ -65,10 +62,7 @@ def whole_gram(k: Similarity, A: Encoding, engine: Engine) -> Any:
 
 
 def in_single_precision(kernel: Similarity, encoding: Encoding, tolerance: float) -> Encoding:
-    """Return the encoding in float32 if it holds vectors whose kernel values then change by at most the tolerance.
-
-    The values are compared on a sample of the vectors.
-    """
+    """Return vectors in float32 if the kernel values of a sample then change by at most the tolerance."""
     if kernel.objects != "vectors" or getattr(encoding, "dtype", None) != np.float64:
         return encoding
     # vectors with larger entries stay in double precision: their squared lengths could overflow in single precision

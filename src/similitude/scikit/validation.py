@@ -109,15 +109,7 @@ def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Return what the weights of each class are multiplied by.
-
-    Parameters
-    ----------
-    given : dict, "balanced" or None
-        The parameter ``class_weight`` of a classifier.
-    classes, totals : array
-        The classes, and the sum of the weights of each.
-    """
+    """Return the factor of the weights of each class, given ``class_weight``, the classes and their totals."""
     if isinstance(given, str) and given == "balanced":
         each = np.divide(totals.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
     else:

@@ -40,10 +40,7 @@ def kept_claims(claims: Claims, kept: Mapping[str, bool]) -> Claims:
 def hints_of_parts(
     profile: Callable[[Any], Profile | None] | None = None, cells: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return the property `hints` of a similarity whose ``block`` is NumPy or torch code on the blocks of its parts.
-
-    `cells` is a function of the similarity that returns its hint of this name.
-    """
+    """Return the property `hints` of a similarity whose ``block`` is NumPy or torch code on the blocks of its parts."""
 
     def hints(self: Similarity) -> Hints:
         parts = [part.hints for part in self.parts()]
@@ -59,10 +56,7 @@ def hints_of_parts(
 
 
 class Node(Similarity):
-    """A similarity whose values are computed from the values of its parts, pair by pair.
-
-    Equal leaves of the tree of nodes are encoded once, and computed once per tile.
-    """
+    """A similarity computed from the values of its parts, pair by pair; equal leaves are encoded and computed once."""
 
     stated_for = (*Similarity.stated_for, "combine")
 

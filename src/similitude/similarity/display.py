@@ -17,10 +17,7 @@ _INDEX = re.compile(r"([_^])(?:\(([^()]*)\)|(\w+))")
 
 
 def meaning_of(kind: type) -> Html:
-    """Return the first sentence of a class of similarities, and the formula that follows if there is none in it.
-
-    Parameters may change what is computed; the sentence is about the class.
-    """
+    """Return the first sentence of a class of similarities, and the formula that follows if there is none in it."""
     doc = vars(kind).get("__doc__") or ""
     pieces = _INLINE.split(" ".join(doc.split("\n\n")[0].split()))  # text and formulas in turn
     shown = [_shown(piece) if i % 2 else escaped(piece.replace("`", "")) for i, piece in enumerate(pieces)]

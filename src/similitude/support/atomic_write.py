@@ -53,10 +53,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def complete_file(place: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file in the same folder, which replaces the file at the end; a failure leaves nothing behind.
-
-    A process that is killed leaves its temporary file, which the next write to the same folder removes.
-    """
+    """Open a temporary file that replaces the file at the end; if the process is killed, the next write removes it."""
     remove_abandoned(place.parent)
     beside, file = _new_part(place.parent)
     try:

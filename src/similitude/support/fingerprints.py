@@ -19,10 +19,7 @@ LENGTH = 8
 
 
 def digest(value: Any, size: int = 8) -> bytes:
-    """Return a short digest, equal for equal values.
-
-    A function enters by its compiled code, its defaults and what it encloses; a weak reference by its type alone.
-    """
+    """Return a digest, equal for equal values; functions enter by code, defaults and closure, weak references by type."""
     spelled = hashlib.blake2b(digest_size=size)
     for piece in _spell(value):
         spelled.update(len(piece).to_bytes(LENGTH, "little"))

@@ -25,11 +25,7 @@ def in_daemon_thread(f: Callable[..., Any], *arguments: Any) -> Future[Any]:
 
 
 def interruptibly(f: Callable[..., Any], *arguments: Any) -> Any:
-    """Return f(*arguments); Ctrl-C is answered at once, although the call goes on in a thread until it ends.
-
-    For long calls of libraries that cannot be stopped but release the GIL. Python handles signals in its main thread
-    only: elsewhere the function is just called.
-    """
+    """Return f(*arguments), a long call without the GIL; Ctrl-C is answered at once, although the call goes on."""
     if threading.current_thread() is not threading.main_thread():
         return f(*arguments)
     future = in_daemon_thread(f, *arguments)

@@ -41,10 +41,7 @@ MISMATCHES = {
 
 
 class Checkpoint:
-    """Partial sums of a pass in a file, which is replaced atomically and verified by its SHA-256.
-
-    The fingerprints ``version``, ``model`` and ``data`` tell what the sums belong to: a file with others is refused.
-    """
+    """Partial sums of a pass in a file, verified by its SHA-256, and by fingerprints of what they belong to."""
 
     def __init__(self, path: str | os.PathLike[str], fingerprints: Mapping[str, str]) -> None:
         self.path = Path(path)
@@ -146,10 +143,7 @@ Batched = tuple[Any, int, int]
 def partial_sums(
     task: Task, fixed: Encoding, strips: Callable[[int], Sequence[Tile]], batches: Iterator[Batched], engine: Engine
 ) -> Iterator[Batched]:
-    """Yield the sums of each encoded batch, which the engine computes strip by strip.
-
-    `fixed` is the second argument of the task, which is never sliced; `strips` cuts a number of rows into tiles.
-    """
+    """Yield the sums of each encoded batch, computed strip by strip; `fixed` is the second argument of the task."""
     engine = engine.without_progress()
 
     def parts(encoding: Encoding, start: int, stop: int) -> Iterator[Any]:

@@ -38,10 +38,7 @@ def with_progress(
     done: int = 0,
     unit: str = "tiles",
 ) -> Iterator[T]:
-    """Return an iterator over the items that shows the progress, where there is somebody to show it to.
-
-    An item counts as done, with its size, when the next one is requested; `done` was done before.
-    """
+    """Return an iterator that shows the progress: an item counts, with its size, when the next one is requested."""
     display = display_for(progress)
     return items if display is None else _shown(items, display, total, size, done, unit)
 

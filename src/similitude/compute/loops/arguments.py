@@ -70,10 +70,7 @@ Keyed = tuple[Array, Array, Array]
 
 
 class Patterns(NamedTuple):
-    """The positions of a window whose letters make a feature, for each of several patterns.
-
-    Pattern q takes ``positions[starts[q]:starts[q + 1]]`` of windows of ``spans[q]`` letters.
-    """
+    """Windows: pattern q takes ``positions[starts[q]:starts[q + 1]]`` of windows of ``spans[q]`` letters."""
 
     positions: Array
     starts: Array

@@ -257,10 +257,7 @@ def offsets(X: torch.Tensor, center: torch.Tensor | None, unit: float) -> torch.
 
 
 def halves(X: torch.Tensor, center: torch.Tensor | None, unit: float, split: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ``(X - center) * unit`` padded to whole tiles, as two numbers in float16 that add up to it if `split`.
-
-    Otherwise both are the same array in float32.
-    """
+    """Return ``(X - center) * unit`` padded to whole tiles, if `split` in two parts in float16 that add up to it."""
     n, d = X.shape
     rows = padded_rows(n)
     width = padded_features(d)

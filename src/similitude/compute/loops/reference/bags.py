@@ -157,15 +157,7 @@ def _mixed(x: int) -> int:
 
 
 def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Array, Array, int]:
-    """Number the features that occur in both A and B from 0 on, in the order of B.
-
-    Returns
-    -------
-    a, b : arrays of int32
-        The number of each feature of A and of B, or -1 if it occurs in only one of the two.
-    count : int
-        The number of shared features.
-    """
+    """Number shared features in the order of B; return the numbers for A and B, -1 for other features, and how many."""
     keys_a = _keys(A, patterns)
     keys_b = _keys(B, patterns)
     occur = set(keys_a)

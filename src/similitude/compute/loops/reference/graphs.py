@@ -26,10 +26,7 @@ def weisfeiler_lehman(graphs: Structure, labels: Array, edge_labels: Array, iter
 
 
 def refined_labels(graphs: Structure, labels: Array, edge_labels: Array, iterations: int) -> list[Array]:
-    """Return the labels of all nodes after 0, 1, …, `iterations` refinements, as `weisfeiler_lehman` counts them.
-
-    There is no compiled version: only names of labels need it.
-    """
+    """Return the labels of all nodes after 0, 1, …, `iterations` refinements; this is not compiled."""
     node_starts, starts, neighbors = graphs
     owner = np.repeat(np.arange(len(node_starts) - 1), np.diff(node_starts))
     source = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -62,10 +59,7 @@ def _joined(histograms: list[Counter[int]]) -> Keyed:
 
 
 def shortest_paths(graphs: Structure, labels: Array) -> Keyed:
-    """Return the histogram of (label, label, distance) over the unordered pairs of connected nodes of each graph.
-
-    A key is a hash of the triple; there is a uint64 label for each node.
-    """
+    """Return the histogram of hashes of (label, label, distance) over the pairs of connected nodes of each graph."""
     node_starts = graphs[0]
     salted = _mix(labels + _GOLDEN)
     histograms = []

@@ -35,10 +35,7 @@ def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None
 def dtw_pairs(
     out: Array, A: Array, a: Array, B: Array, b: Array, i: Array, j: Array, limits: Array, window: float | None = None
 ) -> None:
-    """Write the dynamic time warping distances of some pairs: series i[p] of A and j[p] of B.
-
-    A distance above limits[p] may be infinite instead, and is found sooner. See `dtw` for the window.
-    """
+    """Write the `dtw` of series i[p] of A and j[p] of B; a distance above limits[p] may be infinite instead."""
     for p, (s, t) in enumerate(zip(i, j, strict=True)):
         x = A[a[s] : a[s + 1]]
         z = B[b[t] : b[t + 1]]

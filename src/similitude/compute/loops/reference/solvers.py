@@ -76,6 +76,12 @@ def perceptron_pass(K: Array, y: Doubles, scores: Doubles, threshold: float = 0.
     Example i causes an update if ``y[i] * scores[i] <= threshold`` (or ``<``, if `strict`): then ``y[i] * K[i, j]`` is
     added to the score of every later example j. On entry, scores are those from earlier updates; on return, those with
     which each example was presented.
+
+    >>> scores = np.zeros(3)
+    >>> perceptron_pass(np.ones((3, 3)), np.array([1.0, 1.0, -1.0]), scores)
+    array([ True, False,  True])
+    >>> scores
+    array([0., 1., 1.])
     """
     updated = np.zeros(len(K), bool)
     for i in range(len(K)):
