@@ -17,10 +17,7 @@ try:
 except ImportError:  # on Windows, where an open file can neither be removed nor renamed
     fcntl = None  # type: ignore[assignment]
 
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Errors of a disk that is full or broken, which do not say what was being written."""
-
-ABANDONED = f".similitude-{'?' * 16}.part"
+ABANDONED = ".similitude-????????????????.part"
 """The names of temporary files: random, so that no two writers share one."""
 
 
@@ -67,12 +64,18 @@ def complete_file(place: Path) -> Iterator[BinaryIO]:
                 file.close()
             os.replace(beside, place)  # while the file is locked: otherwise another process may remove it
     except OSError as error:
-        if error.errno in DISK_ERRORS and error.filename is None:
+        # of a disk that is full or broken, which do not say what was being written
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) and error.filename is None:
             error.filename = str(place)
         raise
     finally:
         beside.unlink(missing_ok=True)
-    _sync_folder(place.parent)
+    with contextlib.suppress(OSError):  # some systems cannot; the file itself has been synced
+        handle = os.open(place.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def remove_abandoned(folder: Path) -> None:
@@ -94,12 +97,3 @@ def _new_part(folder: Path) -> tuple[Path, BinaryIO]:
         if part.exists():
             return part, file
         file.close()  # another process removed it before it was locked
-
-
-def _sync_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # some systems cannot; the file itself has been synced
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

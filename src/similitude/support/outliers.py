@@ -8,12 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-MOST_OUTLYING = 0.02
-FEWEST_OUTLYING = 3
-MUCH_FARTHER = 3.0
-"""The share and the number of entries on either side of a column that may be outliers, and how much farther from the
-others than these are spread they must be."""
-
 
 def outlier_limits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for each column of numbers the limits beyond which entries are outliers.
@@ -24,11 +18,11 @@ def outlier_limits(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     import numpy as np
 
     n = len(numbers)
-    apart = min(max(FEWEST_OUTLYING, math.ceil(MOST_OUTLYING * n)), n // 4)
+    apart = min(max(3, math.ceil(0.02 * n)), n // 4)
     ordered = np.sort(numbers, axis=0)
     low = ordered[apart]
     high = ordered[n - 1 - apart]
-    spread = MUCH_FARTHER * (high - low)
+    spread = 3.0 * (high - low)
     some = spread > 0
     return np.where(some, low - spread, ordered[0]), np.where(some, high + spread, ordered[-1])
 

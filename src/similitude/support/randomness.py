@@ -9,9 +9,6 @@ from similitude.support.errors import brief
 if TYPE_CHECKING:
     import numpy as np
 
-_GAMMA = 0x9E3779B97F4A7C15
-_MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-
 
 def generator(random_state: Any = None) -> np.random.Generator:
     """Return a random generator; None means the seed 0, so that the same call gives the same result."""
@@ -35,9 +32,9 @@ def random_keys(ranks: np.ndarray, seed: int | np.ndarray) -> np.ndarray:
     z: np.ndarray = np.asarray(ranks).astype(np.uint64)  # in place from here on: there may be many
     with np.errstate(over="ignore"):
         z += np.uint64(1)
-        z *= np.uint64(_GAMMA)
+        z *= np.uint64(0x9E3779B97F4A7C15)
         z += np.uint64(seed)
-        for shift, factor in zip((30, 27), _MIX, strict=True):
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             z ^= z >> np.uint64(shift)
             z *= np.uint64(factor)
     z ^= z >> np.uint64(31)

@@ -69,32 +69,19 @@ def check_integer(name: str, value: Any, low: int = 1, high: int | None = None, 
     return int(value)
 
 
-def check_number(name: str, value: Any, within: str = "(-inf, inf)") -> float:
+def check_number(name: str, value: Any, within: str = "(-inf, inf)", *, otherwise: str = "") -> float:
     """Validate a number in an interval, by default any finite number."""
     low, high = map(float, within[1:-1].split(","))
     number = float(value) if is_number(value) else math.nan
     if low < number < high or (number == low and within[0] == "[") or (number == high and within[-1] == "]"):
         return number
-    raise _out_of_range(name, "a finite number" if math.isinf(high - low) else f"a number in {within}", value)
+    known = {"(-inf, inf)": "a finite number", "(0, inf)": "a positive number", "[0, inf)": "a number >= 0"}
+    raise _out_of_range(name, known.get(within, f"a number in {within}"), value, otherwise)
 
 
-def check_positive(name: str, value: Any, *, otherwise: str = "") -> float:
-    """Validate a positive number."""
-    if not is_number(value) or value <= 0:
-        raise _out_of_range(name, "a positive number", value, otherwise)
-    return float(value)
-
-
-def check_nonnegative(name: str, value: Any, *, otherwise: str = "") -> float:
-    """Validate a number that is not negative."""
-    if not is_number(value) or value < 0:
-        raise _out_of_range(name, "a number >= 0", value, otherwise)
-    return float(value)
-
-
-def check_share(name: str, value: Any) -> float:
-    """Validate a share or probability strictly between 0 and 1."""
-    return check_number(name, value, "(0, 1)")
+check_positive = functools.partial(check_number, within="(0, inf)")
+check_nonnegative = functools.partial(check_number, within="[0, inf)")
+check_share = functools.partial(check_number, within="(0, 1)")
 
 
 def check_flag(name: str, value: Any) -> bool:
@@ -112,7 +99,8 @@ def check_choice(name: str, value: Any, choices: Iterable[str], *, otherwise: st
 
 
 def _out_of_range(name: str, expected: str, value: Any, otherwise: str = "") -> ValueError:
-    return ValueError(f"{name} must be {expected}{f' or {otherwise}' if otherwise else ''}, got {brief(value)}")
+    expected = " or ".join(filter(None, (expected, otherwise)))
+    return ValueError(f"{name} must be {expected}, got {brief(value)}")
 
 
 # Names of parameters.
@@ -165,6 +153,6 @@ def _misfit(cls: type, init: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     by_place = [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY]
     if len(args) > len(by_place):
         others = names[len(by_place) :]
-        hint = f": give {', '.join(others)} by name" if others else ""
+        hint = f": give {', '.join(others)} by name" * bool(others)
         return f"{cls.__name__} takes {len(by_place)} without a name, got {len(args)}{hint}"
     return None
