@@ -51,7 +51,7 @@ class Meter:
     def spend(self, calls: int, price: float = 0.0) -> None:
         """Count calls that are about to be made; raise BudgetError if they exceed the limit."""
         with self._lock:
-            if calls > self.left:
+            if self.limit is not None and calls > self.limit - self.spent:
                 raise BudgetError(
                     f"the budget of {self.limit:,} calls is spent: {self.spent:,} were made, and {calls:,} more are "
                     f"needed for {self.purpose}; raise max_calls, or use fewer rows or landmarks"
@@ -81,7 +81,8 @@ class Meter:
 
 def budgeted(max_calls: int | None, engine: Engine | None = None) -> AbstractContextManager[Meter]:
     """Validate a budget, and return a context in which calls of users' functions are counted and bounded by it."""
-    check_max_calls(max_calls, engine)
+    if max_calls is not None:
+        check_max_calls(max_calls, engine)
     return metered(Meter(max_calls))
 
 
