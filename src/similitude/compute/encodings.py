@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain, repeat
@@ -38,11 +38,7 @@ def count(encoding: Encoding) -> int:
 
 
 def rows(encoding: Encoding, which: Rows) -> Encoding:
-    """Return some of the encoded objects, by slice or by integer array.
-
-    >>> rows((np.array([1., 2., 3.]), ["a", "b", "c"]), slice(1, 3))
-    (array([2., 3.]), ['b', 'c'])
-    """
+    """Return some of the encoded objects, by slice or by integer array."""
     if isinstance(encoding, tuple):
         return tuple(map(rows, encoding, repeat(which)))
     if isinstance(encoding, list) and not isinstance(which, slice):
@@ -64,10 +60,7 @@ def keys(encoding: Encoding) -> np.ndarray:
 def fingerprints(encoding: Encoding) -> np.ndarray:
     """Return a 64-bit number per object, equal for equal ones of the same encoding; of N, two agree with N^2 / 2^65."""
     if isinstance(encoding, tuple):
-        found = np.zeros(count(encoding), np.uint64)
-        for part in encoding:
-            found = mixed(found + fingerprints(part))
-        return found
+        return _mixed_all(count(encoding), map(fingerprints, encoding))
     if hasattr(encoding, "fingerprints"):
         own: np.ndarray = encoding.fingerprints()
         return own
@@ -78,12 +71,14 @@ def fingerprints(encoding: Encoding) -> np.ndarray:
 
 def mixed_entries(values: np.ndarray) -> np.ndarray:
     """Return a 64-bit number for each number, or for each row of numbers."""
-    wide = (values + 0).astype(np.float64 if values.dtype.kind == "f" else np.int64)  # + 0: 0.0 and -0.0 are equal
+    wide = (values + 0).astype({"f": np.float64}.get(values.dtype.kind, np.int64))  # + 0: 0.0 and -0.0 are equal
     bits = wide.view(np.uint64)
-    if bits.ndim == 1:
-        return mixed(bits)
-    found = np.zeros(len(bits), np.uint64)
-    for one in bits.T:
+    return mixed(bits) if bits.ndim == 1 else _mixed_all(len(bits), bits.T)
+
+
+def _mixed_all(n: int, parts: Iterable[np.ndarray]) -> np.ndarray:
+    found = np.zeros(n, np.uint64)
+    for one in parts:
         found = mixed(found + one)
     return found
 
@@ -101,8 +96,9 @@ def moved(encoding: Encoding, move: Callable[[Any], Any]) -> Encoding:
         return tuple(map(moved, encoding, repeat(move)))
     if hasattr(encoding, "moved"):
         return encoding.moved(move)
-    movable = is_tensor(encoding) or (isinstance(encoding, np.ndarray) and encoding.dtype.kind in "fiub")
-    return move(encoding) if movable else encoding
+    if is_tensor(encoding) or (isinstance(encoding, np.ndarray) and encoding.dtype.kind in "fiub"):
+        return move(encoding)
+    return encoding
 
 
 def nbytes(encoding: Encoding) -> int:
@@ -166,11 +162,7 @@ def concatenated(parts: Sequence[Any]) -> Any:
 
 
 def beside(array: np.ndarray, like: Any) -> Any:
-    """Return an array as a tensor on the device of `like`; unchanged if `like` is no tensor.
-
-    >>> beside(np.array([1.0]), np.zeros(3))
-    array([1.])
-    """
+    """Return an array as a tensor on the device of `like`; unchanged if `like` is an array."""
     if not is_tensor(like):
         return array
     return namespace(like).asarray(np.require(array, requirements=["W"]), device=like.device)
@@ -181,8 +173,9 @@ def first_nonfinite(values: Any) -> Any:
     with np.errstate(all="ignore"):  # the sum of finite values may overflow: look closer then
         if math.isfinite(float(values.sum())):
             return None
-    bad = np.argwhere(~np.isfinite(as_numpy(values)))
-    return tuple(int(i) for i in bad[0]) if len(bad) else None
+    for bad in np.argwhere(~np.isfinite(as_numpy(values))):
+        return tuple(bad.tolist())
+    return None
 
 
 # What raw objects are stored in, recognized without importing the library.
@@ -191,10 +184,13 @@ def first_nonfinite(values: Any) -> Any:
 @lru_cache(maxsize=256)
 def _kind_of(cls: Any) -> str:
     """Return "tensor" for torch tensors, "frame" for classes of pandas and polars, "" for all others."""
-    bases = [(base.__module__.split(".")[0], base.__name__) for base in cls.__mro__]
-    if ("torch", "Tensor") in bases:
-        return "tensor"
-    return "frame" if {"pandas", "polars"} & {library for library, _ in bases} else ""
+    for base in cls.__mro__:
+        library = base.__module__.split(".")[0]
+        if (library, base.__name__) == ("torch", "Tensor"):
+            return "tensor"
+        if library in ("pandas", "polars"):
+            return "frame"
+    return ""
 
 
 def is_tensor(X: Any) -> bool:
@@ -258,20 +254,17 @@ def check_count(encoding: Encoding, objects: Any, name: str, similarity: Any) ->
 def check_columns(X: Any) -> list[Any]:
     """Validate that a table has columns with different names, and return the names."""
     columns = list(X.columns)
-    is_different = len(set(columns)) == len(columns)
-    twice = None if is_different else next(name for name in columns if columns.count(name) > 1)
-    if not columns or twice is not None:
-        raise ValueError("the table has no columns" if not columns else f"column {twice!r} occurs twice")
+    if not columns:
+        raise ValueError("the table has no columns")
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ValueError(f"column {twice!r} occurs twice")
     return columns
 
 
 def take(X: Any, which: np.ndarray) -> Any:
     """Return some of the raw objects, in the container type of X."""
-    if hasattr(X, "iloc"):
-        return X.iloc[which]
-    if hasattr(X, "shape"):
-        return X[which]
-    return list(map(X.__getitem__, which))
+    return rows(X, which) if hasattr(X, "shape") else list(map(X.__getitem__, which))
 
 
 def join(X: Any, Z: Any) -> Any:
@@ -452,5 +445,4 @@ def stacked(vectors: list[Any]) -> Any:
                 f"vectors must all have the same dimension: object {i} has shape {np.shape(vector)}, object 0 has "
                 f"shape {np.shape(first)}"
             )
-    xp = namespace(first) if hasattr(first, "shape") else np
-    return np.asarray(vectors) if xp is np else xp.stack(vectors)
+    return namespace(first).stack(vectors) if is_tensor(first) else np.asarray(vectors)

@@ -24,13 +24,14 @@ def window_bags(text: Array, starts: Array, patterns: Patterns) -> BagArrays:
     The code of a window of letters c_1, …, c_k under pattern q is the number with the digits q + 1, c_1, …, c_k to base
     256 if k <= 7, all letters are below 256 and the number is below 2^63; otherwise it is a digest.
     """
-    number = len(patterns.spans)
+    positions, firsts, spans = patterns
+    of_pattern = pieces(positions, firsts)
 
     def features(letters: list[int]) -> Iterator[tuple[Any, int, int]]:
-        for q, positions in enumerate(pieces(patterns.positions, patterns.starts)):
-            for at in range(len(letters) - int(patterns.spans[q]) + 1):
-                window = tuple(letters[at + t] for t in positions.tolist())
-                yield (q, window), _code(q, window), at * number + q
+        for q, chosen in enumerate(of_pattern):
+            for at in range(len(letters) - int(spans[q]) + 1):
+                window = tuple(letters[at + t] for t in chosen.tolist())
+                yield (q, window), _code(q, window), at * len(spans) + q
 
     return _bagged(text, starts, features)
 
@@ -168,13 +169,13 @@ def shared_features(A: BagArrays, B: BagArrays, patterns: Patterns) -> tuple[Arr
 
 def _keys(bags: BagArrays, patterns: Patterns) -> list[Any]:
     """Return the features: their code, or the pattern and the letters if it is a digest."""
-    positions = pieces(patterns.positions, patterns.starts)
-    number = max(1, len(patterns.spans))
+    positions, starts, spans = patterns
+    of_pattern = pieces(positions, starts)
     keys: list[Any] = bags.codes.tolist()
     owners = np.repeat(np.arange(len(bags.starts) - 1), np.diff(bags.starts))
     for f in np.flatnonzero(bags.codes >> np.uint64(63)).tolist():
-        at, q = divmod(int(bags.places[f]), number)
-        keys[f] = q, tuple(bags.text[bags.text_starts[owners[f]] + at + positions[q]].tolist())
+        at, q = divmod(int(bags.places[f]), len(spans))
+        keys[f] = q, tuple(bags.text[bags.text_starts[owners[f]] + at + of_pattern[q]].tolist())
     return keys
 
 
