@@ -76,7 +76,8 @@ def check_weights(sample_weight: Any, n: int) -> np.ndarray:
     """Return the weights of n examples as float64; ones if `sample_weight` is None."""
     if sample_weight is None:
         return np.ones(n)
-    sample_weight = as_numpy(sample_weight) if is_tensor(sample_weight) else sample_weight
+    if is_tensor(sample_weight):
+        sample_weight = as_numpy(sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (n,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n},)")
@@ -97,15 +98,15 @@ def check_class_weights(classes: np.ndarray, codes: np.ndarray, weights: np.ndar
 def _target(estimator: Any, y: Any) -> Any:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None")
-    if is_tensor(y):
-        return as_numpy(y)
-    return y
+    return as_numpy(y) if is_tensor(y) else y
 
 
 def class_codes(numbers: np.ndarray, n_classes: int) -> np.ndarray:
     """Return -1 and +1, one byte each: one column for two classes, one column per class for several."""
-    which = numbers[:, None] == (1 if n_classes == 2 else np.arange(n_classes))
-    return 2 * which.astype(np.int8) - 1
+    classes = np.arange(n_classes)
+    if n_classes == 2:
+        classes = classes[1:]
+    return 2 * (numbers[:, None] == classes).astype(np.int8) - 1
 
 
 def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -122,7 +123,6 @@ def class_weights(given: Any, classes: np.ndarray, totals: np.ndarray) -> np.nda
 def has_rare_class(totals: np.ndarray) -> bool:
     """Tell whether one of the classes is rare, given the sum of the weights of each."""
     shares = totals[totals > 0] / totals.sum()
-    # share of all rows below which a class is rare, if it also has less than half of an even share
     return bool((shares < min(0.05, 0.5 / len(totals))).any())
 
 
@@ -130,9 +130,7 @@ def two_classes(y: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Read the labels of `n` examples from exactly two classes: return both in sorted order, and a sign per example."""
     classes, codes = encode_labels(read_labels(y, n))
     if len(classes) != 2:
-        number = "one class"
-        if len(classes) != 1:
-            number = f"{len(classes)} classes"
+        number = {1: "one class"}.get(len(classes), f"{len(classes)} classes")
         raise ValueError(f"two classes are needed, y holds {number}: {brief(classes)}")
     return classes, 2.0 * codes - 1.0
 
