@@ -126,7 +126,7 @@ def _profile(node: Node, factor: float = 1.0, constant: float = 0.0) -> Profile 
         if profile is None or not {term.part for term in profile.terms} <= places.keys():
             return None
         total = total + profile.moved(places)
-    return total.scaled(float(factor)).shifted(float(constant))
+    return total.scaled(float(factor)) + Profile((), float(constant))
 
 
 class NaryNode(Node):

@@ -70,16 +70,17 @@ class LocalEngine(Engine):
 
     def __post_init__(self) -> None:
         for name in ("threads", "processes"):
-            value = getattr(self, name)
-            if value is not None:
-                check_integer(name, value, otherwise="None")
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), otherwise="None")
         check_checkpoint(self.checkpoint)
         check_progress(self.progress)
         _ = self.budget
 
     def workers(self, task: Task) -> int:
         """Return the number of tiles of this task that are computed at once."""
-        return (self.threads or available_cores()) if task.threadsafe else (self.processes or 1)
+        if task.threadsafe:
+            return self.threads or available_cores()
+        return self.processes or 1
 
     def run(
         self, task: Task, A: Encoding, B: Encoding, tiles: Sequence[Tile], target: Target | None = None
@@ -167,10 +168,8 @@ def available_cores() -> int:
 class _BlasLimit(ContextDecorator):
     """A limit on the threads of BLAS, held by contexts and decorated functions in any thread.
 
-    NumPy and SciPy often come with a BLAS each, whose threads wait busily for the next call. If both use all cores in
-    turn, each is slowed down by the threads of the other: small factorizations by SciPy take ten times as long. So one
-    limit is for SciPy's alone, if it has one of its own, and a large factorization lifts it. The last holder of any
-    limit restores what was before.
+    NumPy and SciPy often come with a BLAS each, whose busy threads slow down small factorizations by the other ten
+    times. So one limit is for SciPy's alone, and a large factorization lifts it. The last holder restores all.
     """
 
     _lock = threading.Lock()
@@ -263,7 +262,6 @@ def _begin_worker(parent: int) -> None:
 
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
-        # seconds after which a worker process looks again whether its parent is still there
         time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGKILL)
 

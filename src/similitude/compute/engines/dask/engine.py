@@ -211,7 +211,7 @@ class DaskEngine(DistributedEngine):
         except (CancelledError, OSError, UnboundLocalError) as error:
             if future.status == "error":  # of the function
                 raise
-            kept = "" if self.checkpoint is None else f"; {self.checkpoint} keeps the sums computed so far"
+            kept = f"; {self.checkpoint} keeps the sums computed so far" * (self.checkpoint is not None)
             lost = f"the scheduler is gone ({type(error).__name__}): connect to another, and fit again"
             if isinstance(error, UnboundLocalError):  # of `distributed.utils.sync`, whose wait ended without a result
                 lost = "Dask lost a task, as it can after Ctrl-C: fit again"
