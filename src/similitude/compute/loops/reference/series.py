@@ -6,11 +6,14 @@ series; series i has the rows ``a[i]`` to ``a[i + 1]``.
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from similitude.compute.loops.arguments import Array
+
+Cell = Callable[[Array, Array, Array, int, int], Any]
 
 
 def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None = None, half: bool = False) -> None:
@@ -22,14 +25,12 @@ def dtw(out: Array, A: Array, a: Array, B: Array, b: Array, window: float | None
     shorter length, rounded down; None is no limit. The distance is infinite if one of the two is empty. If A and B are
     the same, `half` of the pairs suffice.
     """
+
+    def cell(x: Array, z: Array, D: Array, s: int, t: int) -> Any:
+        return ((x[s - 1] - z[t - 1]) ** 2).sum() + min(D[s - 1, t - 1], D[s - 1, t], D[s, t - 1])
+
     for i, j, x, z in pairs_of_series(A, a, B, b):
-        D = np.full((len(x) + 1, len(z) + 1), np.inf, out.dtype)
-        D[0, 0] = 0
-        low, high = band(len(x), len(z), window)
-        for s in range(len(x)):
-            for t in range(max(0, s - high), min(len(z), s - low + 1)):
-                D[s + 1, t + 1] = ((x[s] - z[t]) ** 2).sum() + min(D[s, t], D[s, t + 1], D[s + 1, t])
-        out[i, j] = D[-1, -1]
+        out[i, j] = filled(x, z, window, cell, dtype=out.dtype)
 
 
 def dtw_pairs(
@@ -142,6 +143,26 @@ def signatures(out: Array, A: Array, a: Array, level: int) -> None:
             for m in range(level, 0, -1):
                 levels[m] += sum(np.multiply.outer(levels[m - j], powers[j]).ravel() for j in range(1, m + 1))
         out[i] = np.concatenate(levels[1:])
+
+
+def filled(
+    x: Array,
+    z: Array,
+    window: float | None,
+    cell: Cell,
+    borders: tuple[Any, Any] = (np.inf, np.inf),
+    dtype: Any = float,
+) -> Any:
+    """Return the last cell of a table of costs; ``cell(x, z, D, s, t)`` gives the cost of s entries of x and t of z."""
+    D = np.zeros((len(x) + 1, len(z) + 1), dtype)
+    D[1:, 1:] = np.inf
+    D[1:, 0] = borders[0]
+    D[0, 1:] = borders[1]
+    low, high = band(len(x), len(z), window)
+    for s in range(1, len(x) + 1):
+        for t in range(max(1, s - high), min(len(z), s - low) + 1):
+            D[s, t] = cell(x, z, D, s, t)
+    return D[-1, -1]
 
 
 def pairs_of_series(A: Array, a: Array, B: Array, b: Array) -> Iterator[tuple[int, int, Array, Array]]:
