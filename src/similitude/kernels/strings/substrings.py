@@ -178,9 +178,10 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         letters = as_letters(list(given) or [""])
         patterns = self.patterns()
         bags = loops.window_bags(letters.text, letters.starts, patterns)
-        at, which = np.divmod(bags.places, len(patterns.spans))
+        _, _, spans = patterns
+        at, which = np.divmod(bags.places, len(spans))
         owners = np.repeat(np.arange(len(letters)), np.diff(bags.starts))
-        whole = (at == 0) & (patterns.spans[which] == letters.lengths[owners])
+        whole = (at == 0) & (spans[which] == letters.lengths[owners])
         return _only(bags, whole), np.sqrt(np.fromiter(given.values(), float, len(given)))
 
     def feature_table(self, objects: Any) -> FeatureTable:
@@ -193,9 +194,10 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         columns, _, width = loops.shared_features(bags, bags, patterns)
         values = bags.counts.astype(float) if self.counts else np.ones(len(columns))
         _, first = np.unique(columns, return_index=True)
-        at, which = np.divmod(bags.places[first], len(patterns.spans))
+        _, _, spans = patterns
+        at, which = np.divmod(bags.places[first], len(spans))
         begins = letters.starts[np.searchsorted(bags.starts, first, side="right") - 1] + at
-        spans = patterns.spans[which]
+        spans = spans[which]
         pieces = [letters.text[a : a + span] for a, span in zip(begins.tolist(), spans.tolist(), strict=True)]
         keys = ["".join(map(chr, piece.tolist())) for piece in pieces]
         return FeatureTable(csr_array((values, columns, bags.starts), shape=(len(letters), width)), keys)
@@ -214,7 +216,7 @@ def _only(bags: BagArrays, kept: np.ndarray) -> BagArrays:
 def _patterns(of: tuple[tuple[Sequence[int], int], ...]) -> Patterns:
     positions = np.array([at for chosen, _ in of for at in chosen], np.int64)
     starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen, _ in of])]).astype(np.int64)
-    return Patterns(positions, starts, np.array([span for _, span in of], np.int64))
+    return positions, starts, np.array([span for _, span in of], np.int64)
 
 
 class Gapped(BagSimilarity):
