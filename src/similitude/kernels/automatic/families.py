@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import as_objects
-from similitude.kernels.automatic.kinds import (
-    LOOKED_AT,
-    WHAT_IS_HELD,
-    as_text,
-    composed_columns,
-    kind_of_objects,
-)
+from similitude.kernels.automatic.kinds import LOOKED_AT, WHAT_IS_HELD, as_text, composed_columns, kind_of_objects
 from similitude.kernels.graphs import (
     ShortestPath,
     WeisfeilerLehman,
@@ -44,25 +38,26 @@ def kind_in_words(kind: str, members: Sequence[Similarity]) -> str:
     """Return the kind of objects, for graphs with what members of their family compare beside labels."""
     if kind not in ("graphs", "records"):
         return kind
-    compared = [_of_attributes(k) for k in members]
-    found = " and ".join([what for what in ("nodes", "edges") if what in compared])
-    return f"{kind} with attributes of {found}" if found else kind
+    found = set().union(*map(_attributed, members))
+    if not found:
+        return kind
+    return f"{kind} with attributes of {' and '.join(sorted(found, reverse=True))}"
 
 
-def _of_attributes(k: Similarity) -> str | None:
-    """Return "nodes" or "edges" if a similarity, or one that it is made of, compares their attributes."""
+def _attributed(k: Similarity) -> set[str]:
+    """Return which of "nodes" and "edges" have attributes that a similarity, or a part of it, compares."""
     if isinstance(k, WeisfeilerLehmanEdges):
-        return "edges"
+        return {"edges"}
     if isinstance(k, WeisfeilerLehman) and k.attributes is not None:
-        return "nodes"
-    return next((what for part in k.parts() if (what := _of_attributes(part)) is not None), None)
+        return {"nodes"}
+    return set().union(*map(_attributed, k.parts()))
 
 
 def pair_cost(k: Similarity) -> float:
     """Return how much the square of the size of objects costs for one pair, relative to time warping; 0 if little."""
     if isinstance(k, GlobalAlignment):
         return 6.0
-    if isinstance(k, (WeisfeilerLehman, WeisfeilerLehmanEdges)) and _of_attributes(k) is not None:
+    if isinstance(k, (WeisfeilerLehman, WeisfeilerLehmanEdges)) and _attributed(k):
         return 10.0
     if isinstance(k, DTW):
         return 1.0
@@ -75,9 +70,11 @@ def pilot_rows(members: Sequence[Similarity], X: Any) -> int:
     n = len(X)
     if not cost:
         return n
-    graphs = members[0].objects == "graphs"
-    size = sum(one.nodes for one in parse_graphs(X)) / n if graphs else sum(map(len, as_objects(X))) / n
-    return min(n, int(np.sqrt(PAIR_BUDGET * n / (max(size, 1.0) * cost))))
+    if members[0].objects == "graphs":
+        total = sum(one.nodes for one in parse_graphs(X))
+    else:
+        total = sum(map(len, as_objects(X)))
+    return min(n, int(np.sqrt(PAIR_BUDGET * n / (max(total / n, 1.0) * cost))))
 
 
 def default_similarity(X: Any, kind: str | None = None) -> Similarity:
@@ -141,7 +138,9 @@ def _of_column(kind: str, known: list[Any], some_missing: bool) -> Similarity:
         k = family_of(kind.replace("texts", "strings"), known)[0]
         if BOUNDED not in k.claims:
             k = k.normalized()
-    return OrMissing(k, alike=1.0) if some_missing else k
+    if not some_missing:
+        return k
+    return OrMissing(k, alike=1.0)
 
 
 def _first(X: Any) -> list[Any]:
@@ -162,7 +161,9 @@ def _of_strings(X: Any) -> tuple[Similarity, ...]:
     if letters <= 8:  # as of DNA: long windows
         windows = Gapped(7, 2).normalized()
     members = (0.5 * substrings + 0.5 * windows, substrings, windows)
-    return (*members, Edit()) if length <= 20 else members
+    if length > 20:
+        return members
+    return (*members, Edit())
 
 
 FAMILIES: dict[str, Callable[[Any], tuple[Similarity, ...]]] = {

@@ -12,23 +12,13 @@ import numpy as np
 
 from similitude.compute import as_objects, check_columns, is_sparse, is_table
 from similitude.kernels.graphs import is_graph
-from similitude.kernels.tables.cells import column, is_categorical, kind_of_values, known_of, missing_cells
+from similitude.kernels.tables.cells import Column, column
 from similitude.support import brief
 
 LOOKED_AT = 1000
 """Most objects that are looked at to tell their kind."""
 
-HEXADECIMAL = re.compile(r"[0-9a-fA-F-]+")
-"""Strings that name a row, such as digests."""
-
-SIMPLE = {
-    "number": "numbers",
-    "time": "times",
-    "text": "categories",
-    "bytes": "categories",
-    "bool": "categories",
-    "categories": "categories",
-}
+SIMPLE = {"number": "numbers", "time": "times", "text": "categories", "bytes": "categories"}
 """The kinds of columns of single values, by what is stored; columns of strings may be texts, too."""
 
 COMPOSED = frozenset({"texts", "sets", "vectors", "series", "graphs"})
@@ -42,10 +32,9 @@ def composed_columns(X: Any) -> dict[Any, tuple[str, list[Any], bool]]:
     """Return the kind of each column with values, the known ones, and whether others are missing."""
     found = {}
     for name in _names(X):
-        values, missing = _cells(X, name)
-        if not missing.all():
-            kind = _one_kind(name, _kinds(values, missing))
-            found[name] = kind, known_of(values, missing), bool(missing.any())
+        cells = column(X, name, optional=True)
+        if not cells.missing.all():
+            found[name] = _one_kind(name, _kinds(cells)), cells.known(), bool(cells.missing.any())
     if not found:
         raise ValueError("no column has values: there is nothing to compare rows by")
     return found
@@ -53,42 +42,35 @@ def composed_columns(X: Any) -> dict[Any, tuple[str, list[Any], bool]]:
 
 def _names(X: Any) -> list[Any]:
     """Return the names of the columns of a data frame, or all keys of row dicts as they first occur."""
-    return check_columns(X) if is_table(X) else list(dict.fromkeys(chain.from_iterable(X)))
+    if is_table(X):
+        return check_columns(X)
+    return list(dict.fromkeys(chain.from_iterable(X)))
 
 
-def _cells(X: Any, name: Any) -> tuple[Any, np.ndarray]:
-    """Return a column, and what is missing in it."""
-    values = column(X, name, optional=True)
-    return values, missing_cells(values)
-
-
-def _kinds(values: Any, missing: np.ndarray) -> dict[str, tuple[int, Any]]:
+def _kinds(cells: Column) -> dict[str, tuple[int, Any]]:
     """Return the kinds of the known values of a column, each with the first such value and its position."""
-    stored = "categories" if is_categorical(values) else kind_of_values(values, missing)
-    known = known_of(values, missing)
-    places = np.flatnonzero(~missing).tolist()
-    if stored == "missing":
+    known = cells.known()
+    places = np.flatnonzero(~cells.missing).tolist()
+    if not known:
         return {}
-    if stored not in SIMPLE:
-        return _kinds_of_objects(known, places)
-    kind = SIMPLE[stored]
-    if stored == "number" and all(isinstance(one, (bool, np.bool_)) for one in known[:LOOKED_AT]):
-        kind = "categories"
-    if stored in ("text", "bytes") and are_texts(known[:LOOKED_AT]):
-        kind = "texts"
+    if not cells.is_categorical and cells.kind not in SIMPLE:
+        first: dict[str, tuple[int, Any]] = {}
+        for place, one in zip(places, known, strict=True):
+            first.setdefault(_kind_of_cell(one), (place, one))
+        if len(first) > 1:
+            first.pop("empty", None)
+        named = {"lists of numbers": "series", "empty": "sets"}
+        if "lists of numbers" in first and len({len(one) for one in known}) == 1:
+            named["lists of numbers"] = "vectors"
+        return {named.get(kind, kind): where for kind, where in first.items()}
+    kind = "categories"
+    if not cells.is_categorical:
+        kind = SIMPLE[cells.kind]
+        if cells.kind == "number" and all(isinstance(one, (bool, np.bool_)) for one in known[:LOOKED_AT]):
+            kind = "categories"
+        if cells.kind in ("text", "bytes") and are_texts(known[:LOOKED_AT]):
+            kind = "texts"
     return {kind: (places[0], known[0])}
-
-
-def _kinds_of_objects(known: list[Any], places: list[int]) -> dict[str, tuple[int, Any]]:
-    """Return the kinds of objects, each with the first one and its position."""
-    first: dict[str, tuple[int, Any]] = {}
-    for place, one in zip(places, known, strict=True):
-        first.setdefault(_kind_of_cell(one), (place, one))
-    if len(first) > 1:
-        first.pop("empty", None)
-    same_length = "lists of numbers" in first and len({len(one) for one in known}) == 1
-    named = {"lists of numbers": "vectors" if same_length else "series", "empty": "sets"}
-    return {named.get(kind, kind): where for kind, where in first.items()}
 
 
 def _one_kind(name: Any, kinds: dict[str, tuple[int, Any]]) -> str:
@@ -114,20 +96,20 @@ def _kind_of_cell(one: Any) -> str:
         return "sets"
     if is_graph(one):
         return "graphs"
-    if isinstance(one, (list, tuple, np.ndarray)):
-        return _kind_of_items(one)
-    return "categories" if isinstance(one, (str, bytes, Real, np.bool_)) else type(one).__name__
-
-
-def _kind_of_items(items: Sequence[Any] | np.ndarray) -> str:
-    if len(items) == 0:
+    if isinstance(one, (str, bytes, Real, np.bool_)):
+        return "categories"
+    if not isinstance(one, (list, tuple, np.ndarray)):
+        return type(one).__name__
+    if len(one) == 0:
         return "empty"
-    first = items[0]
+    first = one[0]
     if isinstance(first, (str, bytes)):
         return "sets"
-    if isinstance(first, (list, tuple, np.ndarray)) and all(isinstance(one, Real) for one in first):
+    if isinstance(first, (Real, np.bool_)):
+        return "lists of numbers"
+    if isinstance(first, (list, tuple, np.ndarray)) and all(isinstance(value, Real) for value in first):
         return "series"
-    return "lists of numbers" if isinstance(first, (Real, np.bool_)) else type(items).__name__
+    return type(one).__name__
 
 
 def as_text(one: Any) -> str:
@@ -144,7 +126,8 @@ def are_texts(some: Iterable[Any]) -> bool:
     if sum(len(one.split()) >= 3 for one in texts) > half:
         return True
     is_long = sum(map(len, texts)) > 20 * len(texts)
-    return is_long and sum(HEXADECIMAL.fullmatch(one) is None for one in texts) > half
+    # not the names of rows, such as digests
+    return is_long and sum(re.fullmatch("[0-9a-fA-F-]+", one) is None for one in texts) > half
 
 
 WHAT_IS_HELD = {
@@ -167,44 +150,38 @@ def kind_of_objects(X: Any) -> str:
         if not all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns):
             return _kind_of_rows(X)
         missing = X.isna() if hasattr(X, "isna") else X.select([X[name].is_null() for name in X.columns])
-        return "table" if missing.to_numpy().any() else "vectors"
+        return ("vectors", "table")[int(missing.to_numpy().any())]
     if hasattr(X, "shape") or hasattr(X, "__array__"):
-        kind = _kind_of_array(X)
-        if kind is not None:
-            return kind
-    if is_graph(X):
-        return "vectors"  # one graph alone: the error of vectors says what is expected
+        dimensions = len(getattr(X, "shape", (0, 0)))
+        if dimensions == 3:
+            return "series"
+        letter = getattr(getattr(X, "dtype", None), "kind", "f")
+        if dimensions != 1 or letter not in "OUST":  # the letters of any objects
+            return "vectors"
     some = [one for one in islice(as_objects(X), LOOKED_AT) if one is not None]
-    return _kind_of_list(some) if some else "vectors"
+    if is_graph(X) or not some:
+        return "vectors"  # of one graph alone the error of vectors says what is expected
+    if isinstance(some[0], (str, bytes)):
+        return "strings"
+    if isinstance(some[0], (set, frozenset)):
+        return "sets"
+    if isinstance(some[0], Mapping):
+        return _kind_of_rows(some)
+    if all(map(is_graph, some)):
+        return "graphs"
+    if _are_series(some):
+        return "series"
+    return "vectors"
 
 
 def _kind_of_rows(X: Any) -> str:
     """Return "records" if the first rows have texts, sets, vectors, series or graphs in some column."""
-    some = X.head(LOOKED_AT) if is_table(X) else [row for row in X[:LOOKED_AT] if isinstance(row, Mapping)]
-    composed = any(not COMPOSED.isdisjoint(_kinds(*_cells(some, name))) for name in _names(some))
-    return "records" if composed else "table"
-
-
-def _kind_of_array(X: Any) -> str | None:
-    """Return the kind of the objects in an array; None if it is an array of any objects."""
-    shape = getattr(X, "shape", (0, 0))
-    letter = getattr(getattr(X, "dtype", None), "kind", "f")
-    if len(shape) == 1 and letter in "OUST":
-        return None
-    return "series" if len(shape) == 3 else "vectors"
-
-
-def _kind_of_list(some: list[Any]) -> str:
-    first = some[0]
-    if isinstance(first, (str, bytes)):
-        return "strings"
-    if isinstance(first, (set, frozenset)):
-        return "sets"
-    if isinstance(first, Mapping):
-        return _kind_of_rows(some)
-    if all(map(is_graph, some)):
-        return "graphs"
-    return "series" if _are_series(some) else "vectors"
+    some = X[:LOOKED_AT]
+    if not is_table(X):
+        some = [row for row in some if isinstance(row, Mapping)]
+    if any(not COMPOSED.isdisjoint(_kinds(column(some, name, optional=True))) for name in _names(some)):
+        return "records"
+    return "table"
 
 
 def _are_series(some: Sequence[Any]) -> bool:
@@ -222,8 +199,8 @@ def _are_series(some: Sequence[Any]) -> bool:
 
 def _autocorrelation(values: np.ndarray) -> float:
     apart = values - values.mean(axis=1, keepdims=True)
-    squares = float((apart**2).sum())
-    return float((apart[:, 1:] * apart[:, :-1]).sum()) / squares if squares > 0 else 0.0
+    squares = float((apart**2).sum()) or 1.0
+    return float((apart[:, 1:] * apart[:, :-1]).sum()) / squares
 
 
 def neighbors_are_alike(X: np.ndarray) -> bool:

@@ -6,23 +6,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, as_objects, check_objects, is_column, rows, take
-from similitude.kernels.tables.cells import keys_of, missing_cells, order_of, ranks_of
+from similitude.compute import Encoding, Hints, check_objects, rows, take
+from similitude.kernels.tables.cells import Column
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import brief, check_number
 
 
-def _single(objects: Any) -> Any:
-    """Return values one by one: a column unchanged, anything else as a list."""
-    return objects if is_column(objects) else as_objects(objects)
-
-
-def _refuse_missing(values: Any) -> np.ndarray:
-    missing = missing_cells(values)
-    if missing.any():
-        i = int(np.flatnonzero(missing)[0])
+def _complete(objects: Any) -> Column:
+    """Return single values; refuse missing ones."""
+    values = Column.of(objects)
+    if values.missing.any():
+        i = int(values.missing.argmax())
         raise ValueError(f"object {i} is missing: define its similarities, for instance with OrMissing(k)")
-    return missing
+    return values
 
 
 class Equal(Similarity):
@@ -45,8 +41,7 @@ class Equal(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return a 64-bit key per value."""
-        values = _single(objects)
-        return keys_of(values, _refuse_missing(values))
+        return _complete(objects).keys()
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> np.ndarray:
         """Return 1 for equal keys, 0 for different ones."""
@@ -100,15 +95,14 @@ class Ordinal(Similarity):
         """Take the order from an ordered categorical column."""
         if self.order is not None:
             return self
-        order = order_of(X)
+        order = Column.of(X).order()
         if order is None:
             raise ValueError("these values have no order of their own: give Ordinal(order=[...]), lowest first")
         return self.with_params(order=order)
 
     def encode(self, objects: Any) -> Encoding:
         """Return the ranks, scaled to [0, 1]."""
-        values = _single(objects)
-        return ranks_of(values, _refuse_missing(values), self.order, "object {}")
+        return _complete(objects).ranks(self.order, "object {}")
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Return 1 minus the differences of ranks."""
@@ -170,7 +164,7 @@ class OrMissing(Similarity):
         """Resolve the part on known values."""
         if not self.k.unresolved():
             return self
-        known = ~missing_cells(_single(X))
+        known = ~Column.of(X).missing
         if not known.any():
             raise ValueError(f"every value is missing: nothing to fix {', '.join(self.k.unresolved())} from")
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
@@ -178,7 +172,7 @@ class OrMissing(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the encoding of the known values, and their positions."""
-        known = np.flatnonzero(~missing_cells(_single(objects)))
+        known = np.flatnonzero(~Column.of(objects).missing)
         places = np.full(check_objects(objects), -1)
         places[known] = np.arange(len(known))
         return PartlyKnown(self.k.encode(take(objects, known)) if len(known) else None, places)
