@@ -12,7 +12,7 @@ import numpy as np
 
 from similitude.compute import as_objects, check_columns, is_sparse, is_table
 from similitude.kernels.graphs import is_graph
-from similitude.kernels.tables.cells import Column, column
+from similitude.kernels.tables.cells import Cells, column
 from similitude.support import brief
 
 LOOKED_AT = 1000
@@ -47,7 +47,7 @@ def _names(X: Any) -> list[Any]:
     return list(dict.fromkeys(chain.from_iterable(X)))
 
 
-def _kinds(cells: Column) -> dict[str, tuple[int, Any]]:
+def _kinds(cells: Cells) -> dict[str, tuple[int, Any]]:
     """Return the kinds of the known values of a column, each with the first such value and its position."""
     known = cells.known()
     places = np.flatnonzero(~cells.missing).tolist()

@@ -41,19 +41,19 @@ def column_names(X: Any) -> list[Any]:
     return list(first)
 
 
-def column(X: Any, name: Any, optional: bool = False) -> Column:
+def column(X: Any, name: Any, optional: bool = False) -> Cells:
     """Return one column, as it is in a data frame, else as a list, with None for an `optional` key that is absent."""
     if is_table(X):
         there = check_columns(X)
         if name not in there:
             raise ValueError(f"there is no column {name!r}: the table has {brief(there)}")
         nested = str(X[name].dtype).startswith(("List(", "Array(", "Struct(", "Object"))
-        return Column(X[name].to_list() if nested else X[name], name)
+        return Cells(X[name].to_list() if nested else X[name], name)
     cells = []
     for i, row in enumerate(as_objects(X)):
         absent = optional and isinstance(row, Mapping) and name not in row
         cells.append(None if absent else _cell(row, name, i))
-    return Column(cells, name)
+    return Cells(cells, name)
 
 
 def _cell(row: Any, name: Any, i: int) -> Any:
@@ -90,7 +90,7 @@ def missing_cells(values: Any) -> np.ndarray:
     return np.asarray(missing.to_numpy())
 
 
-class Column:
+class Cells:
     """The values of a column as they are stored, which of them are missing, and the name of the column."""
 
     def __init__(self, values: Any, name: Any = None) -> None:
@@ -99,7 +99,7 @@ class Column:
         self.missing = missing_cells(values)
 
     @classmethod
-    def of(cls, objects: Any) -> Column:
+    def of(cls, objects: Any) -> Cells:
         """Return single values: a column unchanged, anything else as a list."""
         return cls(objects if is_column(objects) else as_objects(objects))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from similitude.compute import Encoding, Hints, loops
 from similitude.kernels.feature_weights import counted
-from similitude.kernels.tables.cells import Column, check_weights, column, column_names
+from similitude.kernels.tables.cells import Cells, check_weights, column, column_names
 from similitude.similarity import SYMMETRIC, UNIT_KERNEL, Similarity
 from similitude.support import brief
 
@@ -194,7 +194,7 @@ class Gower(Similarity):
         numbers, keys = A
         return (~np.isnan(numbers).all(axis=1) | (keys != 0).any(axis=1)).astype(float)
 
-    def _scaled(self, cells: Column, span: Range) -> np.ndarray:
+    def _scaled(self, cells: Cells, span: Range) -> np.ndarray:
         """Return (value - low) / (high - low), NaN if missing."""
         cells.check_kind(span.kind, f"its range is that of {span.kind}s")
         numbers = cells.numbers()
@@ -269,7 +269,7 @@ def _typical(span: Range, ranges: int = 0) -> Any:
     return [*span.order, "a"][0]
 
 
-def _range_of(name: Any, cells: Column) -> Any:
+def _range_of(name: Any, cells: Cells) -> Any:
     """Return the range of a column, as `Gower.ranges` holds it."""
     if cells.kind == "missing":
         raise ValueError(f"column {name!r} holds no value at all: drop it, or give ranges")
@@ -291,7 +291,7 @@ def _range_of(name: Any, cells: Column) -> Any:
     return f"equal {cells.kind}"
 
 
-def _is_boolean(cells: Column) -> bool:
+def _is_boolean(cells: Cells) -> bool:
     stored = str(getattr(cells.values, "dtype", "")).lower()
     if stored.startswith("bool"):
         return True

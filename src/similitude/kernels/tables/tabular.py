@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from similitude.compute import as_matrix, profile_of
-from similitude.kernels.tables.cells import Column, column, column_names
+from similitude.kernels.tables.cells import Cells, column, column_names
 from similitude.kernels.vectors.pairwise import takes_vectors
 from similitude.similarity import OfImages, Similarity, hints_of_parts
 from similitude.support import brief, outlier_limits
@@ -78,7 +78,7 @@ class Tabular(OfImages):
         """Learn from X how columns become numbers, and resolve the kernel on these numbers."""
         columns: Any = self.columns
         if columns is None and _is_matrix(X):
-            columns = [learn_column(Column(values, i), self.ranks) for i, values in enumerate(as_matrix(X).T)]
+            columns = [learn_column(Cells(values, i), self.ranks) for i, values in enumerate(as_matrix(X).T)]
         elif columns is None:
             columns = {name: learn_column(column(X, name), self.ranks) for name in column_names(X)}
         resolved: Any = OfImages.resolve(self.with_params(columns=columns), X, random_state, sample_weight)
@@ -103,7 +103,7 @@ class Tabular(OfImages):
             A = as_matrix(X)
             if A.shape[1] != len(self.columns):
                 raise ValueError(f"the vectors have {A.shape[1]} columns, and it was resolved on {len(self.columns)}")
-            parts = [(i, column_features(spec, Column(A[:, i], i))) for i, spec in enumerate(self.columns)]
+            parts = [(i, column_features(spec, Cells(A[:, i], i))) for i, spec in enumerate(self.columns)]
         else:
             specs = (self.columns or {}).items()
             parts = [(name, column_features(spec, column(X, name))) for name, spec in specs]
@@ -119,7 +119,7 @@ def _is_matrix(X: Any) -> bool:
     return hasattr(X, "shape") and not hasattr(X, "columns")
 
 
-def learn_column(cells: Column, ranks: bool) -> dict[str, Any]:
+def learn_column(cells: Cells, ranks: bool) -> dict[str, Any]:
     """Return how a column becomes numbers, as a dict that `column_features` takes."""
     missing = cells.missing
     if cells.kind in ("number", "time") and not cells.is_categorical:
@@ -148,7 +148,7 @@ def learn_column(cells: Column, ranks: bool) -> dict[str, Any]:
     return {"kind": "category", "levels": [levels[i] for *_, i in common[:40]], "missing": some_missing}
 
 
-def column_features(spec: dict[str, Any], cells: Column) -> np.ndarray:
+def column_features(spec: dict[str, Any], cells: Cells) -> np.ndarray:
     """Return the numbers of a column, one row per cell; there may be none, of a column without repeated categories."""
     found = []
     if spec["kind"] == "category":

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from similitude.compute import Encoding, Hints, check_objects, rows, take
-from similitude.kernels.tables.cells import Column
+from similitude.kernels.tables.cells import Cells
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import brief, check_number
 
 
-def _complete(objects: Any) -> Column:
+def _complete(objects: Any) -> Cells:
     """Return single values; refuse missing ones."""
-    values = Column.of(objects)
+    values = Cells.of(objects)
     if values.missing.any():
         i = int(values.missing.argmax())
         raise ValueError(f"object {i} is missing: define its similarities, for instance with OrMissing(k)")
@@ -95,7 +95,7 @@ class Ordinal(Similarity):
         """Take the order from an ordered categorical column."""
         if self.order is not None:
             return self
-        order = Column.of(X).order()
+        order = Cells.of(X).order()
         if order is None:
             raise ValueError("these values have no order of their own: give Ordinal(order=[...]), lowest first")
         return self.with_params(order=order)
@@ -164,7 +164,7 @@ class OrMissing(Similarity):
         """Resolve the part on known values."""
         if not self.k.unresolved():
             return self
-        known = ~Column.of(X).missing
+        known = ~Cells.of(X).missing
         if not known.any():
             raise ValueError(f"every value is missing: nothing to fix {', '.join(self.k.unresolved())} from")
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
@@ -172,7 +172,7 @@ class OrMissing(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the encoding of the known values, and their positions."""
-        known = np.flatnonzero(~Column.of(objects).missing)
+        known = np.flatnonzero(~Cells.of(objects).missing)
         places = np.full(check_objects(objects), -1)
         places[known] = np.arange(len(known))
         return PartlyKnown(self.k.encode(take(objects, known)) if len(known) else None, places)
