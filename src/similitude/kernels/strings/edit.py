@@ -67,7 +67,9 @@ class Edit(Similarity):
     def claims(self) -> frozenset[str]:
         """Symmetric if insertions and deletions cost the same; in [0, 1], and 1 for equal strings."""
         insertion, deletion, _ = _as_costs(self.costs)
-        return frozenset({UNIT_DIAGONAL, BOUNDED}) | (frozenset({SYMMETRIC}) if insertion == deletion else frozenset())
+        if insertion != deletion:
+            return frozenset({UNIT_DIAGONAL, BOUNDED})
+        return frozenset({UNIT_DIAGONAL, BOUNDED, SYMMETRIC})
 
     @property
     def reason(self) -> str:
@@ -82,8 +84,9 @@ class Edit(Similarity):
 
     def counterexamples(self) -> list[Any]:
         """Return the four strings of the reason, and two that differ by a deletion."""
-        symmetric = SYMMETRIC in self.claims
-        return [["ab", "ba", "aba", "bab"]] if symmetric else [["ab", "b"]]
+        if SYMMETRIC not in self.claims:
+            return [["ab", "b"]]
+        return [["ab", "ba", "aba", "bab"]]
 
     def encode(self, objects: Any) -> Encoding:
         """Return the letters of each string."""
@@ -102,13 +105,17 @@ class Edit(Similarity):
 
     def bounds(self, A: Encoding) -> Bounds | None:
         """Return bounds by the lengths and the letters that strings share; none for other costs than 1."""
-        return EditBounds(A) if _as_costs(self.costs) == UNIT else None
+        if _as_costs(self.costs) != UNIT:
+            return None
+        return EditBounds(A)
 
     def distances(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return the numbers or costs of edits d(x_i, z_j), by default between the objects of X."""
         self.check_params()
         distance = _EditDistance(self.costs)
-        return distance.gram(X) if Z is None else distance.cross(X, Z)
+        if Z is None:
+            return distance.gram(X)
+        return distance.cross(X, Z)
 
 
 class EditBounds(Bounds):
@@ -118,7 +125,7 @@ class EditBounds(Bounds):
     """
 
     def __init__(self, A: Letters) -> None:
-        self.letters = SetBounds(A, letter_counts, "share_of_larger")
+        self.letters = SetBounds(A, lambda A: as_counted(A.lengths, A.text), "share_of_larger")
         self.neighbors = SetBounds(A, neighbor_counts, "share_of_larger")
 
     def sketch(self, A: Encoding) -> Any:
@@ -145,13 +152,8 @@ class EditBounds(Bounds):
         return np.subtract(1.0, out / _largest(A.lengths[i], B.lengths[j], UNIT))
 
 
-def letter_counts(A: Letters) -> Items:
-    """Return the letters of each string as the items of a set; its second e is another item than its first."""
-    return as_counted(A.lengths, A.text)
-
-
 def neighbor_counts(A: Letters) -> Items:
-    """Return the pairs of neighboring letters in the same way; 0 stands before the first and after the last letter."""
+    """Return the pairs of neighboring letters as counted items; 0 stands before the first and after the last letter."""
     sizes = A.lengths + 1
     before, after = np.zeros((2, int(sizes.sum())), np.uint64)
     places = np.arange(len(A.text)) + A.owners  # each string before has one more pair than letters
@@ -181,11 +183,12 @@ def _as_costs(given: Any) -> Costs:
         return UNIT
     if not isinstance(given, (tuple, list)) or len(given) != 3:
         raise ValueError(f"costs must be three numbers, of insertions, deletions and substitutions, got {brief(given)}")
-    names = "insertions", "deletions", "substitutions"
-    insertion, deletion, substitution = (
-        float(check_positive(f"the cost of {name}", cost)) for name, cost in zip(names, given, strict=True)
+    insertion, deletion, substitution = given
+    return (
+        check_positive("the cost of insertions", insertion),
+        check_positive("the cost of deletions", deletion),
+        check_positive("the cost of substitutions", substitution),
     )
-    return insertion, deletion, substitution
 
 
 def _largest(a: Any, b: Any, costs: Costs) -> Any:

@@ -122,10 +122,10 @@ class Words(WeightedFeatures):
 
     def written_params(self) -> dict[str, str]:
         """Return the parameters as `repr` shows them; no weights are not the default here."""
-        return super().written_params() | ({"weights": "None"} if self.weights is None else {})
+        return {"words": "", "letters": "", "weights": "None"} | super().written_params()
 
     def _key_params(self) -> tuple[Any, ...]:
-        return int(self.words), self.letters if self.letters is None else tuple(self.letters)
+        return int(self.words), tuple(self.letters or ())
 
     def encode(self, objects: Any) -> Encoding:
         """Return the terms of each text with their values, as vectors of length 1, or 0 for a text without terms."""
@@ -158,8 +158,10 @@ class Words(WeightedFeatures):
 
     def features(self, objects: Any, like: Any = None) -> Any:
         """Return a sparse matrix with a column per term that occurs in `like`, and one for the norm of all others."""
-        A = self.encode(objects)
-        return A.features(A if like is None or like is objects else self.encode(like))
+        A = known = self.encode(objects)
+        if like is not None and like is not objects:
+            known = self.encode(like)
+        return A.features(known)
 
     def feature_table(self, objects: Any) -> FeatureTable:
         """Return the values of terms without weights and norms, and the terms."""
@@ -167,7 +169,8 @@ class Words(WeightedFeatures):
 
         found = self._counted(objects)
         shape = len(found.starts) - 1, len(found.keys)
-        return FeatureTable(csr_array((found.counts, found.columns, found.starts), shape=shape), _names(found))
+        names = found.names.astype("<u4", copy=False).tobytes().decode("utf-32-le").split("\n")[:-1]
+        return FeatureTable(csr_array((found.counts, found.columns, found.starts), shape=shape), names)
 
     def feature_names(self, objects: Any, keys: Sequence[Any]) -> list[str]:
         """Return the terms; pieces of words in quotes."""
@@ -177,10 +180,6 @@ class Words(WeightedFeatures):
 def _words(text: str) -> list[str]:
     """Return the words of a text in lower case."""
     return WORD.findall(text.lower())
-
-
-def _names(found: TermArrays) -> list[str]:
-    return found.names.astype("<u4", copy=False).tobytes().decode("utf-32-le").split("\n")[:-1]
 
 
 @cache
