@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -33,15 +33,10 @@ class ElasticSimilarity(SeriesSimilarity):
     sigma: float | str
     window: float | None
     resolves = ("sigma",)
-    stated_for = (*SeriesSimilarity.stated_for, "write_distances", "compared", "_loop")
+    stated_for = (*SeriesSimilarity.stated_for, "distance_block", "compared", "_loop")
 
     _costs: ClassVar[dict[str, Callable[[str, Any], Any]]] = {}  # what the loop takes, and how it is validated
     _loop: str
-
-    def write_distances(self, out: Any, A: Encoding, B: Encoding, half: bool) -> None:
-        """Write the distances of two encodings of one precision; if `half`, both are the same."""
-        costs = [float(getattr(self, name)) for name in self._costs]
-        getattr(loops, self._loop)(out, A.values, A.starts, B.values, B.starts, *costs, self.window, half=half)
 
     @abstractmethod
     def counterexamples(self) -> list[Any]:
@@ -57,7 +52,8 @@ class ElasticSimilarity(SeriesSimilarity):
         A, B = in_common_precision(A, B)
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
-        self.write_distances(out, A, B, same)
+        costs = [float(getattr(self, name)) for name in self._costs]
+        getattr(loops, self._loop)(out, A.values, A.starts, B.values, B.starts, *costs, self.window, half=same)
         return out
 
     def check_params(self) -> None:
@@ -71,14 +67,15 @@ class ElasticSimilarity(SeriesSimilarity):
             return self
         A = self.encode(X)
         most = math.isqrt(2 * 10**9) // int(A.lengths.max())  # about 1e9 cells of tables of costs
-        sample = min(100, max(10, most))
-        sigma = median_distance(A, self.compared, random_state, sample_weight, sample=sample)
+        sigma = median_distance(A, self.compared, random_state, sample_weight, sample=min(100, max(10, most)))
         return self.with_params(sigma=sigma)
 
     def distances(self, X: Any, Z: Any = None) -> Any:
         """Return the distances of the series of X to those of Z, by default of X; they do not depend on sigma."""
         distance = ElasticDistance(self.with_params(sigma=1.0))
-        return distance.gram(X) if Z is None else distance.cross(X, Z)
+        if Z is None:
+            return distance.gram(X)
+        return distance.cross(X, Z)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return exp of the scaled distances."""
@@ -129,6 +126,11 @@ def _refuting(collections: Any, sigma: float | str, least_unit: float = 0.0, zer
     return [[[zero + unit * step for step in one] for one in collection] for collection in collections]
 
 
+def warped_series(unit: float, zeros: Sequence[float] = ()) -> list[list[float]]:
+    """Return three series, the first two of which warping makes equal, after some zeros."""
+    return [[*zeros, *(unit * step for step in steps)] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]
+
+
 class SoftDTW(ElasticSimilarity):
     r"""Soft dynamic time warping, :math:`K(x, z) = \exp(-D(x, z) / \sigma)` with the divergence D of soft-DTW.
 
@@ -173,18 +175,13 @@ class SoftDTW(ElasticSimilarity):
         """Return the series that refute `DTW`, if sigma is given; they refute it if gamma is small against sigma."""
         if isinstance(self.sigma, str):
             return []
-        unit = math.sqrt(self.sigma)
-        return [[[unit * step for step in steps] for steps in ((0, 1, 2, 2), (0, 1, 1, 2), (0, 2, 2, 2))]]
+        return [warped_series(math.sqrt(self.sigma))]
 
     def encode(self, objects: Any) -> Encoding:
         """Return the values of all series in one array, their starts, and half of soft-DTW of each with itself."""
         A = as_series(objects)
-        halves = np.empty(len(A), A.dtype)
-        for i in range(len(A)):
-            one = A[i : i + 1]
-            out = np.empty((1, 1), A.dtype)
-            self.write_distances(out, one, one, True)
-            halves[i] = 0.5 * out[0, 0]
+        singles = [A[i : i + 1] for i in range(len(A))]
+        halves = np.array([0.5 * self.distance_block(one, one)[0, 0] for one in singles], A.dtype)
         return Series(A.starts, A.values, halves)
 
     def compared(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
