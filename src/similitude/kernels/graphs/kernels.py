@@ -15,7 +15,7 @@ from similitude.kernels.graphs.encoding import EncodedGraphs, as_graphs
 from similitude.kernels.graphs.graphlet_types import GraphletTypes, graphlet_types
 from similitude.kernels.graphs.node_pairs import NodeVectors, neighborhood_vectors, path_positions, sums_over_nodes
 from similitude.kernels.graphs.subtrees import subtree_names
-from similitude.kernels.ragged import Histograms, starts_of
+from similitude.kernels.ragged import Histograms, Ragged, starts_of
 from similitude.kernels.vectors import Gaussian
 from similitude.kernels.vectors.pairwise import ExplicitFeatures, into, repeated, takes_vectors
 from similitude.similarity import BOUNDED, KERNEL, PSD, SYMMETRIC, Similarity, stated
@@ -29,8 +29,8 @@ from similitude.support import (
     is_integer,
 )
 
-MOST_ITERATIONS = 100
-"""The largest number of refinements; labels stop changing the partition of the nodes long before."""
+REFINED = {"iterations": partial(check_integer, low=0, high=100)}
+"""How the number of refinements is validated; labels stop changing the partition of the nodes long before 100."""
 
 
 class GraphHistograms(Histograms):
@@ -68,8 +68,9 @@ class HistogramSimilarity(Similarity):
 
     def features(self, objects: Any, like: Any = None) -> Any:
         """Return a sparse matrix with a column per key that occurs in `like`, and one for the norm of all others."""
-        A = self.encode(objects)
-        known = A if like is None else self.encode(like)
+        A = known = self.encode(objects)
+        if like is not None:
+            known = self.encode(like)
         check_comparable(A.kinds, known.kinds)
         return A.features(known)
 
@@ -93,13 +94,14 @@ class AttributeSimilarity(HistogramSimilarity):
 
     def check_params(self) -> None:
         """Validate the base kernel, if there is one."""
-        if self.attributes is None and self.compared == "nodes":
-            return
-        if not takes_vectors(self.attributes):
-            given = brief(self.attributes)
-            raise TypeError(f"attributes must be a kernel of vectors, such as Gaussian(), or None, got {given}")
-        with error_prefix("attributes"):
-            self.attributes.check_params()  # type: ignore[union-attr]
+        given = self.attributes
+        if given is not None or self.compared == "edges":
+            if not takes_vectors(given):
+                what = "attributes must be a kernel of vectors, such as Gaussian(), or None"
+                raise TypeError(f"{what}, got {brief(given)}")
+            with error_prefix("attributes"):
+                given.check_params()  # type: ignore[union-attr]
+        super().check_params()
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
         """Resolve the base kernel on the vectors of all nodes or edges, which have the weights of their graphs."""
@@ -208,6 +210,7 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
 
     claims = AttributeSimilarity.claims
     hints = AttributeSimilarity.hints
+    _checks: ClassVar = REFINED
     reason = stated(
         "attributes",
         proof_with_weights(
@@ -234,7 +237,6 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
 
     def check_params(self) -> None:
         """Validate the number of iterations, and the weights or the base kernel."""
-        check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
         super().check_params()
         if self.attributes is not None and self.weights is not None:
             raise ValueError("weights are those of refined labels, which are not counted with attributes")
@@ -468,6 +470,7 @@ class WeisfeilerLehmanAssignment(HistogramSimilarity):
 
     claims = KERNEL
     hints = Hints(finite=True)
+    _checks: ClassVar = REFINED
     reason = (
         "min(m, n) is the number of ranks r = 1, 2, … with r <= m and r <= n, so the intersection of histograms of "
         "refined labels is the dot product of one feature per label and rank, multiplied by the root of a weight >= 0 "
@@ -480,7 +483,7 @@ class WeisfeilerLehmanAssignment(HistogramSimilarity):
 
     def check_params(self) -> None:
         """Validate the number of iterations and the weights."""
-        check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
+        super().check_params()
         given = self.depth_weights
         if given is None:
             return
@@ -498,27 +501,21 @@ class WeisfeilerLehmanAssignment(HistogramSimilarity):
         """Return a histogram of each graph with one entry for each label and rank, the root of its weight."""
         graphs = as_graphs(objects)
         found = label_histograms(graphs, int(self.iterations))
-        if self.depth_weights is None:
-            return _ranked(found, np.ones(len(found.keys)))
-        levels = loops.refined_labels(*graphs.labeled_structure, int(self.iterations))
-        known, first = np.unique(np.concatenate(levels), return_index=True)
-        depths = first // max(1, len(levels[0]))
-        return _ranked(
-            found, np.sqrt(np.asarray(self.depth_weights, float))[depths[np.searchsorted(known, found.keys)]]
-        )
-
-
-def _ranked(found: GraphHistograms, values: np.ndarray) -> GraphHistograms:
-    """Return histograms with an entry, the value of its key, for each rank 1, …, count of every key."""
-    counts = found.counts.astype(np.int64)
-    ends = starts_of(counts)
-    ranks = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
-    # keys are digests: with what a rank adds, modulo 2^64, sums are as different as they are
-    keys = np.repeat(found.keys, counts) + ranks.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    starts = ends[found.starts]
-    order = np.lexsort([keys, np.repeat(np.arange(len(found)), np.diff(starts))])
-    kept = np.repeat(values, counts)[order]
-    return GraphHistograms(starts, keys[order], np.ones(len(keys)), found.kinds).scaled(kept)
+        values = np.ones(len(found.keys))
+        if self.depth_weights is not None:
+            levels = loops.refined_labels(*graphs.labeled_structure, int(self.iterations))
+            known, first = np.unique(np.concatenate(levels), return_index=True)
+            depths = first // max(1, len(levels[0]))
+            values = np.sqrt(np.asarray(self.depth_weights, float))[depths[np.searchsorted(known, found.keys)]]
+        counts = found.counts.astype(np.int64)
+        ranks = Ragged(starts_of(counts))  # of each key: 1, …, count
+        # keys are digests: with what a rank adds, modulo 2^64, sums are as different as they are
+        added = ranks.places.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        keys = np.repeat(found.keys, counts) + added
+        ranked = GraphHistograms(ranks.starts[found.starts], keys, np.ones(len(keys)), found.kinds)
+        order = np.lexsort([keys, ranked.owners])
+        ranked.keys = keys[order]
+        return ranked.scaled(np.repeat(values, counts)[order])
 
 
 GAUSSIAN = Gaussian()
@@ -560,6 +557,7 @@ class WeisfeilerLehmanEdges(AttributeSimilarity):
 
     compared = "edges"
     _quiet = ()
+    _checks: ClassVar = REFINED
     claims = AttributeSimilarity.claims
     hints = AttributeSimilarity.hints
     reason = (
@@ -570,11 +568,6 @@ class WeisfeilerLehmanEdges(AttributeSimilarity):
     def __init__(self, iterations: int = 1, attributes: Similarity = GAUSSIAN) -> None:
         self.iterations = iterations
         self.attributes = attributes
-
-    def check_params(self) -> None:
-        """Validate the number of iterations and the base kernel."""
-        check_integer("iterations", self.iterations, 0, MOST_ITERATIONS)
-        super().check_params()
 
     def node_vectors(self, objects: Any) -> NodeVectors:
         """Return the attributes of the edges of each graph, with a key for each number of refinements of the labels."""

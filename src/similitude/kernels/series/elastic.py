@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,6 +15,14 @@ from similitude.kernels.series.encoding import Series, as_series, in_common_prec
 from similitude.kernels.vectors.pairwise import check_scale, median_distance
 from similitude.similarity import BOUNDED, SYMMETRIC, UNIT_DIAGONAL, Similarity
 from similitude.support import check_integer, check_nonnegative, check_number, check_positive
+
+
+def check_window(name: str, window: Any) -> None:
+    """Validate a window: None, a number of steps, or a fraction."""
+    fraction = isinstance(window, Real) and not isinstance(window, Integral) and 0.0 <= float(window) <= 1.0
+    if window is not None and not fraction:
+        otherwise = "None or a float from 0.0 to 1.0 (a fraction of the shorter length)"
+        check_integer(name, window, 0, otherwise=otherwise)
 
 
 class SeriesSimilarity(Similarity):
@@ -34,8 +42,7 @@ class ElasticSimilarity(SeriesSimilarity):
     window: float | None
     resolves = ("sigma",)
     stated_for = (*SeriesSimilarity.stated_for, "distance_block", "compared", "_loop")
-
-    _costs: ClassVar[dict[str, Callable[[str, Any], Any]]] = {}  # what the loop takes, and how it is validated
+    _checks: ClassVar = {"sigma": check_scale, "window": check_window}  # of a subclass also its costs
     _loop: str
 
     @abstractmethod
@@ -52,14 +59,9 @@ class ElasticSimilarity(SeriesSimilarity):
         A, B = in_common_precision(A, B)
         if out is None:
             out = np.empty((len(A), len(B)), A.dtype)
-        costs = [float(getattr(self, name)) for name in self._costs]
+        costs = [float(getattr(self, name)) for name in self._checks if name not in ElasticSimilarity._checks]
         getattr(loops, self._loop)(out, A.values, A.starts, B.values, B.starts, *costs, self.window, half=same)
         return out
-
-    def check_params(self) -> None:
-        """Validate the costs, the scale and the window."""
-        for name, check in {**self._costs, "sigma": check_scale, "window": check_window}.items():
-            check(name, getattr(self, name))
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> ElasticSimilarity:
         """Replace "median" by the median distance of X, or of a sample."""
@@ -101,16 +103,6 @@ class ElasticDistance(SeriesSimilarity):
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the distances."""
         return self.k.distance_block(A, B, out)
-
-
-def check_window(name: str, window: Any) -> None:
-    """Validate a window: None, a number of steps, or a fraction."""
-    if window is None:
-        return
-    fraction = isinstance(window, Real) and not isinstance(window, Integral) and 0.0 <= float(window) <= 1.0
-    if not fraction:
-        otherwise = "None or a float from 0.0 to 1.0 (a fraction of the shorter length)"
-        check_integer(name, window, 0, otherwise=otherwise)
 
 
 ELASTIC = frozenset({SYMMETRIC, UNIT_DIAGONAL, BOUNDED})
@@ -163,7 +155,7 @@ class SoftDTW(ElasticSimilarity):
         "K = 1 nearly, but different similarities to 0, 2, 2, 2; GlobalAlignment() is a kernel"
     )
     hints = Hints(heavy=True)
-    _costs: ClassVar = {"gamma": check_positive}
+    _checks: ClassVar = {"gamma": check_positive, **ElasticSimilarity._checks}
     _loop = "soft_dtw"
 
     def __init__(self, gamma: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
@@ -219,7 +211,7 @@ class MSM(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-msm / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
-    _costs: ClassVar = {"c": check_nonnegative}
+    _checks: ClassVar = {"c": check_nonnegative, **ElasticSimilarity._checks}
     _loop = "msm"
 
     def __init__(self, c: float = 1.0, sigma: float | str = "median", window: float | None = None) -> None:
@@ -263,7 +255,7 @@ class ERP(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-erp / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
-    _costs: ClassVar = {"g": check_number}
+    _checks: ClassVar = {"g": check_number, **ElasticSimilarity._checks}
     _loop = "erp"
 
     def __init__(self, g: float = 0.0, sigma: float | str = "median", window: float | None = None) -> None:
@@ -307,7 +299,7 @@ class TWE(ElasticSimilarity):
     claims = ELASTIC
     reason = "a metric, but not of negative type: there are series on which exp(-twe / sigma) has negative eigenvalues"
     hints = Hints(finite=True, heavy=True)
-    _costs: ClassVar = {"nu": check_nonnegative, "lmbda": check_nonnegative}
+    _checks: ClassVar = {"nu": check_nonnegative, "lmbda": check_nonnegative, **ElasticSimilarity._checks}
     _loop = "twe"
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class Edit(Similarity):
     hints = Hints(finite=True, heavy=True)
     costs: Any = None
     _quiet = ("costs",)
+    _checks: ClassVar = {"costs": lambda name, costs: _as_costs(costs)}
 
     def __init__(self, costs: tuple[float, float, float] | None = None) -> None:
         self.costs = costs
@@ -77,10 +78,6 @@ class Edit(Similarity):
         if SYMMETRIC not in self.claims:
             return "insertions and deletions have different costs, so it is not symmetric"
         return "edit distances do not embed into a Euclidean space: 'ab', 'ba', 'aba', 'bab' have a negative eigenvalue"
-
-    def check_params(self) -> None:
-        """Validate the costs."""
-        _as_costs(self.costs)
 
     def counterexamples(self) -> list[Any]:
         """Return the four strings of the reason, and two that differ by a deletion."""
@@ -111,7 +108,6 @@ class Edit(Similarity):
 
     def distances(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return the numbers or costs of edits d(x_i, z_j), by default between the objects of X."""
-        self.check_params()
         distance = _EditDistance(self.costs)
         if Z is None:
             return distance.gram(X)

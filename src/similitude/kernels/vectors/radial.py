@@ -19,6 +19,7 @@ from similitude.kernels.vectors.pairwise import (
     check_scale,
     median_distance,
     pairwise,
+    squared_norms,
     vector_profile,
 )
 from similitude.similarity import UNIT_KERNEL, Bounds, stated
@@ -36,7 +37,7 @@ class DistanceBounds(Bounds):
 
     def __init__(self, k: VectorSimilarity, A: Encoding) -> None:
         self.form = k.form()
-        self.single = A.dtype == np.float32
+        self.eps = 64 * float(np.finfo(A.dtype).eps)
         sample = A[:: max(1, len(A) // AXES_FROM)].astype(np.float64)
         self.center = sample.mean(axis=0)
         _, vectors = np.linalg.eigh((sample - self.center).T @ (sample - self.center))
@@ -48,23 +49,22 @@ class DistanceBounds(Bounds):
         for first in range(0, len(A), AXES_FROM):
             some = A[first : first + AXES_FROM] - self.center
             along = some @ self.axes
-            squares = np.einsum("ij,ij->i", some, some) - np.einsum("ij,ij->i", along, along)
-            out[first : first + AXES_FROM] = np.column_stack([along, np.sqrt(np.maximum(squares, 0.0))])
+            beside_axes = np.sqrt(np.maximum(squared_norms(some) - squared_norms(along), 0.0))
+            out[first : first + AXES_FROM] = np.column_stack([along, beside_axes])
         return out
 
     def upper(self, A: Any, B: Any) -> np.ndarray:
         """Return the similarities at these smaller distances, with room for rounding."""
         squares = pairwise(A, B, "squared_difference", IDENTITY)
-        norms = [np.einsum("ij,ij->i", one, one) for one in (A, B)]
-        eps = 64 * float(np.finfo(np.float32).eps if self.single else np.finfo(np.float64).eps)
-        squares -= eps * (norms[0][:, None] + norms[1])
+        squares -= self.eps * (squared_norms(A)[:, None] + squared_norms(B))
         return np.asarray(apply_form(self.form, np.maximum(squares, 0.0, out=squares)))
 
 
 def bounds_by_axes(k: VectorSimilarity, A: Encoding) -> Bounds | None:
     """Return bounds by the main principal axes of long dense vectors; None for others."""
-    # of 64 dimensions or more, bounds are cheaper than distances
-    return DistanceBounds(k, A) if isinstance(A, np.ndarray) and A.shape[1] >= 64 else None
+    if not isinstance(A, np.ndarray) or A.shape[1] < 64:  # where distances are cheaper
+        return None
+    return DistanceBounds(k, A)
 
 
 FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
@@ -83,15 +83,6 @@ class DistanceSimilarity(VectorSimilarity):
     metric: Any = None
     _quiet = ("metric",)
     _writers: ClassVar = {"metric": lambda metric: written_metric(metric)}
-    stated_for = (*VectorSimilarity.stated_for, "_form_at")
-
-    def form(self) -> Form:
-        """Return the function of the distance."""
-        (name,) = self.resolves
-        return self._form_at(getattr(self, name))
-
-    def _form_at(self, scale: Any) -> Form:
-        raise NotImplementedError
 
     def encode(self, objects: Any) -> Encoding:
         """Return the vectors under the metric's linear map, as the rows of one float matrix."""
@@ -106,6 +97,7 @@ class DistanceSimilarity(VectorSimilarity):
 
     def check_params(self) -> None:
         """Validate the scale and the metric."""
+        super().check_params()
         (name,) = self.resolves
         check_scale(name, getattr(self, name))
         if self.metric is not None:
@@ -116,8 +108,8 @@ class DistanceSimilarity(VectorSimilarity):
         (name,) = self.resolves
         if not isinstance(getattr(self, name), str):
             return self
-        root = ROOT if self.sums == "squared_difference" else IDENTITY
-        distances = partial(pairwise, sums=self.sums, form=root)
+        roots = {"squared_difference": ROOT}
+        distances = partial(pairwise, sums=self.sums, form=roots.get(self.sums, IDENTITY))
         median = median_distance(self.encode(X), distances, random_state, sample_weight)
         return self.with_params(**{name: median})
 
@@ -143,10 +135,8 @@ class DistanceSimilarity(VectorSimilarity):
 
     def shared_distances(self) -> str | None:
         """Return the name of the distances, equal for all that can share them; None if a subclass changes them."""
-        cls = type(self)
-        usual = DistanceSimilarity
         methods = ("encode", "block", "distances", "of_distances")
-        if any(getattr(cls, name) is not getattr(usual, name) for name in methods):
+        if any(getattr(type(self), name) is not getattr(DistanceSimilarity, name) for name in methods):
             return None
         return self.sums if self.metric is None else f"{self.sums} {digest(self.metric).hex()}"
 
@@ -155,11 +145,11 @@ def values_at_scales(
     k: DistanceSimilarity, scales: Sequence[float], distances: Sequence[np.ndarray]
 ) -> Sequence[np.ndarray]:
     """Return the similarities of several sets of pairs, each at a scale of its own; the distances are overwritten."""
-    forms = [k._form_at(scale) for scale in scales]
-    named = [form for form in forms if isinstance(form, tuple)]
-    if len(named) < len(forms):
+    (name,) = k.resolves
+    forms = [k.with_params(**{name: scale}).form() for scale in scales]
+    if not all(isinstance(form, tuple) for form in forms):
         return [apply_form(form, D) for form, D in zip(forms, distances, strict=True)]
-    loops.apply_each(distances, named)
+    loops.apply_each(distances, forms)
     return distances
 
 
@@ -229,8 +219,9 @@ class Gaussian(DistanceSimilarity):
         """
         return cls(sigma=check_positive("c", c) / math.sqrt(2.0))
 
-    def _form_at(self, scale: Any) -> Form:
-        return "gaussian", -0.5 / float(scale) ** 2
+    def form(self) -> Form:
+        """Return the function of the distance."""
+        return "gaussian", -0.5 / float(self.sigma) ** 2
 
 
 class Laplace(DistanceSimilarity):
@@ -282,7 +273,7 @@ class Laplace(DistanceSimilarity):
     @property
     def sums(self) -> str:
         """Absolute or squared differences, depending on the norm."""
-        return "absolute_difference" if self.norm == 1 else "squared_difference"
+        return {1: "absolute_difference"}.get(self.norm, "squared_difference")
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
         """Replace "median" by a width that follows from the median distance of X."""
@@ -291,9 +282,12 @@ class Laplace(DistanceSimilarity):
             return resolved
         return resolved.with_params(sigma=math.sqrt(resolved.sigma))
 
-    def _form_at(self, scale: Any) -> Form:
-        p = -0.5 / float(scale) ** 2 if self.squared_scale else -1.0 / float(scale)
-        return "gaussian" if self.norm == 1 else "laplace", p
+    def form(self) -> Form:
+        """Return the function of the distance."""
+        p = -1.0 / float(self.sigma)
+        if self.squared_scale:
+            p = -0.5 / float(self.sigma) ** 2
+        return {1: "gaussian"}.get(self.norm, "laplace"), p
 
 
 class Matern(DistanceSimilarity):
@@ -332,7 +326,9 @@ class Matern(DistanceSimilarity):
     @property
     def hints(self) -> Hints:
         """On tensors only with a closed form."""
-        return FINITE if self.nu in (0.5, 1.5, 2.5, math.inf) else Hints(finite=True)
+        if self.nu in (0.5, 1.5, 2.5, math.inf):
+            return FINITE
+        return Hints(finite=True)
 
     def check_params(self) -> None:
         """Validate the smoothness and the length scale."""
@@ -340,11 +336,11 @@ class Matern(DistanceSimilarity):
             raise ValueError(f"nu must be at most 300, or inf for the Gaussian limit, got {brief(self.nu)}")
         super().check_params()
 
-    def _form_at(self, scale: Any) -> Form:
+    def form(self) -> Form:
         """Return the closed form for this nu, or the one with the Bessel function."""
         if self.nu == math.inf:
-            return "gaussian", -0.5 / float(scale) ** 2
-        p = math.sqrt(2.0 * self.nu) / float(scale)
+            return "gaussian", -0.5 / float(self.length) ** 2
+        p = math.sqrt(2.0 * self.nu) / float(self.length)
         closed = {0.5: ("laplace", -p), 1.5: ("matern3", p), 2.5: ("matern5", p)}
         return closed.get(self.nu, lambda x: _bessel_matern(namespace(x).sqrt(x) * p, float(self.nu)))
 
@@ -359,18 +355,13 @@ def _bessel_matern(u: Any, nu: float) -> Any:
     with np.errstate(all="ignore"):
         values = np.exp((1.0 - nu) * math.log(2.0) - gammaln(nu) + nu * np.log(u64) + np.log(kve(nu, u64)) - u64)
     close = ~np.isfinite(values) | ((u64 < 1e-3) & (nu > 2.5))
-    values[close] = _matern_series(u64[close], nu)
-    return values.astype(u.dtype)
-
-
-def _matern_series(u: np.ndarray, nu: float) -> np.ndarray:
-    """Return the leading terms of the Matern function at a small u: sum of (u^2/4)^k / (k! (1-nu) ... (k-nu))."""
-    total = np.ones_like(u)
-    term = np.ones_like(u)
+    small = u64[close]  # the leading terms of sum_k (u^2/4)^k / (k! (1-nu) ... (k-nu))
+    term = total = np.ones_like(small)
     for k in range(1, min(math.ceil(nu), 60)):
-        term = term * (u * u / 4.0) / (k * (k - nu))
-        total += term
-    return total
+        term = term * (small * small / 4.0) / (k * (k - nu))
+        total = total + term
+    values[close] = total
+    return values.astype(u.dtype)
 
 
 class RationalQuadratic(DistanceSimilarity):
@@ -405,14 +396,12 @@ class RationalQuadratic(DistanceSimilarity):
         self.length = length
         self.metric = metric
 
-    def check_params(self) -> None:
-        """Validate alpha and the length scale."""
-        check_positive("alpha", self.alpha)
-        super().check_params()
+    _checks: ClassVar = {"alpha": check_positive}
 
-    def _form_at(self, scale: Any) -> Form:
+    def form(self) -> Form:
+        """Return the function of the distance."""
         alpha = float(self.alpha)
-        return "rational_quadratic", 1.0 / (2.0 * alpha * float(scale) ** 2), alpha
+        return "rational_quadratic", 1.0 / (2.0 * alpha * float(self.length) ** 2), alpha
 
 
 PULLBACK = "a kernel of T'x and T'z, for any linear map T, is one of x and z: its features are phi(T'x)"
@@ -455,21 +444,24 @@ def transformed(A: Any, metric: Any) -> Any:
     """Return the rows of A under the linear map; sparse ones stay sparse under weights, but not under a matrix."""
     T = as_array(metric)
     if T.shape[0] != A.shape[1]:
-        what = "weights" if T.ndim == 1 else "rows"
+        what = ("weights", "rows")[T.ndim - 1]
         raise ValueError(f"metric has {T.shape[0]} {what}, one per column, but the vectors have {A.shape[1]} columns")
-    if is_sparse(A):
-        if T.ndim == 1:
-            return A.multiply(T[None, :]).tocsr().astype(A.dtype, copy=False)
-        return A @ T.astype(A.dtype)
-    T = in_precision(beside(T, A), A.dtype)
-    return A * T if T.ndim == 1 else A @ T
+    if is_sparse(A) and T.ndim == 1:
+        return A.multiply(T[None, :]).tocsr().astype(A.dtype, copy=False)
+    if not is_sparse(A):
+        T = in_precision(beside(T, A), A.dtype)
+    if T.ndim == 1:
+        return A * T
+    return A @ T.astype(A.dtype)
 
 
 def written_metric(metric: Any) -> str:
     """Return a metric as `repr` shows it."""
     T = as_array(metric)
-    if T.ndim == 1 and len(T) <= 8:
-        if isinstance(metric, (list, tuple)):
-            return written(metric)
-        return f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"
-    return f"<{len(T)} weights>" if T.ndim == 1 else f"<{' x '.join(map(str, T.shape))} matrix>"
+    if T.ndim != 1:
+        return f"<{' x '.join(map(str, T.shape))} matrix>"
+    if len(T) > 8:
+        return f"<{len(T)} weights>"
+    if isinstance(metric, (list, tuple)):
+        return written(metric)
+    return f"[{', '.join(repr(float(f'{value:.4g}')) for value in T)}]"
