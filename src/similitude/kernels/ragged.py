@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import keys, loops, mixed, mixed_entries
+from similitude.compute import keys, loops, mixed, mixed_entries, rows
 from similitude.support import digest
 
 
@@ -53,10 +53,10 @@ def ragged_rows(starts: np.ndarray, which: Any) -> tuple[np.ndarray, Any]:
 
 def places_of(known: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the place of each key among known keys, which are increasing, and whether it is one of them."""
-    places = np.minimum(np.searchsorted(known, keys), max(0, len(known) - 1))
-    if not len(known):
-        return places, np.zeros(len(keys), bool)
-    return places, known[places] == keys
+    places = np.searchsorted(known, keys)
+    found = places < len(known)
+    found[found] = known[places[found]] == keys[found]
+    return places, found
 
 
 def listed(values: Any) -> list[Any]:
@@ -90,7 +90,7 @@ class Ragged:
         for names, some in ((self.of_entries, entries), (self.of_rows, which)):
             for name in names:
                 values = getattr(self, name)
-                setattr(found, name, None if values is None else values[some])
+                setattr(found, name, None if values is None else rows(values, some))
         return found
 
     def only(self, kept: np.ndarray) -> Any:

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from similitude.compute import Encoding, Hints, check_objects, rows, take
+from similitude.compute import Encoding, Hints, take
+from similitude.kernels.ragged import Ragged, starts_of
 from similitude.kernels.tables.cells import Cells
 from similitude.similarity import BOUNDED, PSD, SYMMETRIC, UNIT_DIAGONAL, UNIT_KERNEL, Similarity
 from similitude.support import brief, check_number
@@ -172,10 +173,11 @@ class OrMissing(Similarity):
 
     def encode(self, objects: Any) -> Encoding:
         """Return the encoding of the known values, and their positions."""
-        known = np.flatnonzero(~Cells.of(objects).missing)
-        places = np.full(check_objects(objects), -1)
-        places[known] = np.arange(len(known))
-        return PartlyKnown(self.k.encode(take(objects, known)) if len(known) else None, places)
+        known = ~Cells.of(objects).missing
+        encoded = None
+        if known.any():
+            encoded = self.k.encode(take(objects, np.flatnonzero(known)))
+        return PartlyKnown(starts_of(known), encoded)
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:
         """Return K of known pairs, `alike` for pairs that are both missing, 0 for others."""
@@ -193,24 +195,13 @@ class OrMissing(Similarity):
         return values
 
 
-class PartlyKnown:
-    """The encoding of the known values: value i is number ``places[i]`` of `encoded`, or missing if that is -1."""
+class PartlyKnown(Ragged):
+    """The encoding of the known values: a row has one entry, or none if the value is missing."""
 
-    def __init__(self, encoded: Encoding, places: np.ndarray) -> None:
-        self.encoded = encoded
-        self.places = places
+    of_entries = ("encoded",)
+    encoded: Encoding
 
     @property
     def known(self) -> np.ndarray:
         """A boolean array that marks the known values."""
-        return self.places >= 0
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def __getitem__(self, which: Any) -> PartlyKnown:
-        chosen = self.places[which]
-        known = chosen >= 0
-        places = np.full(len(chosen), -1)
-        places[known] = np.arange(np.count_nonzero(known))
-        return PartlyKnown(rows(self.encoded, chosen[known]) if known.any() else None, places)
+        return self.lengths > 0
