@@ -292,10 +292,7 @@ def _number_of_monomials(d: Any, j: int) -> Any:
 
 
 def _places(indices: np.ndarray, j: int, d: int) -> np.ndarray:
-    """Return the column of each monomial of degree j of the stored variables among all those of d variables.
-
-    Before x_a x_b … are those with a smaller first factor, then those with the same first and a smaller second, ….
-    """
+    """Return the column of each monomial of degree j of the stored variables among all those of d variables."""
     combinations = list(combinations_with_replacement(range(indices.shape[1]), j))
     factors = np.array(combinations, int).reshape(len(combinations), j)
     places = np.zeros((len(indices), len(factors)), np.int64)

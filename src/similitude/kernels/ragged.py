@@ -124,10 +124,7 @@ class Ragged:
 
 
 class Histograms(Ragged):
-    """Sparse histograms: histogram g has the increasing ``keys[starts[g]:starts[g + 1]]``, with their ``counts``.
-
-    Keys are digests, equal in all processes and batches, so that histograms from different batches can be compared.
-    """
+    """Sparse histograms with counts of increasing keys: digests, equal in all processes and batches."""
 
     of_entries = ("keys", "counts")
     described_by = ("keys", "counts")

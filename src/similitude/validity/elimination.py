@@ -149,9 +149,8 @@ def negative_square(K: np.ndarray, a: np.ndarray, tolerance: Tolerance) -> float
 def smallest_negative_set(K: np.ndarray, tolerance: Tolerance, scan_triples: bool) -> np.ndarray | None:
     """Return the positions of a small set of objects whose Gram matrix is not PSD; None if K shows none.
 
-    Single objects and pairs are found exactly. Otherwise objects are removed one at a time, always the one without
-    which the smallest eigenvalue stays lowest, until it would no longer be negative. If more than three objects remain,
-    all triples are tried (with `scan_triples`), and among at most a dozen objects all larger sets.
+    Single objects and pairs are found exactly. Otherwise objects are removed one at a time, as long as an eigenvalue is
+    negative; then all triples are tried (with `scan_triples`), and among at most a dozen objects all larger sets.
     """
     diagonal = K.diagonal()
     bad = diagonal < -tolerance.floor - tolerance.relative * np.abs(K).max(axis=1)

@@ -32,19 +32,7 @@ class Repaired(Wrapped):
     r"""A kernel made from an indefinite similarity: the dot product of features, which are linear in its values.
 
     With the sample's Gram matrix :math:`S = U \Lambda U'` and :math:`k(x) = (K(x, x_1), …, K(x, x_n))`, the features
-    are :math:`F(x) = k(x) W`. The same linear map applies to the sample and to new objects, and the Gram matrix of the
-    sample becomes :math:`U f(\Lambda) U'`. An object costs n evaluations of the similarity.
-
-    Parameters
-    ----------
-    k : Similarity
-        The similarity that was repaired.
-    sample : sequence of objects
-        The objects :math:`x_i`.
-    W : array of shape (n, r)
-        The linear map.
-    changes : str
-        A description of what the repair changed.
+    are :math:`F(x) = k(x) W`; the Gram matrix of the sample becomes :math:`U f(\Lambda) U'`.
     """
 
     claims = KERNEL
@@ -91,11 +79,7 @@ class Repaired(Wrapped):
 
 
 class RaisedDiagonal(Wrapped):
-    """K(x, z), plus an amount if x and z are equal objects: the repair "shift".
-
-    The Gram matrix of the sample becomes PSD; similarities of different objects stay the same. Nothing is guaranteed
-    for new objects among themselves, so PSD is not claimed.
-    """
+    """K(x, z), plus an amount if x and z are equal objects: the repair "shift", which says nothing of new objects."""
 
     def __init__(self, k: Similarity, amount: float, changes: str) -> None:
         self.k = k

@@ -140,11 +140,8 @@ WHAT_IS_HELD = {
 def kind_of_objects(X: Any) -> str:
     """Return the kind of objects, which decides what ``similarity="auto"`` compares them by.
 
-    Arrays and sparse matrices of two dimensions, data frames of numbers and lists of lists of equal length are vectors;
-    arrays of three dimensions and sequences of unequal length, or of arrays of two dimensions, are series. Other data
-    frames and lists of dicts are tables, or records if a column holds texts, sets, vectors, series or graphs. Texts are
-    strings of three words or more than 20 letters, most of which differ. Lists of arrays of one
-    dimension and equal length are series if neighboring values are alike.
+    Data frames are records if a column holds texts, sets, vectors, series or graphs, else tables if any holds
+    categories or misses values. Lists of arrays of equal length are series if neighboring values are alike.
     """
     if is_table(X):
         if not all(str(X[name].dtype).lower().startswith(("int", "float", "uint")) for name in X.columns):

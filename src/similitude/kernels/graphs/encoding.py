@@ -17,10 +17,7 @@ NO_LABEL = 0
 
 
 class Neighbors(Ragged):
-    """The neighbors of each node, numbered within the graph and increasing, each edge in both directions.
-
-    ``labels`` and ``attributes`` are those of the edges to them.
-    """
+    """The neighbors of each node, increasing numbers within the graph, with labels and attributes of the edges to them."""
 
     of_entries = ("nodes", "labels", "attributes")
     nodes: np.ndarray
@@ -29,10 +26,7 @@ class Neighbors(Ragged):
 
 
 class EncodedGraphs(Ragged):
-    """Undirected simple graphs: ``labels`` are the uint64 keys of those of the nodes, `NO_LABEL` without labels.
-
-    ``attributes`` has a row for each node, empty if not asked for.
-    """
+    """Undirected simple graphs: of each node a uint64 key of its label, or `NO_LABEL`, and a row of attributes."""
 
     of_entries = ("labels", "attributes", "neighbors")
     labels: np.ndarray
@@ -69,13 +63,6 @@ def as_graphs(
     objects: Any, nodes: bool = True, edges: bool = True, attributes: bool = False, edge_attributes: bool = False
 ) -> EncodedGraphs:
     """Return graphs as concatenated arrays, with labels and attributes of nodes and edges if asked for.
-
-    Takes networkx graphs and igraph graphs (labels in the attribute ``"label"`` of nodes and edges, vectors of numbers
-    in the attribute ``"attributes"`` of both), scipy sparse adjacency matrices, and tuples ``(edges, node_labels,
-    edge_labels, node_attributes, edge_attributes)``, of which all but the first may be missing at the end, or be None.
-    There `edges` are pairs of nodes or a sparse adjacency matrix. Nodes are numbers from 0, one per label (an integer
-    in place of the labels is the number of nodes), or the keys of a dict of labels. Edge labels and attributes are in
-    the order of the edges; node attributes are a matrix with a row for each node, or a dict of vectors.
 
     An edge that is given more than once, in either direction, counts once, and must have one label and one vector of
     attributes. Weights of an adjacency matrix are ignored, but zero means no edge. Directed graphs, asymmetric matrices

@@ -53,8 +53,8 @@ def path_positions(graphs: EncodedGraphs) -> Any:
 def _followed(graphs: EncodedGraphs, sources: np.ndarray) -> tuple[np.ndarray, ...]:
     """Follow all shortest paths from some nodes, step by step. A place is a source with a node of its graph.
 
-    Return where the places of each source begin; of each place the node, its distance (-1 if it is not reached) and
-    the number of paths to it; and the steps, from which place to which.
+    Return where the places of each source begin; the node of each place, its distance (-1 if it is not reached) and the
+    number of paths to it; and the steps, from which place to which.
     """
     first = graphs.first_nodes[sources]
     lengths = np.repeat(graphs.lengths, graphs.lengths)[sources]
@@ -110,10 +110,8 @@ COLUMNS_AT_ONCE = 2048
 
 
 class NodeVectors(Ragged):
-    """Graphs as bags of nodes, stored consecutively.
+    """Nodes with labels, encoded vectors and perhaps sparse counts; graphs with `kinds` and the number of attributes.
 
-    Graph g owns the nodes ``starts[g]:starts[g + 1]``. Each node has a label, an encoded vector, and perhaps
-    a sparse row of counts; the graph has its `kinds` (see `EncodedGraphs`) and the number of attributes of its nodes.
     For kernels of edges, they take the place of nodes; each may have several labels, one per column.
     """
 
@@ -126,7 +124,7 @@ class NodeVectors(Ragged):
     widths: np.ndarray
 
     def groups(self) -> Iterator[tuple[np.ndarray, NodeVectors]]:
-        """Yield all nodes in groups with the numbers of their graphs, those with few columns of counts first.
+        """Yield nodes in groups with the numbers of their graphs, those with few columns of counts first.
 
         Graphs are whole in a group or cut from their own beginning, so that sums do not depend on the other graphs.
         """

@@ -16,11 +16,7 @@ from similitude.support import check_nonnegative
 
 
 class WalkedGraphs(Ragged):
-    """Graphs with the eigenvalues of their adjacency matrices.
-
-    Graph g has the eigenvalues ``values[starts[g]:starts[g + 1]]``; the weight of one is the squared sum of the entries
-    of its eigenvector. Its largest eigenvalue is ``radii[g]``.
-    """
+    """Graphs with the eigenvalues of their adjacency matrices, and squared sums of the eigenvectors as weights."""
 
     of_entries = ("values", "weights")
     of_rows = ("graphs", "radii")

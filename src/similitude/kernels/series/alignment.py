@@ -157,11 +157,10 @@ def _summable(A: Series) -> np.ndarray:
 
 
 class WarpingBounds(Bounds):
-    r"""Upper bounds on :math:`\exp(-\mathrm{dtw}(x, z) / \sigma)`.
+    r"""Upper bounds on :math:`\exp(-\mathrm{dtw}(x, z) / \sigma)`: by both ends, and by envelopes.
 
-    Every path pairs the first values and the last values of both series (Kim, Park and Chu, 2001), and every value of
-    one with a value of the other that is no farther away than the window (Keogh and Ratanamahatana, 2005). The second
-    bound, which contains the first, is for series of one length, and is taken both ways.
+    Every path pairs the ends of both series (Kim, Park and Chu, 2001), and every value of one with a value of the other
+    that is no farther away than the window (Keogh and Ratanamahatana, 2005), which is taken both ways.
     """
 
     def __init__(self, sigma: float, window: float | None) -> None:

@@ -41,11 +41,7 @@ class Series(Ragged):
 
 
 def as_series(X: Any) -> Series:
-    """Return encoded series, in float32 if every series is.
-
-    Takes a matrix (one series per row), an array of shape (series, time, channel), a table (one series per row), or a
-    sequence of series of any length, each a list of numbers or an array or table of shape (time, channel).
-    """
+    """Return encoded series, in float32 if every series is; a table has one series per row."""
     check_objects(X)
     if is_sparse(X):
         raise TypeError("series kernels need dense arrays, not sparse ones: convert with X.toarray()")

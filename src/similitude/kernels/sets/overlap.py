@@ -24,10 +24,9 @@ from similitude.support import brief, is_integer
 
 
 class ItemSets(Items):
-    """Sets as sorted 64-bit keys, stored consecutively: set i is ``keys[starts[i]:starts[i + 1]]``.
+    """Sets as sorted 64-bit keys with the roots of their weights, if these are given.
 
-    `width` is the number of columns if the keys are column numbers, and None if they represent items. `roots` are those
-    of the weights of items, none of which is zero; None without weights.
+    `width` is the number of columns if the keys are column numbers, and None if they represent items.
     """
 
     of_entries = ("keys", "roots")

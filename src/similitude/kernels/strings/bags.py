@@ -14,11 +14,10 @@ from similitude.kernels.vectors.pairwise import csr
 
 
 class Bags(Ragged):
-    """Features of objects with their counts, one bag per object; sliced like an array.
+    """Features of strings with their counts; `values` are these (or ones) times roots of weights, if there are any.
 
     Two features are equal if their codes are and, for codes that are digests, if the windows are. Therefore bags with
-    digests keep the letters that they were made from. With weights, `values` are the counts (or ones) times the roots
-    of the weights of their features; None otherwise.
+    digests keep the letters that they were made from.
     """
 
     of_entries = ("codes", "counts", "windows", "values")
@@ -93,9 +92,8 @@ def joined_bags(parts: list[Bags]) -> Bags:
 def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any = None) -> np.ndarray:
     """Return the dot products of the counts of shared features; if not `counted`, the numbers of shared features.
 
-    Features that only one of the two blocks has are dropped first. Of the others, frequent ones are summed for all
-    pairs at once, by bit sets or (`counted`) by the product of two dense matrices; for each rare one only the pairs
-    that have it are visited.
+    Frequent features are summed for all pairs at once, by bit sets or (`counted`) by the product of two dense matrices;
+    for each rare one only the pairs that have it are visited.
     """
     if out is None:
         out = np.empty((len(A), len(B)))

@@ -115,10 +115,7 @@ class Edit(Similarity):
 
 
 class EditBounds(Bounds):
-    """There are at least as many edits as letters of the longer string that the other one lacks.
-
-    There are at least half as many as such pairs of neighboring letters: an edit changes two of them (Ukkonen, 1992).
-    """
+    """Edits are at least the letters that one string lacks, and half of such pairs of neighbors (Ukkonen, 1992)."""
 
     def __init__(self, A: Letters) -> None:
         self.letters = SetBounds(A, lambda A: as_counted(A.lengths, A.text), "share_of_larger")

@@ -16,10 +16,7 @@ from similitude.support import brief
 
 
 class Range(NamedTuple):
-    """How a column is compared: ``number`` or ``time`` relative to a range, rank in an ``order``, or ``equal``.
-
-    ``values`` is the kind of values that a column of equal ones must hold, empty if any. Times are in seconds.
-    """
+    """How a column is compared: ``number`` or ``time`` in a range, rank in an ``order``, or ``equal`` values of a kind."""
 
     kind: str
     low: float = 0.0

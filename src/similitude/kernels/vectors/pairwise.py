@@ -33,13 +33,7 @@ def apply_form(form: Form, values: Any) -> Any:
 
 
 class VectorSimilarity(Similarity):
-    """A similarity of vectors that is a function of one number per pair, a sum over features.
-
-    Attributes
-    ----------
-    sums : str
-        What is summed: ``product`` (the dot product), ``squared_difference``, ``absolute_difference`` or ``smaller``.
-    """
+    """A function of one number per pair: of the sum of products, differences or smaller values that `sums` names."""
 
     objects = "vectors"
     sums: str = "product"
@@ -96,9 +90,8 @@ def vector_profile(k: Any) -> Profile | None:
 def pairwise(A: Any, B: Any, sums: str, form: Form, out: Any = None) -> Any:
     """Return a function of one number per pair of rows: of their dot product, or of another sum over features.
 
-    Squared distances of short vectors are computed entry by entry, those of longer ones by a matrix product. Vectors
-    are centered before it, so that data far from the origin lose no precision, and pairs so close that the product
-    loses digits are computed again entry by entry.
+    Vectors are centered before a matrix product, so that data far from the origin lose no precision, and pairs so close
+    that the product loses digits are computed again entry by entry.
     """
     if A.shape[1] != B.shape[1]:
         raise ValueError(f"X has {A.shape[1]} columns and Z has {B.shape[1]}: both need the same dimension")

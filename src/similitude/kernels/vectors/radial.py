@@ -73,10 +73,7 @@ FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
 class DistanceSimilarity(VectorSimilarity):
     """A similarity of vectors that is a function of their distance, with a scale that may be the median distance.
 
-    Distances can be computed once for several of them: ``k.of_distances(k.distances(A, B))`` is ``k.block(A, B)``.
-
-    A `metric` is a linear map that is applied to the vectors once, when they are encoded: weights that multiply the
-    columns, or a matrix T that maps x to T'x. Distances are then those of :math:`M = TT'`, which is PSD for every T.
+    A `metric` maps the vectors once, when they are encoded. ``k.of_distances(k.distances(A, B))`` is ``k.block(A, B)``.
     """
 
     sums: str = "squared_difference"
