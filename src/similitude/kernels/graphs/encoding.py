@@ -17,7 +17,7 @@ NO_LABEL = 0
 
 
 class Neighbors(Ragged):
-    """The neighbors of each node, increasing numbers within the graph, with labels and attributes of the edges to them."""
+    """The neighbors of each node, numbered within the graph, with labels and attributes of the edges to them."""
 
     of_entries = ("nodes", "labels", "attributes")
     nodes: np.ndarray

@@ -16,7 +16,7 @@ from similitude.support import brief
 
 
 class Range(NamedTuple):
-    """How a column is compared: ``number`` or ``time`` in a range, rank in an ``order``, or ``equal`` values of a kind."""
+    """How a column is compared: ``number`` or ``time`` in a range, rank in an ``order``, or ``equal`` values."""
 
     kind: str
     low: float = 0.0
