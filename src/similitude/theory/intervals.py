@@ -44,7 +44,7 @@ def conformal_quantile(scores: Any, level: float) -> float:
     """Return the limit below which the score of a new row lies with probability `level`; infinity if there are few.
 
     The rank of a new score among m others that are exchangeable with it is uniform (Vovk, Gammerman and Shafer,
-    Algorithmic Learning in a Random World, 2005). Without ties it lies below with probability level + 1 / (m + 1) at most.
+    Algorithmic Learning in a Random World, 2005). Without ties the probability is at most level + 1 / (m + 1).
     """
     scores = np.asarray(scores, dtype=np.float64)
     rank = conformal_rank(len(scores), level)

@@ -11,8 +11,7 @@ import numpy as np
 from similitude.compute import as_objects, is_column, is_sparse, is_table
 from similitude.similarity import Similarity
 
-SEARCH_STARTS = {"normal": 3, "high": 30}
-SEARCH_STEPS = {"normal": 80, "high": 400}
+STARTS_AND_STEPS = {"normal": (3, 80), "high": (30, 400)}
 
 
 def search(
@@ -28,12 +27,13 @@ def search(
             return None, None, f"no search beyond the sample ({matrix})"
         move = _moved_vectors(matrix, rng, np.ndim(X) == 2 or k.objects == "vectors")
         kind = "moved vectors"
+    starts, steps = STARTS_AND_STEPS[effort]
     tried = 0
     # the largest number of objects in a searched set
     for size in range(1, 5 + 1):
-        for _ in range(SEARCH_STARTS[effort]):
+        for _ in range(starts):
             tried += 1
-            objects = move(lambda objects: _lowness(_gram(k, objects)), size, SEARCH_STEPS[effort])
+            objects = move(lambda objects: _lowness(_gram(k, objects)), size, steps)
             gram = _gram(k, objects)
             # the magnitude of a negative eigenvalue, relative to the largest entry, that deserves a closer look
             if _lowness(gram) < -1e-7:

@@ -18,9 +18,6 @@ from similitude.similarity import KERNEL, SYMMETRIC, Hints, Similarity, Wrapped,
 from similitude.support import check_choice, check_number, interruptibly
 from similitude.validity.elimination import Tolerance, asymmetric_pair
 
-NEGLIGIBLE = 1e-10
-"""Eigenvalues below this share of the largest count as zero."""
-
 _CHANGES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
     "clip": (lambda w: np.maximum(w, 0.0), "set to zero"),
     "flip": (np.abs, "replaced by their absolute values"),
@@ -159,7 +156,7 @@ def repair(similarity: Any, X: Any, *, how: str = "clip") -> Similarity:
             f"symmetric similarity, for instance k.symmetrized()"
         )
     w, U = interruptibly(np.linalg.eigh, (S + S.T) / 2)
-    zero = NEGLIGIBLE * np.abs(w).max()
+    zero = 1e-10 * np.abs(w).max()  # up to which eigenvalues are negligible
     negative = w[w < -zero]
     changes = f"{how}: none of {n} eigenvalues was negative"
     if len(negative):

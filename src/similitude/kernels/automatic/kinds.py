@@ -24,9 +24,6 @@ SIMPLE = {"number": "numbers", "time": "times", "text": "categories", "bytes": "
 COMPOSED = frozenset({"texts", "sets", "vectors", "series", "graphs"})
 """Kinds of columns that make a table one of records."""
 
-COMPARED = (*COMPOSED, "numbers", "times", "categories")
-"""Kinds of columns that there is a similarity for."""
-
 
 def composed_columns(X: Any) -> dict[Any, tuple[str, list[Any], bool]]:
     """Return the kind of each column with values, the known ones, and whether others are missing."""
@@ -82,7 +79,7 @@ def _one_kind(name: Any, kinds: dict[str, tuple[int, Any]]) -> str:
             f"column {name!r} holds {kind} in row {place}, {brief(value)}, and {other} in row {at}, {brief(its)}: all "
             f"values of a column must be of one kind, or missing"
         )
-    if kind not in COMPARED:
+    if kind not in (*COMPOSED, *SIMPLE.values()):
         raise TypeError(
             f"column {name!r} holds {kind} in row {place}, {brief(value)}: leave it out, or say how it is compared "
             f"with Columns"

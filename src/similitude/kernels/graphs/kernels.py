@@ -83,9 +83,7 @@ class AttributeSimilarity(HistogramSimilarity):
     _quiet: ClassVar[tuple[str, ...]] = ("attributes",)
     claims = stated("attributes", KERNEL, lambda k, _: k.attributes.claims & {SYMMETRIC, PSD})
     hints = stated(
-        "attributes",
-        Hints(finite=True),
-        lambda k, _: Hints(heavy=True, threadsafe=k.attributes.hints.threadsafe),
+        "attributes", Hints(finite=True), lambda k, _: Hints(heavy=True, threadsafe=k.attributes.hints.threadsafe)
     )
 
     @abstractmethod

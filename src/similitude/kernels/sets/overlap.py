@@ -200,10 +200,6 @@ def check_comparable(A: Any, B: Any) -> None:
         raise ValueError(f"X holds {x} and Z holds {z}: they cannot share items")
 
 
-RATES = "items arrive at random times, at rates equal to their weights (those of weight 0 never)"
-"""How the random order of weighted items comes about."""
-
-
 class WeightedSets(WeightedFeatures):
     """A similarity of sets whose items have weights."""
 
@@ -340,7 +336,9 @@ class Jaccard(WeightedSets):
     @property
     def reason(self) -> str:
         """The proof: a mean of equality kernels."""
-        order = "all items are put in random order" if self.weights is None else RATES
+        order = "all items are put in random order"
+        if self.weights is not None:
+            order = "items arrive at random times, at rates equal to their weights (those of weight 0 never)"
         return (
             f"the probability that x and z have the same first item when {order}: a mean of equality kernels, where "
             f"the empty set has a first item of its own (Broder 1997; Gower 1971; Bouchard et al. 2013)"

@@ -16,9 +16,6 @@ from similitude.compute import as_objects, check_columns, check_objects, is_colu
 from similitude.kernels.ragged import item_keys, listed
 from similitude.support import brief, check_nonnegative
 
-ANY_KIND = ("", "mixed", "missing")
-"""Kinds of columns that do not restrict later ones."""
-
 KINDS_OF_CELLS: dict[str, Any] = {
     "number": (Real, Decimal, np.bool_),
     "text": str,
@@ -130,8 +127,8 @@ class Cells:
         return kinds.pop() if len(kinds) == 1 else "mixed"
 
     def check_kind(self, expected: str, why: str) -> None:
-        """Refuse another kind than expected, unless any is."""
-        if expected not in ANY_KIND and self.kind not in (expected, "missing"):
+        """Refuse another kind than expected, unless that does not restrict it."""
+        if expected not in ("", "mixed", "missing") and self.kind not in (expected, "missing"):
             raise TypeError(f"column {self.name!r} holds {self.kind}, for instance {brief(self.known()[0])}: {why}")
 
     def numbers(self) -> np.ndarray:

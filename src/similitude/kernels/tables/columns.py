@@ -24,9 +24,6 @@ HOWS: dict[str, tuple[Any, type[Any]]] = {
 }
 """The ways to combine the values of the columns, and the nodes of the algebra that do so."""
 
-EQUAL_CELLS: dict[str, Any] = {"strings": "", "sets": frozenset(), "series": [0.0]}
-"""Values of columns that are equal in all rows of a counterexample, by kind of objects; 0.0 for other kinds."""
-
 
 class Columns(Similarity):
     r"""A similarity for each column of a table, combined.
@@ -131,7 +128,8 @@ class Columns(Similarity):
         """Return rows with a counterexample in one column and equal values in others, and with one in all columns."""
         parts = self.similarities()
         known = {name: [_cells(objects) for objects in part.counterexamples()] for name, part in parts.items()}
-        equal = {name: EQUAL_CELLS.get(part.objects, 0.0) for name, part in parts.items()}
+        cell: dict[str, Any] = {"strings": "", "sets": frozenset(), "series": [0.0]}
+        equal = {name: cell.get(part.objects, 0.0) for name, part in parts.items()}
         rows = [[{**equal, name: cell} for cell in cells] for name, several in known.items() for cells in several]
         if len(known) > 1 and all(known.values()):
             longest = max(len(several[0]) for several in known.values())

@@ -83,10 +83,7 @@ class Gower(Similarity):
     resolves = ("ranges",)
 
     def __init__(
-        self,
-        ranges: Mapping[Any, Any] | None = None,
-        strict: bool = False,
-        weights: Mapping[Any, float] | None = None,
+        self, ranges: Mapping[Any, Any] | None = None, strict: bool = False, weights: Mapping[Any, float] | None = None
     ) -> None:
         self.ranges = ranges
         self.strict = strict

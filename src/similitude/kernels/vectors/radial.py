@@ -105,8 +105,8 @@ class DistanceSimilarity(VectorSimilarity):
         (name,) = self.resolves
         if not isinstance(getattr(self, name), str):
             return self
-        roots = {"squared_difference": ROOT}
-        distances = partial(pairwise, sums=self.sums, form=roots.get(self.sums, IDENTITY))
+        root = ROOT if self.sums == "squared_difference" else IDENTITY
+        distances = partial(pairwise, sums=self.sums, form=root)
         median = median_distance(self.encode(X), distances, random_state, sample_weight)
         return self.with_params(**{name: median})
 
@@ -152,7 +152,8 @@ def values_at_scales(
 
 def proof_with_metric(reason: str) -> Any:
     """Return the property `reason` of a kernel that is proven by this text, and with a metric as its pullback."""
-    return stated("metric", reason, lambda k, text: f"{text}; {PULLBACK}")
+    pullback = "a kernel of T'x and T'z, for any linear map T, is one of x and z: its features are phi(T'x)"
+    return stated("metric", reason, lambda k, text: f"{text}; {pullback}")
 
 
 class Gaussian(DistanceSimilarity):
@@ -270,7 +271,7 @@ class Laplace(DistanceSimilarity):
     @property
     def sums(self) -> str:
         """Absolute or squared differences, depending on the norm."""
-        return {1: "absolute_difference"}.get(self.norm, "squared_difference")
+        return "absolute_difference" if self.norm == 1 else "squared_difference"
 
     def resolve(self, X: Any, random_state: Any = None, sample_weight: Any = None) -> Any:
         """Replace "median" by a width that follows from the median distance of X."""
@@ -281,10 +282,8 @@ class Laplace(DistanceSimilarity):
 
     def form(self) -> Form:
         """Return the function of the distance."""
-        p = -1.0 / float(self.sigma)
-        if self.squared_scale:
-            p = -0.5 / float(self.sigma) ** 2
-        return {1: "gaussian"}.get(self.norm, "laplace"), p
+        p = -0.5 / float(self.sigma) ** 2 if self.squared_scale else -1.0 / float(self.sigma)
+        return "gaussian" if self.norm == 1 else "laplace", p
 
 
 class Matern(DistanceSimilarity):
@@ -323,9 +322,7 @@ class Matern(DistanceSimilarity):
     @property
     def hints(self) -> Hints:
         """On tensors only with a closed form."""
-        if self.nu in (0.5, 1.5, 2.5, math.inf):
-            return FINITE
-        return Hints(finite=True)
+        return FINITE if self.nu in (0.5, 1.5, 2.5, math.inf) else Hints(finite=True)
 
     def check_params(self) -> None:
         """Validate the smoothness and the length scale."""
@@ -401,10 +398,6 @@ class RationalQuadratic(DistanceSimilarity):
         return "rational_quadratic", 1.0 / (2.0 * alpha * float(self.length) ** 2), alpha
 
 
-PULLBACK = "a kernel of T'x and T'z, for any linear map T, is one of x and z: its features are phi(T'x)"
-"""The proof of a kernel with a metric, given that of the kernel without."""
-
-
 def check_metric(metric: Any, vector_only: bool = False) -> None:
     """Validate a metric: weights of the columns, or a matrix with one row per column."""
     T = as_array(metric)
@@ -414,14 +407,11 @@ def check_metric(metric: Any, vector_only: bool = False) -> None:
             f"got {brief(metric)} of shape {T.shape}"
         )
     if vector_only and T.ndim == 2:
-        raise ValueError(
-            "with norm=1 metric must be a vector, one weight per column: use norm=2, or a Gaussian, for a matrix"
-        )
+        remedy = "use norm=2, or a Gaussian, for a matrix"
+        raise ValueError(f"with norm=1 metric must be a vector, one weight per column: {remedy}")
     if not np.isfinite(T).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(T))[0])
-        raise ValueError(
-            f"metric must consist of finite numbers, but entry {', '.join(map(str, at))} is {float(T[at])}"
-        )
+        at = tuple(np.argwhere(~np.isfinite(T))[0].tolist())
+        raise ValueError(f"metric must consist of finite numbers, but entry {str(at).strip('(,)')} is {float(T[at])}")
     if not T.any():
         raise ValueError("metric is zero in every column, so that all vectors would be equal")
 
@@ -443,13 +433,12 @@ def transformed(A: Any, metric: Any) -> Any:
     if T.shape[0] != A.shape[1]:
         what = ("weights", "rows")[T.ndim - 1]
         raise ValueError(f"metric has {T.shape[0]} {what}, one per column, but the vectors have {A.shape[1]} columns")
-    if is_sparse(A) and T.ndim == 1:
-        return A.multiply(T[None, :]).tocsr().astype(A.dtype, copy=False)
-    if not is_sparse(A):
-        T = in_precision(beside(T, A), A.dtype)
-    if T.ndim == 1:
-        return A * T
-    return A @ T.astype(A.dtype)
+    if is_sparse(A):
+        if T.ndim == 1:
+            return A.multiply(T[None, :]).tocsr().astype(A.dtype, copy=False)
+        return A @ T.astype(A.dtype)
+    T = in_precision(beside(T, A), A.dtype)
+    return A * T if T.ndim == 1 else A @ T
 
 
 def written_metric(metric: Any) -> str:
