@@ -55,10 +55,10 @@ def _attributed(k: Similarity) -> set[str]:
 
 def pair_cost(k: Similarity) -> float:
     """Return how much the square of the size of objects costs for one pair, relative to time warping; 0 if little."""
-    if isinstance(k, GlobalAlignment):
-        return 6.0
     if isinstance(k, (WeisfeilerLehman, WeisfeilerLehmanEdges)) and _attributed(k):
         return 10.0
+    if isinstance(k, GlobalAlignment):
+        return 6.0
     if isinstance(k, DTW):
         return 1.0
     return max(map(pair_cost, k.parts()), default=0.0)
@@ -104,11 +104,11 @@ def _of_series(X: Any) -> tuple[Similarity, ...]:
     """Return convolutions and time warping; for short series also global alignments, which take six times as long."""
     some = _first(X)
     convolutions = Convolutions()
-    warping = (DTW(), Derivative(DTW()))
-    if sum(map(len, some)) > 200 * len(some):  # global alignments would take long
-        return convolutions, *warping
     alignments = GlobalAlignment()
-    return convolutions, alignments, 0.5 * alignments + 0.5 * convolutions.normalized(), *warping
+    both: Any = alignments, 0.5 * alignments + 0.5 * convolutions.normalized()
+    if sum(map(len, some)) > 200 * len(some):
+        both = ()
+    return convolutions, *both, DTW(), Derivative(DTW())
 
 
 def _of_graphs(X: Any) -> tuple[Similarity, ...]:
@@ -117,14 +117,11 @@ def _of_graphs(X: Any) -> tuple[Similarity, ...]:
     paths = ShortestPath().normalized()
     members = [deep, deeper, 0.5 * deep + 0.5 * paths, paths, WeisfeilerLehman(3).normalized()]
     parts = parse_graphs(_first(X))
-    nodes = [one.attributes is not None for one in parts if one.nodes]
-    edges = [one.edge_attributes is not None for one in parts if len(one.ends)]
-    if nodes and all(nodes):
-        vectors = WeisfeilerLehman(1, attributes=Gaussian()).normalized()
-        members += [vectors, 0.5 * deep + 0.5 * vectors]
-    if edges and all(edges):
-        vectors = WeisfeilerLehmanEdges(0, attributes=Gaussian()).normalized()
-        members += [vectors, 0.5 * deep + 0.5 * vectors]
+    of_vectors = WeisfeilerLehman(1, attributes=Gaussian()), WeisfeilerLehmanEdges(0, attributes=Gaussian())
+    for of, vectors in zip(("node", "edge"), of_vectors, strict=True):
+        having = [given is not None for size, _, given in (one.elements(of) for one in parts) if size]
+        if having and all(having):
+            members += [vectors.normalized(), 0.5 * deep + 0.5 * vectors.normalized()]
     return tuple(members)
 
 

@@ -60,30 +60,23 @@ def _kinds(cells: Cells) -> dict[str, tuple[int, Any]]:
         if "lists of numbers" in first and len({len(one) for one in known}) == 1:
             named["lists of numbers"] = "vectors"
         return {named.get(kind, kind): where for kind, where in first.items()}
-    kind = "categories"
-    if not cells.is_categorical:
-        kind = SIMPLE[cells.kind]
-        if cells.kind == "number" and all(isinstance(one, (bool, np.bool_)) for one in known[:LOOKED_AT]):
-            kind = "categories"
-        if cells.kind in ("text", "bytes") and are_texts(known[:LOOKED_AT]):
-            kind = "texts"
+    kind = SIMPLE.get(cells.kind, "categories")
+    if cells.is_categorical or all(isinstance(one, (bool, np.bool_)) for one in known[:LOOKED_AT]):
+        kind = "categories"
+    elif cells.kind in ("text", "bytes") and are_texts(known[:LOOKED_AT]):
+        kind = "texts"
     return {kind: (places[0], known[0])}
 
 
 def _one_kind(name: Any, kinds: dict[str, tuple[int, Any]]) -> str:
     """Return the kind of a column; refuse several kinds, and kinds without a similarity."""
-    (kind, (place, value)), *others = kinds.items()
-    if others:
-        other, (at, its) = others[0]
-        raise TypeError(
-            f"column {name!r} holds {kind} in row {place}, {brief(value)}, and {other} in row {at}, {brief(its)}: all "
-            f"values of a column must be of one kind, or missing"
-        )
+    held = [f"{kind} in row {place}, {brief(value)}" for kind, (place, value) in kinds.items()]
+    if len(held) > 1:
+        several = f"{held[0]}, and {held[1]}"
+        raise TypeError(f"column {name!r} holds {several}: all values of a column must be of one kind, or missing")
+    (kind,) = kinds
     if kind not in (*COMPOSED, *SIMPLE.values()):
-        raise TypeError(
-            f"column {name!r} holds {kind} in row {place}, {brief(value)}: leave it out, or say how it is compared "
-            f"with Columns"
-        )
+        raise TypeError(f"column {name!r} holds {held[0]}: leave it out, or say how it is compared with Columns")
     return kind
 
 

@@ -16,7 +16,7 @@ NO_LABEL = 0
 """The label of all nodes or edges of a graph without labels."""
 
 
-class Neighbors(Ragged):
+class NodeNeighbors(Ragged):
     """The neighbors of each node, numbered within the graph, with labels and attributes of the edges to them."""
 
     of_entries = ("nodes", "labels", "attributes")
@@ -31,7 +31,7 @@ class EncodedGraphs(Ragged):
     of_entries = ("labels", "attributes", "neighbors")
     labels: np.ndarray
     attributes: np.ndarray
-    neighbors: Neighbors
+    neighbors: NodeNeighbors
 
     @property
     def kinds(self) -> np.ndarray:
@@ -123,7 +123,7 @@ def _label_keys(parts: list[ParsedGraph], of: str, none: np.ndarray) -> np.ndarr
     return item_keys(values)
 
 
-def _neighbors(parts: Any, ends: Any, owner: Any, starts: Any, labels: Any, attributes: Any) -> Neighbors:
+def _neighbors(parts: Any, ends: Any, owner: Any, starts: Any, labels: Any, attributes: Any) -> NodeNeighbors:
     """Return the neighbors of each node, given the ends of each edge, its graph, label and attributes."""
     n = int(starts[-1])
     u, v = (ends[:, side] + starts[owner] for side in (0, 1))
@@ -144,4 +144,4 @@ def _neighbors(parts: Any, ends: Any, owner: Any, starts: Any, labels: Any, attr
     source, target = np.divmod(keys[~again], max(n, 1))
     first = np.repeat(starts[:-1], np.diff(starts))
     numbers = (target - first[source]).astype(np.int32)
-    return Neighbors(starts_of(np.bincount(source, minlength=n)), numbers, both[~again], vectors[~again])
+    return NodeNeighbors(starts_of(np.bincount(source, minlength=n)), numbers, both[~again], vectors[~again])

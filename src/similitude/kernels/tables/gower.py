@@ -158,6 +158,7 @@ class Gower(Similarity):
             elif span.kind == "order":
                 numbers.append(cells.ranks(span.order, f"row {{}} of column {name!r}"))
             else:
+                cells.check_kind(span.kind, f"its range is that of {span.kind}s")
                 numbers.append(self._scaled(cells, span))
         n = len((numbers + keys)[0])
         of_keys = np.column_stack([np.empty((n, 0), np.uint64), *keys])
@@ -190,65 +191,49 @@ class Gower(Similarity):
 
     def _scaled(self, cells: Cells, span: Range) -> np.ndarray:
         """Return (value - low) / (high - low), NaN if missing."""
-        cells.check_kind(span.kind, f"its range is that of {span.kind}s")
         numbers = cells.numbers()
         with np.errstate(over="ignore"):
             scaled = (numbers - span.low) / (span.high - span.low)
-        outside = np.isinf(scaled)
-        how_far = "too far "
-        if self.strict:
-            outside = (scaled < 0) | (scaled > 1)
-            how_far = ""
+        outside = (scaled < 0) | (scaled > 1) if self.strict else np.isinf(scaled)
         if outside.any():
             i = int(outside.argmax())
             raise ValueError(
-                f"column {cells.name!r} is {span.written(numbers[i])} in row {i}, {how_far}outside its range from "
-                f"{span.written(span.low)} to {span.written(span.high)}"
+                f"column {cells.name!r} is {span.written(numbers[i])} in row {i}, {'too far ' * (not self.strict)}"
+                f"outside its range from {span.written(span.low)} to {span.written(span.high)}"
             )
         return scaled
 
 
 def _read_range(name: Any, given: Any) -> Range:
     """Validate the range of a column; a range of a single value is compared for equality."""
-    if isinstance(given, str) and given.split()[:1] == ["equal"]:
-        return Range("equal", values="".join(given.split()[1:][-1:]))
-    if isinstance(given, str) and given.split()[:1] == ["time"]:
-        return _range(*_times(name, given), "time")
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__len__") or len(given) == 0:
-        raise ValueError(
-            f"the range of column {name!r} must be (low, high), 'equal', 'time FIRST LAST', or a list of ordered "
-            f"categories, got {brief(given)}"
-        )
-    two = len(given) == 2 and all(isinstance(end, Real) and not isinstance(end, bool) for end in given)
-    if isinstance(given, list) or not two:
-        if len({*given}) < len(given):
-            raise ValueError(f"the range of column {name!r} names a category twice: {brief(given)}")
-        if len(given) > 1:
-            return Range("order", order=list(given))
-        return Range("equal", values="number" * isinstance(given[0], Real))
-    if not (np.isfinite(given).all() and given[0] <= given[1] and np.isfinite(given[1] - given[0])):
-        raise ValueError(f"the range of column {name!r} must be two finite numbers, low <= high, got {brief(given)}")
-    low, high = given
-    return _range(low, high, "number")
-
-
-def _range(low: float, high: float, kind: str) -> Range:
+    kind, *words = given.split() if isinstance(given, str) and given.strip() else ("number",)
+    must = f"the range of column {name!r} must be"
+    if kind == "equal":
+        return Range("equal", values="".join(words[-1:]))
+    if kind == "time":
+        try:
+            low, high = (float(np.datetime64(end, "us").astype(np.int64) / 1e6) for end in words)
+        except ValueError:
+            low = high = np.nan
+        if not low <= high:
+            raise ValueError(f"{must} two times, as in 'time 2001-01-01 2001-12-31T23:59', got {given!r}")
+    else:
+        if isinstance(given, (str, bytes)) or not hasattr(given, "__len__") or len(given) == 0:
+            many = "(low, high), 'equal', 'time FIRST LAST', or a list of ordered categories"
+            raise ValueError(f"{must} {many}, got {brief(given)}")
+        two = len(given) == 2 and all(isinstance(end, Real) and not isinstance(end, bool) for end in given)
+        if isinstance(given, list) or not two:
+            if len({*given}) < len(given):
+                raise ValueError(f"the range of column {name!r} names a category twice: {brief(given)}")
+            if len(given) > 1:
+                return Range("order", order=list(given))
+            return Range("equal", values="number" * isinstance(given[0], Real))
+        low, high = given
+        if not (np.isfinite([low, high]).all() and low <= high and np.isfinite(high - low)):
+            raise ValueError(f"{must} two finite numbers, low <= high, got {brief(given)}")
     if low == high:
         return Range("equal", values=kind)
     return Range(kind, low, high)
-
-
-def _times(name: Any, given: str) -> tuple[float, float]:
-    try:
-        low, high = (float(np.datetime64(end, "us").astype(np.int64) / 1e6) for end in given.split()[1:])
-    except ValueError:
-        low = np.inf
-        high = -np.inf
-    if not low <= high:
-        raise ValueError(
-            f"the range of column {name!r} must be two times, as in 'time 2001-01-01 2001-12-31T23:59', got {given!r}"
-        )
-    return low, high
 
 
 def _typical(span: Range, ranges: int = 0) -> Any:
@@ -270,7 +255,9 @@ def _range_of(name: Any, cells: Cells) -> Any:
     order = cells.order()
     if order is not None:
         return order
-    is_number = cells.kind == "number" and not _is_boolean(cells) and not cells.is_categorical
+    stored = str(getattr(cells.values, "dtype", "object")).lower()
+    boolean = stored.startswith("bool") or (stored == "object" and {*map(type, cells.known())} <= {bool, np.bool_})
+    is_number = cells.kind == "number" and not boolean and not cells.is_categorical
     if is_number or cells.kind == "time":
         known = cells.numbers()[~cells.missing]
         span = Range(cells.kind, float(known.min()), float(known.max()))
@@ -283,10 +270,3 @@ def _range_of(name: Any, cells: Cells) -> Any:
             f"these, leave it out, or say how it is compared with Columns"
         )
     return f"equal {cells.kind}"
-
-
-def _is_boolean(cells: Cells) -> bool:
-    stored = str(getattr(cells.values, "dtype", "")).lower()
-    if stored.startswith("bool"):
-        return True
-    return stored in ("", "object") and set(map(type, cells.known())) <= {bool, np.bool_}
