@@ -135,9 +135,7 @@ def _of_column(kind: str, known: list[Any], some_missing: bool) -> Similarity:
         k = family_of(kind.replace("texts", "strings"), known)[0]
         if BOUNDED not in k.claims:
             k = k.normalized()
-    if not some_missing:
-        return k
-    return OrMissing(k, alike=1.0)
+    return OrMissing(k, alike=1.0) if some_missing else k
 
 
 def _first(X: Any) -> list[Any]:
@@ -158,9 +156,7 @@ def _of_strings(X: Any) -> tuple[Similarity, ...]:
     if letters <= 8:  # as of DNA: long windows
         windows = Gapped(7, 2).normalized()
     members = (0.5 * substrings + 0.5 * windows, substrings, windows)
-    if length > 20:
-        return members
-    return (*members, Edit())
+    return (*members, Edit()) if length <= 20 else members
 
 
 FAMILIES: dict[str, Callable[[Any], tuple[Similarity, ...]]] = {

@@ -39,9 +39,7 @@ def composed_columns(X: Any) -> dict[Any, tuple[str, list[Any], bool]]:
 
 def _names(X: Any) -> list[Any]:
     """Return the names of the columns of a data frame, or all keys of row dicts as they first occur."""
-    if is_table(X):
-        return check_columns(X)
-    return list(dict.fromkeys(chain.from_iterable(X)))
+    return check_columns(X) if is_table(X) else list(dict.fromkeys(chain.from_iterable(X)))
 
 
 def _kinds(cells: Cells) -> dict[str, tuple[int, Any]]:
@@ -156,9 +154,7 @@ def kind_of_objects(X: Any) -> str:
         return _kind_of_rows(some)
     if all(map(is_graph, some)):
         return "graphs"
-    if _are_series(some):
-        return "series"
-    return "vectors"
+    return "series" if _are_series(some) else "vectors"
 
 
 def _kind_of_rows(X: Any) -> str:
@@ -166,9 +162,8 @@ def _kind_of_rows(X: Any) -> str:
     some = X[:LOOKED_AT]
     if not is_table(X):
         some = [row for row in some if isinstance(row, Mapping)]
-    if any(not COMPOSED.isdisjoint(_kinds(column(some, name, optional=True))) for name in _names(some)):
-        return "records"
-    return "table"
+    composed = any(not COMPOSED.isdisjoint(_kinds(column(some, name, optional=True))) for name in _names(some))
+    return "records" if composed else "table"
 
 
 def _are_series(some: Sequence[Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -53,10 +53,6 @@ class HistogramSimilarity(Similarity):
 
     objects = "graphs"
 
-    @abstractmethod
-    def encode(self, objects: Any) -> Encoding:
-        """Return the histogram of each graph."""
-
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the histograms, float64."""
         check_comparable(A.kinds, B.kinds)
@@ -68,9 +64,8 @@ class HistogramSimilarity(Similarity):
 
     def features(self, objects: Any, like: Any = None) -> Any:
         """Return a sparse matrix with a column per key that occurs in `like`, and one for the norm of all others."""
-        A = known = self.encode(objects)
-        if like is not None:
-            known = self.encode(like)
+        A = self.encode(objects)
+        known = A if like is None else self.encode(like)
         check_comparable(A.kinds, known.kinds)
         return A.features(known)
 
@@ -79,7 +74,8 @@ class AttributeSimilarity(HistogramSimilarity):
     """A graph kernel of histograms, which with a base kernel of attributes is a sum over pairs of nodes instead."""
 
     attributes: Similarity | None = None
-    compared = "nodes"
+    _compared = "nodes"
+    _histograms: Callable[[Any], GraphHistograms]  # of graphs without attributes
     _quiet: ClassVar[tuple[str, ...]] = ("attributes",)
     claims = stated("attributes", KERNEL, lambda k, _: k.attributes.claims & {SYMMETRIC, PSD})
     hints = stated(
@@ -93,7 +89,7 @@ class AttributeSimilarity(HistogramSimilarity):
     def check_params(self) -> None:
         """Validate the base kernel, if there is one."""
         given = self.attributes
-        if given is not None or self.compared == "edges":
+        if given is not None or self._compared == "edges":
             if not takes_vectors(given):
                 what = "attributes must be a kernel of vectors, such as Gaussian(), or None"
                 raise TypeError(f"{what}, got {brief(given)}")
@@ -107,7 +103,7 @@ class AttributeSimilarity(HistogramSimilarity):
             return self
         found = self.node_vectors(X)
         if not len(found.vectors):
-            what = f"the graphs have no {self.compared}"
+            what = f"the graphs have no {self._compared}"
             raise ValueError(f"{what}: nothing tells how large distances between attributes are")
         weight = repeated(sample_weight, found.lengths)
         return self.with_params(attributes=self.attributes.resolve(found.vectors, random_state, weight))
@@ -115,29 +111,23 @@ class AttributeSimilarity(HistogramSimilarity):
     def encode(self, objects: Any) -> Encoding:
         """Return the histogram of each graph, or its nodes or edges with encoded vectors."""
         if self.attributes is None:
-            return self.histograms(objects)
+            return self._histograms(objects)
         found = self.node_vectors(objects)
         if len(found.vectors):
             with error_prefix("attributes"):
                 found.vectors = self.attributes.encode(found.vectors)
         return found
 
-    def histograms(self, objects: Any) -> GraphHistograms:
-        """Return the histogram of each graph, where attributes are ignored."""
-        raise NotImplementedError
-
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of the histograms, or the sums over pairs of nodes, float64."""
         if self.attributes is None:
             return super().block(A, B, out)
         check_comparable(A.kinds, B.kinds)
-        return into(out, sums_over_nodes(self.attributes, A, B, self.compared))
+        return into(out, sums_over_nodes(self.attributes, A, B, self._compared))
 
     def diagonal(self, A: Encoding) -> Any:
         """Return the squared norms of the histograms, or the sums over pairs of nodes of the same graph."""
-        if self.attributes is None:
-            return A.squared_norms()
-        return Similarity.diagonal(self, A)
+        return A.squared_norms() if self.attributes is None else Similarity.diagonal(self, A)
 
 
 def label_histograms(graphs: EncodedGraphs, iterations: int) -> GraphHistograms:
@@ -251,8 +241,7 @@ class WeisfeilerLehman(WeightedFeatures, AttributeSimilarity):
         if not is_integer(key) or not 0 <= key < 2**64:
             raise TypeError(f"weights name labels by 64-bit numbers, as `subtrees` gives them, got {brief(key)}")
 
-    def histograms(self, objects: Any) -> GraphHistograms:
-        """Return the histogram of labels of each graph, over all iterations."""
+    def _histograms(self, objects: Any) -> GraphHistograms:
         found = label_histograms(as_graphs(objects), int(self.iterations))
         if self.weights is None:
             return found
@@ -348,8 +337,7 @@ class ShortestPath(AttributeSimilarity):
         counts = path_positions(graphs)
         return NodeVectors(graphs.starts, graphs.labels, graphs.attributes, counts, graphs.kinds, widths)
 
-    def histograms(self, objects: Any) -> GraphHistograms:
-        """Return the histogram of triples of each graph."""
+    def _histograms(self, objects: Any) -> GraphHistograms:
         graphs = as_graphs(objects, edges=False)
         return GraphHistograms(*loops.shortest_paths(graphs.structure, graphs.labels), graphs.kinds)
 
@@ -553,7 +541,7 @@ class WeisfeilerLehmanEdges(AttributeSimilarity):
            [3.406, 5.541]])
     """
 
-    compared = "edges"
+    _compared = "edges"
     _quiet = ()
     _checks: ClassVar = REFINED
     claims = AttributeSimilarity.claims

@@ -35,9 +35,7 @@ class ParsedGraph(NamedTuple):
 
     def name(self, node: int) -> str:
         """Return the user's name of a node."""
-        if self.names is None:
-            return str(node)
-        return repr(self.names[node])
+        return str(node) if self.names is None else repr(self.names[node])
 
     def called(self, of: str, place: int) -> str:
         """Return how to call a node or an edge."""

@@ -68,9 +68,7 @@ class DTW(ElasticSimilarity):
             return []
         fraction = self.window is not None and not isinstance(self.window, Integral)
         zeros = [0.0] * min(math.ceil(1 / self.window), 10_000) if fraction else []  # type: ignore
-        if isinstance(self.sigma, str):
-            return [warped_series(1.0, zeros)]
-        return [warped_series(math.sqrt(self.sigma), zeros)]
+        return [warped_series(1.0 if isinstance(self.sigma, str) else math.sqrt(self.sigma), zeros)]
 
     def bounds(self, A: Encoding) -> Bounds | None:
         """Return bounds by the ends of series and by envelopes."""
@@ -126,8 +124,8 @@ class GlobalAlignment(SeriesSimilarity):
     def encode(self, objects: Any) -> Encoding:
         """Return the values of all series in one array, their starts, and half the logarithm of k(x, x)."""
         A = as_series(objects)
-        values = _summable(A)
-        return Series(A.starts, A.values, 0.5 * loops.self_alignment(values, A.starts, self._scale()))
+        logs = loops.self_alignment(_summable(A), A.starts, 0.5 / float(self.sigma) ** 2)
+        return Series(A.starts, A.values, 0.5 * logs)
 
     def block(self, A: Encoding, B: Encoding) -> Any:
         """Return the kernel of all pairs."""
@@ -136,7 +134,8 @@ class GlobalAlignment(SeriesSimilarity):
         both = np.result_type(_summable(A).dtype, _summable(B).dtype)
         logs = np.empty((len(A), len(B)))
         first, second = (one.values.astype(both, copy=False) for one in (A, B))
-        loops.global_alignment(logs, first, A.starts, second, B.starts, self._scale(), half=same)
+        scale = 0.5 / float(self.sigma) ** 2
+        loops.global_alignment(logs, first, A.starts, second, B.starts, scale, half=same)
         logs -= A.norms[:, None] + B.norms  # the same bits if both sides are swapped
         np.minimum(logs, 0.0, out=logs)  # positive only by rounding (Cauchy-Schwarz)
         return np.exp(logs, out=logs).astype(A.dtype, copy=False)
@@ -145,15 +144,10 @@ class GlobalAlignment(SeriesSimilarity):
         """Return ones."""
         return np.ones(len(A), A.dtype)
 
-    def _scale(self) -> float:
-        return 0.5 / float(self.sigma) ** 2
-
 
 def _summable(A: Series) -> np.ndarray:
     """Return the values in a precision whose range suffices: not float32 for the paths of longer series."""
-    if A.lengths.max(initial=0) <= 512:
-        return A.values
-    return A.values.astype(np.float64, copy=False)
+    return A.values if A.lengths.max(initial=0) <= 512 else A.values.astype(np.float64, copy=False)
 
 
 class WarpingBounds(Bounds):
@@ -178,10 +172,8 @@ class WarpingBounds(Bounds):
         time = int(A.lengths[0])
         values = A.values.reshape(len(A), time, A.channels)
         steps: Any = time  # between paired times at most
-        if self.window is not None and isinstance(self.window, Integral):
-            steps = min(self.window, time)
-        elif self.window is not None:
-            steps = self.window * time
+        if self.window is not None:
+            steps = min(self.window, time) if isinstance(self.window, Integral) else self.window * time
         reach = 2 * int(steps) + 1
         low = minimum_filter1d(values, reach, axis=1)
         high = maximum_filter1d(values, reach, axis=1)

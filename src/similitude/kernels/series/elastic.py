@@ -75,9 +75,7 @@ class ElasticSimilarity(SeriesSimilarity):
     def distances(self, X: Any, Z: Any = None) -> Any:
         """Return the distances of the series of X to those of Z, by default of X; they do not depend on sigma."""
         distance = ElasticDistance(self.with_params(sigma=1.0))
-        if Z is None:
-            return distance.gram(X)
-        return distance.cross(X, Z)
+        return distance.gram(X) if Z is None else distance.cross(X, Z)
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return exp of the scaled distances."""
@@ -165,9 +163,7 @@ class SoftDTW(ElasticSimilarity):
 
     def counterexamples(self) -> list[Any]:
         """Return the series that refute `DTW`, if sigma is given; they refute it if gamma is small against sigma."""
-        if isinstance(self.sigma, str):
-            return []
-        return [warped_series(math.sqrt(self.sigma))]
+        return [] if isinstance(self.sigma, str) else [warped_series(math.sqrt(self.sigma))]
 
     def encode(self, objects: Any) -> Encoding:
         """Return the values of all series in one array, their starts, and half of soft-DTW of each with itself."""

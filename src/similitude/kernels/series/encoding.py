@@ -127,5 +127,5 @@ def in_common_precision(A: Series, B: Series) -> tuple[Series, Series]:
         raise ValueError(f"the series of X have {A.channels} channels, those of Z {B.channels}: both need the same")
     if A is B or A.dtype == B.dtype:
         return A, B
-    first, second = (Series(one.starts, one.values.astype(np.float64), one.norms) for one in (A, B))
-    return first, second
+    A, B = (Series(one.starts, one.values.astype(np.float64), one.norms) for one in (A, B))
+    return A, B

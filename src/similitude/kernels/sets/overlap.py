@@ -1,9 +1,7 @@
 """Similarities of sets: the number of common items, their share of all items, or whether there is any.
 
-A set is a Python set, frozenset, list or tuple of hashable items; a row of a boolean or 0/1 array, where each column
-represents an item; or a row of a scipy sparse matrix, the set of columns with a nonzero entry. A list is always a list
-of items: ``[0, 1, 1]`` is the set {0, 1}, ``np.array([0, 1, 1])`` is a row of bits. Items are represented by 64-bit
-digests, equal for equal items and in all processes; two of a million different items collide with probability 3e-8.
+A list is always a list of items: ``[0, 1, 1]`` is the set {0, 1}, ``np.array([0, 1, 1])`` is a row of bits. Items are
+represented by 64-bit digests; two of a million different items collide with probability 3e-8.
 """
 
 from __future__ import annotations
@@ -294,9 +292,8 @@ class Intersection(WeightedSets):
 
         It has a column per item of `like`, and one for the norm of all others.
         """
-        A = known = self.encode(objects)
-        if like is not None:
-            known = self.encode(like)
+        A = self.encode(objects)
+        known = A if like is None else self.encode(like)
         check_comparable(A, known)
         return A.as_items().histograms().features(known.as_items().histograms())
 
@@ -350,9 +347,7 @@ class Jaccard(WeightedSets):
 
     def bounds(self, A: Encoding) -> Bounds | None:
         """Return bounds by the sizes of the sets and rows of bits; none with weights."""
-        if isinstance(self.weights, Mapping):
-            return None
-        return SetBounds(A, type(A).as_items, "share_of_all")
+        return None if isinstance(self.weights, Mapping) else SetBounds(A, type(A).as_items, "share_of_all")
 
     def diagonal(self, A: Encoding) -> np.ndarray:
         """Return ones."""

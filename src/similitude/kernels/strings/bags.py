@@ -65,9 +65,7 @@ class Bags(Ragged):
         """Return what each feature counts."""
         if self.values is not None:
             return self.values
-        if counted:
-            return self.counts.astype(float)
-        return np.ones(len(self.codes))
+        return self.counts.astype(float) if counted else np.ones(len(self.codes))
 
 
 def joined_bags(parts: list[Bags]) -> Bags:
@@ -105,9 +103,7 @@ def bag_products(A: Bags, B: Bags, patterns: Patterns, counted: bool, out: Any =
     if frequent:
         _write_frequent(a, A, b, B, frequent, counted, out)
     if frequent < width or not width:
-        rest = out
-        if frequent:
-            rest = np.empty(out.shape)
+        rest = np.empty(out.shape) if frequent else out
         transposed = _rare(b, B, frequent, width, counted).T.tocsr()
         loops.sparse_products(rest, csr(_rare(a, A, frequent, width, counted)), csr(transposed))
         if frequent:

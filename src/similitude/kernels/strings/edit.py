@@ -68,9 +68,7 @@ class Edit(Similarity):
     def claims(self) -> frozenset[str]:
         """Symmetric if insertions and deletions cost the same; in [0, 1], and 1 for equal strings."""
         insertion, deletion, _ = _as_costs(self.costs)
-        if insertion != deletion:
-            return frozenset({UNIT_DIAGONAL, BOUNDED})
-        return frozenset({UNIT_DIAGONAL, BOUNDED, SYMMETRIC})
+        return frozenset({UNIT_DIAGONAL, BOUNDED} | ({SYMMETRIC} if insertion == deletion else set()))
 
     @property
     def reason(self) -> str:
@@ -81,9 +79,7 @@ class Edit(Similarity):
 
     def counterexamples(self) -> list[Any]:
         """Return the four strings of the reason, and two that differ by a deletion."""
-        if SYMMETRIC not in self.claims:
-            return [["ab", "b"]]
-        return [["ab", "ba", "aba", "bab"]]
+        return [["ab", "ba", "aba", "bab"] if SYMMETRIC in self.claims else ["ab", "b"]]
 
     def encode(self, objects: Any) -> Encoding:
         """Return the letters of each string."""
@@ -102,16 +98,12 @@ class Edit(Similarity):
 
     def bounds(self, A: Encoding) -> Bounds | None:
         """Return bounds by the lengths and the letters that strings share; none for other costs than 1."""
-        if _as_costs(self.costs) != UNIT:
-            return None
-        return EditBounds(A)
+        return EditBounds(A) if _as_costs(self.costs) == UNIT else None
 
     def distances(self, X: Any, Z: Any = None) -> np.ndarray:
         """Return the numbers or costs of edits d(x_i, z_j), by default between the objects of X."""
         distance = _EditDistance(self.costs)
-        if Z is None:
-            return distance.gram(X)
-        return distance.cross(X, Z)
+        return distance.gram(X) if Z is None else distance.cross(X, Z)
 
 
 class EditBounds(Bounds):

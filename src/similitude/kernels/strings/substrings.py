@@ -40,13 +40,12 @@ class BagSimilarity(Similarity):
         """Return the bag of features of each string."""
         return joined_bags([self.bags(letters).compact() for letters in letters_in_parts(objects)])
 
-    def windows(self, letters: Letters) -> BagArrays:
-        """Return the bag of windows of each string, as the loops give it."""
+    def _windows(self, letters: Letters) -> BagArrays:
         return loops.window_bags(letters.text, letters.starts, self.patterns())
 
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of windows of each string."""
-        return Bags.of(self.windows(letters))
+        return Bags.of(self._windows(letters))
 
     def block(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
         """Return the dot products of bags."""
@@ -62,9 +61,8 @@ class BagSimilarity(Similarity):
         It has a column for each feature that occurs in `like` (by default the objects themselves), in order of
         appearance, and a last one with the norm of all other features of an object, so that phi(x) . phi(x) is K(x, x).
         """
-        A = known = self.encode(objects)
-        if like is not None:
-            known = self.encode(like)
+        A = self.encode(objects)
+        known = A if like is None else self.encode(like)
         return bag_features(A, known, self.patterns(), bool(self.counts))
 
 
@@ -135,11 +133,8 @@ class Spectrum(WeightedFeatures, BagSimilarity):
     def check_params(self) -> None:
         """Validate the length and the weights."""
         p = check_integer("p", self.p, 1)
-        most = MOST_POSITIONS
-        lengths = "substrings"
-        if self.blended:
-            most = isqrt(2 * MOST_POSITIONS)
-            lengths = "substrings of all lengths up to p"
+        most = isqrt(2 * MOST_POSITIONS) if self.blended else MOST_POSITIONS
+        lengths = "substrings" + " of all lengths up to p" * bool(self.blended)
         if p > most:
             raise ValueError(
                 f"p = {p:,} is too large: the limit for {lengths} is about {most:,}; a p that is longer than all "
@@ -156,9 +151,7 @@ class Spectrum(WeightedFeatures, BagSimilarity):
             raise ValueError(f"weights name {brief(key)}, and substrings of length {lengths} are compared")
 
     def _lengths(self) -> Sequence[int]:
-        if self.blended:
-            return range(1, int(self.p) + 1)
-        return (int(self.p),)
+        return range(1 if self.blended else int(self.p), int(self.p) + 1)
 
     def _key_params(self) -> tuple[Any, ...]:
         return int(self.p), bool(self.blended)
@@ -169,7 +162,7 @@ class Spectrum(WeightedFeatures, BagSimilarity):
 
     def bags(self, letters: Letters) -> Bags:
         """Return the bag of substrings of each string; with weights, without those of weight 0."""
-        bags = self.windows(letters)
+        bags = self._windows(letters)
         if self.weights is None:
             return Bags.of(bags)
         known, roots = remembered(self, self._known_substrings, "substrings", self._key_params())
@@ -186,7 +179,7 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         """Return the substrings that have a weight as bags of one feature each, and the roots of the weights."""
         given: Any = self.weights
         letters = as_letters(list(given) or [""])
-        bags = self.windows(letters)
+        bags = self._windows(letters)
         at, spans = self._where(bags)
         whole = (at == 0) & (spans == np.repeat(letters.lengths, np.diff(bags.starts)))
         return _only(bags, whole), np.sqrt(np.fromiter(given.values(), float, len(given)))
@@ -202,7 +195,7 @@ class Spectrum(WeightedFeatures, BagSimilarity):
         from scipy.sparse import csr_array
 
         letters = as_letters(objects)
-        bags = self.windows(letters)
+        bags = self._windows(letters)
         columns, _, width = loops.shared_features(bags, bags, self.patterns())
         values = Bags.of(bags).numbers(bool(self.counts))
         _, first = np.unique(columns, return_index=True)

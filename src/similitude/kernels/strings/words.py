@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -158,10 +158,8 @@ class Words(WeightedFeatures):
 
     def features(self, objects: Any, like: Any = None) -> Any:
         """Return a sparse matrix with a column per term that occurs in `like`, and one for the norm of all others."""
-        A = known = self.encode(objects)
-        if like is not None and like is not objects:
-            known = self.encode(like)
-        return A.features(known)
+        A = self.encode(objects)
+        return A.features(A if like is None or like is objects else self.encode(like))
 
     def feature_table(self, objects: Any) -> FeatureTable:
         """Return the values of terms without weights and norms, and the terms."""
@@ -185,14 +183,13 @@ def _words(text: str) -> list[str]:
 @cache
 def _term_counter(words: int, shortest: int, longest: int) -> Callable[[Any], TermArrays]:
     """Return the function that counts terms of these sizes, always the same one, so that its values are remembered."""
-    return partial(_counted_terms, words=words, shortest=shortest, longest=longest)
 
+    def counted(objects: Any) -> TermArrays:
+        texts = as_letters([as_text(i, one).lower() for i, one in enumerate(as_objects(objects))])
+        found = loops.term_bags(_only_words(texts.text), texts.starts, words, shortest, longest)
+        return found._replace(counts=1.0 + np.log(found.counts))
 
-def _counted_terms(objects: Any, words: int, shortest: int, longest: int) -> TermArrays:
-    """Return the terms of each text; of each the logarithm of its count, plus one."""
-    texts = as_letters([as_text(i, one).lower() for i, one in enumerate(as_objects(objects))])
-    found = loops.term_bags(_only_words(texts.text), texts.starts, words, shortest, longest)
-    return found._replace(counts=1.0 + np.log(found.counts))
+    return counted
 
 
 def _only_words(text: np.ndarray) -> np.ndarray:

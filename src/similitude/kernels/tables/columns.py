@@ -151,9 +151,7 @@ class Columns(Similarity):
             values, schema[name] = self._column(X, name, part)
             with error_prefix(f"column {name!r}"):
                 fixed[name] = part.resolve(values, random_state, sample_weight)
-        if self.schema is not None:
-            return self.with_params(columns=fixed)
-        return self.with_params(columns=fixed, schema=schema)
+        return self.with_params(columns=fixed, schema=schema if self.schema is None else self.schema)
 
     def encode(self, objects: Any) -> Encoding:
         """Return a tuple with the encoding of each column."""
@@ -178,15 +176,11 @@ class Columns(Similarity):
         if self.weights is not None:
             return np.sum([factor * one for factor, one in zip(self._factors(), terms, strict=True)], axis=0)
         total = reduce(HOWS[self.how][0], terms)
-        if self.how == "mean":
-            total = total / len(values)
-        return total
+        return total / len(values) if self.how == "mean" else total
 
     def _factors(self) -> list[float]:
         weights = [float((self.weights or {}).get(name, 1.0)) for name in self.columns]
-        if self.how != "mean":
-            return weights
-        return [weight / sum(weights) for weight in weights]
+        return [weight / sum(weights) for weight in weights] if self.how == "mean" else weights
 
     def _column(self, X: Any, name: Any, part: Similarity) -> tuple[Any, str]:
         """Return a column and the kind of its values, validated."""
@@ -202,9 +196,7 @@ class Columns(Similarity):
         cells.check_kind(expected, f"it held {expected} when it was resolved")
         if cells.kind == "time" and "vectors" in (part.objects, isinstance(part, OrMissing) and part.k.objects):
             return cells.seconds(), cells.kind
-        if cells.kind == "items":
-            return list(cells.values), cells.kind
-        return cells.values, cells.kind
+        return list(cells.values) if cells.kind == "items" else cells.values, cells.kind
 
     # A parameter of a column is called columns__name__parameter.
 

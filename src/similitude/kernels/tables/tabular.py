@@ -86,9 +86,7 @@ class Tabular(OfImages):
 
     def features(self, X: Any) -> np.ndarray:
         """Return the numbers that the rows become, in single precision for matrices in single precision."""
-        dtype: Any = np.float64
-        if _is_matrix(X) and X.dtype == np.float32:
-            dtype = np.float32
+        dtype = np.float32 if _is_matrix(X) and X.dtype == np.float32 else np.float64
         return np.concatenate([part for _, part in self._parts(X)], axis=1, dtype=dtype, casting="same_kind")
 
     def feature_columns(self, X: Any) -> tuple[list[str], np.ndarray]:
@@ -111,8 +109,7 @@ class Tabular(OfImages):
             raise ValueError("no column holds numbers or repeated categories: there is nothing to compare rows by")
         return parts
 
-    def _images(self, X: Any) -> Any:
-        return self.features(X)
+    _images = features
 
 
 def _is_matrix(X: Any) -> bool:
@@ -171,9 +168,7 @@ def _mean_and_scale(known: np.ndarray) -> tuple[float, float]:
     size = float(np.abs(known).max()) or 1.0
     relative = known / size
     deviation = float(relative.std())
-    scale = 0.0
-    if deviation > 1e-12 and deviation * size > 0:
-        scale = 1.0 / (deviation * size)
+    scale = 1.0 / (deviation * size) if deviation > 1e-12 and deviation * size > 0 else 0.0
     return float(relative.mean()) * size, scale
 
 

@@ -174,9 +174,7 @@ class OrMissing(Similarity):
     def encode(self, objects: Any) -> Encoding:
         """Return the encoding of the known values, and their positions."""
         known = ~Cells.of(objects).missing
-        encoded = None
-        if known.any():
-            encoded = self.k.encode(take(objects, np.flatnonzero(known)))
+        encoded = self.k.encode(take(objects, np.flatnonzero(known))) if known.any() else None
         return PartlyKnown(starts_of(known), encoded)
 
     def block(self, A: Encoding, B: Encoding) -> np.ndarray:

@@ -62,9 +62,7 @@ class DistanceBounds(Bounds):
 
 def bounds_by_axes(k: VectorSimilarity, A: Encoding) -> Bounds | None:
     """Return bounds by the main principal axes of long dense vectors; None for others."""
-    if not isinstance(A, np.ndarray) or A.shape[1] < 64:  # where distances are cheaper
-        return None
-    return DistanceBounds(k, A)
+    return DistanceBounds(k, A) if isinstance(A, np.ndarray) and A.shape[1] >= 64 else None  # else they do not pay
 
 
 FINITE = Hints(finite=True, on_tensors=True, profile=vector_profile)
@@ -111,23 +109,11 @@ class DistanceSimilarity(VectorSimilarity):
         return self.with_params(**{name: median})
 
     def distances(self, A: Encoding, B: Encoding, out: Any = None) -> Any:
-        """Return the argument of `of_distances`: squared Euclidean distances, or sums of absolute differences.
-
-        >>> import numpy as np
-        >>> from similitude.kernels import Gaussian
-        >>> Gaussian(sigma=1.0).distances(np.array([[0., 0.]]), np.array([[1., 1.], [3., 4.]]))
-        array([[ 2., 25.]])
-        """
+        """Return the argument of `of_distances`: squared Euclidean distances, or sums of absolute differences."""
         return pairwise(A, B, self.sums, IDENTITY, out)
 
     def of_distances(self, D: Any) -> Any:
-        """Return the similarities of pairs with known distances; D is overwritten.
-
-        >>> import numpy as np
-        >>> from similitude.kernels import Gaussian
-        >>> Gaussian(sigma=1.0).of_distances(np.array([[2., 25.]]))
-        array([[0.36787944, 0.00000373]])
-        """
+        """Return the similarities of pairs with known distances; D is overwritten."""
         return apply_form(self.form(), D)
 
     def shared_distances(self) -> str | None:
