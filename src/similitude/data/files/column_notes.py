@@ -74,10 +74,10 @@ def _all_differ(column: Column) -> bool:
 
 def _is_counting(column: Column) -> bool:
     """Tell whether a column of integers counts the rows up, from anywhere."""
-    low, high = column.ends
-    if column.type != "integer" or column.cells.null_count or high - low != len(column.cells) - 1:
+    if column.type != "integer" or column.cells.null_count or column.cells[0] == column.cells[-1]:
         return False
-    return bool((np.diff(np.asarray(column.cells)) == 1).all())
+    low, high = column.ends
+    return bool(high - low == len(column.cells) - 1 and (np.diff(np.asarray(column.cells)) == 1).all())
 
 
 def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: Mapping[str, Any]) -> list[str]:

@@ -336,13 +336,8 @@ def _first_other(column: Column, expected: str) -> int:
 
 def as_matrix(columns: Mapping[str, Column], first: int) -> np.ndarray:
     """Return columns of numbers as the columns of a matrix; raise if a number is missing or not finite."""
-    matrix = np.empty((len(next(iter(columns.values())).cells), len(columns)))
-    cells = [as_doubles(one.cells) if one.type == "boolean" else one.cells for one in columns.values()]
-    at = 0
-    for batch in pa.Table.from_arrays(cells, names=list(columns)).to_batches():  # of which all columns are in the cache
-        for j, column in enumerate(batch.columns):
-            matrix[at : at + len(column), j] = column.to_numpy(zero_copy_only=False)
-        at += batch.num_rows
+    table = pa.Table.from_arrays([as_doubles(one.cells) for one in columns.values()], names=list(columns))
+    matrix = np.concatenate([np.asarray(batch.to_tensor(null_to_nan=True)) for batch in table.to_batches()])
     if not np.isfinite(matrix).all():
         j = int(np.argmin(np.isfinite(matrix).all(axis=0)))
         name, wrong = list(columns.items())[j]
