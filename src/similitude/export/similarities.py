@@ -238,10 +238,7 @@ NO_LETTER = "<pad>"
 
 
 def _substring_products(graph: Graph, k: Spectrum, X: Tensor, objects: Any) -> Compared:
-    """Add the spectrum kernel: ONNX Runtime splits texts into letters, and counts the substrings that landmarks have.
-
-    In the similarity of a text to itself all of its substrings count, which are compared with each other.
-    """
+    """Add the spectrum kernel: ONNX Runtime splits texts into letters, and counts substrings that landmarks have."""
     letters = graph.node(
         "Tokenizer", X, domain="com.microsoft", mark=0, mincharnum=1, pad_value=NO_LETTER, separators=[""]
     )

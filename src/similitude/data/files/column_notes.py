@@ -81,10 +81,7 @@ def _is_counting(column: Column) -> bool:
 
 
 def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: Mapping[str, Any]) -> list[str]:
-    """Return notes on identifiers that were left out, and on constants, row numbers, dates and marks for no value.
-
-    `text` holds the cells as they are in a text file, if it is one.
-    """
+    """Return notes on identifiers left out, constants, row numbers, dates and marks; `text` has the cells of a file."""
     notes = [
         f"left out: column {name!r}, which only names the rows: all its values differ; keep={name!r} uses it"
         for name in left_out

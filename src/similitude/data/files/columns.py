@@ -142,10 +142,7 @@ class Column:
 
 
 def parsed(cells: Any) -> Column:
-    """Return a column of text as numbers, or as booleans, if every cell is one; empty cells are missing.
-
-    Cells of a workbook may be numbers already.
-    """
+    """Return a column of text as numbers, or booleans, if every cell is one; workbooks may have numbers already."""
     if not is_text(cells):
         return typed(cells)
     first = cells.slice(0, 20).to_pylist()
@@ -357,10 +354,7 @@ def as_doubles(cells: Any) -> Any:
 
 
 def is_rounded(column: Column, text: Any) -> bool:
-    """Tell whether integers of a column are too large to be floating point numbers without rounding.
-
-    `text` is the column as it is in a text file, if it is in one: integers beyond 2^63 are numbers by now.
-    """
+    """Tell whether integers are too large to be floats without rounding; `text` is the column in a text file."""
     if column.type == "numbers":
         column = typed(column.cells.flatten())
     if column.type not in NUMERIC or (column.type == "number" and text is None):
@@ -399,8 +393,7 @@ def with_plain_numbers(
 ) -> tuple[dict[str, Any], dict[str, Column], str | None, list[str]]:
     """Return cells whose numbers are written as Python writes them, the columns that changed, the mark, and notes.
 
-    `columns` are those that may hold numbers, `given` is the decimal mark that the user gave, and `before` that of an
-    earlier file. The mark is returned if it was given or if numbers show it.
+    `given` is the decimal mark that the user gave, `before` that of an earlier file.
     """
     plain: dict[str, Any] = {}
     others: dict[str, Any] = {}
@@ -526,11 +519,6 @@ def sampled_types(
     """Return the types by which Arrow may parse columns, the decimal mark, and a number with a comma by its column.
 
     No types if some cells leave a doubt, or are numbers that Arrow reads otherwise than people do.
-
-    >>> sampled_types({"a": ["1", "2", ""], "b": ["1.5", "NA"], "c": ["red", "blue"]}, ",", None)
-    ({'a': 'int64', 'b': 'double'}, None, {})
-    >>> sampled_types({"a": ["1,5", "2"]}, ";", None), sampled_types({"a": ["007", "1"]}, ",", None)
-    (({'a': 'double'}, ',', {'a': '1,5'}), ({}, None, {}))
     """
     types: dict[str, str] = {}
     commas: dict[str, str] = {}
@@ -559,11 +547,7 @@ def sampled_types(
 
 
 def looks_like_numbers(cells: Iterable[str]) -> bool:
-    """Tell whether some cells are numbers in some spelling, perhaps with a unit.
-
-    >>> looks_like_numbers(["1,5", "2", ""]), looks_like_numbers(["5 kg"]), looks_like_numbers(["red"])
-    (True, True, False)
-    """
+    """Tell whether some cells are numbers in some spelling, perhaps with a unit."""
     known = [one for one in cells if one.strip() not in UNKNOWN_NUMBERS]
     return bool(known) and (all(map(_is_number, known)) or _common_unit(known) is not None)
 
@@ -614,11 +598,7 @@ def _what_is_unusual(written: str, mark: str) -> str:
 
 
 def _plain(value: str, decimal: str) -> str:
-    """Return a number with a decimal point and without thousands separators.
-
-    >>> _plain("1.234,5", ","), _plain("1,234.5", ".")
-    ('1234.5', '1234.5')
-    """
+    """Return a number with a decimal point and without thousands separators."""
     group = GROUP_MARK[decimal]
     return value.translate({ord(one): None for one in group + GROUPS}).replace(decimal, ".").replace(MINUS, "-")
 
@@ -642,11 +622,7 @@ def _without_units(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str
 
 
 def _common_unit(cells: Iterable[str | None]) -> tuple[str, str] | None:
-    """Return what stands before and after all numbers; None if nothing does, or not the same.
-
-    >>> _common_unit(["5 kg", "7.5 kg", "NA"]), _common_unit(["5 kg", "5 g"]), _common_unit(["5", "6"])
-    (('', 'kg'), None, None)
-    """
+    """Return what stands before and after all numbers; None if nothing does, or not the same."""
     known = [one.strip() for one in cells if one is not None and one.strip() not in UNKNOWN_NUMBERS]
     matches = [NUMBER_WITH_UNIT.fullmatch(one) for one in known]
     units = {None if one is None else (one["before"] or "", one["after"] or "") for one in matches}

@@ -47,21 +47,13 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
 
 
 def listed_columns(names: Iterable[Any]) -> str:
-    """Return the first few names of columns in one line.
-
-    >>> listed_columns(["a"]), listed_columns(["a", "b"])
-    ("column 'a'", "columns 'a', 'b'")
-    """
+    """Return the first few names of columns in one line."""
     names = list(names)
     return f"column{'s' * (len(names) != 1)} {listed(names)}"
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a question with similar names, or nothing.
-
-    >>> did_you_mean("labels", ["label", "x"])
-    " (did you mean 'label'?)"
-    """
+    """Return a question with similar names, or nothing."""
     known = {one.lower(): one for one in names}
     close = get_close_matches(name.lower(), known, n=2)
     return f" (did you mean {' or '.join(repr(known[one]) for one in close)}?)" if close else ""
@@ -84,22 +76,14 @@ def unknown_columns(absent: Sequence[str], names: Iterable[str]) -> FileError:
 
 
 def separator_hint(names: Sequence[str]) -> str:
-    """Return a hint if the only column of a header looks like several, or nothing.
-
-    >>> separator_hint(["age;job"])
-    ': these look like several columns: separator= says what separates them'
-    """
+    """Return a hint if the only column of a header looks like several, or nothing."""
     if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
         return ": these look like several columns: separator= says what separates them"
     return ""
 
 
 def are_values(header: Sequence[str]) -> bool:
-    """Tell whether the names in a header look like the values of a row.
-
-    >>> are_values(["0.5", "red"]), are_values(["3", "1"]), are_values(["2019", "2020"]), are_values(["a", "1"])
-    (True, True, False, False)
-    """
+    """Tell whether the names in a header look like the values of a row."""
     if not any(map(str.isdigit, "".join(header))):
         return False
     if not all(INTEGER.fullmatch(name) for name in header):
@@ -109,11 +93,7 @@ def are_values(header: Sequence[str]) -> bool:
 
 
 def header_hint(names: Sequence[str]) -> str:
-    """Return a hint if a header is no header, or looks like several columns in one, or nothing.
-
-    >>> header_hint(["0.5", "red"])
-    '. These look like values: is the header missing?'
-    """
+    """Return a hint if a header is no header, or looks like several columns in one, or nothing."""
     if are_values(names):
         return ". These look like values: is the header missing?"
     if sum(name.startswith("Unnamed: ") for name in names) * 2 > len(names):
@@ -124,13 +104,7 @@ def header_hint(names: Sequence[str]) -> str:
 
 
 def column_names(header: Sequence[str]) -> list[str]:
-    """Return the names in a header without blanks around them, and with one for those that have none.
-
-    Raises if two are equal.
-
-    >>> column_names(["", " a"])
-    ['Unnamed: 0', 'a']
-    """
+    """Return the names in a header without blanks around, with one for those that have none; raise if two are equal."""
     names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)]
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)

@@ -225,10 +225,7 @@ def _opened(one: FolderFile, problem: str) -> Iterator[Any]:
 
 
 def _levels(image: Any, color: bool, name: str) -> tuple[Any, int]:
-    """Return an image as it is to be looked at, in gray or in color, and its largest level.
-
-    Pillow would cut off levels of sixteen bits, and takes what is transparent for any color.
-    """
+    """Return an image in gray or in color, and its largest level; Pillow would cut off levels of sixteen bits."""
     pillow = import_optional("PIL.Image", "a folder of images", "images")
     if image.mode == "F":
         raise FileError(f"{name}: its levels are real numbers without a known range: use 8 or 16 bits")

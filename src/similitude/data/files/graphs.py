@@ -29,12 +29,7 @@ LINE = " line"
 
 
 def graph_of(i: int, parts: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return graph number i as (edges, node labels or number of nodes, ...): what follows is left out if missing.
-
-    >>> graph_of(0, {"edges": [[0, 1], [1, 2]], "node_labels": ["C", "C", "O"]})
-    (array([[0, 1],
-           [1, 2]]), ['C', 'C', 'O'])
-    """
+    """Return graph number i as (edges, node labels or number of nodes, ...): what follows is left out if missing."""
     try:
         edges = np.array(parts["edges"] or np.zeros((0, 2)), dtype=np.int64).reshape(-1, 2)
         exact = all(float(end).is_integer() for edge in parts["edges"] or () for end in edge)
@@ -263,10 +258,7 @@ def _add_values(parts: dict[str, Any], what: str, columns: dict[Key, list[Any]],
 
 
 def read_tu(path: Path) -> Data:
-    """Read graphs with the labels of graphs, nodes and edges and the attributes of nodes and edges, if there are any.
-
-    Attributes of graphs are ignored.
-    """
+    """Read graphs with the labels of graphs, nodes and edges and the attributes of nodes and edges that there are."""
     parts, name = _parts(path)
     indicator = _numbers(parts, "graph_indicator", 1)[:, 0]
     if not len(indicator):

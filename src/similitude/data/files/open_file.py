@@ -218,11 +218,7 @@ def check_memory(file: OpenFile) -> None:
 
 
 def _uncompressed_size(file: OpenFile, most: int) -> int:
-    """Return the size of the values of a file; npz and Parquet files are compressed inside.
-
-    Gzip tells the size of its last member only, so that a file which may be too large is decompressed once to count its
-    bytes, up to one more than `most`.
-    """
+    """Return the size of the values of a file, of a gzipped one up to `most` + 1: it is decompressed to count them."""
     size = file.size
     try:
         if isinstance(file.stream, gzip.GzipFile) and size * 1032 > most:  # gzip makes files no shorter than that

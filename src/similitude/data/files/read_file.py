@@ -262,11 +262,7 @@ def _case_of_objects(objects: Any) -> str:
 
 
 def case_of_dna(strings: Sequence[str]) -> str:
-    """Return whether DNA is in "upper", "lower" or "mixed" case; nothing for other strings.
-
-    >>> case_of_dna(["acgtt", "ttga"]), case_of_dna(["ACGTT", "ttga"]), case_of_dna(["a word"])
-    ('lower', 'mixed', '')
-    """
+    """Return whether DNA is in "upper", "lower" or "mixed" case; nothing for other strings."""
     first = list(map(str.strip, strings[:1000]))
     letters = set("".join(first)) - {"\r", "\n"}
     # shorter ones may be categories

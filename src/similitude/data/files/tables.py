@@ -48,10 +48,7 @@ HEADER_BELOW = ": if the header is further down, remove the lines above it; sepa
 
 
 def read_columns(file: OpenFile, rows: int | None, sheet: str | None, notes: list[str]) -> Iterator[Cells]:
-    """Yield the columns of at most `rows` rows at a time, or of all; nothing if there are no rows.
-
-    What is to be said on a sheet is added to `notes`.
-    """
+    """Yield the columns of at most `rows` rows at a time, or of all; what is to be said of a sheet goes to `notes`."""
     if file.format == "jsonl":
         yield from _json_columns(file.stream, rows)
     elif file.head is not None:
@@ -222,8 +219,7 @@ def read_csv(
 ) -> tuple[Cells, str | None, list[str]]:
     """Return the columns of a whole CSV or TSV file, the decimal mark, and notes.
 
-    Arrow parses as numbers what looks like plain numbers in a sample, and the rest is text; all is text if a cell is
-    not what the sample promises.
+    Arrow parses as numbers what looks so in a sample; all is text if a cell is not what the sample promises.
     """
     content = mapped(file.stream) or file.stream.read()
     types: dict[str, str] = {}

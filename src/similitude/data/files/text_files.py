@@ -190,11 +190,7 @@ def _converted(stream: BinaryIO, encoding: str, stack: ExitStack) -> BinaryIO:
 
 
 def checked_separator(given: str) -> str:
-    r"""Return a separator of one character.
-
-    >>> checked_separator("tab"), checked_separator(";")
-    ('\t', ';')
-    """
+    """Return a separator of one character."""
     found = SPELLED.get(given.lower(), given)
     if len(found) != 1 or not found.isascii() or found in '"\r\n\0':
         raise FileError(f"separator={given!r} must be one character such as ';', '|' or 'tab'")

@@ -115,15 +115,7 @@ def _errors_in_writing(path: str | os.PathLike[str]) -> Iterator[list[OSError]]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise if a file cannot be written or its format is unknown, before any work is done.
-
-    Examples
-    --------
-    >>> check_writable("predictions.doc")
-    Traceback (most recent call last):
-    ...
-    similitude.support.errors.FileError: predictions.doc: unknown ending '.doc': write '.csv', '.tsv', '.jsonl', ...
-    """
+    """Raise if a file cannot be written or its format is unknown, before any work is done."""
     format, _ = _format(path)
     if format in ("parquet", "arrow"):
         import_optional("pyarrow", f"writing {path}")
@@ -132,11 +124,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def formula_columns(path: str | os.PathLike[str], columns: Columns) -> list[str]:
-    """Return the names of columns with texts that a spreadsheet takes for formulas when it opens the written file.
-
-    >>> formula_columns("labels.csv", {"label": ["a", "=1+1"], "number": [-1, 2], "digits": ["-1", "+2"]})
-    ['label']
-    """
+    """Return the names of columns with texts that a spreadsheet takes for formulas when it opens the written file."""
     if _format(path)[0] not in ("csv", "tsv"):
         return []
     return [name for name, column in columns.items() if any(map(_is_formula, {*map(str, _texts(column))}))]

@@ -35,10 +35,9 @@ def pyarrow(module: str) -> Any:
 def parquet_batches(
     file: Any, rows: int | None = None, row_groups: Sequence[int] | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[Any]:
-    """Yield record batches of at most `rows` rows of an open Parquet file.
+    """Yield record batches of at most `rows` rows of an open Parquet file; a scan would hold whole row groups.
 
-    A scan of a dataset would hold whole row groups, and read further ones ahead. Pages of a file on disk are parts of
-    its memory map, so that one that announces too many bytes is an error before they are allocated.
+    Pages of a memory map that announce too many bytes are an error before they are allocated.
     """
     pages = mapped(file)
     content = file if pages is None else import_module("pyarrow").BufferReader(pages)
@@ -53,11 +52,7 @@ def parquet_batches(
 def arrow_batches(
     file: Any, rows: int | None = None, check: Callable[[int], None] = lambda n_rows: None
 ) -> Iterator[Any]:
-    """Yield record batches of at most `rows` rows of an open Arrow file, in the file format or the stream format.
-
-    Record batches that are compressed are held as a whole, for they can be decompressed only as a whole. `check` is
-    called with the number of rows of each record batch, and raises if there are too many.
-    """
+    """Yield record batches of at most `rows` rows of an open Arrow file or stream; `check` gets the sizes of its own."""
     ipc = pyarrow("ipc")
     magic = file.read(len(ARROW_MAGIC))
     file.seek(0)
@@ -91,10 +86,7 @@ def give_back(pages: mmap.mmap | None) -> None:
 
 
 def text_problem(batch: Any, before: int = 0) -> str:
-    """Return which column of a record batch holds text that is not UTF-8, and what to do; nothing if none does.
-
-    `before` is the number of rows before the batch.
-    """
+    """Return which column holds text that is not UTF-8, if any; `before` is the number of rows before the batch."""
     invalid = import_module("pyarrow").ArrowInvalid
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
@@ -161,10 +153,7 @@ class ArrowReader:
                     at += batch.num_rows
 
     def needs(self) -> tuple[int, float]:
-        """Return the memory that reading Parquet files takes: held in any case, and of a row; 0 for other formats.
-
-        A page and the dictionary of each column are held, and the list of row groups.
-        """
+        """Return the memory that reading Parquet files takes: held in any case, and of a row; 0 for other formats."""
         held = 0
         row = 0.0
         for fragment, name, _ in self.shards:

@@ -19,23 +19,13 @@ from similitude.support import SourceError, brief, error_prefix
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Consecutive rows of a source.
-
-    Attributes
-    ----------
-    objects : array, sparse matrix, data frame or list
-    labels, weights : array or None
-    name : str
-        The shard or batch that the rows come from, for error messages.
-    start : int
-        The position of the first row in the source.
-    """
+    """Consecutive rows of a source."""
 
     objects: Any
     labels: Any = None
     weights: Any = None
-    name: str = ""
-    start: int = 0
+    name: str = ""  # of the shard or batch that they come from, for error messages
+    start: int = 0  # the position of the first row in the source
 
     def __len__(self) -> int:
         return int(self.objects.shape[0]) if hasattr(self.objects, "shape") else len(self.objects)
@@ -131,12 +121,7 @@ def with_one_schema(pieces: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def rebatched(pieces: Iterator[Batch], rows: int) -> Iterator[Batch]:
-    """Yield batches of a given number of rows, the last with fewer, whatever the sizes of the pieces.
-
-    >>> batches = rebatched(iter([Batch([1, 2, 3], start=0), Batch([4], start=3)]), 2)
-    >>> [(one.start, one.objects) for one in batches]
-    [(0, [1, 2]), (2, [3, 4])]
-    """
+    """Yield batches of a given number of rows, the last with fewer, whatever the sizes of the pieces."""
     pending: Batch | None = None
     for piece in pieces:
         pending = piece if pending is None else pending.followed_by(piece)
@@ -159,13 +144,7 @@ SIZED_ROWS = 256
 
 
 def row_bytes(X: Any, copies: int = 1, least: float = 0.0) -> float:
-    """Return the approximate size of one of the objects in bytes; rows of numbers count as floating point numbers.
-
-    Objects that are not rows of an array, a sparse matrix or a table take `least` bytes, and count `copies` times.
-
-    >>> row_bytes(np.zeros((3, 10), np.float32)), row_bytes(["a", "b"]), row_bytes(["a" * 5000] * 3)
-    (40.0, 1024, 5049.0)
-    """
+    """Return the approximate size of an object in bytes: outside arrays, at least `least`, and counted `copies` times."""
     if is_sparse(X):
         return 12.0 * X.nnz / X.shape[0] + 8.0
     if is_table(X):
@@ -196,13 +175,7 @@ def _deep_size(value: Any) -> float:
 
 
 def batch_rows(X: Any, budget: int, least: float = 0.0) -> int:
-    """Return the number of rows like those of X that a batch may have under a memory budget: a power of two.
-
-    If X holds objects, others are as long as `least` says.
-
-    >>> batch_rows(np.zeros((1, 1000)), 2**30)
-    8192
-    """
+    """Return how many rows like those of X, or as long as `least` says, a batch may have: a power of two."""
     copies = 4  # as the file has it, decoded, as an object, and in its digest
     affordable = int(budget / BUDGET_PARTS / row_bytes(X, copies, least))
     return min(MAX_BATCH_ROWS, 1 << max(0, affordable.bit_length() - 1))

@@ -26,13 +26,6 @@ class FirstPass:
 
     Covered are numbers, texts, bytes, arrays, sparse matrices and tables, and lists, tuples, dicts and sets of them. Of
     an object of any other class only the class is: its attributes may change without its meaning, as caches do.
-
-    >>> first = FirstPass()
-    >>> _ = list(first.recorded(iter([Batch(["a", "b"])])))
-    >>> list(first.compared(iter([Batch(["a", "c"], name="batch 0")])))
-    Traceback (most recent call last):
-        ...
-    similitude.support.errors.SourceError: batch 0: rows 0 to 1 are not those of the first pass: ...
     """
 
     def __init__(self) -> None:
@@ -119,20 +112,11 @@ def _bytes(value: Any) -> bytes:
 
 
 class StableSample:
-    """The first and the last rows of a stream in the random order of their keys.
+    """The first and the last rows of a stream in the random order of their keys; all of a short stream.
 
-    Every row has a random key, computed from the seed and from the number of rows before it, so that the sample depends
-    neither on batches nor on knowing the length of the stream.
-
-    As long as there are fewer rows than at both ends together, all are kept. The rows kept are in the order of the
-    stream: `objects`, `labels`, `weights`, `positions` in the stream, and `ranks`, the number of rows seen before each.
-
-    >>> sample = StableSample(2, 1, seed=0)
-    >>> for start in (0, 4):
-    ...     positions = np.arange(start, start + 4)
-    ...     sample.add(list("abcdefgh"[start:start + 4]), positions, np.ones(4), positions)
-    >>> sample.n_seen, len(sample.objects), sample.is_complete
-    (8, 3, False)
+    The keys come from the seed and the number of rows before, so that the sample depends neither on batches nor on
+    knowing the length of the stream. Rows are kept in its order, with `positions` in it and `ranks`, the number of
+    rows seen before each.
     """
 
     def __init__(self, first: int, last: int, seed: int) -> None:
@@ -184,11 +168,7 @@ class StableSample:
 
 
 def read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield the items, the next one being read in a thread; once this iterator is closed, so are the items.
-
-    >>> list(read_ahead(iter("abc")))
-    ['a', 'b', 'c']
-    """
+    """Yield the items, the next one being read in a thread; once this iterator is closed, so are the items."""
     reader = ThreadPoolExecutor(1, thread_name_prefix="similitude-reader")
     following: Future[Any] = reader.submit(next, items, _END)
     try:
