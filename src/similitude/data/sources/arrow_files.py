@@ -15,7 +15,7 @@ import numpy as np
 
 from similitude.compute import warn_if_rounded
 from similitude.data.limits import BUFFERED_BYTES, MAX_BATCH_ROWS, PAGE_BYTES
-from similitude.data.sources.batch import Batch
+from similitude.data.sources.batch import Batch, give_back
 from similitude.support import SourceError, missing_extra
 
 ARROW_MAGIC = b"ARROW1"
@@ -52,7 +52,7 @@ def parquet_batches(
 def arrow_batches(
     file: Any, rows: int | None = None, check: Callable[[int], None] = lambda n_rows: None
 ) -> Iterator[Any]:
-    """Yield record batches of at most `rows` rows of an open Arrow file or stream; `check` gets the sizes of its own."""
+    """Yield record batches of at most `rows` rows of an open Arrow file or stream; `check` gets the size of each."""
     ipc = pyarrow("ipc")
     magic = file.read(len(ARROW_MAGIC))
     file.seek(0)
@@ -77,12 +77,6 @@ def mapped(file: Any) -> mmap.mmap | None:
         return None if hasattr(file, "fileobj") else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (AttributeError, OSError, UnsupportedOperation, ValueError):
         return None
-
-
-def give_back(pages: mmap.mmap | None) -> None:
-    """Let the system take the pages of a shared memory map out of memory; they are read again if they are needed."""
-    if pages is not None and hasattr(pages, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
-        pages.madvise(mmap.MADV_DONTNEED)
 
 
 def text_problem(batch: Any, before: int = 0) -> str:
@@ -122,7 +116,10 @@ class ArrowReader:
             name = f"shard {Path(path).name}" if path else "the dataset"
             with _errors_in(name):
                 self._check_schema(fragment.physical_schema, name)
-                size = self._count_rows(fragment)
+                if _format(fragment) == "arrow":  # which does not store the number of rows
+                    size = sum(batch.num_rows for batch in self._record_batches(fragment, MAX_BATCH_ROWS))
+                else:
+                    size = int(fragment.count_rows(**NOT_AHEAD))
             if size == 0:
                 raise SourceError(f"{name} is empty: leave it out")
             self.shards.append((fragment, name, size))
@@ -167,12 +164,6 @@ class ArrowReader:
                     row = max(row, *(one.total_byte_size / max(1, one.num_rows) for one in groups))
         return held, row
 
-    def _count_rows(self, fragment: Any) -> int:
-        """Return the number of rows of a fragment; of formats that store it, without reading them."""
-        if _format(fragment) == "arrow":
-            return sum(batch.num_rows for batch in self._record_batches(fragment, MAX_BATCH_ROWS))
-        return int(fragment.count_rows(**NOT_AHEAD))
-
     def _record_batches(self, fragment: Any, rows: int) -> Iterator[Any]:
         names = self.schema.names
         kind = _format(fragment)
@@ -199,13 +190,14 @@ def from_arrow(batch: Any, label: str | None, weight: str | None, name: str) -> 
     if problem := text_problem(batch):
         raise SourceError(f"{name}: {problem}")
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    found = []
+    found = {}
     for what, column in (("label", label), ("weight", weight)):
-        values = None if column is None else columns.pop(column)
-        if values is not None and values.null_count:
-            raise SourceError(f"{name}: {values.null_count:,} rows have no {what}: fill them in, or leave them out")
-        found.append(None if values is None else values.to_numpy(zero_copy_only=False))
-    return _objects(columns, name, batch), *found
+        if column is not None:
+            values = columns.pop(column)
+            if values.null_count:
+                raise SourceError(f"{name}: {values.null_count:,} rows have no {what}: fill them in, or leave them out")
+            found[what] = values.to_numpy(zero_copy_only=False)
+    return _objects(columns, name, batch), found.get("label"), found.get("weight")
 
 
 def _objects(columns: dict[str, Any], name: str, batch: Any) -> Any:

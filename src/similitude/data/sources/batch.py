@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import mmap
 import sys
 from collections.abc import Iterator, Mapping, Set
 from contextlib import AbstractContextManager
@@ -28,7 +29,7 @@ class Batch:
     start: int = 0  # the position of the first row in the source
 
     def __len__(self) -> int:
-        return int(self.objects.shape[0]) if hasattr(self.objects, "shape") else len(self.objects)
+        return size(self.objects)
 
     @property
     def stop(self) -> int:
@@ -39,9 +40,8 @@ class Batch:
         """Return the rows a to b of the batch."""
         if a == 0 and b == len(self):
             return self
-        objects = self.objects.iloc[a:b] if hasattr(self.objects, "iloc") else self.objects[a:b]
         cut = {what: one[a:b] for what in ("labels", "weights") if (one := getattr(self, what)) is not None}
-        return replace(self, objects=objects, start=self.start + a, **cut)
+        return replace(self, objects=sliced(self.objects, a, b), start=self.start + a, **cut)
 
     def followed_by(self, other: Batch) -> Batch:
         """Return the rows of both batches as one."""
@@ -78,6 +78,37 @@ class Batch:
             found["labels per object"] = str(labels.shape[1:] or 1)
         found["weights"] = "none" if self.weights is None else "one per object"
         return found
+
+
+def size(X: Any) -> int:
+    """Return the number of objects."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def is_lazy_frame(X: Any) -> bool:
+    """Whether X is a lazy frame of polars."""
+    return type(X).__module__.startswith("polars") and hasattr(X, "collect")
+
+
+def sliced(X: Any, a: int, b: int) -> Any:
+    """Return the rows a to b; of a memory map as a copy, so that its pages need not stay in memory."""
+    if is_lazy_frame(X):
+        return X.slice(a, b - a).collect()
+    if not isinstance(X, np.memmap):
+        return X.iloc[a:b] if hasattr(X, "iloc") else X[a:b]
+    rows = np.array(X[a:b])
+    pages: Any = X
+    while isinstance(pages, np.ndarray):
+        pages = pages.base
+    if isinstance(pages, mmap.mmap) and X.mode != "c":  # what was written into a private copy would be lost
+        give_back(pages)
+    return rows
+
+
+def give_back(pages: mmap.mmap | None) -> None:
+    """Let the system take the pages of a shared memory map out of memory; they are read again if they are needed."""
+    if pages is not None and hasattr(pages, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+        pages.madvise(mmap.MADV_DONTNEED)
 
 
 _LABEL_TYPES = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "U": "text", "S": "bytes"}
@@ -144,22 +175,19 @@ SIZED_ROWS = 256
 
 
 def row_bytes(X: Any, copies: int = 1, least: float = 0.0) -> float:
-    """Return the approximate size of an object in bytes: outside arrays, at least `least`, and counted `copies` times."""
+    """Return the approximate bytes of an object; outside arrays at least `least`, and counted `copies` times."""
     if is_sparse(X):
         return 12.0 * X.nnz / X.shape[0] + 8.0
     if is_table(X):
-        return sum(max(64.0, _mean_size(list(X[name][:: _step(X)]))) for name in X.columns)
+        return sum(max(64.0, _mean_size(X[name])) for name in X.columns)
     if not hasattr(X, "dtype") or X.dtype == object:
-        return max(OBJECT_BYTES, copies * max(least, _mean_size(X[:: _step(X)])))
+        return max(OBJECT_BYTES, copies * max(least, _mean_size(X)))
     return float(np.prod(X.shape[1:])) * (4.0 if X.dtype == np.float32 else max(8.0, X.dtype.itemsize))
 
 
-def _step(X: Any) -> int:
-    """Return the distance of the rows from which the size of all is estimated: the first may be unlike the others."""
-    return max(1, (X.shape[0] if hasattr(X, "shape") else len(X)) // SIZED_ROWS)
-
-
-def _mean_size(some: Any) -> float:
+def _mean_size(X: Any) -> float:
+    """Return the mean size of objects from all over X: the first may be unlike the others."""
+    some = list(X[:: max(1, size(X) // SIZED_ROWS)])
     return sum(map(_deep_size, some)) / max(1, len(some))
 
 
@@ -188,15 +216,4 @@ def check_sample_fits(n: int, X: Any, budget: int) -> None:
         raise MemoryError(
             f"the sample of {n:,} rows on which choices are made takes {needed / 2**30:.2g} GiB, more than half of the "
             f"memory budget of {budget / 2**30:.2g} GiB: give the engine more memory"
-        )
-
-
-def check_reading_fits(held: int, budget: int) -> None:
-    """Raise if a Parquet file takes more than half of the memory budget however few rows are read at a time."""
-    if held > budget / 2:
-        raise MemoryError(
-            f"a page and the dictionary of each column of a row group, and the list of row groups, take about "
-            f"{held / 2**30:.2g} GiB, more than half of the memory budget of {budget / 2**30:.2g} GiB: write the "
-            f"Parquet file with fewer rows in a row group, or give the "
-            f"engine more memory"
         )

@@ -153,10 +153,8 @@ class StableSample:
         self.weights = np.concatenate([self.weights, weights[new]])
         self.positions = np.concatenate([self.positions, positions[new]])
         self.ranks = np.concatenate([self.ranks, ranks[new]])
-        if len(self.positions) > self.first + self.last:
-            self._shrink()
-
-    def _shrink(self) -> None:
+        if len(self.positions) <= self.first + self.last:
+            return
         keys = random_keys(self.ranks, self.seed)
         order = key_order(keys)
         kept = np.sort(np.concatenate([order[: self.first], order[len(order) - self.last :]]))
