@@ -20,9 +20,6 @@ BUFFERED_BYTES = 1 << 16
 TESTED_BYTES = 1 << 24
 """Bytes by which the encoding of a text file is found: a later byte that is not UTF-8 is an error once it is read."""
 
-DECODED_BYTES = 1 << 20
-"""Bytes that are decoded at a time."""
-
 SAMPLED_BYTES = 1 << 18
 """Bytes of a text file by which separator, header and types of columns are found; more if its rows are longer."""
 

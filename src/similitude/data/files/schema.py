@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,19 @@ KINDS = ("vectors", "strings", "graphs", "series", "sets", "table")
 """Kinds of objects that a file may hold."""
 
 
-UNLABELED_ROWS = ("refuse", "drop", "use", "keep")
-"""What to do with rows without a label: an error, leave them out, return them apart, or ignore all labels."""
+@dataclass(frozen=True)
+class OpenFile:
+    """An open file."""
+
+    format: str
+    stream: BinaryIO  # the decompressed content; empty for a folder
+    size: int  # in bytes, as it is stored
+    path: Path
+    notes: tuple[str, ...] = ()  # on what was inferred
+    names: Sequence[str] = ()  # of the columns of a text file
+    separator: str = ""  # of its cells
+    lines: int = 0  # above its first row
+    start: int = 0  # of its first row, in bytes
 
 
 class Request(NamedTuple):
@@ -70,8 +82,8 @@ class Request(NamedTuple):
         """Raise if the kind is unknown, or if one column is both label and object."""
         if self.decimal not in (None, ".", ","):
             raise FileError(f"decimal={self.decimal!r} must be '.' or ','")
-        if self.unlabeled not in UNLABELED_ROWS:
-            raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(UNLABELED_ROWS)}")
+        if self.unlabeled not in (known := ("refuse", "drop", "use", "keep")):
+            raise FileError(f"unlabeled={self.unlabeled!r} must be one of {listed(known)}")
         if self.label in self.ignore or self.object in self.ignore:
             raise FileError("a column cannot be ignored and be the label or the object")
         if self.groups is not None and self.groups in (self.label, self.object):
@@ -182,9 +194,13 @@ class Schema:
         object = self.object and self.object.strip()
         return replace(self, label=label, object=object, names=tuple(map(str.strip, self.names)))
 
+    def width_of(self, objects: Any) -> int | None:
+        """Return the number of entries of vectors."""
+        return int(objects.shape[1]) if self.kind == "vectors" else None
+
     def check_width(self, objects: Any) -> None:
         """Raise if vectors have another number of entries than before."""
-        width = int(objects.shape[1]) if self.kind == "vectors" else None
+        width = self.width_of(objects)
         if None not in (self.width, width) and width != self.width:
             raise FileError(f"vectors have {width} numbers here, and had {self.width} before")
 
