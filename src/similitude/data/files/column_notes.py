@@ -14,7 +14,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from similitude.data.files.columns import CODE, GAP_MARKS, Column, are_words, blank_around, is_rounded, is_text
+from similitude.data.files.columns import (
+    CODE,
+    GAP_MARKS,
+    Column,
+    all_match,
+    are_words,
+    blank_around,
+    is_rounded,
+    is_text,
+)
 from similitude.data.files.file_errors import listed, listed_columns
 from similitude.data.files.schema import NUMERIC
 from similitude.data.limits import FEWEST_TO_NOTE, MOST_CLASSES
@@ -61,15 +70,15 @@ def _is_identifier(name: str, column: Column) -> bool:
         return False
     # the row names of R, or the index of pandas, also of shuffled rows
     is_named = UNNAMED_FIRST.fullmatch(name) or IDENTIFIER_NAME.fullmatch(name.strip())
-    if not is_named and (column.type != "text" or not _all_match(column, UUID)):
+    if not is_named and not _all_match(column, UUID):
         return False
-    return _all_differ(column)
-
-
-def _all_differ(column: Column) -> bool:
     if column.ends[0] is None or column.cells.null_count:
         return False
     return bool(pc.count_distinct(column.cells).as_py() == len(column.cells))
+
+
+def _all_match(column: Column, pattern: str) -> bool:
+    return column.type == "text" and is_text(column.cells) and all_match(column.cells, pattern)
 
 
 def _is_counting(column: Column) -> bool:
@@ -104,7 +113,7 @@ def column_notes(columns: Mapping[str, Column], left_out: Sequence[str], text: M
 def _notes_on_cells(name: str, column: Column, text: Any) -> list[str]:
     """Return notes on a column of dates, of codes, and of numbers among which are other texts."""
     notes = []
-    if column.type == "text" and _all_match(column, DATE_TEXT):
+    if _all_match(column, DATE_TEXT):
         notes.append(
             f"column {name!r} holds dates, which are compared as texts; replace it by numbers (days since a date, "
             f"month, weekday), or leave it out with ignore={name!r}"
@@ -200,16 +209,6 @@ def _is_constant(column: Column) -> bool:
         return False
     low, high = column.ends
     return low is not None and bool(low == high)
-
-
-def _all_match(column: Column, pattern: str) -> bool:
-    """Tell whether all texts match; the first ones are looked at before."""
-    if not is_text(column.cells):
-        return False
-    first = pc.match_substring_regex(column.cells.slice(0, 20), pattern)
-    if pc.all(first).as_py() is False:
-        return False
-    return bool(pc.all(pc.match_substring_regex(column.cells, pattern)).as_py())
 
 
 def _marks(cells: Any) -> list[str]:

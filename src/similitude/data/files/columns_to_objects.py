@@ -23,6 +23,7 @@ from similitude.data.files.columns import (
     as_doubles,
     as_labels,
     as_matrix,
+    as_texts,
     as_type,
     blank_around,
     is_rounded,
@@ -208,7 +209,7 @@ def _as_strings(column: Column, cells: Any, kind: str | None) -> Column:
     in_text = is_text(cells)
     is_coded = in_text and column.type in NUMERIC and pc.any(pc.match_substring_regex(cells, CODE)).as_py()
     if kind == "strings" or (kind is None and (column.type in ("text", "boolean", "missing") or is_coded)):
-        return Column("text", cells if in_text else cells.cast("string"))
+        return Column("text", as_texts(cells))
     return column
 
 
@@ -305,9 +306,8 @@ def apply_schema(
         cells, _, _, notes = with_plain_numbers(cells, found_types, separator, request.decimal, before)
     columns = {}
     for name, expected in zip(schema.names, schema.types, strict=True):
-        as_is = schema.kind == "strings" and in_text_file
-        if as_is:
-            columns[name] = Column("text", cells[name] if is_text(cells[name]) else cells[name].cast("string"))
+        if schema.kind == "strings" and in_text_file:
+            columns[name] = Column("text", as_texts(cells[name]))
         else:
             columns[name] = as_type(name, cells[name], expected, in_text_file, first)
     trimming: list[str] = []
