@@ -59,12 +59,6 @@ FITTING_TYPES = {
 SCALAR_TYPES = ("integer", "number", "boolean")
 """Types of columns of which several make up one object."""
 
-PANDAS_INDEX = re.compile("__index_level_[0-9]+__")
-"""The name of an unnamed pandas index in Parquet and Arrow files: it numbers the rows and describes none."""
-
-GAP_WORDS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
-"""Texts that often stand for a missing value."""
-
 
 # Inferred.
 
@@ -75,26 +69,28 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
         cells = _without_marks(cells, request.missing)
     names = _object_columns(list(cells), request)
     label_name = request.label
+    labels = [name for name in (label_name,) if name is not None]
     text: dict[str, Any] = {}  # cells as they are in a text file
     notes: list[str] = []
     decimal = None
     if in_text_file:
         text = {name: one for name, one in cells.items() if is_text(one)}
-        found = {name: parsed(cells[name]) for name in (*names, label_name) if name is not None}
-        spelled = {name: column for name, column in found.items() if name == label_name or request.kind != "strings"}
+        found = {name: parsed(cells[name]) for name in (*names, *labels)}
+        spelled = {name: found[name] for name in (labels if request.kind == "strings" else found)}
         cells, changed, decimal, notes = with_plain_numbers(cells, spelled, separator, request.decimal)
         found |= changed
-        label = found.get(label_name or "")
-        if label_name is not None and found[label_name].type not in NUMERIC and is_text(cells[label_name]):
-            label = Column("text", trimmed_texts(cells[label_name]))
+        for name in labels:
+            if found[name].type not in NUMERIC and is_text(cells[name]):
+                found[name] = Column("text", trimmed_texts(cells[name]))
     else:
-        found = {name: typed(cells[name]) for name in names}
-        label = None if label_name is None else typed(cells[label_name])
-    if label is not None:
-        notes += label_notes(str(label_name), label, text.get(str(label_name)))
+        found = {name: typed(cells[name]) for name in (*names, *labels)}
+    for name in labels:
+        notes += label_notes(name, found[name], text.get(name))
     possible = {name: found[name] for name in names}
     filled = {name: column for name, column in possible.items() if column.type != "missing"} or possible
-    left_out = [] if request.object is not None else identifiers(filled, request.keep)
+    left_out = identifiers(filled, request.keep)
+    if request.object is not None:
+        left_out = []
     columns = {name: column for name, column in filled.items() if name not in left_out}
     if in_text_file and len(columns) == 1:
         ((name, column),) = columns.items()
@@ -105,30 +101,34 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
         notes += trimming
     _check_columns(kind, columns)
     objects = _build_objects(kind, columns)
-    used = {*names, label_name, request.groups}
-    ignored = [name for name in cells if name not in used]
-    empty = [name for name in names if name not in filled]
-    notes = [
-        _description(kind, columns) + alternative,
-        *([f"ignored: columns {listed(ignored)}"] if ignored else []),
-        *([f"ignored: no value at all in {listed(empty)}"] if empty else []),
-        *(_header_notes(list(cells), columns) if in_text_file else []),
-        *notes,
-        *column_notes(columns, left_out, text),
-        *(_rounding_notes(kind, columns, text) if kind != "strings" else []),
-    ]
+    description = f"{listed_columns(columns)} as {kind}{alternative}"
+    if kind == "table":
+        counts = Counter(COLUMN_TYPES[column.type] for column in columns.values())
+        parts = ", ".join(f"{count} of {what}" for what, count in counts.items())
+        description = f"columns {listed(columns)} as rows of a table: {parts}"
+    said = [description]
+    if ignored := [name for name in cells if name not in {*names, label_name, request.groups}]:
+        said.append(f"ignored: columns {listed(ignored)}")
+    if empty := [name for name in names if name not in filled]:
+        said.append(f"ignored: no value at all in {listed(empty)}")
+    if in_text_file:
+        said += _header_notes(list(cells), columns)
+    said += [*notes, *column_notes(columns, left_out, text), *_rounding_notes(kind, columns, text)]
     schema = Schema(
-        kind,
-        label_name,
-        None if label is None else label.type,
-        request.object or (next(iter(columns)) if len(columns) == 1 else None),
-        tuple(columns),
-        tuple(column.type for column in columns.values()),
-        int(objects.shape[1]) if kind == "vectors" else None,
-    ).with_settings(decimal=decimal, missing=json.dumps(request.missing) if request.missing else None)
-    groups = None if request.groups is None else _as_groups(cells[request.groups])
-    data = Data(objects, None, schema, tuple(notes), groups=groups)
-    return data if label is None else with_labels(data, str(label_name), label, 0, request.unlabeled)
+        kind, label_name, object=request.object, names=tuple(columns), types=tuple(one.type for one in columns.values())
+    ).with_settings(decimal=decimal)
+    schema = replace(schema, width=schema.width_of(objects))
+    if len(columns) == 1:
+        schema = replace(schema, object=next(iter(columns)))
+    if request.missing:
+        schema = schema.with_settings(missing=json.dumps(request.missing))
+    data = Data(objects, None, schema, tuple(said))
+    if request.groups is not None:
+        data = replace(data, groups=_as_groups(cells[request.groups]))
+    if label_name is None:
+        return data
+    data = replace(data, schema=replace(schema, label_type=found[label_name].type))
+    return with_labels(data, label_name, found[label_name], 0, request.unlabeled)
 
 
 def _trimmed(columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[str]]:
@@ -152,23 +152,25 @@ def with_labels(data: Data, name: str, column: Column, first: int, unlabeled: st
     if missing.all():
         raise FileError(f"the label {name!r} is missing in every row from {first} on: nothing to learn from")
     known = np.flatnonzero(~missing)
-    kept = [column.cells[row] for row in known] if isinstance(column.cells, list) else column.cells.take(known)
-    labels = as_labels(name, Column(column.type, kept), first)
-    rest = take(data.objects, np.flatnonzero(missing)) if unlabeled == "use" else None
-    candidates = "candidates for landmarks"
-    what = f"are {candidates}" if unlabeled == "use" else f"are left out; unlabeled='use' makes them {candidates}"
+    kept: Any = take(column.cells, known) if isinstance(column.cells, list) else column.cells.take(known)
+    what = "are left out; unlabeled='use' makes them"
+    if unlabeled == "use":
+        what = "are"
+        data = replace(data, unlabeled=take(data.objects, np.flatnonzero(missing)))
+    if data.groups is not None:
+        data = replace(data, groups=data.groups[known])
     note = (
-        f"rows without the label {name!r} {what}: {missing.sum():,} of {len(missing):,}, the first is row "
-        f"{first + int(np.argmax(missing))}. Rows are counted without them from here on"
+        f"rows without the label {name!r} {what} candidates for landmarks: {missing.sum():,} of {len(missing):,}, the "
+        f"first is row {first + int(np.argmax(missing))}. Rows are counted without them from here on"
     )
-    groups = None if data.groups is None else data.groups[known]
-    objects = take(data.objects, known)
-    return replace(data, objects=objects, labels=labels, unlabeled=rest, notes=(*data.notes, note), groups=groups)
+    labels = as_labels(name, Column(column.type, kept), first)
+    return replace(data, objects=take(data.objects, known), labels=labels, notes=(*data.notes, note))
 
 
 def _as_groups(cells: Any) -> np.ndarray:
     """Return a column as groups: texts without blanks around them, or values as they are, None where missing."""
-    cells = trimmed_texts(cells) if not isinstance(cells, list) and is_text(cells) else cells
+    if is_text(cells):
+        cells = trimmed_texts(cells)
     found = np.empty(len(cells), dtype=object)
     found[:] = Column("other", cells).to_list()
     return found
@@ -198,7 +200,8 @@ def _object_columns(names: Sequence[str], request: Request) -> list[str]:
             raise unknown_column(name, names)
     if request.object is not None:
         return [request.object]
-    found = [name for name in names if name not in others and not PANDAS_INDEX.fullmatch(name)]
+    # an unnamed pandas index in Parquet and Arrow files numbers the rows and describes none
+    found = [name for name in names if name not in others and not re.fullmatch("__index_level_[0-9]+__", name)]
     if not found:
         raise FileError(f"there is no column besides the label {request.label!r}: nothing to learn from")
     return found
@@ -206,8 +209,7 @@ def _object_columns(names: Sequence[str], request: Request) -> list[str]:
 
 def _as_strings(column: Column, cells: Any, kind: str | None) -> Column:
     """Return the only column of a text file, as it is in the file if its cells are strings and not numbers."""
-    in_text = is_text(cells)
-    is_coded = in_text and column.type in NUMERIC and pc.any(pc.match_substring_regex(cells, CODE)).as_py()
+    is_coded = is_text(cells) and column.type in NUMERIC and pc.any(pc.match_substring_regex(cells, CODE)).as_py()
     if kind == "strings" or (kind is None and (column.type in ("text", "boolean", "missing") or is_coded)):
         return Column("text", as_texts(cells))
     return column
@@ -219,7 +221,7 @@ def _kind(columns: Mapping[str, Column], is_text: bool, given: str | None) -> tu
         return given, ""
     types = {column.type for column in columns.values()}
     if types <= {*NUMERIC} and not any(column.has_gaps for column in columns.values()):
-        return "vectors", "; kind='strings' takes them as text" if is_text and len(columns) == 1 else ""
+        return "vectors", "; kind='strings' takes them as text" * (is_text and len(columns) == 1)
     if len(columns) > 1:
         return "table", ""
     column = next(iter(columns.values()))
@@ -233,14 +235,6 @@ def _kind(columns: Mapping[str, Column], is_text: bool, given: str | None) -> tu
     return {"text": "strings", "items": "sets", "graph": "graphs"}.get(column.type, "table"), ""
 
 
-def _description(kind: str, columns: Mapping[str, Column]) -> str:
-    if kind != "table":
-        return f"{listed_columns(columns)} as {kind}"
-    counts = Counter(COLUMN_TYPES[column.type] for column in columns.values())
-    parts = ", ".join(f"{count} of {what}" for what, count in counts.items())
-    return f"columns {listed(columns)} as rows of a table: {parts}"
-
-
 def _header_notes(header: Sequence[str], columns: Mapping[str, Column]) -> list[str]:
     """Return notes on the header of a text file, and on words for missing values in the columns."""
     notes = []
@@ -249,10 +243,10 @@ def _header_notes(header: Sequence[str], columns: Mapping[str, Column]) -> list[
         notes.append(f"columns without a name are used too, as {listed(unnamed)}")
     if are_values(header):
         notes.append(f"names of columns such as {header[0]!r} look like values: is the header missing?")
-    for name, column in columns.items() if len(columns) > 1 else ():
-        if column.type == "text":
-            found = pc.unique(column.cells.filter(are_words(column.cells, GAP_WORDS))).to_pylist()
-            if found:
+    for name, column in columns.items():
+        if column.type == "text" and len(columns) > 1:
+            words = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
+            if found := pc.unique(column.cells.filter(are_words(column.cells, words))).to_pylist():
                 notes.append(
                     f"{listed(found)} in column {name!r} is text like any other: only empty cells are missing; "
                     f"missing={found[0]!r} changes that"
@@ -288,15 +282,18 @@ def apply_schema(
         raise unknown_column(schema.label, cells)
     marks = (*request.missing, *json.loads(schema.setting("missing") or "[]"))
     if not schema.names:  # the schema of a format without columns
-        label, name = (one if one in cells else None for one in (schema.label, schema.object))
-        asked = request._replace(label=label, object=name, kind=schema.kind, missing=marks)
+        names = {what: name for what in ("label", "object") if (name := getattr(schema, what)) in cells}
+        asked = request._replace(**{"label": None, "object": None, **names}, kind=schema.kind, missing=marks)
         data = infer(cells, asked, in_text_file, separator)
         schema.check_width(data.objects)
         return replace(data, schema=schema)
     absent = [name for name in schema.names if name not in cells]
+    if len(absent) == 1:
+        raise unknown_column(absent[0], cells)
     if absent:
-        raise unknown_column(absent[0], cells) if len(absent) == 1 else unknown_columns(absent, cells)
-    cells = _without_marks(cells, marks) if marks else cells
+        raise unknown_columns(absent, cells)
+    if marks:
+        cells = _without_marks(cells, marks)
     notes: list[str] = []
     expected_types = [*zip(schema.names, schema.types, strict=True), (schema.label, schema.label_type)]
     numbers = [str(name) for name, one in expected_types if one in NUMERIC and name in cells]
@@ -310,22 +307,22 @@ def apply_schema(
             columns[name] = Column("text", as_texts(cells[name]))
         else:
             columns[name] = as_type(name, cells[name], expected, in_text_file, first)
-    trimming: list[str] = []
     if in_text_file and schema.kind == "table":
         columns, trimming = _trimmed(columns)
+        notes += trimming
     objects = _build_objects(schema.kind, columns, first)
     schema.check_width(objects)
-    ignored = [name for name in cells if name not in schema.names and name != schema.label]
-    text = {name: one for name, one in cells.items() if is_text(one)} if in_text_file else {}
-    notes += [*trimming, *_rounding_notes(schema.kind, columns, text)]
-    if ignored:
+    text = {name: one for name, one in cells.items() if in_text_file and is_text(one)}
+    notes += _rounding_notes(schema.kind, columns, text)
+    if ignored := [name for name in cells if name not in schema.names and name != schema.label]:
         notes.insert(0, f"ignored: columns {listed(ignored)}")
     data = Data(objects, None, schema, tuple(notes))
     if schema.label is None or schema.label not in cells:
         return data
     try:
         label = cells[schema.label]
-        label = trimmed_texts(label) if in_text_file and schema.label_type == "text" and is_text(label) else label
+        if in_text_file and schema.label_type == "text" and is_text(label):
+            label = trimmed_texts(label)
         column = as_type(schema.label, label, schema.label_type or "text", in_text_file, first)
         return with_labels(data, schema.label, column, first, request.unlabeled)
     except FileError as error:
@@ -344,7 +341,7 @@ def _check_columns(kind: str, columns: Mapping[str, Column]) -> None:
         raise FileError(f"{kind} come from one column: choose it with object=, one of {listed(columns)}")
     for name, column in columns.items():
         if column.type not in FITTING_TYPES[kind]:
-            row = int(np.argmax(~column.missing)) if column.type != "missing" else 0
+            row = int(np.argmax(~column.missing))
             found = f"{COLUMN_TYPES[column.type]}, for instance {brief(column.cell(row))}"
             raise FileError(f"column {name!r} holds {found}: kind={kind!r} does not fit")
     if len(columns) > 1 and not all(column.type in SCALAR_TYPES for column in columns.values()):
@@ -364,18 +361,23 @@ def _build_objects(kind: str, columns: Mapping[str, Column], first: int = 0) -> 
     if kind == "strings":
         return column.cells.to_pylist()
     if kind == "sets":
-        return [_set(name, row, cell) for row, cell in enumerate(column.to_list(), first)]
+        try:
+            return list(map(frozenset, column.to_list()))
+        except TypeError:
+            row, wrong = next((row, cell) for row, cell in enumerate(column.to_list()) if not _are_hashable(cell))
+            problem = "the items of a set are texts or numbers, not lists or objects"
+            raise wrong_cell(name, first + row, wrong, problem) from None
     if kind == "graphs":
         return [graph_of(i, graph) for i, graph in enumerate(column.to_list(), first)]
     arrays = _arrays(name, column, first)
     return _stacked(name, arrays, first) if kind == "vectors" else arrays
 
 
-def _set(name: str, row: int, items: Any) -> frozenset[Any]:
+def _are_hashable(items: Any) -> bool:
     try:
-        return frozenset(items)
+        return bool(frozenset(items) or True)
     except TypeError:
-        raise wrong_cell(name, row, items, "the items of a set are texts or numbers, not lists or objects") from None
+        return False
 
 
 def _series(column: Column) -> Any:
