@@ -33,11 +33,6 @@ IDENTIFIER_NAME = re.compile(
 )
 """Names of columns that identify rows."""
 
-UNNAMED_FIRST = re.compile(r"Unnamed: 0(\.[0-9]+)*")
-"""The name of a first column without one, also after pandas has written and read it again."""
-
-UUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
-
 DAY = (
     r"[0-9]{4}[-/.][0-9]{1,2}([-/.][0-9]{1,2})?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.]([0-9]{4}|[0-9]{2})|"
     r"[0-9]{1,2}[-/. ]+\pL{3,9}\.?[-/., ]+([0-9]{4}|[0-9]{2})|\pL{3,9}\.? [0-9]{1,2}[,;]? [0-9]{4}"
@@ -46,14 +41,6 @@ TIME = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?\s*([AaPp][Mm])?\s*(Z|[-+][
 
 DATE_TEXT = rf"^\s*(({DAY})([ T,]\s*{TIME})?|{TIME})\s*$"
 """A date, perhaps with a time, or a time."""
-
-COMPACT_PATTERN = "^[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
-"""A date written without marks, such as 20240131."""
-
-NUMBER_TEXT = r"^\s*[-+\x{2212}]?[0-9][0-9.,' ]*([eE][-+]?[0-9]+)?\s*$"
-"""A text that looks like a number."""
-
-NUMBER_START = r"^\s*[-+\x{2212}]?[0-9]"
 
 LABEL_GAP_WORDS = frozenset(("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "??", "unknown", "Unknown"))
 """Labels that often stand for a missing one."""
@@ -68,11 +55,10 @@ def identifiers(columns: Mapping[str, Column], keep: Collection[str]) -> list[st
 def _is_identifier(name: str, column: Column) -> bool:
     if len(column.cells) < FEWEST_TO_NOTE or column.type not in ("integer", "text"):
         return False
-    # the row names of R, or the index of pandas, also of shuffled rows
-    is_named = UNNAMED_FIRST.fullmatch(name) or IDENTIFIER_NAME.fullmatch(name.strip())
-    if not is_named and not _all_match(column, UUID):
-        return False
-    if column.ends[0] is None or column.cells.null_count:
+    # the row names of R, or the index of pandas, also of shuffled rows, and after it was written and read again
+    is_named = re.fullmatch(r"Unnamed: 0(\.[0-9]+)*", name) or IDENTIFIER_NAME.fullmatch(name.strip())
+    uuid = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+    if column.ends[0] is None or column.cells.null_count or not (is_named or _all_match(column, uuid)):
         return False
     return bool(pc.count_distinct(column.cells).as_py() == len(column.cells))
 
@@ -120,7 +106,14 @@ def _notes_on_cells(name: str, column: Column, text: Any) -> list[str]:
         )
     elif column.type == "text" and (others := _other_texts(column.cells)):
         notes.append(f"column {name!r} is text, though most cells are numbers: {others}")
-    if column.type == "integer" and _are_compact_dates(column):
+    low, high = column.ends
+    month_and_day = "^[0-9]{4}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
+    if (
+        column.type == "integer"
+        and low is not None
+        and 19_000_101 <= low < high <= 21_001_231
+        and all_match(column.cells.cast("string"), month_and_day)
+    ):
         notes.append(
             f"column {name!r} holds dates such as {column.cells.drop_null()[0]}, which are compared as numbers: the "
             f"last day of a month is far from the next day; ignore={name!r} leaves it out"
@@ -129,7 +122,9 @@ def _notes_on_cells(name: str, column: Column, text: Any) -> list[str]:
         return notes
     if words := _marks(text):
         notes.append(f"{listed(words)} in column {name!r} of numbers counts as missing")
-    if code := _first_match_of(text, CODE):
+    place = pc.index(pc.match_substring_regex(text, CODE), True).as_py()
+    if place >= 0:
+        code = text[place].as_py()
         notes.append(
             f"column {name!r} has leading zeros, such as {code!r}, and is taken as numbers: if these are codes, "
             f"leave it out with ignore={name!r}, or put a letter before them"
@@ -177,9 +172,9 @@ def _other_texts(cells: Any) -> str:
         return ""
     known = cells.drop_null()
     some = known.take(pa.array(range(0, len(known), max(1, len(known) // 100)), pa.int64()))
-    if 3 * pc.match_substring_regex(some, NUMBER_START).true_count < len(some):
+    if 3 * pc.match_substring_regex(some, r"^\s*[-+\x{2212}]?[0-9]").true_count < len(some):
         return ""
-    is_number = pc.match_substring_regex(known, NUMBER_TEXT)
+    is_number = pc.match_substring_regex(known, r"^\s*[-+\x{2212}]?[0-9][0-9.,' ]*([eE][-+]?[0-9]+)?\s*$")
     others = known.filter(pc.invert(is_number))
     if not len(others) or 2 * len(others) > len(known):
         return ""
@@ -189,19 +184,6 @@ def _other_texts(cells: Any) -> str:
         f"{len(others):,} of {len(known):,} are not, the first is {first!r} in row {row}; missing={first!r} counts "
         f"it as missing"
     )
-
-
-def _are_compact_dates(column: Column) -> bool:
-    """Tell whether all integers are dates such as 20240131, and more than one."""
-    low, high = column.ends
-    if low is None or low < 19_000_101 or high > 21_001_231 or low == high:
-        return False
-    return bool(pc.all(pc.match_substring_regex(column.cells.cast("string"), COMPACT_PATTERN)).as_py())
-
-
-def _first_match_of(cells: Any, pattern: str) -> str | None:
-    found = pc.index(pc.match_substring_regex(cells, pattern), True).as_py()
-    return None if found < 0 else str(cells[found].as_py())
 
 
 def _is_constant(column: Column) -> bool:

@@ -36,11 +36,11 @@ from similitude.data.files.columns import (
 )
 from similitude.data.files.file_errors import (
     are_values,
+    header_hint,
     import_optional,
     listed,
     listed_columns,
     unknown_column,
-    unknown_columns,
     wrong_cell,
 )
 from similitude.data.files.graphs import graph_of
@@ -291,7 +291,8 @@ def apply_schema(
     if len(absent) == 1:
         raise unknown_column(absent[0], cells)
     if absent:
-        raise unknown_columns(absent, cells)
+        has = f"it has {listed(cells, most=20)}{header_hint(list(cells))}"
+        raise FileError(f"there are no columns {listed(absent, most=100)}: {has}")
     if marks:
         cells = _without_marks(cells, marks)
     notes: list[str] = []
@@ -361,23 +362,27 @@ def _build_objects(kind: str, columns: Mapping[str, Column], first: int = 0) -> 
     if kind == "strings":
         return column.cells.to_pylist()
     if kind == "sets":
-        try:
-            return list(map(frozenset, column.to_list()))
-        except TypeError:
-            row, wrong = next((row, cell) for row, cell in enumerate(column.to_list()) if not _are_hashable(cell))
-            problem = "the items of a set are texts or numbers, not lists or objects"
-            raise wrong_cell(name, first + row, wrong, problem) from None
+        return [_set(name, row, cell) for row, cell in enumerate(column.to_list(), first)]
     if kind == "graphs":
         return [graph_of(i, graph) for i, graph in enumerate(column.to_list(), first)]
     arrays = _arrays(name, column, first)
-    return _stacked(name, arrays, first) if kind == "vectors" else arrays
+    if kind == "series":
+        return arrays
+    width = len(arrays[0])
+    odd = next((row for row, one in enumerate(arrays) if one.shape != (width,)), None)
+    if odd is not None:
+        raise FileError(
+            f"column {name!r} has {len(arrays[odd])} numbers in row {first + odd} and {width} in row {first}: vectors "
+            f"have equal lengths; read them as series (kind='series')"
+        )
+    return np.array(arrays)
 
 
-def _are_hashable(items: Any) -> bool:
+def _set(name: str, row: int, items: Any) -> frozenset[Any]:
     try:
-        return bool(frozenset(items) or True)
+        return frozenset(items)
     except TypeError:
-        return False
+        raise wrong_cell(name, row, items, "the items of a set are texts or numbers, not lists or objects") from None
 
 
 def _series(column: Column) -> Any:
@@ -405,14 +410,3 @@ def _arrays(name: str, column: Column, first: int) -> list[np.ndarray]:
         if np.isnan(found[-1]).any():
             raise wrong_cell(name, row, cell, gap)
     return found
-
-
-def _stacked(name: str, arrays: list[np.ndarray], first: int) -> np.ndarray:
-    width = len(arrays[0])
-    odd = next((row for row, one in enumerate(arrays) if one.shape != (width,)), None)
-    if odd is not None:
-        raise FileError(
-            f"column {name!r} has {len(arrays[odd])} numbers in row {first + odd} and {width} in row {first}: vectors "
-            f"have equal lengths; read them as series (kind='series')"
-        )
-    return np.array(arrays)

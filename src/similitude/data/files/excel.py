@@ -30,9 +30,6 @@ ERRORS = (
 )  # fmt: skip
 """What a formula gives that has no value; the first is written on purpose, for a missing one."""
 
-XML = (".xml", ".rels", ".vml")
-"""Endings of the parts of a workbook that are XML."""
-
 
 def read_sheet(stream: BinaryIO, name: str | None) -> tuple[Any, list[str]]:
     """Return a sheet as an Arrow record batch of texts and numbers, and notes; raise if it is not a table."""
@@ -83,7 +80,7 @@ def _unpacked_size(stream: BinaryIO) -> int:
     stream.seek(0)
     with zipfile.ZipFile(stream) as parts:
         for part in parts.infolist():
-            if not part.filename.lower().endswith(XML):
+            if not part.filename.lower().endswith((".xml", ".rels", ".vml")):
                 continue
             size += part.file_size
             parser = expat.ParserCreate()

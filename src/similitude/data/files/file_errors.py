@@ -15,10 +15,6 @@ from typing import Any
 
 from similitude.support import FileError, brief
 
-INTEGER = re.compile("-?[0-9]+")
-DECIMAL = re.compile(r"\s*[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
-"""Names of columns that are numbers."""
-
 
 @contextmanager
 def errors_in_file(name: str) -> Iterator[None]:
@@ -61,18 +57,9 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 def unknown_column(name: str, names: Iterable[str], what: str = "column") -> FileError:
     """Return the error that there is no such column, with those that there are."""
-    names = list(names)
-    return FileError(
-        f"there is no {what} {name!r}{did_you_mean(name, names)}: it has {listed(names)}{header_hint(names)}"
-    )
-
-
-def unknown_columns(absent: Sequence[str], names: Iterable[str]) -> FileError:
-    """Return the error that several columns are absent: all of them, and those that there are."""
-    names = list(names)
-    return FileError(
-        f"there are no columns {listed(absent, most=100)}: it has {listed(names, most=20)}{header_hint(names)}"
-    )
+    known = list(names)
+    hints = did_you_mean(name, known), header_hint(known)
+    return FileError(f"there is no {what} {name!r}{hints[0]}: it has {listed(known)}{hints[1]}")
 
 
 def separator_hint(names: Sequence[str]) -> str:
@@ -86,8 +73,8 @@ def are_values(header: Sequence[str]) -> bool:
     """Tell whether the names in a header look like the values of a row."""
     if not any(map(str.isdigit, "".join(header))):
         return False
-    if not all(INTEGER.fullmatch(name) for name in header):
-        return any(DECIMAL.fullmatch(name) for name in header)
+    if not all(re.fullmatch("-?[0-9]+", name) for name in header):
+        return any(re.fullmatch(r"\s*[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*", name) for name in header)
     numbers = list(map(int, header))
     return len(numbers) > 1 and numbers != sorted(set(numbers))
 
@@ -108,11 +95,9 @@ def column_names(header: Sequence[str]) -> list[str]:
     names = [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)]
     if len(set(names)) < len(names):
         twice = next(name for name, times in Counter(names).items() if times > 1)
-        places = [place + 1 for place, name in enumerate(names) if name == twice]
-        raise FileError(
-            f"two columns are named {twice!r}: columns {places[0]} and {places[1]}. "
-            f"{'Is the header missing?' if are_values(header) else 'Rename one'}"
-        )
+        first, second, *_ = (place for place, name in enumerate(names, 1) if name == twice)
+        advice = "Is the header missing?" if are_values(header) else "Rename one"
+        raise FileError(f"two columns are named {twice!r}: columns {first} and {second}. {advice}")
     return names
 
 
