@@ -94,22 +94,21 @@ class Budget:
         self._spent = 0
         self._n_stored = 0
 
-    def pay_for(self, node: dict[str, Any], parts: Sequence[Any], extents: Sequence[Extent], form: Any = None) -> None:
-        """Pay for making the value of the next node from its parts; `form` is that of a type of another library."""
+    def pay_for(self, node: dict[str, Any], parts: Sequence[Any], extents: Sequence[Extent], work: Any = None) -> None:
+        """Pay for making the value of the next node from its parts; `work` is that of a type of another library."""
         self._n_stored += 1 + len(parts)
         kind = node["is"]
         visited = extents
-        if form is not None:
+        if work is not None:
             size = sum([one.size for one in extents])
-            self._spent += form.work(dict(zip(node["names"], parts, strict=True)), size)
+            self._spent += work(dict(zip(node["names"], parts, strict=True)), size)
         elif kind in ("set", "frozenset", "texts", "packed", "dict"):
             if kind == "dict":  # only keys are hashed
                 visited = extents[: len(extents) // 2]
             self._spent += sum([one.size for one in visited])
         else:
             visited = ()
-            if "names" in node:
-                self._spent += self._encoding(dict(zip(node["names"], extents, strict=True)))
+            self._spent += self._encoding(dict(zip(node.get("names", ()), extents, strict=False)))
         if any([one.depth > MOST_NESTED for one in visited]):
             raise SavedModelError(
                 f"a {kind} contains values that are nested too deeply, more than {MOST_NESTED} levels"
