@@ -42,9 +42,6 @@ VECTORS = (Cosine, Gaussian, HistogramIntersection, Laplace, Linear, Matern, Pol
 LEAVES = (*VECTORS, Spectrum, Tabular, Partitioned)
 COMPOSED_KERNELS = (Absolute, Exponential, Maximum, Minimum, Power, Product, Scaled, Shifted, Sum)
 
-ENTRY_BY_ENTRY = 32
-"""Dimension up to which squared distances are summed entry by entry, as the library itself does."""
-
 
 class Compared(NamedTuple):
     """What a similarity adds to a graph."""
@@ -117,7 +114,7 @@ def _encoded(graph: Graph, k: Any, X: Tensor) -> Tensor:
 
 def _sums(graph: Graph, A: Tensor, B: np.ndarray, sums: str, root: bool) -> Tensor:
     """Add sums over features: of many features by a product, except where a root would magnify its rounding."""
-    if sums == "squared_difference" and B.shape[1] > ENTRY_BY_ENTRY and not root:
+    if sums == "squared_difference" and B.shape[1] > 32 and not root:  # fewer are summed one by one, as in the library
         center = B.mean(axis=0)
         left = A - center
         right = B - center

@@ -171,7 +171,7 @@ def _supplied(r: Any, name: Any) -> Any:
     return r.user_code[name]
 
 
-READERS = {
+INSTANCE_READERS = {
     "object": lambda r, node, parts: _read(node, parts, _class_of(node["type"])),
     "own": lambda r, node, parts: _read(node, parts, _supplied(r, node["type"])),
     "function": lambda r, node, parts: _supplied(r, node["name"]),

@@ -162,7 +162,7 @@ READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {
     "objects": _read_objects,
     "texts": _read_texts,
     "scalar": lambda r, node, parts: r.arrays.take({**node, "shape": ()})[()],
-    **instances.READERS,
+    **instances.INSTANCE_READERS,
 }
 """How nodes are read, by their kind."""
 

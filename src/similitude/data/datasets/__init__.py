@@ -31,8 +31,18 @@ of the theory can be computed exactly.
 | `atoms` | `Atoms` | orthonormal objects: hard for landmarks |
 """
 
-from similitude.data.datasets.dataset import Dataset
-from similitude.data.datasets.real_data import Paper, adult, iris, messages, molecules, papers, path, promoters, vowels
+from similitude.data.datasets.real_data import (
+    Dataset,
+    Paper,
+    adult,
+    iris,
+    messages,
+    molecules,
+    papers,
+    path,
+    promoters,
+    vowels,
+)
 from similitude.data.datasets.toy_problems import (
     Atoms,
     FewObjects,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from similitude.data.datasets.dataset import GENERATED, Dataset
+from similitude.data.datasets.real_data import GENERATED, Dataset
 from similitude.support import brief, check_integer, check_share, generator
 
 

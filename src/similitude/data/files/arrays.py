@@ -14,7 +14,7 @@ from similitude.compute import LARGEST_EXACT, count
 from similitude.data.files.file_errors import listed, unknown_column
 from similitude.data.files.schema import Data, Request, Schema
 from similitude.data.files.text_files import lines
-from similitude.data.limits import LARGEST_INDEX, ROWS_OF_ANY, ROWS_PER_VALUE
+from similitude.data.limits import ROWS_OF_ANY, ROWS_PER_VALUE
 from similitude.support import FileError, brief
 
 SPARSE_KEYS = ("data", "indices", "indptr", "shape")
@@ -144,7 +144,7 @@ def read_svmlight(stream: BinaryIO, schema: Schema | None) -> Data:
     if not len(y):
         raise FileError("there are no objects")
     known = None if schema is None else schema.setting("first_index")
-    smallest = int(found.indices.min(initial=LARGEST_INDEX))
+    smallest = int(found.indices.min(initial=2**31 - 2))  # SciPy holds no larger one in 32 bits
     first = int(known) if known in ("0", "1") else int(smallest > 0)
     if smallest < first:
         raise FileError("an index is 0, and in the file before indices began at 1")

@@ -25,9 +25,7 @@ from similitude.data.files.schema import OpenFile
 from similitude.data.files.text_files import check_utf8, lines, sampled_rows
 from similitude.data.limits import (
     BLOCK,
-    FEWEST_SAMPLED,
     LONGEST_ROW,
-    LONGEST_SAMPLE,
     ROWS_OF_ANY,
     ROWS_PER_BYTE,
     SAMPLED_BYTES,
@@ -253,13 +251,14 @@ def read_csv(
 
 def _sample(content: Any, file: OpenFile) -> list[list[str]]:
     """Return rows from the beginning and the end of a file."""
-    size = SAMPLED_BYTES
     rows: list[list[str]] = []
-    while len(rows) < FEWEST_SAMPLED and size <= LONGEST_SAMPLE:
+    for shift in (0, 2, 4, 6, 8):  # rows may be long
+        size = SAMPLED_BYTES << shift
         start = content[file.start : file.start + size]
         rows = sampled_rows(start.decode("utf-8", "replace"), file.separator, len(start) < size)
-        size *= 4
-    if file.start + size < len(content):
+        if len(rows) >= 10:
+            break
+    if file.start + 4 * size < len(content):
         end = content[len(content) - SAMPLED_BYTES // 4 :].decode("utf-8", "replace").partition("\n")[2]
         rows += sampled_rows(end, file.separator, True)
     return rows

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from similitude.compute import warn_if_rounded
-from similitude.data.limits import BUFFERED_BYTES, MAX_BATCH_ROWS, PAGE_BYTES
+from similitude.data.limits import MAX_BATCH_ROWS
 from similitude.data.sources.batch import Batch, give_back
 from similitude.support import SourceError, missing_extra
 
@@ -41,7 +41,7 @@ def parquet_batches(
     """
     pages = mapped(file)
     content = file if pages is None else import_module("pyarrow").BufferReader(pages)
-    buffered = BUFFERED_BYTES if pages is None and rows is not None else 0
+    buffered = 1 << 16 if pages is None and rows is not None else 0  # bytes of a column that are read at a time
     reader = pyarrow("parquet").ParquetFile(content, buffer_size=buffered, pre_buffer=False)
     step = min(rows or MAX_BATCH_ROWS, MAX_BATCH_ROWS)
     for batch in reader.iter_batches(step, row_groups=row_groups, columns=columns):
@@ -159,7 +159,8 @@ class ArrowReader:
                     told = fragment.metadata
                     groups = [told.row_group(one.id) for one in fragment.row_groups]
                     largest = max((one.total_byte_size for one in groups), default=0)
-                    pages = min(largest, 3 * PAGE_BYTES * told.num_columns)  # and a dictionary, stored and decoded
+                    # pyarrow, Spark and polars write pages of 1 MiB; there is a dictionary, stored and decoded
+                    pages = min(largest, 3 * 2**20 * told.num_columns)
                     held = max(held, pages + 10 * told.serialized_size)  # so much larger in memory
                     row = max(row, *(one.total_byte_size / max(1, one.num_rows) for one in groups))
         return held, row
