@@ -37,9 +37,6 @@ GAP_MARKS = ("-", "--", "?", "\u2013", "\u2014", "\u2212")
 UNKNOWN_NUMBERS = frozenset((*MISSING, *GAP_MARKS))
 """Texts that are missing values in a column of numbers: those of pandas, a dash, and a question mark."""
 
-PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})([.,][0-9]*)?([eE][-+]?[0-9]+)?")
-"""A number that is neither a code nor longer than floating point numbers hold, with either decimal mark."""
-
 CODE = "^0[0-9]"
 """The beginning of a text that is a code of digits rather than a number."""
 
@@ -505,11 +502,13 @@ def sampled_types(
     commas: dict[str, str] = {}
     is_shown = given == ","
     has_points = False
+    # neither a code nor longer than floating point numbers hold, with either decimal mark
+    plain_number = re.compile(r"-?(0|[1-9][0-9]{0,14})([.,][0-9]*)?([eE][-+]?[0-9]+)?")
     for name, cells in columns.items():
         known = [one for cell in cells if (one := cell.strip()) not in MISSING]
         if not known:
             continue
-        if all(map(PLAIN_NUMBER.fullmatch, known)):
+        if all(map(plain_number.fullmatch, known)):
             types[name] = "double"
             if all(one.removeprefix("-").isdigit() for one in known):
                 types[name] = "int64"

@@ -48,7 +48,7 @@ from similitude.data.files.file_errors import (
     wrong_cell,
 )
 from similitude.data.files.graphs import graph_of
-from similitude.data.files.schema import COLUMN_TYPES, NUMERIC, Data, Request, Schema
+from similitude.data.files.schema import COLUMN_TYPES, NUMERIC, Data, Request, Schema, width_of
 from similitude.data.limits import FEWEST_TO_NOTE
 from similitude.support import FileError, brief
 
@@ -77,9 +77,6 @@ TIME = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?\s*([AaPp][Mm])?\s*(Z|[-+][
 
 DATE_TEXT = rf"^\s*(({DAY})([ T,]\s*{TIME})?|{TIME})\s*$"
 """A date, perhaps with a time, or a time."""
-
-LABEL_GAP_WORDS = frozenset(("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "??", "unknown", "Unknown"))
-"""Labels that often stand for a missing one."""
 
 
 # Inferred.
@@ -139,7 +136,7 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
     schema = Schema(
         kind, label_name, object=request.object, names=tuple(columns), types=tuple(one.type for one in columns.values())
     ).with_settings(decimal=decimal)
-    schema = replace(schema, width=schema.width_of(objects))
+    schema = replace(schema, width=width_of(kind, objects))
     if len(columns) == 1:
         schema = replace(schema, object=next(iter(columns)))
     if request.missing:
@@ -546,7 +543,8 @@ def label_notes(name: str, column: Column, text: Any) -> list[str]:
         notes.append(f"label {name!r} is text, though most cells are numbers: {others}")
     classes = pc.unique(column.cells.drop_null())
     distinct = classes.to_pylist() if len(classes) <= 1000 else []
-    if words := sorted(LABEL_GAP_WORDS.intersection(distinct)):
+    gaps = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "??", "unknown", "Unknown")
+    if words := sorted({*gaps}.intersection(distinct)):
         notes.append(f"{listed(words)} is a class of label {name!r} like any other; missing={words[0]!r} changes that")
     folded: dict[str, str] = {}
     for one in distinct:

@@ -24,9 +24,6 @@ FOLDER_FORMATS = {
 }
 """The endings of the files in a folder by its format."""
 
-IMAGE_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-"""The formats of images that Pillow is asked to read."""
-
 
 def folder_format(folder: Path) -> tuple[str, int]:
     """Return the format of a folder, and the size of its files in bytes."""
@@ -196,7 +193,7 @@ def _opened(path: Path, name: str, problem: str) -> Iterator[Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with pillow.open(path, formats=IMAGE_FORMATS) as image:
+            with pillow.open(path, formats=("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")) as image:
                 if not 0 < image.width * image.height <= MOST_PIXELS:
                     pixels = f"an image of {image.width * image.height:,} pixels"
                     raise FileError(f"{pixels}; {MOST_PIXELS:,} are the most")

@@ -23,9 +23,7 @@ from similitude.data.files.schema import OpenFile, Request
 from similitude.data.files.text_files import USUAL, as_utf8, unmarked_utf16, with_head
 from similitude.support import FileError, FileTooLargeError
 
-STANDARD_INPUT = "-"
 ZIP = b"PK\x03\x04"
-GZIP = b"\x1f\x8b"
 
 
 ENDINGS = {
@@ -65,7 +63,7 @@ SAVED_OTHERWISE = {
 def open_file(source: str | os.PathLike[str], request: Request = Request()) -> Iterator[OpenFile]:  # noqa: B008
     """Open a file or folder for reading; errors raised in the context name it."""
     path = Path(source)
-    is_stdin = os.fspath(source) == STANDARD_INPUT
+    is_stdin = os.fspath(source) == "-"
     name = "standard input" if is_stdin else str(path)
     with errors_in_file(name), ExitStack() as stack:
         if not is_stdin:
@@ -111,7 +109,7 @@ def _no_such_file(path: Path) -> FileError:
 
 def _decompressed(raw: BinaryIO, name: str, path: Path, stack: ExitStack) -> OpenFile:
     raw.seek(0)
-    is_compressed = raw.read(2) == GZIP
+    is_compressed = raw.read(2) == b"\x1f\x8b"
     size = raw.seek(0, io.SEEK_END)
     if size == 0:
         raise FileError("the file is empty")

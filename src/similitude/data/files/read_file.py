@@ -14,7 +14,7 @@ from similitude.data.files.file_errors import import_optional
 from similitude.data.files.folders import folder_files, labels_of, names_of, other_entries, read_folder
 from similitude.data.files.graphs import read_graphml, read_tu
 from similitude.data.files.open_file import FORMAT_NAMES, TABULAR, check_memory, open_file
-from similitude.data.files.schema import NUMERIC, Data, OpenFile, Request, Schema
+from similitude.data.files.schema import NUMERIC, Data, OpenFile, Request, Schema, width_of
 from similitude.data.files.sequences import MIXED, read_fasta, read_ts
 from similitude.support import FileError, check_integer
 
@@ -294,7 +294,7 @@ def _read_without_columns(file: OpenFile, rows: int | None, request: Request, sc
         if schema is None:
             if labels is not None and file.format in ("fasta", "ts"):
                 labels = _parsed_labels(labels)
-            made = replace(data.schema, width=data.schema.width_of(data.objects))
+            made = replace(data.schema, width=width_of(data.schema.kind, data.objects))
             if labels is not None:
                 kinds = {"i": "integer", "u": "integer", "f": "number", "b": "boolean"}
                 made = replace(made, label_type=kinds.get(labels.dtype.kind, "text"))

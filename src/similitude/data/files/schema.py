@@ -98,6 +98,11 @@ class Request(NamedTuple):
             raise FileError(f"column {self.label!r} cannot be both the label and the object")
 
 
+def width_of(kind: str, objects: Any) -> int | None:
+    """Return the number of entries of vectors."""
+    return int(objects.shape[1]) if kind == "vectors" else None
+
+
 @dataclass(frozen=True)
 class Schema:
     """How a file was read, whatever its format, so that another one can be read in the same way.
@@ -194,13 +199,9 @@ class Schema:
         object = self.object and self.object.strip()
         return replace(self, label=label, object=object, names=tuple(map(str.strip, self.names)))
 
-    def width_of(self, objects: Any) -> int | None:
-        """Return the number of entries of vectors."""
-        return int(objects.shape[1]) if self.kind == "vectors" else None
-
     def check_width(self, objects: Any) -> None:
         """Raise if vectors have another number of entries than before."""
-        width = self.width_of(objects)
+        width = width_of(self.kind, objects)
         if None not in (self.width, width) and width != self.width:
             raise FileError(f"vectors have {width} numbers here, and had {self.width} before")
 

@@ -36,9 +36,6 @@ from similitude.support import FileError, brief
 Cells = dict[str, Any]
 """The cells of each column by its name: an Arrow array, or a list."""
 
-GRAPH_PARTS = ("edges", "labels", "node_labels", "edge_labels", "node_attributes", "edge_attributes", "nodes")
-"""The keys of a graph in JSON."""
-
 
 def read_columns(file: OpenFile, rows: int | None, sheet: str | None, notes: list[str]) -> Iterator[Cells]:
     """Yield the columns of at most `rows` rows at a time, or of all; what is to be said of a sheet goes to `notes`."""
@@ -162,7 +159,8 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise FileError(f'line {number} is {brief(row)}, not an object such as {{"text": "acgt", "label": 1}}')
     if isinstance(row.get("edges"), list):  # the line itself is a graph
-        parts = [part for part in GRAPH_PARTS if part in row and (part != "labels" or isinstance(row[part], list))]
+        parts = ["edges", "node_labels", "edge_labels", "node_attributes", "edge_attributes", "nodes"]
+        parts = [part for part in parts if part in row] + ["labels"] * isinstance(row.get("labels"), list)
         graph = {part: row.pop(part) for part in parts}  # a label of the whole graph may be called "labels", too
         row = {"graph": graph, **row}
     return row

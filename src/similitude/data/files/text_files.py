@@ -23,23 +23,8 @@ from similitude.data.files.schema import OpenFile
 from similitude.data.limits import SAMPLED_BYTES, SAMPLED_ROWS, TESTED_BYTES
 from similitude.support import FileError
 
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
-"""Byte order marks; the marks of UTF-32 begin as those of UTF-16."""
-
 WESTERN = "cp1252"
 """Windows-1252: Latin-1 with typographic marks where Latin-1 has control characters."""
-
-FOREIGN = re.compile(r"[^\W\d_a-zA-Z]{3}")
-"""Accented letters in a row that no Western European word has: letters of another alphabet."""
-
-PARTLY_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
-"""A letter in UTF-8: other bytes of such a file are damaged, and not of another encoding."""
-
-DAMAGE = "ÿ"
-"""A letter that hardly any word has, and the byte of damaged and of binary files."""
 
 MARKS_IN_TEXT = "€‚„…‰‹›‘’“”•–—™\u00a0¡§©«®°±²³µ·»¼½¾¿×÷£¥ªº´¨"  # noqa: RUF001
 """Characters of Windows-1252 that are not letters and occur in texts."""
@@ -49,14 +34,6 @@ USUAL = {"csv": ",", "tsv": "\t"}
 
 SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """The separators that are looked for."""
-
-SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
-"""Other ways to write a separator."""
-
-SEPARATOR_LINE = re.compile('"?sep=([^"\r\n])"?[ \t]*(\r\n|\n|\r)', re.IGNORECASE)
-"""The line by which Excel is told the separator."""
-
-WEB_PAGE = re.compile(r"\s*<(!doctype html|html|head|body)\b", re.IGNORECASE)
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -91,8 +68,10 @@ def as_utf8(stream: BinaryIO, encoding: str | None, stack: ExitStack) -> tuple[B
         return stream, ""
     start = stream.read(4)
     stream.seek(0)
-    for mark, name in BYTE_ORDER_MARKS:
-        if start.startswith(mark):
+    utf32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # which begin as those of UTF-16
+    utf16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    for marks, name in ((utf32, "utf-32"), (utf16, "utf-16")):
+        if start.startswith(marks):
             return _converted(stream, name, stack), f"{name.upper()}, by its byte order mark"
     if b"\0" in start and (form := unmarked_utf16(stream)):
         return _converted(stream, form, stack), f"{form.upper()} without a byte order mark, by its zero bytes"
@@ -158,7 +137,11 @@ def _check_western(stream: BinaryIO) -> str:
             others = {letter for letter in set(text) if letter > "\x7f"}
             if others and not word:
                 word = re.search(r"\w*[^\x00-\x7f]\w*", text)[0][:20]  # type: ignore[index]
-            if "\0" in text or DAMAGE in others or FOREIGN.search(text) or PARTLY_UTF8.search(piece):
+            if "\0" in text or "ÿ" in others:  # hardly any word has this letter, but damaged and binary files do
+                break
+            if re.search(r"[^\W\d_a-zA-Z]{3}", text):  # accented letters in a row, as in other alphabets
+                break
+            if re.search(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}", piece):  # a letter in UTF-8
                 break
             if not all(one.isalpha() or one in MARKS_IN_TEXT for one in others):
                 break
@@ -191,7 +174,8 @@ def _converted(stream: BinaryIO, encoding: str, stack: ExitStack) -> BinaryIO:
 
 def checked_separator(given: str) -> str:
     """Return a separator of one character."""
-    found = SPELLED.get(given.lower(), given)
+    spelled = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+    found = spelled.get(given.lower(), given)
     if len(found) != 1 or not found.isascii() or found in '"\r\n\0':
         raise FileError(f"separator={given!r} must be one character such as ';', '|' or 'tab'")
     return found
@@ -204,11 +188,11 @@ def with_head(file: OpenFile, separator: str | None) -> OpenFile:
     start = stream.read(SAMPLED_BYTES)
     is_whole = len(start) < SAMPLED_BYTES
     text = start.decode("utf-8-sig", "ignore")
-    if WEB_PAGE.match(text):
+    if re.match(r"\s*<(!doctype html|html|head|body)\b", text, re.IGNORECASE):
         raise FileError("a web page and not a table: download the file itself")
     above = 0  # lines that are left out
     notes = list(file.notes)
-    if said := SEPARATOR_LINE.match(text):
+    if said := re.match('"?sep=([^"\r\n])"?[ \t]*(\r\n|\n|\r)', text, re.IGNORECASE):  # by which Excel is told
         above = 1
         separator = separator or said[1]
         notes.append(f"cells separated by {said[1]!r}, as its first line says")
@@ -267,10 +251,6 @@ def sampled_rows(text: str, separator: str, is_whole: bool) -> list[list[str]]:
     return rows
 
 
-def _widths(text: str, separator: str, is_whole: bool) -> list[int]:
-    return list(map(len, sampled_rows(text, separator, is_whole)))
-
-
 def _lines(text: str) -> list[str]:
     """Return the lines of a text with their ends, as files have them."""
     return list(io.StringIO(text, newline=""))
@@ -287,16 +267,17 @@ def _comments(text: str) -> int:
 
 def _is_table(text: str) -> bool:
     """Tell whether by some separator all rows have as many cells as the first, and more than one."""
-    return any(_columns(_widths(text, one, False) or _widths(text, one, True)) > 1 for one in SEPARATOR_NAMES)
+    samples = (sampled_rows(text, one, False) or sampled_rows(text, one, True) for one in SEPARATOR_NAMES)
+    return any(_columns(rows) > 1 for rows in samples)
 
 
 def _separator_of(text: str, usual: str, is_whole: bool) -> tuple[str, list[str]]:
     """Return the usual separator of a text file unless only another one finds a table, and then a note."""
-    if _columns(_widths(text, usual, is_whole)) > 1:
+    if _columns(sampled_rows(text, usual, is_whole)) > 1:
         return usual, []
-    widths = {one: _widths(text, one, is_whole) for one in SEPARATOR_NAMES}
+    rows = {one: sampled_rows(text, one, is_whole) for one in SEPARATOR_NAMES}
     for differences in (((), (0,)), ((1,), (-1,))):  # in the second case the header has one cell too few or too many
-        possible = [one for one in SEPARATOR_NAMES if _columns(widths[one], differences) > 1]
+        possible = [one for one in SEPARATOR_NAMES if _columns(rows[one], differences) > 1]
         if len(possible) > 1:
             names = " or ".join(SEPARATOR_NAMES[one] for one in possible)
             raise FileError(f"its cells may be separated by {names}: say by which, separator='{possible[0]}'")
@@ -307,9 +288,9 @@ def _separator_of(text: str, usual: str, is_whole: bool) -> tuple[str, list[str]
     return usual, []
 
 
-def _columns(widths: list[int], differences: Any = ((), (0,))) -> int:
+def _columns(rows: list[list[str]], differences: Any = ((), (0,))) -> int:
     """Return the number of cells of the header if those of all rows differ from it by one of these, else 0."""
-    header, *others = widths or [0]
+    header, *others = list(map(len, rows)) or [0]
     return header * (tuple({one - header for one in others}) in differences)
 
 

@@ -79,8 +79,10 @@ class Batch:
         elif hasattr(X, "shape") and hasattr(X, "dtype"):
             found["width"] = str(tuple(X.shape[1:])).strip("(),") or "1"
             found["dtype"] = "text" if X.dtype.kind in "US" else str(X.dtype)
-        found["label type"] = "none" if labels is None else _LABEL_TYPES.get(labels.dtype.kind, "mixed")
+        found["label type"] = "none"
         if labels is not None:
+            types = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "U": "text", "S": "bytes"}
+            found["label type"] = types.get(labels.dtype.kind, "mixed")
             found["labels per object"] = str(labels.shape[1:] or 1)
         found["weights"] = "none" if self.weights is None else "one per object"
         return found
@@ -115,9 +117,6 @@ def give_back(pages: mmap.mmap | None) -> None:
     """Let the system take the pages of a shared memory map out of memory; they are read again if they are needed."""
     if pages is not None and hasattr(pages, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED)
-
-
-_LABEL_TYPES = {"i": "integer", "u": "integer", "f": "number", "b": "boolean", "U": "text", "S": "bytes"}
 
 
 def _as_array(values: Any) -> np.ndarray | None:
