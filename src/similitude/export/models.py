@@ -77,13 +77,12 @@ KernelSGDSVC, KernelPerceptron or MarginPerceptron
     scores = EXPORTS[kind](graph, model)
     if hasattr(model, "classes_"):
         _add_classes(graph, model, scores)
+    elif np.ndim(model.predict(take(_landmarks(model), np.arange(1)))) == 1:
+        graph.output("predictions", scores.node("Squeeze", np.array([1])), np.float64, None)
     else:
-        _add_numbers(graph, model, scores)
-    return graph.model(f"{kind.__name__} of similitude, with {_similarity(model)!r}")
-
-
-def _similarity(model: Any) -> Any:
-    return getattr(model, "similarity_", None) or model.kernel_
+        graph.output("predictions", scores, np.float64, None, None)
+    k = getattr(model, "similarity_", None) or model.kernel_
+    return graph.model(f"{kind.__name__} of similitude, with {k!r}")
 
 
 def _landmarks(model: Any) -> Any:
@@ -140,13 +139,6 @@ def _kernel_scores(graph: Graph, model: Any) -> Tensor:
     weights = np.asarray(model.dual_coef_, dtype=np.float64).reshape(len(model.support_), -1)
     K, _ = compared(graph, model.kernel_, X, model.support_objects_)
     return K @ weights + np.reshape(getattr(model, "intercept_", 0.0), (1, -1)).astype(np.float64)
-
-
-def _add_numbers(graph: Graph, model: Any, scores: Tensor) -> None:
-    if np.ndim(model.predict(take(_landmarks(model), np.arange(1)))) == 1:
-        graph.output("predictions", scores.node("Squeeze", np.array([1])), np.float64, None)
-    else:
-        graph.output("predictions", scores, np.float64, None, None)
 
 
 def _add_classes(graph: Graph, model: Any, scores: Tensor) -> None:

@@ -76,6 +76,8 @@ for _mark, _indian in ((".", "|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"), (",", "")):
 ANY_NUMBER = re.compile("|".join(NUMBER_PATTERNS.values()))
 """A number with either decimal mark."""
 
+DIGIT = re.compile("[0-9]")
+
 
 class Column:
     """The type of a column (a key of `COLUMN_TYPES`), and its cells: an Arrow array or a list."""
@@ -360,9 +362,6 @@ def as_labels(name: str, column: Column, first: int) -> np.ndarray:
     return np.array(column.cells)
 
 
-# Numbers as people write them.
-
-
 def with_plain_numbers(
     cells: Mapping[str, Any],
     columns: Mapping[str, Column],
@@ -376,7 +375,8 @@ def with_plain_numbers(
     """
     texts = {name: cells[name] for name in columns if is_text(cells[name])}
     plain = {name: one for name, one in texts.items() if columns[name].type in NUMERIC}
-    others = {name: one for name, one in texts.items() if name not in plain and _have_digits(one)}
+    first = {name: {*one.slice(0, 20).to_pylist()} - UNKNOWN_NUMBERS - {None} for name, one in texts.items()}
+    others = {name: one for name, one in texts.items() if name not in plain and all(map(DIGIT.search, first[name]))}
     if not others and given != "," and separator != ";" and before != ",":
         return dict(cells), {}, given, []
     others, notes = _without_units(others)
@@ -399,11 +399,6 @@ def with_plain_numbers(
     if not spelled:
         mark = given
     return written, changed, mark, notes + spelled
-
-
-def _have_digits(cells: Any) -> bool:
-    """Whether the first cells that have a value have digits: without one, they are not numbers."""
-    return all(re.search("[0-9]", one) for one in {*cells.slice(0, 20).to_pylist()} - UNKNOWN_NUMBERS - {None})
 
 
 def _decimal_mark(

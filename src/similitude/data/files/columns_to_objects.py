@@ -79,9 +79,6 @@ DATE_TEXT = rf"^\s*(({DAY})([ T,]\s*{TIME})?|{TIME})\s*$"
 """A date, perhaps with a time, or a time."""
 
 
-# Inferred.
-
-
 def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separator: str = ",") -> Data:
     """Infer how to read a file from the columns of its first rows, or of all, and read these."""
     if request.missing:
@@ -113,7 +110,11 @@ def infer(cells: Mapping[str, Any], request: Request, in_text_file: bool, separa
     columns = {name: column for name, column in filled.items() if name not in left_out}
     if in_text_file and len(columns) == 1:
         ((name, column),) = columns.items()
-        columns = {name: _as_strings(column, cells[name], request.kind)}
+        text_like = column.type in ("text", "boolean", "missing") or (
+            column.type in NUMERIC and _has_codes(cells[name])
+        )
+        if request.kind == "strings" or (request.kind is None and text_like):  # as it is in the file
+            columns = {name: Column("text", as_texts(cells[name]))}
     kind, alternative = _kind(columns, in_text_file, request.kind)
     if in_text_file and kind == "table":
         columns, trimming = _trimmed(columns)
@@ -226,12 +227,8 @@ def _object_columns(names: Sequence[str], request: Request) -> list[str]:
     return found
 
 
-def _as_strings(column: Column, cells: Any, kind: str | None) -> Column:
-    """Return the only column of a text file, as it is in the file if its cells are strings and not numbers."""
-    is_coded = is_text(cells) and column.type in NUMERIC and pc.any(pc.match_substring_regex(cells, CODE)).as_py()
-    if kind == "strings" or (kind is None and (column.type in ("text", "boolean", "missing") or is_coded)):
-        return Column("text", as_texts(cells))
-    return column
+def _has_codes(cells: Any) -> bool:
+    return is_text(cells) and bool(pc.any(pc.match_substring_regex(cells, CODE)).as_py())
 
 
 def _kind(columns: Mapping[str, Column], is_text: bool, given: str | None) -> tuple[str, str]:
@@ -282,9 +279,6 @@ def _rounding_notes(kind: str, columns: Mapping[str, Column], text: Mapping[str,
         for name, column in columns.items()
         if kind != "strings" and name not in kept and is_rounded(column, text.get(name))
     ]
-
-
-# By a schema.
 
 
 def apply_schema(
@@ -349,9 +343,6 @@ def apply_schema(
         if not label_optional:
             raise
         return replace(data, notes=(*notes, f"labels are not used: {str(error).removesuffix(FILL_OR_DROP)}"))
-
-
-# Objects of every kind.
 
 
 def _check_columns(kind: str, columns: Mapping[str, Column]) -> None:
@@ -429,9 +420,6 @@ def _arrays(name: str, column: Column, first: int) -> list[np.ndarray]:
         if np.isnan(found[-1]).any():
             raise wrong_cell(name, row, cell, gap)
     return found
-
-
-# Columns that rarely help a similarity: identifiers are left out, others are noted.
 
 
 def identifiers(columns: Mapping[str, Column], keep: Collection[str]) -> list[str]:

@@ -138,6 +138,8 @@ def _texts(folder: Path, found: list[Path], encoding: str | None) -> tuple[list[
 
 def _images(folder: Path, found: list[Path], request: Request, schema: Schema | None) -> tuple[Any, list[str], Schema]:
     """Return images as vectors of gray levels or colors between 0 and 1, row by row."""
+    import psutil  # type: ignore[import-untyped]
+
     names = names_of(folder, found)
     sizes = set()
     several = 0
@@ -160,7 +162,13 @@ def _images(folder: Path, found: list[Path], request: Request, schema: Schema | 
         size = shape
     mode, what = (("gray", "gray; color=True takes colors"), ("color", "red, green and blue"))[color]
     width = size[0] * size[1] * (1 + 2 * color)
-    _check_memory(8 * width * len(found))
+    needed = 8 * width * len(found)
+    free = int(psutil.virtual_memory().available)
+    if needed > free:
+        raise FileError(
+            f"the images take {needed / 2**30:.1f} GiB of memory and {free / 2**30:.1f} GiB is free: choose a smaller "
+            f"image_size="
+        )
     vectors = np.empty((len(found), width))
     for row, (path, name) in enumerate(zip(found, names, strict=True)):
         with _opened(path, name, "truncated or damaged: ") as image:
@@ -222,14 +230,3 @@ def _levels(image: Any, color: bool) -> tuple[Any, int]:
 
 def _is_transparent(image: Any) -> bool:
     return image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
-
-
-def _check_memory(needed: int) -> None:
-    import psutil  # type: ignore[import-untyped]
-
-    free = int(psutil.virtual_memory().available)
-    if needed > free:
-        raise FileError(
-            f"the images take {needed / 2**30:.1f} GiB of memory and {free / 2**30:.1f} GiB is free: choose a smaller "
-            f"image_size="
-        )

@@ -90,9 +90,6 @@ def _node_count(i: int, edges: np.ndarray, labels: Any, nodes: Any) -> int:
     return nodes
 
 
-# GraphML.
-
-
 Key = tuple[str, str, Any]
 """The name, the type and the default of an attribute that a file declares."""
 
@@ -104,7 +101,14 @@ def read_graphml(stream: BinaryIO, label: str | None, label_optional: bool, pref
         root = _tree(stream)
         keys = {one.get("id", ""): _key(one) for one in root.iter("key")}
         found = list(root.iter("graph"))
-        _check_places(root, found)
+        for one in root:
+            if one.tag in ("node", "edge"):
+                what = "an edge" if one.tag == "edge" else "a node"
+                raise FileError(f"line {one.get(LINE)} has {what} outside a graph")
+        for graph in found:
+            for tag, what in ((".//graph", "a graph inside a graph"), (".//hyperedge", "a hyperedge")):
+                if (inner := graph.find(tag)) is not None:
+                    raise FileError(f"line {inner.get(LINE)} has {what}, which is not read")
         graphs = [_graph(i, one, keys, notes) for i, one in enumerate(found)]
         attributes = [_values([one], keys) for one in found]
     except FileError as error:
@@ -142,17 +146,6 @@ def _tree(stream: BinaryIO) -> Element:
     except (UnicodeDecodeError, LookupError, ValueError) as error:
         raise FileError(f"not XML: {brief(str(error))}") from None
     return builder.close()
-
-
-def _check_places(root: Element, graphs: Sequence[Element]) -> None:
-    """Raise if graphs have other parts than nodes and edges, or these are in no graph."""
-    for one in root:
-        if one.tag in ("node", "edge"):
-            raise FileError(f"line {one.get(LINE)} has {'an' if one.tag == 'edge' else 'a'} {one.tag} outside a graph")
-    for graph in graphs:
-        for tag, what in ((".//graph", "a graph inside a graph"), (".//hyperedge", "a hyperedge")):
-            if (inner := graph.find(tag)) is not None:
-                raise FileError(f"line {inner.get(LINE)} has {what}, which is not read")
 
 
 def _key(element: Element) -> Key:
@@ -243,9 +236,6 @@ def _add_values(parts: dict[str, Any], what: str, columns: dict[Key, list[Any]],
         parts[f"{what}_labels"] = texts[chosen]
     if numbers:
         parts[f"{what}_attributes"] = list(map(list, zip(*numbers, strict=True)))
-
-
-# TU Dortmund.
 
 
 def read_tu(path: Path) -> Data:

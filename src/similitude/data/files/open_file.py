@@ -25,7 +25,6 @@ from similitude.support import FileError, FileTooLargeError
 
 ZIP = b"PK\x03\x04"
 
-
 ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".fasta": "fasta", ".fa": "fasta", ".fna": "fasta",
@@ -153,7 +152,11 @@ def _format_by_content(stream: BinaryIO) -> str:
             return format
     if not start:
         raise FileError("the file is empty")
-    text = _without_comments(start.removeprefix(b"\xef\xbb\xbf"))
+    text = start.removeprefix(b"\xef\xbb\xbf")
+    uncommented = re.sub(rb"\A(\s*([;#%][^\n]*)?\n)+", b"", text).lstrip()
+    text = text.lstrip()
+    if uncommented.startswith((b">", b"@")):  # FASTA and .ts files may begin with comments
+        text = uncommented
     for mark, format in ((b">", "fasta"), (b"{", "jsonl"), (b"@", "ts")):
         if text.startswith(mark):
             return format
@@ -168,12 +171,6 @@ def _format_by_content(stream: BinaryIO) -> str:
         raise FileError(f"neither its ending nor its content is of a known format: {known}, or a TU folder")
     first = text.split(b"\n")[0]
     return "tsv" if b"\t" in first and b"," not in first else "csv"
-
-
-def _without_comments(text: bytes) -> bytes:
-    """Remove the comments with which FASTA and .ts files may begin."""
-    uncommented = re.sub(rb"\A(\s*([;#%][^\n]*)?\n)+", b"", text).lstrip()
-    return uncommented if uncommented.startswith((b">", b"@")) else text.lstrip()
 
 
 def check_memory(file: OpenFile) -> None:

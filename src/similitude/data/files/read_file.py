@@ -232,9 +232,6 @@ def _case_of_dna(objects: Any) -> str:
     return min(cases, default="")
 
 
-# Formats with columns.
-
-
 def _read_columns(
     file: OpenFile, rows: int | None, request: Request, schema: Schema | None, label_optional: bool
 ) -> Iterator[Data]:
@@ -280,9 +277,6 @@ def _may_be_numbers(names: Sequence[str], request: Request, schema: Schema | Non
     if schema.setting("decimal") == "," or schema.setting("missing"):
         return ()
     return {name for name, one in zip(schema.names, schema.types, strict=True) if one in NUMERIC}
-
-
-# Formats without columns.
 
 
 def _read_without_columns(file: OpenFile, rows: int | None, request: Request, schema: Schema | None) -> Iterator[Data]:

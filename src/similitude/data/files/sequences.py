@@ -102,7 +102,13 @@ def read_ts(stream: BinaryIO) -> Data:
             continue
         cells = line.split(":")
         if any(_is_true(header.get(name, [])) for name in ("classlabel", "targetlabel")):
-            labels.append(_class_label(number, cells.pop().strip(), header))
+            label = cells.pop().strip()
+            known = header.get("classlabel", [])[1:]
+            if label in ("", "?"):
+                raise FileError(f"line {number} has no label: remove it or fill it")
+            if known and label not in known:
+                raise FileError(f"line {number} has the label {label!r}, which is not in @classLabel {' '.join(known)}")
+            labels.append(label)
         series.append(_series(number, cells))
         if series[-1].shape[1:] != series[0].shape[1:]:
             raise FileError(f"line {number} has {len(cells)} channels, those above have {_channels(series[0])}")
@@ -129,15 +135,6 @@ def _header_line(number: int, line: str, header: dict[str, list[str]]) -> None:
 
 def _is_true(values: list[str]) -> bool:
     return bool(values) and values[0].lower() == "true"
-
-
-def _class_label(number: int, label: str, header: dict[str, list[str]]) -> str:
-    known = header.get("classlabel", [])[1:]
-    if label in ("", "?"):
-        raise FileError(f"line {number} has no label: remove it or fill it")
-    if known and label not in known:
-        raise FileError(f"line {number} has the label {label!r}, which is not in @classLabel {' '.join(known)}")
-    return label
 
 
 def _series(number: int, channels: list[str]) -> np.ndarray:

@@ -70,9 +70,6 @@ def without_empty_rows(cells: Cells) -> tuple[Cells, list[str]]:
     return kept, ["rows without any value are left out, and not counted"]
 
 
-# Arrow record batches.
-
-
 def _binary_batches(file: OpenFile, rows: int | None) -> Iterator[Any]:
     """Yield the record batches of a Parquet or Arrow file; raise if two columns have one name or it is damaged."""
     before = 0
@@ -128,9 +125,6 @@ def _columns(table: Any) -> Cells:
     return found
 
 
-# JSON Lines.
-
-
 def _json_columns(stream: BinaryIO, rows: int | None) -> Iterator[Cells]:
     """Yield the columns of at most `rows` lines at a time; a key that a line lacks is missing there."""
     found: list[dict[str, Any]] = []
@@ -175,9 +169,6 @@ def _by_column(rows: list[dict[str, Any]]) -> Cells:
             with suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
                 columns[name] = pa.array(cells)
     return columns
-
-
-# CSV and TSV.
 
 
 def csv_batches(file: OpenFile) -> Iterator[Any]:

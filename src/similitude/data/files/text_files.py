@@ -172,15 +172,6 @@ def _converted(stream: BinaryIO, encoding: str, stack: ExitStack) -> BinaryIO:
     return copy
 
 
-def checked_separator(given: str) -> str:
-    """Return a separator of one character."""
-    spelled = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
-    found = spelled.get(given.lower(), given)
-    if len(found) != 1 or not found.isascii() or found in '"\r\n\0':
-        raise FileError(f"separator={given!r} must be one character such as ';', '|' or 'tab'")
-    return found
-
-
 def with_head(file: OpenFile, separator: str | None) -> OpenFile:
     """Return a text file with columns with what its beginning says, and notes on it."""
     stream = file.stream
@@ -202,7 +193,11 @@ def with_head(file: OpenFile, separator: str | None) -> OpenFile:
     if separator is None:
         separator, note = _separator_of(text, USUAL[file.format], is_whole)
         notes += note
-    separator = checked_separator(separator)
+    spelled = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+    given = separator
+    separator = spelled.get(given.lower(), given)
+    if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+        raise FileError(f"separator={given!r} must be one character such as ';', '|' or 'tab'")
     rows = sampled_rows(text, separator, is_whole)
     header, lines, first = _header(stream, separator, above)
     names, note = _completed(header, rows[1:], text, separator)

@@ -115,7 +115,14 @@ class ArrowReader:
             path = getattr(fragment, "path", "")
             name = f"shard {Path(path).name}" if path else "the dataset"
             with _errors_in(name):
-                self._check_schema(fragment.physical_schema, name)
+                found = fragment.physical_schema
+                for field in self.schema:
+                    if field.name not in found.names:
+                        problem = "has no labels" if field.name == label else "does not fit"
+                        raise SourceError(f"{name} {problem}: there is no column {field.name!r}")
+                    if (other := found.field(field.name).type) != field.type:
+                        first = f"in the first shard it is {field.type}"
+                        raise SourceError(f"{name}: column {field.name!r} is {other}, {first}")
                 if _format(fragment) == "arrow":  # which does not store the number of rows
                     size = sum(batch.num_rows for batch in self._record_batches(fragment, MAX_BATCH_ROWS))
                 else:
@@ -124,16 +131,6 @@ class ArrowReader:
                 raise SourceError(f"{name} is empty: leave it out")
             self.shards.append((fragment, name, size))
         self.n = sum(size for *_, size in self.shards)
-
-    def _check_schema(self, found: Any, name: str) -> None:
-        """Raise if a shard has other columns than the dataset."""
-        for field in self.schema:
-            if field.name not in found.names:
-                problem = "has no labels" if field.name == self.label else "does not fit"
-                raise SourceError(f"{name} {problem}: there is no column {field.name!r}")
-            if found.field(field.name).type != field.type:
-                other = found.field(field.name).type
-                raise SourceError(f"{name}: column {field.name!r} is {other}, in the first shard it is {field.type}")
 
     def pieces(self, rows: int, start: int) -> Iterator[Batch]:
         """Yield batches from a row on."""

@@ -280,7 +280,10 @@ def _pieces(values: Any) -> Iterator[Any]:
     elif is_table(values):
         for name in values.columns:
             yield str(name).encode()
-            yield from _pieces(_column(values[name].to_numpy()))
+            column = values[name].to_numpy()
+            if column.dtype.kind in "iub":  # whether numbers are integers may depend on the missing values of a piece
+                column = column.astype(np.float64)
+            yield from _pieces(column)
     elif isinstance(values, np.ndarray) and values.dtype.kind in "fiubcmM":
         yield f"{values.dtype.str} {values.shape}".encode()
         yield np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
@@ -290,11 +293,6 @@ def _pieces(values: Any) -> Iterator[Any]:
         listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
         is_text = all(type(value) is str for value in listed)
         yield marshal.dumps(listed if is_text else [_plain(value) for value in listed], 2)
-
-
-def _column(values: np.ndarray) -> np.ndarray:
-    """Return a column of numbers as floats: whether they are integers may depend on the missing values of a piece."""
-    return values.astype(np.float64) if values.dtype.kind in "iub" else values
 
 
 def _plain(value: Any) -> Any:

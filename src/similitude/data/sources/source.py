@@ -159,7 +159,8 @@ class ShardReader:
     """A folder of shards ``X_*.npy``, with labels in ``y_*.npy`` in the same folder or in another one."""
 
     def __init__(self, folder: Path, label_folder: Path | None = None) -> None:
-        names = sorted(folder.glob("X_*.npy"), key=_by_number)
+        names = list(folder.glob("X_*.npy"))
+        names.sort(key=lambda path: [int(one) if one.isdigit() else one for one in re.split(r"(\d+)", path.name)])
         if not names:
             raise SourceError(f"{folder}: there are no shards X_*.npy in it, and no Parquet files")
         self.shards = [(one, (label_folder or folder) / f"y{one.name[1:]}") for one in names]
@@ -187,11 +188,6 @@ class ShardReader:
                 part = {what: sliced(y, piece.start, piece.stop) for what, y in labels.items()}
                 yield replace(piece, name=name, start=at + piece.start, **part)
             at += n
-
-
-def _by_number(path: Path) -> list[Any]:
-    """Order X_2 before X_10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name)]
 
 
 def memory_map(path: Path, name: str) -> Any:
