@@ -39,7 +39,7 @@ def write(w: Any, value: Any, path: Any) -> Described:
     is_transparent = is_named or dataclasses.is_dataclass(value) or hasattr(value, "get_params")
     if not is_ours and (isinstance(value, type) or not is_transparent):  # attributes do not determine it
         if callable(value):
-            return w.user_code.node(value, path), []
+            return {"is": "function", "name": w.user_code.name(value, path)}, []
         raise SavedModelError(
             f"{path} is a {cls.__module__}.{cls.__qualname__}, which cannot be stored: convert it to numbers, "
             f"strings, arrays, CSR matrices, tables, lists, dicts or sets, or make its class a dataclass"

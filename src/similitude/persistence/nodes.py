@@ -82,9 +82,8 @@ def _order(item: Any) -> tuple[str, Any]:
     return kind.__name__, item if kind in (str, int, float, bytes) else digest(item)
 
 
-def _read_container(r: Any, node: Any, parts: list[Any]) -> Any:
-    if node["is"] in ("set", "frozenset"):
-        check_hashes(parts)
+def _read_set(r: Any, node: Any, parts: list[Any]) -> Any:
+    check_hashes(parts)
     return CONTAINERS[node["is"]](parts)
 
 
@@ -104,7 +103,7 @@ def _write_type(w: Any, value: Any, path: Any) -> Described:
     for name, kind in TYPES.items():
         if kind is value:
             return {"is": "type", "name": name}, []
-    return w.user_code.node(value, path), []
+    return {"is": "function", "name": w.user_code.name(value, path)}, []
 
 
 def _write_array(w: Any, value: np.ndarray, path: Any) -> Described:
@@ -130,10 +129,7 @@ def _write_converted(w: Any, value: Any, path: Any) -> Described:
 
 
 def _read_objects(r: Any, node: Any, parts: list[Any]) -> np.ndarray:
-    flat = np.empty(len(parts), object)
-    for i, item in enumerate(parts):
-        flat[i] = item
-    return flat.reshape(node["shape"])
+    return np.fromiter(parts, object, len(parts)).reshape(node["shape"])
 
 
 def _read_texts(r: Any, node: Any, parts: list[Any]) -> np.ndarray:
@@ -154,7 +150,10 @@ WRITERS = {
 }
 
 READERS: dict[str, Callable[[Any, Any, list[Any]], Any]] = {
-    **dict.fromkeys(CONTAINERS, _read_container),
+    "list": lambda r, node, parts: list(parts),
+    "tuple": lambda r, node, parts: tuple(parts),
+    "set": _read_set,
+    "frozenset": _read_set,
     "dict": _read_dict,
     "packed": _read_packed,
     "type": lambda r, node, parts: TYPES[node["name"]],

@@ -79,10 +79,6 @@ class RequiredCode:
         self.needed: list[Needed] = []
         self.given: dict[str, Any] = {}
 
-    def node(self, value: Any, path: Any) -> dict[str, Any]:
-        """Return the node of a function or class."""
-        return {"is": "function", "name": self.name(value, path)}
-
     def name(self, value: Any, path: Any) -> str:
         """Return the name under which to pass it to ``load``: its own, numbered where several share it."""
         kind = "class" if isinstance(value, type) else "function"
@@ -137,8 +133,8 @@ def read_needed(listed: Any) -> tuple[Needed, ...]:
     """Return the functions and classes that a manifest lists."""
     try:
         read = tuple(Needed(**one) for one in listed)
-    except TypeError as error:
-        raise SavedModelError("the list of functions in the file cannot be read") from error
-    if any(not isinstance(part, str) for one in read for part in (one.name, one.kind, one.fingerprint, one.place)):
-        raise SavedModelError("the list of functions in the file cannot be read")
-    return read
+        if all(isinstance(part, str) for one in listed for part in one.values()):
+            return read
+    except TypeError:
+        pass
+    raise SavedModelError("the list of functions in the file cannot be read")

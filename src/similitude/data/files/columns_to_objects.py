@@ -296,7 +296,7 @@ def apply_schema(
     marks = (*request.missing, *json.loads(schema.setting("missing") or "[]"))
     if not schema.names:  # the schema of a format without columns
         names = {what: name for what in ("label", "object") if (name := getattr(schema, what)) in cells}
-        asked = request._replace(**{"label": None, "object": None, **names}, kind=schema.kind, missing=marks)
+        asked = replace(request, **{"label": None, "object": None, **names}, kind=schema.kind, missing=marks)
         data = infer(cells, asked, in_text_file, separator)
         schema.check_width(data.objects)
         return replace(data, schema=schema)

@@ -14,7 +14,7 @@ from similitude.data.files.file_errors import import_optional
 from similitude.data.files.folders import folder_files, labels_of, names_of, other_entries, read_folder
 from similitude.data.files.graphs import read_graphml, read_tu
 from similitude.data.files.open_file import FORMAT_NAMES, TABULAR, check_memory, open_file
-from similitude.data.files.schema import NUMERIC, Data, OpenFile, Request, Schema, width_of
+from similitude.data.files.schema import NUMERIC, Data, OpenFile, Request, Schema, width_of, with_trimmed_names
 from similitude.data.files.sequences import MIXED, read_fasta, read_ts
 from similitude.support import FileError, check_integer
 
@@ -244,13 +244,13 @@ def _read_columns(
 
     in_text_file = file.format in ("csv", "tsv", "xlsx")
     if in_text_file:
-        request = request.with_trimmed_names()
-        schema = schema and schema.with_trimmed_names()
+        request = with_trimmed_names(request)
+        schema = schema and with_trimmed_names(schema)
     notes: list[str] = []
     if rows is None and file.names:
         cells, decimal, notes = read_csv(file, _may_be_numbers(file.names, request, schema), request.decimal)
         parts: Any = [cells]
-        request = request._replace(decimal=decimal)
+        request = replace(request, decimal=decimal)
     else:
         parts = read_columns(file, rows, request.sheet, notes)
     first = 0
@@ -281,7 +281,7 @@ def _may_be_numbers(names: Sequence[str], request: Request, schema: Schema | Non
 
 def _read_without_columns(file: OpenFile, rows: int | None, request: Request, schema: Schema | None) -> Iterator[Data]:
     if schema is not None:
-        request = request._replace(label=schema.label, kind=schema.kind)
+        request = replace(request, label=schema.label, kind=schema.kind)
     for data in _parts(file, rows, request, schema):
         data = _as_kind(data, request.kind)
         labels = data.labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -41,7 +41,8 @@ class OpenFile:
     start: int = 0  # of its first row, in bytes
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True)
+class Request:
     """What the user asks for: the columns of labels and objects, the kind of objects, and how the file is written."""
 
     label: str | None = None
@@ -62,21 +63,10 @@ class Request(NamedTuple):
     @classmethod
     def made(cls, given: Mapping[str, Any]) -> Request:
         """Return a request from the arguments of `read`, where one name may stand for a list of one."""
-        asked = {name: given[name] for name in cls._fields if name in given}
+        asked = {name: given[name] for name in cls.__annotations__ if name in given}
         for name in ("missing", "keep", "ignore"):
             asked[name] = (asked[name],) if isinstance(asked[name], str) else tuple(asked[name])
         return cls(**asked)
-
-    def with_trimmed_names(self) -> Request:
-        """Return the request with names of columns as headers of text files have them, without blanks around."""
-        trimmed: dict[str, Any] = {}
-        for name in ("label", "object", "groups", "keep", "ignore"):
-            given = getattr(self, name)
-            if isinstance(given, tuple):
-                trimmed[name] = tuple(map(str.strip, given))
-            elif given is not None:
-                trimmed[name] = given.strip()
-        return self._replace(**trimmed)
 
     def check(self) -> None:
         """Raise if the kind is unknown, or if one column is both label and object."""
@@ -193,17 +183,26 @@ class Schema:
             raise FileError(f"object={request.object!r} does not fit: the schema has {len(self.names)} columns")
         return replace(self, label=label, object=request.object, names=(request.object,) if self.names else ())
 
-    def with_trimmed_names(self) -> Schema:
-        """Return the schema with names of columns as headers of text files have them, without blanks around."""
-        label = self.label and self.label.strip()
-        object = self.object and self.object.strip()
-        return replace(self, label=label, object=object, names=tuple(map(str.strip, self.names)))
-
     def check_width(self, objects: Any) -> None:
         """Raise if vectors have another number of entries than before."""
         width = width_of(self.kind, objects)
         if None not in (self.width, width) and width != self.width:
             raise FileError(f"vectors have {width} numbers here, and had {self.width} before")
+
+
+Names = TypeVar("Names", Request, Schema)
+
+
+def with_trimmed_names(given: Names) -> Names:
+    """Return a request or a schema with names of columns without blanks around, as headers of text files have them."""
+    trimmed: dict[str, Any] = {}
+    for what in ("label", "object", "groups", "keep", "ignore", "names"):
+        name = getattr(given, what, None)
+        if isinstance(name, tuple):
+            trimmed[what] = tuple(map(str.strip, name))
+        elif name is not None:
+            trimmed[what] = name.strip()
+    return replace(given, **trimmed)
 
 
 @dataclass(frozen=True, eq=False)
