@@ -12,15 +12,17 @@ from similitude.compute import Encoding, itemsize, rows, take
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, StreamClassifier, without_single_column
 from similitude.learners.limits import MAX_EPOCHS, MOST_EPOCHS
-from similitude.learners.perceptron.mistake_bounds import MistakeBound, mistake_bound, no_bound
 from similitude.learners.perceptron.training import (
     BinaryRule,
     EncodedExamples,
+    MistakeBound,
     MulticlassRule,
     PerceptronTraining,
     Rule,
     check_finite,
     lengthening,
+    mistake_bound,
+    no_bound,
 )
 from similitude.scikit import (
     ScoreClassifier,
@@ -353,7 +355,7 @@ class MarginPerceptron(ScoreClassifier, KernelLearner):
         self.classes_, codes = check_labels(self, X, y)
         k, X, A = self._start(X, kernel=True)
         lengths = _lengths(k, A)
-        examples = EncodedExamples(k, A, self._engine, np.arange(len(codes)), lengths)
+        examples = EncodedExamples(k.normalized(), (A, 1 / lengths), self._engine, np.arange(len(codes)))
         rounding = 1e-5 if itemsize(A) == 4 else 1e-10
         rule = BinaryRule(threshold=1.0 - rounding, strict=True)
         runs = []

@@ -1,17 +1,21 @@
-"""Passes of a perceptron over examples, scores in tiles and updates one after the other; and its rules of update."""
+"""Passes of a perceptron over examples, its rules of update, and bounds on its mistakes."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from similitude.compute import Blocks, BlockTask, Encoding, count, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.compute.loops import perceptron_pass
+from similitude.compute.loops import add_rows, perceptron_pass
 from similitude.learners.limits import EXAMPLES_IN_TURN, ONE_BLOCK_VALUES, SCORED_EXAMPLES
+from similitude.scikit import CHECKED_OBJECTS
 from similitude.similarity import Similarity
-from similitude.support import pairs_at
+from similitude.support import ESTIMATE, NONE, Result, pairs_at
+from similitude.theory import perceptron_mistakes
 
 
 class BinaryRule:
@@ -118,13 +122,12 @@ def _others(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @dataclass
 class EncodedExamples:
-    """Encoded examples and the kernel between them, divided by their lengths if these are given."""
+    """Encoded examples and the kernel between them."""
 
     kernel: Similarity
     encoding: Encoding
     engine: Engine
     names: np.ndarray
-    lengths: np.ndarray | None = None
     gram: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -141,8 +144,7 @@ class EncodedExamples:
             return self.gram[part, part]
         few = rows(self.encoding, part)
         with pairs_at(self.names[part], self.names[part]):
-            K = np.asarray(BlockTask(self.kernel)(few, few))
-        return K if self.lengths is None else K / self.lengths[part, None] / self.lengths[part]
+            return np.asarray(BlockTask(self.kernel)(few, few))
 
     def scores(self, part: slice, which: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weighted sum of similarities of consecutive examples to some of the examples."""
@@ -151,29 +153,17 @@ class EncodedExamples:
         n = part.stop - part.start
         if not len(which) or not n:
             return np.zeros((n, *weights.shape[1:]))
-        if self.lengths is not None:
-            weights = (weights.T / self.lengths[which]).T
         some = rows(self.encoding, part)
         others = rows(self.encoding, which)
         with pairs_at(self.names[part], self.names[which]):
             if self.cheap and n * len(which) <= ONE_BLOCK_VALUES:
-                scores = np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
-            else:
-                scores = Blocks(self.kernel, some, others, engine=self.engine).times(weights)
-        return scores if self.lengths is None else (scores.T / self.lengths[part]).T
-
-    def diagonal(self) -> np.ndarray:
-        """Return K(x, x)."""
-        values = np.asarray(self.kernel.diagonal(self.encoding))
-        return values if self.lengths is None else values / self.lengths**2
+                return np.asarray(np.asarray(BlockTask(self.kernel)(some, others)) @ weights)
+            return Blocks(self.kernel, some, others, engine=self.engine).times(weights)
 
     def compute_gram(self) -> np.ndarray:
         """Return the whole Gram matrix, which is computed once."""
         if self.gram is None:
             self.gram = np.asarray(self.kernel.blocks(self.encoding, engine=self.engine).whole())
-            if self.lengths is not None:
-                self.gram /= self.lengths[:, None]
-                self.gram /= self.lengths
         return self.gram
 
 
@@ -321,3 +311,117 @@ def check_finite(scores: np.ndarray) -> np.ndarray:
             "or use k.normalized()"
         )
     return scores
+
+
+# How many mistakes there can be.
+
+OWN = "the margin of this perceptron"
+
+
+@dataclass(frozen=True)
+class MistakeBound(Result):
+    """An upper bound on the mistakes of a perceptron on some examples, in any order and any number of passes.
+
+    Attributes
+    ----------
+    value : int or None
+        The bound; None if no margin is known.
+    radius : float or None
+        The length R of the longest example in feature space (times sqrt 2 for several classes).
+    margin : float or None
+        A margin attained by some separator of the examples, less rounding. The largest margin may be larger, and its
+        bound smaller.
+    reason : str
+        The origin of the margin, or why there is no bound.
+    grade : str
+        ESTIMATE, since further examples may have a smaller margin than this sample; NONE without a bound.
+    """
+
+    value: int | None
+    radius: float | None
+    margin: float | None
+    reason: str
+    grade: str
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"no bound: {self.reason}"
+        return f"at most {self.value:,} ({self.grade}: R = {self.radius:.4g}, margin {self.margin:.4g}; {self.reason})"
+
+
+def no_bound(reason: str) -> MistakeBound:
+    """Return a MistakeBound without a value."""
+    return MistakeBound(None, None, None, reason, NONE)
+
+
+def mistake_bound(
+    examples: EncodedExamples,
+    problems: list[np.ndarray],
+    rule: Rule,
+    attained: list[float | None],
+    most: Callable[[float, float], int] = perceptron_mistakes,
+) -> MistakeBound:
+    """Return the sum of `most` by radius and margin, the largest one known of each problem, such as one `attained`."""
+    squares = np.asarray(examples.kernel.diagonal(examples.encoding))
+    radius = math.sqrt(float(squares.max()) * (1 + bool(rule.outputs)))
+    error = {4: 1e-4}.get(itemsize(examples.encoding), 1e-9)
+    margins = []
+    for y, own in zip(problems, attained, strict=True):
+        margin: float | None = own
+        reason = OWN
+        if own is None or most is perceptron_mistakes:  # that of a margin perceptron is a third of the largest anyway
+            margin, reason = known_margin(examples, y, rule, own)
+        if margin is None:
+            return no_bound(reason)
+        if margin <= 1e-12 * radius:
+            return no_bound("the margin that was found is within rounding of zero")
+        margins.append(min(margin * (1 - error), radius))
+    return MistakeBound(sum(most(radius, one) for one in margins), radius, min(margins), reason, ESTIMATE)
+
+
+def known_margin(
+    examples: EncodedExamples, y: np.ndarray, rule: Rule, attained: float | None
+) -> tuple[float | None, str]:
+    """Return the larger of the attained margin and that of a separator sought here, and its origin."""
+    pairs = len(examples) * max(1, sum(rule.outputs) - 1)
+    limit = CHECKED_OBJECTS
+    if examples.kernel.hints.threadsafe:
+        limit = 1000
+    reason = f"the last epoch was not clean, and with more than {limit:,} examples no separator is sought"
+    if pairs <= limit and 32 * pairs**2 <= examples.engine.budget:  # room for two matrices of float64, and for tiles
+        sought = _sought_margin(examples, y, rule)
+        if sought > (attained or 0.0):
+            return sought, "the margin of a separator that a margin perceptron found"
+        reason = "no separator was found in many passes over the examples: there may be none"
+    if attained is None:
+        return None, reason
+    return attained, OWN
+
+
+def _sought_margin(examples: EncodedExamples, y: np.ndarray, rule: Rule) -> float:
+    """Return the margin of a separator by a margin perceptron, a third of the largest or more; 0 if none is found.
+
+    Several classes become one binary problem with positive examples only, by Kesler's construction.
+    """
+    G = np.asarray(examples.compute_gram(), np.float64)
+    if rule.outputs:
+        classes = np.arange(*rule.outputs)
+        example, other = np.nonzero(classes != y[:, None])
+        blocks = np.eye(len(classes))[y[example]] - np.eye(len(classes))[other]
+        G = G[np.ix_(example, example)] * (blocks @ blocks.T)
+        y = np.ones(len(example))
+    threshold = float(G.diagonal().max())
+    if not threshold > 0:
+        return 0.0
+    weights = np.zeros(len(y))
+    scores = np.zeros(len(y))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(2000):
+            learned = np.flatnonzero(perceptron_pass(G, y, scores.copy(), threshold, True))
+            if not len(learned):
+                return float(np.nan_to_num((y * scores).min() / np.sqrt(weights @ scores), posinf=0.0))
+            weights[learned] += y[learned]
+            if np.abs(weights).sum() > 100 * len(y):
+                break  # there may be no separator
+            add_rows(G, learned, y[learned], scores)
+    return 0.0
