@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import ClusterMixin
 
-from similitude.compute import check_fits, check_objects, count, itemsize, rows, take
+from similitude.compute import check_fits, check_objects, count, itemsize, rows
 from similitude.compute.engines import Engine
-from similitude.learners.clusters.distances import Distances, check_rule, landmarks_or_all
+from similitude.learners.clusters.distances import DistanceClusters, Distances, landmarks_or_all
 from similitude.learners.kernel_learner import check_at_most
-from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
+from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.support import check_positive, generator
 
 
-class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
+class SimilarityDensityClusters(DistanceClusters):
     """Dense regions of any shape, and noise: DBSCAN by any similarity.
 
     An object is a core object if at least `min_samples` objects, itself included, are within the radius `eps`. Core
@@ -95,32 +94,30 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         X : sequence of objects
         y : ignored
         """
-        X = self._checked(X, reset=True)
+        X = self._checked_objects(X)
         n = check_objects(X)
-        check_rule(self)
         if self.eps is not None:
             check_positive("eps", self.eps, otherwise="None")
         check_at_most("min_samples", self.min_samples, n)
         m, self.solver_ = landmarks_or_all(self.n_landmarks, n, self._engine)
         check_fits(m or n, n, itemsize(X), self._engine)
         k, X, A = self._start(X, self.random_state)
+        distances = Distances(self.distance, k, A)
         which = np.arange(n)
+        some = A
         if m is not None:
             which = np.sort(generator(self.random_state).choice(n, m, replace=False))
-        distances = Distances(self.distance, k, A)
-        values = k.blocks(A if m is None else rows(A, which), A, self._engine).whole()
+            some = rows(A, which)
+        values = k.blocks(some, A, self._engine).whole()
         D = distances.of_block(values, distances.own(which), same=m is None)
         farthest = np.partition(D, self.min_samples - 1, axis=1)[:, self.min_samples - 1]
         self.eps_ = float(self.eps or np.quantile(farthest, 0.9, method="higher"))
         is_core = farthest <= self.eps_
         self.core_sample_indices_ = which[is_core]
-        self.distance_ = distances.rule
         D = D[is_core]
         connected = csr_array(D[:, self.core_sample_indices_] <= self.eps_)
         self.n_clusters_, self._core_labels = connected_components(connected, directed=False)
-        self.support_objects_ = take(X, self.core_sample_indices_)
-        self._support = rows(A, self.core_sample_indices_)
-        self._distances = distances.to_some(self.core_sample_indices_)
+        self._keep(X, A, self.core_sample_indices_, distances)
         self.labels_ = self._labels(D.T)
         return self
 
@@ -131,8 +128,6 @@ class SimilarityDensityClusters(ClusterMixin, SimilarityEstimator):
         nearest = far.argmin(axis=1)
         near = far[np.arange(len(far)), nearest] <= self.eps_
         return np.where(near, self._core_labels[nearest], -1).astype(np.intp)
-
-    fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How far objects are from each other by a similarity."""
+"""Clusters by distances that follow from any similarity."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import copy
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClusterMixin
 
-from similitude.compute import FLOATS, Encoding, as_numpy, count
+from similitude.compute import FLOATS, Encoding, as_numpy, count, rows, take
 from similitude.compute.engines import Engine, format_bytes
 from similitude.learners.kernel_learner import check_at_most
 from similitude.learners.neighbors import SquaredLengths
-from similitude.scikit import refuse_known
+from similitude.scikit import SimilarityEstimator, refuse_known, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, UNIT_DIAGONAL, Similarity, as_similarity, finite_diagonal, kernel_distance
 from similitude.support import PairError, check_choice
 
@@ -27,14 +28,16 @@ class Distances:
     """
 
     def __init__(self, rule: str, k: Similarity, fixed: Encoding) -> None:
-        self.rule = rule
         if rule == "auto":
-            self.rule = "kernel" if k.proven else "similarity"
+            rule = "similarity"
+            if k.proven:
+                rule = "kernel"
+        self.rule = rule
         self.lengths = None
         self.largest = 1.0
-        if self.rule == "kernel":
+        if rule == "kernel":
             self.lengths = SquaredLengths(k, fixed)
-        elif self.rule == "similarity" and UNIT_DIAGONAL not in k.claims:
+        elif rule == "similarity" and UNIT_DIAGONAL not in k.claims:
             self.largest = float(as_numpy(finite_diagonal(k, fixed)).max())
 
     def to_some(self, which: np.ndarray) -> Distances:
@@ -59,23 +62,47 @@ class Distances:
             raise PairError(i, j, f"the distance is {K[i, j]:.6g} < 0: use distance='similarity' for a similarity")
         return K
 
-    def ranks(self, values: Any) -> np.ndarray:
-        """Return values that increase with the distance of an object from the fixed ones, without K(x, x)."""
-        K = as_numpy(values)
-        if self.lengths is not None:
-            return as_numpy(self.lengths.ranked(K, slice(None)))
-        return -K if self.rule == "similarity" else K
-
     def own(self, which: Any = slice(None)) -> np.ndarray | None:
         """Return K(z, z) of fixed objects, where it is needed."""
-        return None if self.lengths is None else self.lengths.values[which]
+        if self.lengths is None:
+            return None
+        return self.lengths.values[which]
 
     def nearest(self, k: Similarity, A: Encoding, fixed: Encoding, engine: Engine) -> np.ndarray:
-        """Return which of the fixed objects is nearest to each of others."""
+        """Return which of the fixed objects is nearest to each of others, whose K(x, x) is not needed."""
         which = np.empty(count(A), np.intp)
         for part, values in k.blocks(A, fixed, engine).rows():
-            which[part] = self.ranks(values).argmin(axis=1)
+            far = as_numpy(values)
+            if self.lengths is not None:
+                far = self.lengths.ranked(far, slice(None))
+            elif self.rule == "similarity":
+                far = -far
+            which[part] = far.argmin(axis=1)
         return which
+
+
+class DistanceClusters(ClusterMixin, SimilarityEstimator):
+    """Clusters by distances that follow from a similarity as the parameter `distance` says."""
+
+    similarity: Any
+    distance: str
+
+    def _checked_objects(self, X: Any) -> Any:
+        """Validate the objects, and how distances follow from the similarity, before it is called."""
+        X = self._checked(X, reset=True)
+        check_choice("distance", self.distance, DISTANCES)
+        if self.distance == "kernel" and not (self._is_automatic or self._precomputed):
+            refuse_known(as_similarity(self.similarity))
+        return X
+
+    def _keep(self, X: Any, A: Encoding, which: np.ndarray, distances: Distances) -> None:
+        """Keep the objects from which distances of new ones are computed."""
+        self.support_objects_ = take(X, which)
+        self._support = rows(A, which)
+        self._distances = distances.to_some(which)
+        self.distance_ = distances.rule
+
+    fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
 
 
 def all_distances(
@@ -91,20 +118,17 @@ def all_distances(
 def symmetric(k: Similarity, D: np.ndarray) -> np.ndarray:
     """Return a matrix of distances with the mean of d(x, z) and d(z, x) for both, which may be the given one."""
     other = towards_medoids(k, D)
-    return D if other is D else np.divide(np.add(other, D, out=other), 2, out=other)
+    if other is not D:
+        other += D
+        other /= 2
+    return other
 
 
 def towards_medoids(k: Similarity, D: np.ndarray) -> np.ndarray:
     """Return a matrix whose entry (c, o) is the distance of object o from c, with contiguous rows; D if symmetric."""
-    return D if SYMMETRIC in k.claims or np.array_equal(D, D.T) else np.ascontiguousarray(D.T)
-
-
-def check_rule(estimator: Any) -> None:
-    """Validate how distances follow from the similarity of an estimator, before it is called."""
-    check_choice("distance", estimator.distance, DISTANCES)
-    given = estimator.similarity
-    if estimator.distance == "kernel" and not (isinstance(given, str) and given in ("auto", "precomputed")):
-        refuse_known(as_similarity(given))
+    if SYMMETRIC in k.claims or np.array_equal(D, D.T):
+        return D
+    return np.ascontiguousarray(D.T)
 
 
 def check_distinct(values: np.ndarray, n_clusters: Any) -> None:

@@ -7,20 +7,19 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
-from sklearn.base import ClusterMixin
 
 from similitude.compute import check_fits, check_objects, itemsize
 from similitude.compute.engines import Engine
-from similitude.learners.clusters.distances import all_distances, check_distinct, check_rule, symmetric
+from similitude.learners.clusters.distances import DistanceClusters, all_distances, check_distinct, symmetric
 from similitude.learners.kernel_learner import check_at_most
-from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
+from similitude.scikit import all_or_nothing, tensors_for_tensors
 from similitude.support import check_choice, check_nonnegative
 
 EUCLIDEAN = ("ward", "centroid", "median")
 """Methods that are defined by means of vectors, so that distances must be those of a kernel."""
 
 
-class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
+class SimilarityLinkage(DistanceClusters):
     """Hierarchical clusters: the two nearest clusters are merged, again and again.
 
     By scipy's ``linkage``; ``linkage_`` is what its ``dendrogram`` draws. All distances are in memory: of n objects
@@ -90,14 +89,21 @@ class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
         X : sequence of objects, at least two
         y : ignored
         """
-        X = self._checked(X, reset=True)
+        X = self._checked_objects(X)
         n = check_objects(X)
-        self._check_params(n)
+        check_choice("method", self.method, ("single", "complete", "average", "weighted", *EUCLIDEAN))
+        if (self.n_clusters is None) == (self.distance_threshold is None):
+            raise ValueError("give either n_clusters or distance_threshold, and None for the other")
+        if self.n_clusters is not None:
+            check_at_most("n_clusters", self.n_clusters, n)
+        else:
+            check_nonnegative("distance_threshold", self.distance_threshold)
+        if n < 2:
+            raise ValueError("a hierarchy needs at least two objects, got n_samples = 1")
         check_fits(n, n, itemsize(X), self._engine)
         k, X, A = self._start(X)
-        self._distances, D = all_distances(self.distance, k, A, self._engine)
-        self.distance_ = self._distances.rule
-        if self.method in EUCLIDEAN and self.distance_ != "kernel":
+        distances, D = all_distances(self.distance, k, A, self._engine)
+        if self.method in EUCLIDEAN and distances.rule != "kernel":
             raise ValueError(
                 f"method = {self.method!r} is defined by means of vectors and needs distances of a kernel, but "
                 f"{k!r} is not known to be one: use distance='kernel' if it is, or method='average'"
@@ -113,23 +119,8 @@ class SimilarityLinkage(ClusterMixin, SimilarityEstimator):
         _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
         self.labels_ = first.argsort().argsort()[codes]  # in the order of the objects
         self.n_clusters_ = len(first)
-        self.support_objects_ = X
-        self._support = A
+        self._keep(X, A, np.arange(n), distances)
         return self
-
-    def _check_params(self, n: int) -> None:
-        check_choice("method", self.method, ("single", "complete", "average", "weighted", *EUCLIDEAN))
-        check_rule(self)
-        if (self.n_clusters is None) == (self.distance_threshold is None):
-            raise ValueError("give either n_clusters or distance_threshold, and None for the other")
-        if self.n_clusters is not None:
-            check_at_most("n_clusters", self.n_clusters, n)
-        else:
-            check_nonnegative("distance_threshold", self.distance_threshold)
-        if n < 2:
-            raise ValueError("a hierarchy needs at least two objects, got n_samples = 1")
-
-    fit_predict = tensors_for_tensors(ClusterMixin.fit_predict)
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
