@@ -60,12 +60,7 @@ class KernelRanker(KernelLearner):
     """
 
     def __init__(
-        self,
-        kernel: Any = "auto",
-        *,
-        lam: float | str = "auto",
-        random_state: Any = None,
-        engine: Engine | None = None,
+        self, kernel: Any = "auto", *, lam: float | str = "auto", random_state: Any = None, engine: Engine | None = None
     ) -> None:
         self.kernel = kernel
         self.lam = lam

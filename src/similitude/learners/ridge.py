@@ -91,12 +91,7 @@ class LeastSquares(KernelLearner):
             if isinstance(gram, np.ndarray):
                 self._note_cpu("the Gram matrix was factorized")
             ridge = Gram(
-                gram,
-                Y[used],
-                weights[used],
-                constant=with_intercept,
-                eps=eps,
-                refuse_negative=objects.refuse_negative,
+                gram, Y[used], weights[used], constant=with_intercept, eps=eps, refuse_negative=objects.refuse_negative
             )
             del gram
             errors = None
@@ -171,12 +166,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, LeastSquares):
     """
 
     def __init__(
-        self,
-        kernel: Any = "auto",
-        *,
-        lam: Any = 1.0,
-        fit_intercept: bool = True,
-        engine: Engine | None = None,
+        self, kernel: Any = "auto", *, lam: Any = 1.0, fit_intercept: bool = True, engine: Engine | None = None
     ) -> None:
         self.kernel = kernel
         self.lam = lam

@@ -358,12 +358,7 @@ class WeakSimilarityVote(BaseVote):
     """
 
     def __init__(
-        self,
-        similarity: Any = "auto",
-        *,
-        balanced: bool = True,
-        random_state: Any = None,
-        engine: Engine | None = None,
+        self, similarity: Any = "auto", *, balanced: bool = True, random_state: Any = None, engine: Engine | None = None
     ) -> None:
         self.similarity = similarity
         self.balanced = balanced

@@ -12,16 +12,7 @@ from scipy.linalg import solve_triangular
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from similitude.compute import (
-    Encoding,
-    as_numpy,
-    beside,
-    check_fits,
-    check_objects,
-    in_precision,
-    itemsize,
-    namespace,
-)
+from similitude.compute import Encoding, as_numpy, beside, check_fits, check_objects, in_precision, itemsize, namespace
 from similitude.compute.engines import Engine
 from similitude.landmarks import draw
 from similitude.learners.clusters.distances import landmarks_or_all

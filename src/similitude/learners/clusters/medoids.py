@@ -27,14 +27,7 @@ from similitude.learners.clusters.distances import (
     towards_medoids,
 )
 from similitude.learners.kernel_learner import check_at_most
-from similitude.learners.limits import (
-    MOST_CLUSTERS,
-    MOST_OBJECTS,
-    REFERENCE_SPLITS,
-    REFERENCES,
-    SPLITS,
-    STABLE,
-)
+from similitude.learners.limits import MOST_CLUSTERS, MOST_OBJECTS, REFERENCE_SPLITS, REFERENCES, SPLITS, STABLE
 from similitude.scikit import all_or_nothing, refuse_known, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Precomputed, Similarity, as_similarity
 from similitude.support import (

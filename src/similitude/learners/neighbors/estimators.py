@@ -12,11 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, itemsize
 from similitude.compute.engines import Engine, LocalEngine
 from similitude.learners.kernel_learner import KernelLearner, check_at_most
-from similitude.learners.neighbors.tiles import (
-    BoundedSearch,
-    SquaredLengths,
-    nearest_in_tiles,
-)
+from similitude.learners.neighbors.tiles import BoundedSearch, SquaredLengths, nearest_in_tiles
 from similitude.scikit import all_or_nothing, check_labels, check_targets, tensors_for_tensors
 from similitude.similarity import Similarity
 from similitude.support import NotAKernelError, brief, check_choice

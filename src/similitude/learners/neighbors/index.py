@@ -13,12 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, rows
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import check_at_most
-from similitude.learners.limits import (
-    GRAPH_NEIGHBORS,
-    SHORT_LIST,
-    SMALL_INDEX,
-    TRIAL_OBJECTS,
-)
+from similitude.learners.limits import GRAPH_NEIGHBORS, SHORT_LIST, SMALL_INDEX, TRIAL_OBJECTS
 from similitude.learners.neighbors.graph import NeighborDescent, NeighborGraph
 from similitude.learners.neighbors.tiles import BoundedSearch, nearest_in_tiles
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors

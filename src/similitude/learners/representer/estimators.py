@@ -13,13 +13,7 @@ from similitude.compute import as_numpy, check_fits, check_objects
 from similitude.compute.engines import Engine
 from similitude.fitting import winner_first
 from similitude.learners.kernel_learner import KernelLearner, scalar_or_array, without_single_column
-from similitude.learners.representer.minimization import (
-    PathSearch,
-    Regularizer,
-    Risk,
-    SquaredNorm,
-    as_regularizer,
-)
+from similitude.learners.representer.minimization import PathSearch, Regularizer, Risk, SquaredNorm, as_regularizer
 from similitude.learners.representer.spans import Span, span_of_landmarks, span_of_objects
 from similitude.linear import Logistic, Loss, as_loss, check_convex
 from similitude.scikit import (

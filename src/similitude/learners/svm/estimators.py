@@ -499,12 +499,7 @@ class KernelOneClassSVM(ScoreOutliers, BaseSVM):
     """
 
     def __init__(
-        self,
-        kernel: Any = "auto",
-        *,
-        nu: float = 0.5,
-        tol: float = 1e-3,
-        engine: Engine | None = None,
+        self, kernel: Any = "auto", *, nu: float = 0.5, tol: float = 1e-3, engine: Engine | None = None
     ) -> None:
         self.kernel = kernel
         self.nu = nu

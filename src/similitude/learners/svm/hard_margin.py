@@ -125,12 +125,7 @@ class LargestMargin(KernelLearner):
     """
 
     def __init__(
-        self,
-        kernel: Any = "auto",
-        *,
-        bias: bool = False,
-        normalized: bool = True,
-        engine: Engine | None = None,
+        self, kernel: Any = "auto", *, bias: bool = False, normalized: bool = True, engine: Engine | None = None
     ) -> None:
         self.kernel = kernel
         self.bias = bias
