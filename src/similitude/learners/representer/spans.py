@@ -135,14 +135,6 @@ def span_of_objects(k: Similarity, X: Any, A: Encoding, engine: Engine) -> tuple
     return GramSpan(G), validity
 
 
-def span_of_landmarks(
-    k: Similarity, X: Any, n_landmarks: int, random_state: Any, engine: Engine
-) -> tuple[LandmarkSpan, Validity]:
-    """Return the span of landmarks and the verdict on the kernel."""
-    m = ProjectionMap(k, n_components=n_landmarks, landmarks="rpcholesky", random_state=random_state, engine=engine)
-    return LandmarkSpan(X, m.fit(X), engine), m.validity_
-
-
 def _solve_shifted(M: np.ndarray, b: np.ndarray, shift: float) -> np.ndarray:
     """Solve (M + shift) x = b for a PSD M; a shift that is lost in rounding is replaced by a larger one."""
     diagonal = M.diagonal().copy()
