@@ -20,13 +20,9 @@ ONLINE_LOSSES = ("logistic", "hinge", "perceptron")
 
 
 class OnlineLearner(StreamLearner):
-    r"""Stochastic gradient steps on a kernel, each of which is projected onto the span of a few kept objects.
+    """Stochastic gradient steps on a kernel, each of which is projected onto the span of a few kept objects.
 
-    A step adds :math:`s\,\phi(x)` to the weights. If x is new enough and there is room, x is kept. Otherwise
-    :math:`\phi(x)` is replaced by its projection onto the span of the kept objects, so that nothing learned is
-    forgotten. (Orabona, Keshet and Caputo, "The Projectron: a Bounded Kernel-Based Perceptron", 2008; Wang, Crammer
-    and Vucetic, "Breaking the Curse of Kernelization", 2012.) A subclass
-    writes `_step`: what an object with given scores adds to the weights, for each output.
+    A subclass writes `_step`: what an object with given scores adds to the weights, for each output.
     """
 
     kernel: Any
@@ -58,16 +54,14 @@ class OnlineLearner(StreamLearner):
         if not own >= 0 or not np.isfinite(own):
             raise PairError(self.n_seen_, self.n_seen_, f"K(x, x) = {own!r}: a kernel has finite values >= 0 there")
         rate = 1.0 / (own or 1.0)
-        step = self._step(scores, target, rate / (1.0 + self.lam * rate * self.n_seen_))
-        self._shrink(rate)
+        decay = 1.0 + self.lam * rate * self.n_seen_
+        step = self._step(scores, target, rate / decay)
+        if getattr(self, "loss", "squared") != "perceptron":
+            self.dual_coef_ *= 1.0 - self.lam * rate / decay
         if step.any():
             self._add(k, x, a, near, own, step)
             self.n_updates_ += 1
         self.n_seen_ += 1
-
-    def _shrink(self, rate: float) -> None:
-        if self.lam:
-            self.dual_coef_ *= 1.0 - self.lam * rate / (1.0 + self.lam * rate * self.n_seen_)
 
     def _add(self, k: Similarity, x: Any, a: Encoding, near: np.ndarray, own: float, step: np.ndarray) -> None:
         """Add a step in the direction of an object, which is kept if it is new and there is room, or projected."""
@@ -176,11 +170,6 @@ class OnlineKernelClassifier(StreamClassifier, OnlineLearner):
         if self.loss == "perceptron":
             return own * (lead <= 0)
         return rate * own * (lead < 1)
-
-    def _shrink(self, rate: float) -> None:
-        """Take the step that the penalty asks for; the perceptron has none."""
-        if self.loss != "perceptron":
-            super()._shrink(rate)
 
     @tensors_for_tensors
     def decision_function(self, X: Any) -> np.ndarray:

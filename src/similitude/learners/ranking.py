@@ -118,9 +118,8 @@ class KernelRanker(KernelLearner):
             raise ValueError(f"y must hold one grade per object, got an array of shape {y.shape}")
         if qid is None:
             qid = np.zeros(n)
-        groups = np.unique(np.asarray(qid), return_inverse=True)[1]
-        check_consistent_length(X, groups)
-        return Grades(y, groups)
+        check_consistent_length(X, qid)
+        return Grades(y, np.asarray(qid))
 
     @tensors_for_tensors
     def predict(self, X: Any) -> np.ndarray:
@@ -152,19 +151,17 @@ class KernelRanker(KernelLearner):
 class Grades:
     """Grades that are compared within queries: each with the mean of its query, which compares all pairs."""
 
-    def __init__(self, y: np.ndarray, groups: np.ndarray) -> None:
+    def __init__(self, y: np.ndarray, queries: np.ndarray) -> None:
         self.n = len(y)
         self.y = y
-        self.groups = groups
-
-    @property
-    def units(self) -> np.ndarray:
-        """What a fold holds as a whole, numbered for each object: its query, or itself if there is only one."""
-        return self.groups if self.groups.max(initial=0) else np.arange(self.n)
+        self.groups = np.unique(queries, return_inverse=True)[1]
+        self.units = self.groups  # what a fold holds as a whole: a query, or an object if there is only one
+        if not self.groups.max(initial=0):
+            self.units = np.arange(self.n)
 
     def among(self, some: np.ndarray) -> Grades:
         """Return the comparisons among some objects."""
-        return Grades(self.y[some], np.unique(self.groups[some], return_inverse=True)[1])
+        return Grades(self.y[some], self.groups[some])
 
     def differences(self, V: np.ndarray) -> np.ndarray:
         """Return V, with one row per object, less its mean over the query of each."""

@@ -63,7 +63,11 @@ class LeastSquares(KernelLearner):
     def _planned(self, X: Any, y: Any, weights: np.ndarray) -> Plan:
         kind = self._kind()
         lams = self._lams()
-        n_lams = GRAM_PENALTIES if lams is None else None if isinstance(lams, float) else len(lams)
+        n_lams = None
+        if lams is None:
+            n_lams = GRAM_PENALTIES
+        elif not isinstance(lams, float):
+            n_lams = len(lams)
         if self._is_automatic:
             from similitude.kernels import default_similarity  # loads all kernels
 

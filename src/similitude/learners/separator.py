@@ -8,15 +8,14 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from similitude.compute import as_numpy, is_sparse, is_tensor
 from similitude.learners.kernel_learner import without_single_column
 from similitude.learners.limits import FEASIBILITY_TOLERANCE
 from similitude.learners.svm.hard_margin import inseparable, smallest_conflict
-from similitude.scikit import ScoreClassifier, tensors_for_tensors
-from similitude.support import check_flag, naming_parameters, written
+from similitude.scikit import ScoreClassifier, check_labels, tensors_for_tensors
+from similitude.support import check_flag, naming_parameters
 
 
 @naming_parameters
@@ -92,12 +91,7 @@ class SeparatorLP(ScoreClassifier, BaseEstimator):
         X, y = (as_numpy(one) if is_tensor(one) else one for one in (X, y))
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         X = sparse.csr_array(X)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"SeparatorLP needs at least two classes, y holds one class only: {written(self.classes_[0])}"
-            )
+        self.classes_, codes = check_labels(self, X, y)
         features = self._features(X)
         largest = abs(features).max(axis=0).toarray().ravel()
         scale = 2.0 ** np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))
