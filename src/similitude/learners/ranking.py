@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from similitude.compute import as_numpy, check_objects
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import KernelLearner, Objects
-from similitude.learners.limits import RANK_NEGLIGIBLE, RANKING_PENALTIES
+from similitude.learners.limits import RANK_NEGLIGIBLE
 from similitude.linear import some_eigen
 from similitude.scikit import all_or_nothing, check_targets, tensors_for_tensors
 from similitude.support import check_nonnegative, generator
@@ -252,7 +252,8 @@ def _best_penalty(K: np.ndarray, compared: Grades | Pairs, random_state: Any, ob
     n_units = int(units.max()) + 1
     folds = min(3, n_units)
     fold = generator(random_state).permutation(n_units) % folds
-    wrong = np.zeros(len(RANKING_PENALTIES))
+    lams = 10.0 ** np.arange(3.0, -7.01, -1.0)  # relative to the mean squared length of a comparison
+    wrong = np.zeros(len(lams))
     total = 0
     for which in range(folds):
         new = fold[units] == which
@@ -260,7 +261,7 @@ def _best_penalty(K: np.ndarray, compared: Grades | Pairs, random_state: Any, ob
         inside = compared.among(train)
         scores: Any = np.zeros((len(wrong), compared.n))
         if len(inside.targets()):
-            found = _solutions(K[np.ix_(train, train)], inside, RANKING_PENALTIES, None)
+            found = _solutions(K[np.ix_(train, train)], inside, lams, None)
             scores = [K[:, train] @ one for one in found]
         for place, one in enumerate(scores):
             missed, asked = compared.misordered(one, new)
@@ -269,4 +270,4 @@ def _best_penalty(K: np.ndarray, compared: Grades | Pairs, random_state: Any, ob
     if not total:
         raise ValueError("cannot cross-validate lam: no fold has a comparable pair, give lam")
     best = int(wrong.argmin())
-    return float(RANKING_PENALTIES[best]), float(wrong[best] / total)
+    return float(lams[best]), float(wrong[best] / total)

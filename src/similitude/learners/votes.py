@@ -37,8 +37,6 @@ from similitude.support import (
 )
 from similitude.theory import BALCAN_BLUM, DELTA, bounds
 
-LIKELY = f"with probability {1 - DELTA:g}"
-
 Seen = tuple[np.ndarray, np.ndarray]
 """Similarities of some examples, and their class numbers."""
 
@@ -192,7 +190,7 @@ class SimilarityVote(CountedVote):
             f"all objects but a share epsilon are on average{known} more similar to their own class than to {others}, "
             f"by {rounded_up(gamma)}"
         )
-        statement = f"{LIKELY}, the error is at most epsilon + {DELTA:g}"
+        statement = f"with probability {1 - DELTA:g}, the error is at most epsilon + {DELTA:g}"
         gap = Premise(text, "assumed", evidence)
         return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
 
@@ -255,7 +253,8 @@ class AlignmentVote(CountedVote):
             mean = float(signs @ K @ signs - np.trace(K)) / (len(K) * (len(K) - 1))
             evidence = f"between {len(K)} examples the mean is {mean:.4g}"
         aligned = Premise("E[l(x) l(x') K(x, x')] is at least A", "assumed", evidence)
-        statement = f"{LIKELY}, the error is at most 1 - A + {rounded_up(slack)}, where A is the alignment"
+        error = f"1 - A + {rounded_up(slack)}, where A is the alignment"
+        statement = f"with probability {1 - DELTA:g}, the error is at most {error}"
         return Guarantee.under([*premises, aligned, INDEPENDENT_ROWS], statement, theorem, numbers)
 
     @tensors_for_tensors
@@ -422,7 +421,8 @@ class WeakSimilarityVote(BaseVote):
         if self.gap_ > 0:
             state = "assumed"
         gap = Premise(text, state, f"between the examples it is {self.gap_:.4g}")
-        statement = f"{LIKELY}, the mean of the classes' errors is at most {rounded_up(error)}"
+        means = f"the mean of the classes' errors is at most {rounded_up(error)}"
+        statement = f"with probability {1 - DELTA:g}, {means}"
         return Guarantee.under([*premises, gap, INDEPENDENT_ROWS], statement, theorem, numbers)
 
     @tensors_for_tensors

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -180,7 +179,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _best(self, space: InnerProducts, weights: np.ndarray, rng: np.random.Generator) -> Clustering:
         if isinstance(space.lengths, np.ndarray):
             self._note_cpu("Lloyd's iterations were done")
-        runs = (cluster(space, weights, self.n_clusters, rng, self.max_iter, self.tol) for _ in range(self.n_init))
+        runs = (Clustering(space, weights, self.n_clusters, rng, self.max_iter, self.tol) for _ in range(self.n_init))
         return min(runs, key=lambda found: found.inertia)
 
     def _set_figures(self, found: Clustering, inertia: float, unit: float) -> None:
@@ -270,64 +269,58 @@ class FeatureInnerProducts:
 InnerProducts = GramInnerProducts | FeatureInnerProducts
 
 
-@dataclass(frozen=True)
 class Clustering:
-    """A partition, and the centers that its objects are nearest to."""
+    """A local optimum of Lloyd's algorithm; an empty cluster gets the object farthest from its center.
 
-    labels: np.ndarray  # the nearest center of each object
-    members: np.ndarray  # the partition whose weighted means are the centers; equal to `labels` at convergence
-    norms: np.ndarray  # the squared length of each center, infinite for a cluster without members
-    squares: np.ndarray  # the squared distance of each object from its center
-    inertia: float  # the weighted sum of these
-    n_iter: int
+    The inner products of all objects with the weighted sum of each cluster are updated as labels change.
+    """
+
+    def __init__(
+        self, space: InnerProducts, weights: np.ndarray, k: int, rng: np.random.Generator, max_iter: int, tol: float
+    ) -> None:
+        weights = beside(weights, space.lengths)
+        xp = namespace(weights)
+        clusters = beside(np.arange(k), weights)
+        everyone = beside(np.arange(len(weights)), weights)
+        labels = seeded(space, weights, k, rng)
+
+        def members_of(labels: Any, which: Any = everyone) -> Any:
+            return (labels[which, None] == clusters) * weights[which, None]
+
+        inner = space.with_sums(everyone, members_of(labels))
+        before = math.inf
+        for step in range(1, max_iter + 1):
+            members = members_of(labels)
+            total = members.sum(0)
+            divisor = xp.where(total > 0, total, 1.0)
+            norms = xp.where(total > 0, xp.einsum("ij,ij->j", members, inner) / divisor**2, np.inf)
+            apart = norms - 2 * inner / divisor
+            nearest = apart.argmin(1)
+            squares = space.lengths + xp.min(apart, axis=1)
+            inertia = float(weights @ squares.clip(0.0))
+            after = _filled(nearest, as_numpy(members_of(nearest).sum(0)), squares, weights, space.lengths)
+            settled = before - inertia <= tol * inertia and bool((after == nearest).all())
+            if settled or step == max_iter or bool((after == labels).all()):
+                break
+            before = inertia
+            moved = xp.nonzero(after != labels)[0]
+            if 3 * len(moved) < len(labels):  # then only their rows are used
+                inner += space.with_sums(moved, members_of(after, moved) - members_of(labels, moved))
+            else:
+                inner = space.with_sums(everyone, members_of(after))
+            labels = after
+        self.labels = as_numpy(nearest)  # the nearest center of each object
+        self.members = as_numpy(labels)  # the partition whose weighted means are the centers; `labels` at convergence
+        self.norms = as_numpy(norms)  # the squared length of each center, infinite for a cluster without members
+        self.squares = as_numpy(squares)  # the squared distance of each object from its center
+        self.inertia = inertia  # the weighted sum of these
+        self.n_iter = step
 
     def shares(self, weights: np.ndarray) -> np.ndarray:
         """Return the share of each object in each center, of shape (n, clusters)."""
         total = np.bincount(self.members, weights, len(self.norms))
         members = self.members[:, None] == np.arange(len(total))
         return np.where(members, weights[:, None], 0.0) / np.where(total > 0, total, 1.0)
-
-
-def cluster(
-    space: InnerProducts, weights: np.ndarray, k: int, rng: np.random.Generator, max_iter: int, tol: float
-) -> Clustering:
-    """Return a local optimum of Lloyd's algorithm; an empty cluster gets the object farthest from its center.
-
-    The inner products of all objects with the weighted sum of each cluster are updated as labels change.
-    """
-    weights = beside(weights, space.lengths)
-    xp = namespace(weights)
-    clusters = beside(np.arange(k), weights)
-    everyone = beside(np.arange(len(weights)), weights)
-    labels = seeded(space, weights, k, rng)
-
-    def members_of(labels: Any, which: Any = everyone) -> Any:
-        return (labels[which, None] == clusters) * weights[which, None]
-
-    inner = space.with_sums(everyone, members_of(labels))
-    before = math.inf
-    for step in range(1, max_iter + 1):
-        members = members_of(labels)
-        total = members.sum(0)
-        divisor = xp.where(total > 0, total, 1.0)
-        norms = xp.where(total > 0, xp.einsum("ij,ij->j", members, inner) / divisor**2, np.inf)
-        apart = norms - 2 * inner / divisor
-        nearest = apart.argmin(1)
-        squares = space.lengths + xp.min(apart, axis=1)
-        inertia = float(weights @ squares.clip(0.0))
-        after = _filled(nearest, as_numpy(members_of(nearest).sum(0)), squares, weights, space.lengths)
-        settled = before - inertia <= tol * inertia and bool((after == nearest).all())
-        if settled or step == max_iter or bool((after == labels).all()):
-            break
-        before = inertia
-        moved = xp.nonzero(after != labels)[0]
-        if 3 * len(moved) < len(labels):  # then only their rows are used
-            inner += space.with_sums(moved, members_of(after, moved) - members_of(labels, moved))
-        else:
-            inner = space.with_sums(everyone, members_of(after))
-        labels = after
-    nearest, labels, norms, squares = map(as_numpy, (nearest, labels, norms, squares))
-    return Clustering(nearest, labels, norms, squares, inertia, step)
 
 
 def _filled(labels: Any, totals: np.ndarray, squares: Any, weights: Any, lengths: Any) -> Any:

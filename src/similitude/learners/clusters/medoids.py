@@ -27,7 +27,7 @@ from similitude.learners.clusters.distances import (
     towards_medoids,
 )
 from similitude.learners.kernel_learner import check_at_most
-from similitude.learners.limits import MOST_CLUSTERS, MOST_OBJECTS, REFERENCE_SPLITS, REFERENCES, SPLITS, STABLE
+from similitude.learners.limits import MOST_OBJECTS, REFERENCE_SPLITS, REFERENCES, SPLITS, STABLE
 from similitude.scikit import all_or_nothing, refuse_known, tensors_for_tensors
 from similitude.similarity import SYMMETRIC, Precomputed, Similarity, as_similarity
 from similitude.support import (
@@ -104,7 +104,7 @@ def choose_clusters(
     similarity: Any,
     X: Any,
     *,
-    n_clusters: Iterable[int] = range(2, MOST_CLUSTERS + 1),
+    n_clusters: Iterable[int] = range(2, 11),
     distance: str = "auto",
     random_state: Any = None,
 ) -> ClusterNumber:
@@ -383,7 +383,7 @@ class SimilarityKMedoids(DistanceClusters):
             return improved(far, start, self.max_iter)
         number = self.n_clusters
         if not is_integer(number):
-            numbers = [one for one in range(2, MOST_CLUSTERS + 1) if 2 * one <= len(far)]
+            numbers = [one for one in range(2, 11) if 2 * one <= len(far)]
             _check_halves(numbers, len(far))
             chosen = _chosen(far, numbers, rng, len(far))
             self.notes_.append(str(chosen))

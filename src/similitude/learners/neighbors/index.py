@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from similitude.compute import Blocks, Encoding, as_numpy, check_objects, count, rows
 from similitude.compute.engines import Engine
 from similitude.learners.kernel_learner import check_at_most
-from similitude.learners.limits import GRAPH_NEIGHBORS, SHORT_LIST, SMALL_INDEX, TRIAL_OBJECTS
+from similitude.learners.limits import GRAPH_NEIGHBORS, SHORT_LIST, TRIAL_OBJECTS
 from similitude.learners.neighbors.graph import NeighborDescent, NeighborGraph
 from similitude.learners.neighbors.tiles import BoundedSearch, nearest_in_tiles
 from similitude.scikit import SimilarityEstimator, all_or_nothing, tensors_for_tensors
@@ -134,14 +134,14 @@ class SimilarityIndex(SimilarityEstimator):
 
     def _chosen(self, k: Similarity, A: Encoding, n: int) -> tuple[str, str]:
         """Return how to search, and why."""
+        exact = self.method == "exact" or (self.method == "auto" and n <= 2000)  # few enough
         if self._bounded is not None:
+            if exact:
+                return "bounds", "bounds: only pairs that may matter are evaluated"
             return self._by_trial(self._bounded, A, n)
-        graph = self.method == "approximate" and n > 2
-        if self.method == "auto":
-            graph = calls_per_pair(k) > 0 and n > SMALL_INDEX
-        if graph:
-            return self._with_graph(k, A, n, "the similarity has no bounds")
-        return "all pairs", "all pairs: the similarity has no bounds"
+        if exact or n <= 2 or (self.method == "auto" and not calls_per_pair(k)):
+            return "all pairs", "all pairs: the similarity has no bounds"
+        return self._with_graph(k, A, n, "the similarity has no bounds")
 
     def _with_graph(self, k: Similarity, A: Encoding, n: int, why: str) -> tuple[str, str]:
         """Build a graph from landmarks, and say how many neighbors it found."""
@@ -155,8 +155,6 @@ class SimilarityIndex(SimilarityEstimator):
 
     def _by_trial(self, search: BoundedSearch, A: Encoding, n: int) -> tuple[str, str]:
         """Choose between all pairs that bounds leave and a short list."""
-        if self.method == "exact" or (self.method == "auto" and n <= SMALL_INDEX):
-            return "bounds", "bounds: only pairs that may matter are evaluated"
         drawn = np.sort(generator(self.random_state).permutation(n)[:TRIAL_OBJECTS])
         trial = rows(A, drawn)
         wanted = min(10, n - 1)

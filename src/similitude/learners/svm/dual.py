@@ -23,12 +23,7 @@ class KernelRows:
     """Rows of K(x_i, x_j) for a symmetric kernel, cached in half of the engine's memory; errors name `positions`."""
 
     def __init__(
-        self,
-        kernel: Similarity,
-        encoding: Encoding,
-        engine: Engine,
-        dtype: np.dtype,
-        positions: np.ndarray,
+        self, kernel: Similarity, encoding: Encoding, engine: Engine, dtype: np.dtype, positions: np.ndarray
     ) -> None:
         self.kernel = kernel
         self.encoding = encoding
