@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from similitude.compute.engines import Engine, format_bytes
-from similitude.evaluation import FEWEST_NESTED_GROUPS, Pilot, folds_of
+from similitude.evaluation import FEWEST_NESTED_GROUPS, Pilot, enough_for_folds, folds_of
 from similitude.fitting import limits
 from similitude.fitting.costs import Cost, Spent, estimated
 from similitude.fitting.facts import AS_GIVEN, LEARNED, OF_FAMILY, Facts, Sizes, objects_in_words
@@ -78,6 +78,8 @@ class Plan(Result):
         variance of the targets.
     candidates : {"given", "learned", "family"}
         Where the similarity comes from.
+    alternatives : tuple of str
+        Further rows of the table that apply; the first row that applies is taken.
     """
 
     case: str
@@ -88,13 +90,45 @@ class Plan(Result):
     evaluation: PlanStep
     sizes: Sizes = field(repr=False)
     candidates: str
+    alternatives: tuple[str, ...] = ()
     spent: Spent | None = None
     scores: tuple[tuple[str, float], ...] = ()
 
     @property
     def cost(self) -> Cost:
-        """The estimate: seconds, bytes, calls of the user's functions, and seconds of a prediction."""
+        """The estimate of all that follows."""
         return estimated(self.case, self.sizes)
+
+    @property
+    def seconds(self) -> float:
+        """The estimated seconds of the fit, by one thread."""
+        return self.cost.seconds
+
+    @property
+    def memory(self) -> float:
+        """The bytes that the fit takes at most, by estimate."""
+        return self.cost.memory
+
+    @property
+    def calls(self) -> float:
+        """The calls of your functions that the fit makes at most, by estimate."""
+        return self.cost.calls
+
+    @property
+    def seconds_per_prediction(self) -> float:
+        """The estimated seconds to predict one object."""
+        return self.cost.seconds_per_prediction
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The reason for each choice, by the name of its line; choices without one are left out."""
+        steps = {
+            "similarity": self.similarity,
+            "landmarks": self.landmarks,
+            "model": self.model,
+            "evaluation": self.evaluation,
+        }
+        return {name: step.why for name, step in steps.items() if step.why}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as dicts, lists, numbers and strings, with its cost in place of the sizes."""
@@ -228,31 +262,38 @@ def _in_one_pass(f: Facts) -> PlanStep:
 def _by_new_folds(f: Facts) -> PlanStep:
     if f.data.groups is not None and f.n_groups < FEWEST_NESTED_GROUPS:
         return PlanStep(f"{f.n_groups} groups, each left out alone", "they are too few for folds of their own")
+    if not enough_for_folds(f.n):
+        return PlanStep("each row left out alone", "the rows are too few to bound the error on new ones")
     why = "no fold separates a group"
-    if f.data.groups is None:
-        why = ""
-    return PlanStep(f"{folds_of(f.n)} folds, in each of which every choice is made again", why)
+    return PlanStep(f"{folds_of(f.n)} folds, in each of which every choice is made again", _together(f, why))
+
+
+def _together(f: Facts, of_groups: str) -> str:
+    """Return which rows are not separated."""
+    if f.data.n_copies:
+        copied = f"{number_of(f.data.n_copies, 'row')} repeat others and stay with these"
+        return f"{copied}: drop copies, or name what belongs together by groups="
+    if f.data.groups is not None:
+        return of_groups
+    return ""
 
 
 def _by_held_out(f: Facts) -> PlanStep:
-    why = "they are whole groups"
-    if f.data.groups is None:
-        why = ""
-    return PlanStep(f"{f.data.last.evaluating:,} rows held out of every choice", why)
+    return PlanStep(f"{f.data.last.evaluating:,} rows held out of every choice", _together(f, "they are whole groups"))
 
 
 def _by_rows_apart(f: Facts) -> PlanStep:
     if not f.n_apart:
         return _by_new_folds(f)
     most = min(f.n_apart, limits.MOST_EVALUATED)
-    return PlanStep(f"up to {most:,} rows that took no part in any choice, each left out alone", "")
+    return PlanStep(f"up to {most:,} rows that took no part in any choice, each left out alone", _together(f, ""))
 
 
 def _by_rows_outside_pilot(f: Facts) -> PlanStep:
     if not f.few:
         return _by_held_out(f)
     n = min(f.n_outside_pilot, f.n_single)
-    return PlanStep(f"{n:,} rows that took no part in any choice, each left out alone", "")
+    return PlanStep(f"{n:,} rows that took no part in any choice, each left out alone", _together(f, ""))
 
 
 def _by_frugal_rows(f: Facts) -> PlanStep:
@@ -333,9 +374,7 @@ CASES = (
 
 def plan_fit(facts: Facts) -> Plan:
     """Return the plan of a fit; no similarity of more than a few objects is computed."""
-    for case in CASES:
-        if case.applies(facts):
-            break
+    case, *others = filter(lambda one: one.applies(facts), CASES)
     rows = f"{facts.n:,}"
     if not getattr(facts.data.sampling.all_rows, "known", True):
         rows = f"at least {rows}"
@@ -353,6 +392,7 @@ def plan_fit(facts: Facts) -> Plan:
         evaluation=STREAMED if facts.options.stream else case.evaluation(facts),
         sizes=sizes,
         candidates=facts.candidates,
+        alternatives=tuple(map(attrgetter("name"), others)),
     )
 
 
